@@ -55,7 +55,15 @@ export interface Progress {
   track<T>(units?: (item: T) => number): MonoTypeOperatorFunction<T>;
 }
 
-/** Counts the progress of a run, and reports it with rate and remaining time. The clock starts at this call. */
+/**
+ * Counts the progress of a run, and reports it with rate and remaining time. The clock starts at this call.
+ *
+ * @example
+ * const { progress$, track } = progress({ total: 3 });
+ * const last = lastValueFrom(progress$);
+ * await lastValueFrom(from([1, 2, 3]).pipe(track()));
+ * (await last).done; // 3
+ */
 export function progress(options: ProgressOptions = {}): Progress {
   requireOptions<ProgressOptions>('progress', { total: atLeast(0), every: atLeast(0), scheduler: anything }, options);
   const { every = 100, scheduler = asyncScheduler } = options;

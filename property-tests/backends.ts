@@ -6,7 +6,7 @@ import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, Limits } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
-import { caseCount, costlyCaseCount } from './cases.ts';
+import { caseCount, costlyCaseCount, THOROUGH } from './cases.ts';
 import { createRun, type Law, type Run } from './laws/law.ts';
 
 /** A backend that tests run on. */
@@ -28,7 +28,8 @@ export const testBackends: readonly TestBackend[] = [
   },
   {
     name: `webgpu (${testAdapter()})`,
-    runs: testAdapter() === 'hardware' ? caseCount(30) : costlyCaseCount(8),
+    // A software GPU takes a tenth of a second for every kernel that it compiles.
+    runs: testAdapter() === 'hardware' ? caseCount(30) : THOROUGH ? 8 : 1,
     open: async (limits) => createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), limits }),
   },
 ];

@@ -21,3 +21,11 @@ export function caseCount(thorough: number): number {
 export function costlyCaseCount(thorough: number, examples = 0): number {
   return THOROUGH ? thorough : examples + Math.ceil(Math.max(0, thorough - examples) * SHARE);
 }
+
+/**
+ * Which laws are tried on one of several variants of a backend: all of them under `npm run test:thorough`. Under `npm test`,
+ * every law is tried on one variant.
+ */
+export function lawsOfVariant<T>(laws: readonly T[], variant: number, variants: number): readonly T[] {
+  return THOROUGH ? laws : laws.filter((_, i) => i % variants === variant);
+}

@@ -6,13 +6,14 @@ import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { testBackends } from './backends.ts';
+import { THOROUGH } from './cases.ts';
 import { lookingBack, openTestBackend, slow } from './webgpu-support.ts';
 
 const { bool, fn, input, u32, uniform } = q;
 
-const MANY = 100_000;
-/** A software GPU takes a tenth of a millisecond a call. These are more than the spine has epochs all the same. */
-const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : 18_000;
+const MANY = THOROUGH ? 100_000 : 20_000;
+/** A software GPU takes a tenth of a millisecond a call. 18,000 are more than the spine has epochs all the same. */
+const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 3_000;
 /** Calls before it is waited for. */
 const AT_ONCE = 500;
 /** Bytes of the heap that are no leak: a hundred for each of the calls would be far more. */

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createSpillingBackend } from '../backends/spilling/index.ts';
+import type { Limits } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { testBackends } from './backends.ts';
+import { lawsOfVariant } from './cases.ts';
 import { createRun } from './laws/law.ts';
 import { randomFloats, randomWords } from './webgpu-support.ts';
 
@@ -161,10 +163,10 @@ describe.each(testBackends)('more than memory holds on $name', ({ open, runs }) 
   });
 });
 
-describe.each([
-  ['in bindings of 16 KiB', { bindingBytes: 16 * KIB }],
-  ['in bindings of 16 KiB, in more memory than there is', { bindingBytes: 16 * KIB, memoryBytes: 200 * KIB }],
-])('columns on WebGPU %s', (_, limits) => {
+describe.each<[string, Partial<Limits>, number]>([
+  ['in bindings of 16 KiB', { bindingBytes: 16 * KIB }, 0],
+  ['in bindings of 16 KiB, in more memory than there is', { bindingBytes: 16 * KIB, memoryBytes: 200 * KIB }, 1],
+])('columns on WebGPU %s', (_, limits, variant) => {
   let context: Context;
   const reference = new Context(createReferenceBackend());
   beforeAll(async () => {
@@ -173,7 +175,7 @@ describe.each([
   afterAll(async () => {
     for (const each of [context, reference]) await each.close();
   });
-  test.each(Object.entries(pipelines))(
+  test.each(lawsOfVariant(Object.entries(pipelines), variant, 2))(
     '%s',
     async (_, pipeline) => {
       for (const rows of [4096, 4097, 15_000]) {

@@ -6,19 +6,19 @@ import type { Tuning } from '../backends/webgpu/tuning.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { randomWords } from './arbitraries/columns.ts';
-import { costlyCaseCount } from './cases.ts';
+import { costlyCaseCount, lawsOfVariant } from './cases.ts';
 import { gatherLaws } from './laws/gather.ts';
 import { createRun } from './laws/law.ts';
 import { scatterLaws } from './laws/scatter.ts';
 import { openTestBackend, placing, withBackend } from './webgpu-support.ts';
 
-const cases: readonly (readonly [name: string, options: WebGpuOptions])[] = [
-  ['of all columns', { tuning: placing(1, 3, 5) }],
-  ['of 256 rows and more', { tuning: placing(256, 4, 16) }],
-  ['with 4 bindings', { tuning: placing(1, 2, 3), limits: { storageBuffers: 4 } }],
+const cases: readonly (readonly [name: string, options: WebGpuOptions, variant: number])[] = [
+  ['of all columns', { tuning: placing(1, 3, 5) }, 0],
+  ['of 256 rows and more', { tuning: placing(256, 4, 16) }, 1],
+  ['with 4 bindings', { tuning: placing(1, 2, 3), limits: { storageBuffers: 4 } }, 2],
 ];
 
-describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options) => {
+describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options, variant) => {
   let backend: WebGpuBackend;
   let context: Context;
   let reference: Context;
@@ -31,7 +31,7 @@ describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options
     await context.close();
   });
 
-  test.each([...gatherLaws, ...scatterLaws])('$name', async ({ property }) => {
+  test.each(lawsOfVariant([...gatherLaws, ...scatterLaws], variant, cases.length))('$name', async ({ property }) => {
     await fc.assert(property(createRun(context, reference)), { numRuns: costlyCaseCount(4) });
   });
 

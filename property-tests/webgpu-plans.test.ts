@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { DeviceBuffer } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
-import { costlyCaseCount } from './cases.ts';
+import { costlyCaseCount, lawsOfVariant } from './cases.ts';
 import { allLaws, kernelLaws } from './laws/all.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { createRun, type Run } from './laws/law.ts';
@@ -43,17 +43,24 @@ const cases = configurations.flatMap(([name, options]) => {
   return name.includes('without') ? [] : [{ name, options, laws }];
 });
 
-describe.each(cases)('called again, $name', ({ options, laws }) => {
-  let context: Context;
-  const reference = new Context(createReferenceBackend());
-  beforeAll(async () => {
-    context = new Context(await openTestBackend(options));
-  }, SLOW);
-  afterAll(async () => {
-    await context.close();
-    await reference.close();
-  });
-  for (const { name, property } of laws) {
-    test(name, async () => fc.assert(property(calledAgain(context, reference)), { numRuns: costlyCaseCount(2) }), SLOW);
-  }
-});
+describe.each(cases.map((each, variant) => ({ ...each, variant })))(
+  'called again, $name',
+  ({ options, laws, variant }) => {
+    let context: Context;
+    const reference = new Context(createReferenceBackend());
+    beforeAll(async () => {
+      context = new Context(await openTestBackend(options));
+    }, SLOW);
+    afterAll(async () => {
+      await context.close();
+      await reference.close();
+    });
+    for (const { name, property } of lawsOfVariant(laws, variant, cases.length)) {
+      test(
+        name,
+        async () => fc.assert(property(calledAgain(context, reference)), { numRuns: costlyCaseCount(2) }),
+        SLOW,
+      );
+    }
+  },
+);

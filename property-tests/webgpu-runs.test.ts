@@ -12,7 +12,7 @@ import { type AnyMonoid, bitXor, type Monoid, maximum, minimum, monoid, plus, pr
 import { reduceByKey } from '../primitives/reduce-by-key.ts';
 import { slice } from '../primitives/slice.ts';
 import { type Presentation, present, presentation } from './arbitraries/presentations.ts';
-import { costlyCaseCount } from './cases.ts';
+import { costlyCaseCount, lawsOfVariant } from './cases.ts';
 import { keysOfRuns, runLengths } from './run-keys.ts';
 import {
   bind,
@@ -183,7 +183,7 @@ function emitMirrored(types: readonly ScalarType[]): Module {
   );
 }
 
-describe.each(Object.entries(tunings))('runs on WebGPU, %s', (_, tuned) => {
+describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => {
   let context: Context;
   let reference: Context;
   beforeAll(async () => {
@@ -195,7 +195,8 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (_, tuned) => {
     await reference.close();
   });
 
-  test.each(Object.keys(samples))(
+  const variant = Object.keys(tunings).indexOf(tuning);
+  test.each(lawsOfVariant(Object.keys(samples), variant, Object.keys(tunings).length))(
     'reduced to %s are those of the reference',
     async (name) => {
       await fc.assert(
