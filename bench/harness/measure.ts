@@ -151,6 +151,9 @@ async function faultOf(
   return differenceOf(answer, await job.expected(), tolerance);
 }
 
+/** Milliseconds between two turns of the event loop. */
+const TURN_MS = 50;
+
 /** Rounds by runner: in each, all take their turn, but for those that had enough. One that fails is left out; an abort ends it. */
 async function takeTurns(
   job: Job,
@@ -161,7 +164,13 @@ async function takeTurns(
   const times: (Round[] | undefined)[] = runners.map(() => []);
   const spent = runners.map(() => 0);
   let lastUseOfGpu = Number.NEGATIVE_INFINITY;
+  let lastTurn = performance.now();
   for (let round = 0; round < rounds; round++) {
+    if (performance.now() - lastTurn > TURN_MS) {
+      // A backend on this thread leaves no time for Ctrl-C and the progress bar.
+      await new Promise((resolve) => setTimeout(resolve));
+      lastTurn = performance.now();
+    }
     for (const [i, { candidate, prepared, calls, warms }] of runners.entries()) {
       if (listener.signal.aborted) return times.map((done = []) => done);
       try {
