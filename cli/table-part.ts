@@ -103,16 +103,17 @@ export function partAsker(
   }
 
   function upload(batch: TableBatch): DeviceTable {
-    const host: { [name: string]: HostColumn } = {};
-    for (const name of compared) host[name] = narrowed(dictionaries.sorted(name, batch.columns[name]!));
+    // A column may be called __proto__, which an object's field set by name is not.
+    const host = new Map<string, HostColumn>();
+    for (const name of compared) host.set(name, narrowed(dictionaries.sorted(name, batch.columns[name]!)));
     for (const name of grouped) {
       const column = batch.columns[name]!;
       const own = groupColumn(name, batch).name;
-      if (column.type !== 'string') host[own] ??= narrowed(column);
-      else host[own] = { type: 'u32', values: column.codes, validity: column.validity };
+      if (column.type === 'string') host.set(own, { type: 'u32', values: column.codes, validity: column.validity });
+      else if (!host.has(own)) host.set(own, narrowed(column));
     }
     // Without any column there are rows still.
-    return { ...createTable(context, host), rows: batch.rows };
+    return { ...createTable(context, Object.fromEntries(host)), rows: batch.rows };
   }
 
   async function askTotals({ table, batch, chosen }: Part): Promise<PartGroups | undefined> {

@@ -101,4 +101,19 @@ onEveryBackend((opened, { name }) => {
     );
     expect(await answer('--where', 'a < 18446744073709551615')).toBe('a\n18446744073709551614\n');
   });
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'a column may be called %s, as a member of every object is',
+    async (name) => {
+      const path = await fileOf(`${name},b\n1,2\n3,4\n3,6\n`, '.csv');
+      const answer = async (...words: string[]): Promise<string> =>
+        (await tableAnswer(opened().context, [path, ...words, '--quiet'])).stdout.toString();
+      expect(await answer('--where', `${name} > 1`, '--columns', 'b')).toBe('b\n4\n6\n');
+      expect(await answer('--group-by', name, '--aggregate', 'sum(b)')).toBe(`${name},sum(b)\n1,2\n3,10\n`);
+      expect(await answer('--aggregate', `max(${name}), median(${name})`)).toBe(
+        `max(${name}),median(${name})\n3,3\n`,
+      );
+      expect(await answer('--order-by', name, '--top', '1')).toBe(`${name},b\n1,2\n`);
+    },
+  );
 });
