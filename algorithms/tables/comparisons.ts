@@ -58,7 +58,7 @@ export function compareOperands(operator: ComparisonOperator, left: Operand, rig
 
 function notComparable(left: Operand, right: Operand): Error {
   return tableError('type', `Columns of different types are not compared.`, {
-    expected: `something that goes with ${describeOperand(left)}`,
+    expected: `a literal of the type of ${describeOperand(left)}`,
     got: describeOperand(right),
     remedy: 'Bring both to one type when the table is read.',
   });
@@ -129,7 +129,7 @@ function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: 
   const cut = cutOf(left, integers.scale, value);
   if (cut === undefined) {
     throw tableError('type', 'A column is compared with a literal of another type.', {
-      expected: `something that goes with ${describeOperand(left)}`,
+      expected: `a literal of the type of ${describeOperand(left)}`,
       got: typeof value === 'string' ? `'${value}'` : String(value),
     });
   }
