@@ -109,6 +109,7 @@ describe('a text that does not parse', () => {
 describe('what the types of columns do not allow is refused', () => {
   test.each([
     [['--where', 'zone > 3'], 'tables/type', '--where: '],
+    [['--where', "'fare' > 3"], 'tables/type', 'not the name of a column'],
     [['--where', 'fare + 1 > 3'], 'tables/type', "'fare', a column of f64"],
     [['--where', 'at > 5'], 'table/time', '"at", a column of times in us'],
     [['--where', "at > '2020-13-01'"], 'table/time', "'2020-13-01' is not a time"],
@@ -331,7 +332,11 @@ describe('a run', () => {
     expect([error.code, error.message]).toEqual(['memory/limit', expect.stringContaining('different values')]);
     expect(await answer(path, '--aggregate', 'median(x)', '--memory', '10MB')).toBe('median(x)\n2499.5\n');
     const said = await shop.quadrille(['table', path, '--group-by', 'x', '--memory', '100kB']);
-    expect([said.exitCode, said.stdout, said.stderr]).toEqual([1, '', expect.stringMatching(/for [0-9]+,[0-9]+ groups\./)]);
+    expect([said.exitCode, said.stdout, said.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/for [0-9]+,[0-9]+ groups\./),
+    ]);
   });
 
   test('tells how many groups there are, where only some are written', async () => {

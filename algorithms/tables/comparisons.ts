@@ -213,7 +213,13 @@ function orderOfLiterals(a: LiteralValue, b: LiteralValue): number {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   if (isNumber(a) && isNumber(b)) return Number(keyOfF64(Number(a)) - keyOfF64(Number(b)));
-  throw tableError('type', 'Literals of different types are not compared.', { expected: typeof a, got: typeof b });
+  throw tableError('type', 'Literals of different types are not compared.', {
+    expected: typeof a,
+    got: typeof b,
+    remedy: [a, b].some((value) => typeof value === 'string')
+      ? 'A string is a literal, not the name of a column.'
+      : undefined,
+  });
 }
 
 function isNumber(value: LiteralValue): boolean {
