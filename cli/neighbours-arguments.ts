@@ -127,7 +127,10 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
 const MOST_NEAREST: number = 2 ** 20 - 1;
 
 function parseAsked(values: OptionValues, metric: Metric): Asked {
-  const [k, radius] = [parsed(values, 'nearest', parseCount), parsed(values, 'radius', parseNumber)];
+  const [k, radius] = [
+    parsed(values, 'nearest', (given) => parseCount(given, '-k')),
+    parsed(values, 'radius', parseNumber),
+  ];
   if ((k === undefined) === (radius === undefined)) {
     const complaint = k === undefined ? 'Nothing says which neighbours.' : '-k and --radius exclude each other.';
     throw new UsageError('usage/neighbours', complaint, { remedy: 'Give one of -k K and --radius R.' });

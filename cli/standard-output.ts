@@ -52,13 +52,20 @@ const READ_WRITE = 0o2;
 /**
  * Whether the process was started with stdout closed. Node opens the null device in its place, for reading and writing; a
  * shell's `> /dev/null` is for writing alone. Known on Linux only.
+ *
+ * Programs that start others open the null device for reading and writing too (`stdio: 'ignore'` of Node, daemons). Where stderr
+ * is the same, nobody wants to hear anything, and stdout is not taken for closed.
  */
 export function isClosed(stdout: NodeJS.WritableStream): boolean {
-  if (stdout !== process.stdout) return false;
+  return stdout === process.stdout && isNullForBoth(1) && !isNullForBoth(2);
+}
+
+/** Whether a descriptor is the null device, opened for reading and writing. */
+function isNullForBoth(descriptor: 1 | 2): boolean {
   try {
-    const { rdev } = fstatSync(1);
+    const { rdev } = fstatSync(descriptor);
     if (rdev === 0 || rdev !== statSync('/dev/null').rdev) return false;
-    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8'))?.[1] ?? '0';
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? '0';
     return (Number.parseInt(flags, 8) & ACCESS) === READ_WRITE;
   } catch {
     return false;
@@ -67,7 +74,9 @@ export function isClosed(stdout: NodeJS.WritableStream): boolean {
 
 function stdoutClosed(): QuadrilleError {
   return new QuadrilleError('output/write-failed', 'stdout could not be written: it is closed.', {
-    remedy: 'Give it somewhere to go: a file, a pipe, or > /dev/null where nobody wants it.',
+    remedy:
+      'Give it somewhere to go: a file, a pipe, or > /dev/null where nobody wants it. ' +
+      '(/dev/null opened for reading and writing, as DEVNULL of Python is, looks like a closed stdout: open it for writing.)',
   });
 }
 

@@ -3,6 +3,7 @@ import { tableError } from '../algorithms/tables/errors.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/index.ts';
 import { overMemory } from '../formats/memory.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
+import { counted } from './grouped.ts';
 import { columnOfCells, rowsAt, sortedRows } from './table-columns.ts';
 import { type GroupStore, groupStore } from './table-groups.ts';
 import type { PartAnswer, PartGroups } from './table-part.ts';
@@ -61,8 +62,8 @@ export function groupTally({ groups, order, top }: Question, plan: Plan, memory:
     ].reduce((sum, each) => sum + each.bytes, 0);
     if (bytes <= memory) return;
     const values = ranked.reduce((sum, { size }) => sum + size, 0);
-    const what = values === 0 ? `${store.size} groups` : `${store.size} groups with ${values} different values`;
-    throw overMemory('There are too many groups, or values in them.', {
+    const what = counted(store.size, 'group') + (values === 0 ? '' : ` with ${counted(values, 'different value')}`);
+    throw overMemory('There are too many groups, or too many different values in them.', {
       needed: bytes,
       what,
       allowed: memory,

@@ -101,8 +101,8 @@ function checkClauses(values: OptionValues): void {
   }
   if (!isGrouped && values.has('order-by') !== values.has('top')) {
     const [given, missing] = values.has('top') ? ['--top', '--order-by'] : ['--order-by', '--top'];
-    throw new UsageError('usage/contradiction', `Of rows, ${given} needs ${missing}.`, {
-      remedy: `Give both, as --order-by 'fare desc' --top 10; rows are written in the order of the file otherwise.`,
+    throw new UsageError('usage/contradiction', `${given} needs ${missing}, as there are no groups.`, {
+      remedy: `Give both, as --order-by 'fare desc' --top 10, or neither: rows are then written in the order of the file.`,
     });
   }
 }

@@ -43,8 +43,15 @@ export async function openTableOutputs(
   const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options.format, fields);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
   const recorder = trace === undefined ? undefined : (await import('../graph/trace.ts')).recordTrace();
-  if (out !== undefined) await write(out, writer!.begin());
-  let rows = 0;
+  // Where nothing can be written is known before any work is done; a head of the table waits, as the work may fail.
+  if (out !== undefined) await write(out, '');
+  let [rows, hasBegun] = [0, false];
+
+  async function begin(to: string): Promise<void> {
+    if (!hasBegun) await write(to, writer!.begin());
+    hasBegun = true;
+  }
+
   return {
     recorder,
     get rows() {
@@ -53,11 +60,16 @@ export async function openTableOutputs(
     async add(some) {
       rows += some.rows;
       picture?.add(some);
-      if (out !== undefined) await write(out, writer!.add(some));
+      if (out === undefined) return;
+      await begin(out);
+      await write(out, writer!.add(some));
     },
     isWanted: () => isRead() || [out, plot].some((path) => path !== undefined && path !== '-'),
     async end(figures, running) {
-      if (out !== undefined) await write(out, writer!.end());
+      if (out !== undefined) {
+        await begin(out);
+        await write(out, writer!.end());
+      }
       if (plot !== undefined) await write(plot, await picture!.draw());
       if (trace !== undefined) {
         const { chromeTrace } = await import('../graph/chrome-trace.ts');

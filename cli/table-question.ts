@@ -90,9 +90,12 @@ function parseOrder(text: string, names: readonly string[]): Order {
   const descending = direction.toLowerCase() === 'desc';
   if (names.includes(bare)) return { by: bare, descending };
   if (names.includes(text.trim())) return { by: text.trim(), descending: false };
-  const nearest = suggest(bare, names);
+  const nearest = names.find((name) => name.toLowerCase() === bare.toLowerCase()) ?? suggest(bare, names);
   throw new UsageError('usage/unknown-column', `--order-by: There is no column "${bare}" in what is written.`, {
-    remedy: nearest === undefined ? `There are ${names.slice(0, 12).join(', ')}.` : `Did you mean ${nearest}?`,
+    remedy:
+      nearest === undefined
+        ? `There are ${names.slice(0, 12).join(', ')}; behind a name, asc or desc.`
+        : `Did you mean ${nearest}?`,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../primitives/context.ts';
-import type { TableSession } from './table.ts';
+import type { TableRun, TableSession } from './table.ts';
 import { groupTally } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { PARTS_HELD, tableGraph } from './table-graph.ts';
@@ -23,22 +23,28 @@ export function tableSession(context: Context, question: Question, options: Tabl
   const most = rowsAtOnce(options);
 
   /** What becomes of answers: rows are written as they come, others are kept and written in the end. */
-  function takerOf(outputs: TableOutputs): { take(answer: PartAnswer): Promise<void> | void; end(): Promise<void> } {
+  function takerOf(
+    outputs: TableOutputs,
+  ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
     if (groups === undefined && top === undefined) {
       const take = async (answer: PartAnswer): Promise<void> => {
         for (const rows of chosenRows(answer, columns, most)) if (outputs.isWanted()) await outputs.add(rows);
       };
-      return { take, end: async () => undefined };
+      return { take, end: async () => undefined, groups: () => undefined };
     }
-    const tally =
-      groups === undefined ? topTally(order!, top!, columns) : groupTally(question, plan, options.memory / 2);
-    return { take: (answer) => tally.add(answer), end: () => writeAnswer(tally.end(), outputs, most) };
+    const own = groups === undefined ? undefined : groupTally(question, plan, options.memory / 2);
+    const tally = own ?? topTally(order!, top!, columns);
+    return {
+      take: (answer) => tally.add(answer),
+      end: () => writeAnswer(tally.end(), outputs, most),
+      groups: () => own?.size,
+    };
   }
 
   return {
     fields,
     run(outputs, job, source) {
-      const { take, end } = takerOf(outputs);
+      const { take, ...taken } = takerOf(outputs);
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
       const rowsPerBatch = rowsWithin(options.memory / 2, names.length);
@@ -53,7 +59,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
           }),
         take,
       });
-      return { running, end };
+      return { running, ...taken };
     },
   };
 }

@@ -10,13 +10,15 @@ export interface TableFigures {
   /** Rows or groups that were written. */
   readonly written: number;
   readonly grouped: boolean;
+  /** Groups that there are; undefined where rows are wanted. */
+  readonly groups: number | undefined;
   readonly backend: string;
 }
 
 /** The last words of `quadrille table`. */
 export function tableSummary(figures: TableFigures, seconds: number, outputs: readonly string[]): RunSummary {
-  const { file, rows, written, grouped: isGrouped, backend } = figures;
-  const what = isGrouped ? counted(written, 'group') : `${grouped(written)} of them written`;
+  const { file, rows, written, groups, backend } = figures;
+  const what = groups === undefined ? `${grouped(written)} of them written` : groupsText(written, groups);
   return {
     lines: [
       `${counted(rows, 'row')} of ${file}, ${what}, ${seconds.toFixed(1)} s on ${backend}.`,
@@ -24,4 +26,8 @@ export function tableSummary(figures: TableFigures, seconds: number, outputs: re
     ],
     fields: { ...figures, seconds, rowsPerSecond: rows / seconds, outputs },
   };
+}
+
+function groupsText(written: number, groups: number): string {
+  return written === groups ? counted(groups, 'group') : `${grouped(written)} of ${counted(groups, 'group')}`;
 }

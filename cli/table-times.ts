@@ -82,7 +82,7 @@ export function requireNoTimeInside(expression: Expression, fields: Fields, opti
 }
 
 function kindOf({ unit, utc }: TimeField): string {
-  return `times of ${unit}${utc ? ' in UTC' : ' without an offset'}`;
+  return `times in ${unit}${utc ? ', of UTC' : ', without an offset'}`;
 }
 
 function notTogether(field: TimeField, what: string): UsageError {
@@ -102,7 +102,9 @@ function timeLiteral(text: string, field: TimeField): LiteralValue {
   const bytes = Buffer.from(text);
   const time = parseTime(bytes, 0, bytes.length);
   if (time === undefined) {
-    throw new UsageError('table/time', `--where: '${text}' is no time, as "${field.name}" has.`, { remedy: EXAMPLE });
+    throw new UsageError('table/time', `--where: '${text}' is not a time, and "${field.name}" holds times.`, {
+      remedy: EXAMPLE,
+    });
   }
   if (time.isUtc && !field.utc) {
     throw new UsageError(

@@ -39,6 +39,8 @@ export interface TableRun {
   readonly running: GraphRun<number>;
   /** Writes what can be written only when all parts are there. */
   end(): Promise<void>;
+  /** Groups so far; undefined where rows are wanted. */
+  groups(): number | undefined;
 }
 
 /** Refuses what the types of columns do not allow. */
@@ -100,7 +102,7 @@ async function askFile<C extends RunContext>(
       const session = openSession(context, question, options);
       const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer);
       const wanted = (): boolean => outputs.isWanted() || question.groups !== undefined;
-      const { running, end } = session.run(
+      const { running, end, groups } = session.run(
         outputs,
         {
           rows: file.rows,
@@ -119,6 +121,7 @@ async function askFile<C extends RunContext>(
         rows,
         written: outputs.rows,
         grouped: question.groups !== undefined,
+        groups: groups(),
         backend: context.backend.name,
       };
       await outputs.end(figures, running);

@@ -13,7 +13,8 @@ import { UsageError } from './usage-error.ts';
  *
  * Staging opens a hidden temporary file beside each target, so that a target that cannot be written is known before any
  * work is done, and so that the renames stay within one file system. A target that exists and is no regular file
- * (`/dev/stdout`, a named pipe) is written in place: it has no content that a rename could protect.
+ * (`/dev/null`, a named pipe) is written in place: it has no content that a rename could protect. So is a descriptor
+ * (`/dev/stdout`), by appending: the shell that opened its file may have written to it, and goes on writing.
  *
  * Temporary files that a killed process of this machine has left in the folder are removed.
  */
@@ -86,6 +87,9 @@ export async function resolveTarget(path: string): Promise<string> {
   }
 }
 
+/** Names of open files of this process. */
+const DESCRIPTOR = /^\/(dev\/(stdout|stderr|fd\/\d+)|proc\/self\/fd\/\d+)$/;
+
 interface StagedFile {
   readonly path: string;
   readonly target: string;
@@ -100,11 +104,16 @@ async function stageFile(path: string): Promise<StagedFile> {
   try {
     const target = await resolveTarget(path);
     const existing = await stat(target).catch(() => undefined);
-    const inPlace = existing !== undefined && !existing.isFile();
+    const isDescriptor = DESCRIPTOR.test(path);
+    const inPlace = isDescriptor || (existing !== undefined && !existing.isFile());
     // Opening what exists for appending changes nothing, and fails where the user may not write.
     if (existing?.isFile()) await (await open(target, 'a')).close();
     const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
-    const handle = await open(temporary ?? target, temporary === undefined ? 'w' : 'wx', existing?.mode);
+    const handle = await open(
+      temporary ?? target,
+      isDescriptor ? 'a' : temporary === undefined ? 'w' : 'wx',
+      existing?.mode,
+    );
     if (temporary !== undefined) await sweepTemporaries(dirname(target));
     return { path, target, temporary, handle, open: true, committed: false };
   } catch (cause) {

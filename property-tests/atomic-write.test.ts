@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
@@ -103,6 +103,19 @@ describe('stageOutputs', () => {
     await outputs.write('/dev/null', ['gone']);
     await outputs.commit();
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
+  });
+
+  test.runIf(process.platform === 'linux')('appends to a descriptor, whose file keeps what it held', async () => {
+    await writeFile(inFolder('log'), 'old\n');
+    const log = await open(inFolder('log'), 'a');
+    const path = `/dev/fd/${log.fd}`;
+    const outputs = await stageOutputs([path]);
+    await outputs.write(path, ['new\n']);
+    await outputs.commit();
+    await log.write('later\n');
+    await log.close();
+    expect(await readFile(inFolder('log'), 'utf8')).toBe('old\nnew\nlater\n');
+    expect(await readdir(folder)).toEqual(['log']);
   });
 
   test('reports a full disk with a remedy', async () => {

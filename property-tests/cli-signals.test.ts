@@ -129,11 +129,12 @@ describe('stdout that takes nothing', () => {
     const withoutLoss = [
       `${lines[0]} > /dev/null`,
       `( ${lines[0]} ) | true`,
+      `${lines[0]} 1<> /dev/null 2<> /dev/null`,
       'quadrille compare set.wkt set.wkt --out f.json >&-',
       'quadrille index build zones.json -o f.maq >&-',
     ];
     const endings = await Promise.all(withoutLoss.map((line) => start(line).ended));
-    expect(endings.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    expect(endings.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
     const figures = await start('quadrille index build zones.json -o f.maq --json >&-').ended;
     expect(figures.exitCode).toBe(1);
     expect(JSON.parse(await readFile(shop.path('f.json'), 'utf8'))).toBeDefined();

@@ -16,7 +16,7 @@ describe('a command line', () => {
   test.each<readonly [string, string, RegExp]>([
     ['', 'usage/neighbours', /Nothing says which neighbours\. Give one of -k K and --radius R\./],
     ['-k 3 --radius 3', 'usage/neighbours', /exclude each other/],
-    ['-k 0', 'usage/not-a-count', /-?-?nearest 0 is not a whole number from 1/],
+    ['-k 0', 'usage/not-a-count', /^-k 0 is not a whole number from 1/],
     ['-k 1048576', 'usage/out-of-range', /at most 1048575, got 1048576/],
     ['--radius -1', 'usage/out-of-range', /not 0 or above/],
     ['--radius nan', 'usage/not-a-number', /finite number/],

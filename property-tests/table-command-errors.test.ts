@@ -109,9 +109,10 @@ describe('a text that does not parse', () => {
 describe('what the types of columns do not allow is refused', () => {
   test.each([
     [['--where', 'zone > 3'], 'tables/type', '--where: '],
+    [['--where', "'fare' > 3"], 'tables/type', 'not the name of a column'],
     [['--where', 'fare + 1 > 3'], 'tables/type', "'fare', a column of f64"],
-    [['--where', 'at > 5'], 'table/time', '"at", a column of times of us'],
-    [['--where', "at > '2020-13-01'"], 'table/time', "'2020-13-01' is no time"],
+    [['--where', 'at > 5'], 'table/time', '"at", a column of times in us'],
+    [['--where', "at > '2020-13-01'"], 'table/time', "'2020-13-01' is not a time"],
     [['--where', "at > '2020-12-01T00:00Z'"], 'table/time', 'tells its offset'],
     [['--where', 'at = day'], 'table/time', 'is not compared with'],
     [['--aggregate', 'avg(zone)'], 'tables/type', "There is no avg of 'zone', a column of string"],
@@ -330,5 +331,20 @@ describe('a run', () => {
     const error = await refusal(path, '--aggregate', 'median(x)', '--memory', '100kB');
     expect([error.code, error.message]).toEqual(['memory/limit', expect.stringContaining('different values')]);
     expect(await answer(path, '--aggregate', 'median(x)', '--memory', '10MB')).toBe('median(x)\n2499.5\n');
+    const said = await shop.quadrille(['table', path, '--group-by', 'x', '--memory', '100kB']);
+    expect([said.exitCode, said.stdout, said.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/for [0-9]+,[0-9]+ groups\./),
+    ]);
+  });
+
+  test('tells how many groups there are, where only some are written', async () => {
+    const summary = async (...words: string[]): Promise<string> =>
+      (await shop.quadrille(['table', '@rides.csv', '--group-by', 'zone', ...words])).stderr;
+    expect(await summary('--top', '1')).toContain('rides.csv, 1 of 2 groups, ');
+    expect(await summary()).toContain('rides.csv, 2 groups, ');
+    const { stdout } = await tableAnswer(context, [rides, '--group-by', 'zone', '--top', '1', '--json']);
+    expect(JSON.parse(stdout.toString())).toMatchObject({ written: 1, groups: 2 });
   });
 });

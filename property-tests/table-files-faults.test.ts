@@ -202,6 +202,9 @@ describe('what is refused at once', () => {
 
   test('no file, and a folder', async () => {
     await expect(readPath(newPath())).rejects.toMatchObject({ code: 'format/missing-file' });
-    await expect(readPath(folder)).rejects.toMatchObject({ code: 'format/not-a-file' });
+    await expect(readPath(folder)).rejects.toMatchObject({
+      code: 'format/not-a-file',
+      message: expect.stringContaining('This is a directory. Name a file inside it.'),
+    });
   });
 });

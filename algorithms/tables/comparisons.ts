@@ -58,7 +58,7 @@ export function compareOperands(operator: ComparisonOperator, left: Operand, rig
 
 function notComparable(left: Operand, right: Operand): Error {
   return tableError('type', `Columns of different types are not compared.`, {
-    expected: `something that goes with ${describeOperand(left)}`,
+    expected: `a literal of the type of ${describeOperand(left)}`,
     got: describeOperand(right),
     remedy: 'Bring both to one type when the table is read.',
   });
@@ -129,7 +129,7 @@ function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: 
   const cut = cutOf(left, integers.scale, value);
   if (cut === undefined) {
     throw tableError('type', 'A column is compared with a literal of another type.', {
-      expected: `something that goes with ${describeOperand(left)}`,
+      expected: `a literal of the type of ${describeOperand(left)}`,
       got: typeof value === 'string' ? `'${value}'` : String(value),
     });
   }
@@ -213,7 +213,13 @@ function orderOfLiterals(a: LiteralValue, b: LiteralValue): number {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   if (isNumber(a) && isNumber(b)) return Number(keyOfF64(Number(a)) - keyOfF64(Number(b)));
-  throw tableError('type', 'Literals of different types are not compared.', { expected: typeof a, got: typeof b });
+  throw tableError('type', 'Literals of different types are not compared.', {
+    expected: typeof a,
+    got: typeof b,
+    remedy: [a, b].some((value) => typeof value === 'string')
+      ? 'A string is a literal, not the name of a column.'
+      : undefined,
+  });
 }
 
 function isNumber(value: LiteralValue): boolean {

@@ -119,7 +119,7 @@ function planTruth(table: DeviceTable, of: Expression, negated: boolean): Truth 
     if (typeof operand.value === 'boolean') return operand.value !== negated ? 'always' : 'never';
   }
   if (operand.family !== 'bool') {
-    throw tableError('type', 'Only bools are conditions as they are.', {
+    throw tableError('type', 'A value that is not compared with anything has to be a bool.', {
       expected: 'a column of bools',
       got: describeOperand(operand),
     });

@@ -107,7 +107,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     const { value, at } = read;
     if (value.kind === 'column') return truth(value);
     if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
-    throw textError(given, at, 'This is a value, and holds for no row or another.', {
+    throw textError(given, at, 'This is a value, not a condition.', {
       remedy: 'Compare it with something.',
     });
   }
@@ -134,33 +134,33 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
 
   function isNullOrNot(first: Meaning): Meaning {
     const isNegated = takes('not');
-    wants('null', 'Only null may stand here: a value is null, or is not null');
+    wants('null', 'After is comes null, or not null');
     const condition = isNull(asValue(first));
     return { condition: isNegated ? not(condition) : condition, at: first.at };
   }
 
   function range(first: Meaning): Condition {
     const low = asValue(sum());
-    wants('and', 'Here the word and is missing: a value lies between one and another');
+    wants('and', 'The word and is missing here: write x between 3 and 7');
     return between(asValue(first), low, asValue(sum()));
   }
 
   function list(first: Meaning): Condition {
-    wants('(', 'Here a list in parentheses is missing');
+    wants('(', 'A list in parentheses is missing here: write x in (3, 7)');
     const values: LiteralValue[] = [];
     do {
       const token = peek();
       const value = asValue(sum());
-      if (value.kind !== 'literal') throw wrong(token, 'A list has values that are written out, and no columns.');
+      if (value.kind !== 'literal') throw wrong(token, 'A list holds numbers, strings and dates, not columns.');
       values.push(value.value);
     } while (takes(','));
-    wants(')', 'Here the list has to go on with a comma, or end with a parenthesis');
+    wants(')', 'A comma, or the closing parenthesis of the list, is missing here');
     return oneOf(asValue(first), values);
   }
 
   function asValue(read: Meaning): Expression {
     if (read.value !== undefined) return read.value;
-    throw textError(given, read.at, 'This is a condition, where a value is wanted.');
+    throw textError(given, read.at, 'This is a condition; a value is expected here.');
   }
 
   function sum(): Meaning {
@@ -193,7 +193,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     const { at } = token;
     if (takes('(')) {
       const inner = meaning();
-      wants(')', 'Here a parenthesis that closes is missing');
+      wants(')', 'A closing parenthesis is missing here');
       return inner;
     }
     if (token.kind === 'number') return { value: literal(numberOf(take().text)), at };
@@ -227,7 +227,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     value: () => asValue(sum()),
     number() {
       const token = peek();
-      if (token.kind !== 'number') throw wrong(token, 'A number is wanted here.');
+      if (token.kind !== 'number') throw wrong(token, 'A number is expected here.');
       return Number(take().text);
     },
     columnName,
@@ -246,10 +246,12 @@ function numberOf(text: string): LiteralValue {
 const SHOWN_COLUMNS = 12;
 
 function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly string[]): UsageError {
+  const { option } = given;
   const lower = text.toLowerCase();
   const nearest = columns.find((name) => name.toLowerCase() === lower) ?? suggest(text, columns);
   const some = columns.slice(0, SHOWN_COLUMNS).join(', ') + (columns.length > SHOWN_COLUMNS ? ', …' : '');
-  const remedy = nearest === undefined ? `There are ${some}.` : `Did you mean ${quotedName(nearest)}?`;
+  const others = option === '--where' ? `There are ${some}; strings stand in 'single quotes'.` : `There are ${some}.`;
+  const remedy = nearest === undefined ? others : `Did you mean ${quotedName(nearest)}?`;
   return textError(given, at, `There is no column "${text}".`, { code: 'usage/unknown-column', remedy });
 }
 

@@ -15,11 +15,11 @@ import type { Token } from './tokens.ts';
 export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
   const parser = parserOf(given, columns);
   const { condition, value, at } = parser.meaning();
-  expectEnd(parser);
+  expectEnd(parser, 'An operator is expected here, or the end.', OPERATORS);
   if (condition !== undefined) return condition;
   if (value.kind === 'column') return truth(value);
   if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
-  throw textError(given, at, 'This is a value, and no condition.', { remedy: 'Compare it with something.' });
+  throw textError(given, at, 'This is a value, not a condition.', { remedy: 'Compare it with something.' });
 }
 
 /**
@@ -36,7 +36,7 @@ export function parseColumns(given: OptionText, columns: readonly string[]): str
     if (names.includes(name)) throw parser.wrong(token, `The column "${name}" is named twice.`);
     names.push(name);
   } while (parser.takes(','));
-  expectEnd(parser);
+  expectEnd(parser, 'A comma is expected here, or the end.');
   return names;
 }
 
@@ -64,10 +64,11 @@ export function parseAggregates(given: OptionText, columns: readonly string[]): 
     const first = parser.peek();
     const aggregate = parseAggregate(parser);
     const name = parser.takes('as') ? aliasOf(parser) : given.text.slice(first.at, parser.peek().at).trim();
-    if (all.has(name)) throw parser.wrong(first, `There are two of the name ${name}.`, 'Name one of them with as.');
+    if (all.has(name))
+      throw parser.wrong(first, `Two columns would be named ${name}.`, 'Give one of them another name with as.');
     all.set(name, aggregate);
   } while (parser.takes(','));
-  expectEnd(parser);
+  expectEnd(parser, 'A comma is expected here, or the end.');
   return Object.fromEntries(all);
 }
 
@@ -76,9 +77,9 @@ function parseAggregate(parser: Parser): Aggregate {
   const name = token.kind === 'word' ? token.text.toLowerCase() : '';
   if (!FUNCTIONS.includes(name)) throw unknownFunction(parser, token);
   if (name === 'count' && !parser.takes('(')) return { kind: 'count' };
-  if (name !== 'count') parser.wants('(', `Here a parenthesis is missing: ${name} is of a column`);
+  if (name !== 'count') parser.wants('(', `A parenthesis is missing here: write ${name}(x)`);
   const aggregate = argumentsOf(parser, name);
-  parser.wants(')', 'Here a parenthesis that closes is missing');
+  parser.wants(')', 'A closing parenthesis is missing here');
   return aggregate;
 }
 
@@ -91,7 +92,7 @@ function argumentsOf(parser: Parser, name: string): Aggregate {
   const of = parser.value();
   const kind = PLAIN[name];
   if (kind !== undefined) return { kind, of };
-  parser.wants(',', `Here a comma is missing: ${name} takes a number too`);
+  parser.wants(',', `A comma is missing here: write ${name}(x, ${name === 'quantile' ? 0.9 : 3})`);
   const token = parser.peek();
   const number = parser.number();
   if (name === 'quantile') {
@@ -99,7 +100,7 @@ function argumentsOf(parser: Parser, name: string): Aggregate {
     throw parser.wrong(token, 'A quantile is a fraction from 0 to 1.');
   }
   if (Number.isInteger(number) && number >= 1) return { kind: name as 'smallest' | 'largest', of, k: number };
-  throw parser.wrong(token, 'A whole number from 1 on is wanted here.');
+  throw parser.wrong(token, 'A whole number from 1 on is expected here.');
 }
 
 function aliasOf(parser: Parser): string {
@@ -115,9 +116,12 @@ function unknownFunction(parser: Parser, token: Token): Error {
   return parser.wrong(token, 'This is no aggregate.', remedy);
 }
 
-function expectEnd(parser: Parser): void {
+const OPERATORS = 'Operators are < <= > >= = <> between, in, is null, and, or, + - *.';
+
+function expectEnd(parser: Parser, sentence: string, remedy?: string): void {
   const token = parser.peek();
   if (token.kind === 'end') return;
   const isUnopened = token.text === ')' && token.kind === 'sign';
-  throw parser.wrong(token, isUnopened ? 'This parenthesis closes none.' : 'This does not go on here.');
+  if (isUnopened) throw parser.wrong(token, 'There is no opening parenthesis for this one.');
+  throw parser.wrong(token, sentence, remedy);
 }

@@ -36,6 +36,9 @@ export function tokensOf(given: OptionText): Token[] {
   return [...tokens, { kind: 'end', text: '', at: text.length, end: text.length }];
 }
 
+/** What signs of other languages are called here. */
+const WORDS_FOR: { readonly [sign: string]: string } = { '&': 'and', '|': 'or', '!': 'not' };
+
 function tokenAt(given: OptionText, at: number): Token {
   const { text } = given;
   for (const [kind, pattern] of PATTERNS) {
@@ -52,7 +55,10 @@ function tokenAt(given: OptionText, at: number): Token {
   if (sign === "'" || sign === '"') throw textError(given, at, 'This quote is opened and not closed.');
   if (sign === '/' || sign === '%')
     throw textError(given, at, 'Columns are added, subtracted and multiplied, not divided.');
-  throw textError(given, at, `${sign} means nothing here.`);
+  const word = WORDS_FOR[sign];
+  throw textError(given, at, `${sign} means nothing here.`, {
+    remedy: word === undefined ? undefined : `Write ${word}.`,
+  });
 }
 
 function bare(kind: Token['kind'], found: string): string {

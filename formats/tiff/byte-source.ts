@@ -16,20 +16,21 @@ export interface ByteSource {
 
 /** Opens a regular file for reading at any offset. */
 export async function openFileBytes(file: string): Promise<ByteSource> {
-  let handle: FileHandle | undefined;
+  let [handle, isFolder]: [FileHandle | undefined, boolean] = [undefined, false];
   try {
     handle = await open(file, 'r');
     const stat = await handle.stat();
     if (stat.isFile()) return fileBytes(file, handle, stat.size);
+    isFolder = stat.isDirectory();
   } catch (error) {
     await handle?.close();
     throw fileError(file, error);
   }
   await handle.close();
-  throw new FormatError('format/not-a-file', 'This is no regular file, so it cannot be read in windows.', {
-    place: { file },
-    remedy: 'Name a file on disk.',
-  });
+  const [sentence, remedy] = isFolder
+    ? ['This is a directory.', 'Name a file inside it.']
+    : ['This is no regular file, so it cannot be read piece by piece.', 'Name a file on disk.'];
+  throw new FormatError('format/not-a-file', sentence, { place: { file }, remedy });
 }
 
 function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
