@@ -55,7 +55,7 @@ export const TUNING_SPEC: OptionSpec = {
 export const ADAPTER_SPEC: OptionSpec = {
   name: 'adapter',
   value: 'KIND',
-  help: 'which WebGPU adapter: auto, hardware or software',
+  help: 'the kind of WebGPU adapter: auto, hardware or software',
   choices: ['auto', 'hardware', 'software'],
 };
 
@@ -63,51 +63,51 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
   {
     name: 'only',
     value: 'A,B…',
-    help: 'experiments of these names, or those that begin with what is no name (default: all)',
+    help: 'experiments with these names or prefixes of names (default: all)',
   },
   {
     name: 'experiment',
     value: 'FILE',
-    help: 'experiments of your own, a module (.mjs, .js or .ts); may be given several times',
+    help: 'a module with your own experiments (.mjs, .js or .ts); may be given several times',
     repeats: true,
   },
   {
     name: 'backends',
     value: 'A,B…',
-    help: 'of workers, webgpu and reference (default: workers, and webgpu on hardware)',
+    help: 'some of workers, webgpu and reference (default: workers, and webgpu on a hardware GPU)',
   },
   ADAPTER_SPEC,
-  { name: 'workers', value: 'N', help: 'how many worker threads (default: one a core)' },
+  { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
   TUNING_SPEC,
   {
     name: 'sizes',
     value: 'N,A..B…',
-    help: 'elements: 1000, 2^20, 2^10..2^24, 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
+    help: 'numbers of elements, such as 1000, 2^20, 2^10..2^24 or 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
   },
-  { name: 'types', value: 'A,B…', help: 'of u32, i32 and f32 (default u32)' },
+  { name: 'types', value: 'A,B…', help: 'some of u32, i32 and f32 (default u32)' },
   { name: 'rounds', value: 'N', help: `rounds of every case (default ${DEFAULT_ROUNDS})` },
   {
     name: 'check-up-to',
     value: 'N',
-    help: 'compare answers of at most so many elements with the reference (default: all)',
+    help: 'compare answers with the reference up to this number of elements (default: all)',
   },
   {
     name: 'peers',
     value: 'A,B…',
-    help: `of ${PEERS.join(', ')}; all or none (default: all that are here)`,
+    help: `some of ${PEERS.join(', ')}, or all or none (default: all that are installed)`,
   },
   {
     name: 'compiled',
     value: 'PEER=FILE',
-    help: 'the program of cpp or cuda, compiled elsewhere; may be given twice',
+    help: 'the program of cpp or cuda, if it was compiled elsewhere; may be given twice',
     repeats: true,
   },
-  { name: 'out', value: 'FOLDER', help: 'write files there: bench.csv, bench.json, bench.html, bench-*.svg' },
-  { name: 'csv', help: 'of the files, the CSV; without --out, CSV on stdout' },
-  { name: 'json', help: 'of the files, the JSON; without --out, JSON on stdout' },
-  { name: 'html', help: 'of the files, the report' },
-  { name: 'svg', help: 'of the files, the drawings' },
-  { name: 'list', help: 'list the experiments and end' },
+  { name: 'out', value: 'FOLDER', help: 'folder for bench.csv, bench.json, bench.html and bench-*.svg' },
+  { name: 'csv', help: 'write the CSV file; without --out, CSV on stdout' },
+  { name: 'json', help: 'write the JSON file; without --out, JSON on stdout' },
+  { name: 'html', help: 'write the report' },
+  { name: 'svg', help: 'write the plots' },
+  { name: 'list', help: 'list the experiments and exit' },
   MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
@@ -115,7 +115,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille bench`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseBenchArguments(args: readonly string[]): BenchOptions {
   const { values, repeated } = readCommand(args, BENCH_SPECS, []);
@@ -230,7 +230,7 @@ function checkWhereTo({ out, outputs }: BenchOptions): void {
 
 function checkAdapter({ backends }: BenchOptions, given: boolean): void {
   if (!given || backends === undefined || backends.includes('webgpu')) return;
-  throw new UsageError('usage/contradiction', `--adapter means nothing to --backends ${backends.join(',')}.`, {
+  throw new UsageError('usage/contradiction', `--adapter has no effect with --backends ${backends.join(',')}.`, {
     remedy: 'Leave one of them out, or add webgpu to --backends.',
   });
 }

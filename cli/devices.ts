@@ -13,10 +13,10 @@ export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { re
 }
 
 /** What the columns of the table mean. */
-export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. Where a device
-             rounds otherwise by itself, the code written for it makes up for that; --verbose says where and how.
+export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. If a device rounds
+             differently, the code for it compensates; --verbose says where and how.
 memory       bytes that all columns together may take
-binding      bytes of one column that a kernel sees at a time; longer columns are split
+binding      bytes of one column that a kernel can access at a time; longer columns are split
 workgroups   groups of threads along one dimension of a launch; larger launches take more dimensions or are split
 buffers      columns that a kernel can bind at a time
 –            unlimited, or not known`;

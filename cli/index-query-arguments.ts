@@ -38,27 +38,39 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
 }
 
 export const QUERY_SPECS: readonly OptionSpec[] = [
-  { name: 'points', value: 'FILE.csv', help: 'which polygons hold points: columns x and y, or lon and lat' },
-  { name: 'windows', value: 'FILE.csv', help: 'which polygons meet boxes: columns left, bottom, right and top' },
-  { name: 'polygons', value: 'FILE', help: 'which polygons share area with polygons, of any format that build reads' },
+  {
+    name: 'points',
+    value: 'FILE.csv',
+    help: 'points, to find the polygons that hold them: columns x and y, or lon and lat',
+  },
+  {
+    name: 'windows',
+    value: 'FILE.csv',
+    help: 'boxes, to find the polygons that touch them: columns left, bottom, right and top',
+  },
+  {
+    name: 'polygons',
+    value: 'FILE',
+    help: 'polygons, to find those that share area with them: any format that build reads',
+  },
   { name: 'out', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
   {
     name: 'format',
     value: 'csv|json|arrow',
-    help: 'of --out, where its name does not say (default csv)',
+    help: 'format of --out, if its name does not tell it (default csv)',
     choices: TABLE_FORMATS,
   },
   {
     name: 'count',
     value: 'query|polygon',
-    help: 'only how many: polygons of each query, or queries of each polygon',
+    help: 'only count the polygons of each query, or the queries of each polygon',
     choices: ['query', 'polygon'],
   },
-  { name: 'above', value: 'AREA', help: 'only where the common area can be above this, in square units' },
-  { name: 'filter-only', help: 'polygons by their quadrants alone: faster, with some that do not share area' },
+  { name: 'above', value: 'AREA', help: 'only rows whose shared area can exceed this, in square units' },
+  { name: 'filter-only', help: 'compare polygons by their quadrants alone: faster, but finds some that share no area' },
   ...READING_SPECS.map((spec) =>
     spec.name === 'id'
-      ? { ...spec, help: "the property, or column, that names queries (default: the feature's id, or column id)" }
+      ? { ...spec, help: "the property or column that names queries (default: the feature's id, or the column id)" }
       : spec,
   ),
   ...BACKEND_SPECS,
@@ -79,7 +91,7 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
 /**
  * Reads the words after `quadrille index query`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseQueryArguments(args: readonly string[]): QueryOptions {
   const { words, values } = readCommand(args, QUERY_SPECS, ['TREE']);
@@ -87,7 +99,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
   checkNoStdin([...words, text(values, kind)!]);
   for (const [option, kinds] of USES) {
     if (!values.has(option) || kinds.includes(kind)) continue;
-    throw new UsageError('usage/contradiction', `--${option} means nothing to --${kind}.`, {
+    throw new UsageError('usage/contradiction', `--${option} has no effect with --${kind}.`, {
       remedy: `Leave it out; it is for ${kinds.map((each) => `--${each}`).join(' and ')}.`,
     });
   }

@@ -47,31 +47,35 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
 }
 
 export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
-  { name: 'nearest', short: 'k', value: 'K', help: 'the K nearest points of every query' },
-  { name: 'radius', value: 'R', help: 'instead, all points of every query that are not farther than this' },
-  { name: 'queries', value: 'FILE', help: 'points whose neighbours are looked for (default: POINTS themselves)' },
+  { name: 'nearest', short: 'k', value: 'K', help: 'find the K nearest points of every query' },
+  { name: 'radius', value: 'R', help: 'or find all points within this distance of every query' },
+  { name: 'queries', value: 'FILE', help: 'the points whose neighbours are wanted (default: POINTS)' },
   {
     name: 'columns',
     value: 'X,Y,…',
-    help: 'columns of the coordinates, of any number (default: x,y and z, lon,lat or longitude,latitude)',
+    help: 'columns of the coordinates, one or more (default: x,y and z, lon,lat or longitude,latitude)',
   },
-  { name: 'query-columns', value: 'X,Y,…', help: 'the same of --queries (default: as --columns)' },
-  { name: 'id', value: 'COLUMN', help: 'the column that names points (default: the numbers of their rows, from 0)' },
-  { name: 'query-id', value: 'COLUMN', help: 'the column that names queries (default: the numbers of their rows)' },
+  {
+    name: 'query-columns',
+    value: 'X,Y,…',
+    help: 'columns of the coordinates in --queries (default: those of --columns)',
+  },
+  { name: 'id', value: 'COLUMN', help: 'the column that names points (default: row numbers from 0)' },
+  { name: 'query-id', value: 'COLUMN', help: 'the column that names queries (default: row numbers from 0)' },
   {
     name: 'metric',
     value: 'NAME',
-    help: 'l2 (default), l1, max, l3 to l64, cosine, or inner: the greatest product is the nearest',
+    help: 'l2 (default), l1, max, l3 to l64, cosine, or inner (the largest inner product is nearest)',
   },
-  { name: 'with-self', help: 'without --queries: a point is its own neighbour too' },
+  { name: 'with-self', help: 'without --queries, count a point as its own neighbour' },
   {
     name: 'on-bad-record',
     value: 'stop|skip',
-    help: 'rows without a place, as of null and NaN: stop (default), or leave them out and say how many',
+    help: 'on a row without finite coordinates, such as null or NaN: stop (default), or count it and skip it',
     choices: ['stop', 'skip'],
   },
   ...rowsOutSpecs('the neighbours'),
-  { name: 'plot', value: 'FILE.svg', help: 'how the distances are spread, as SVG (see below)' },
+  { name: 'plot', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
   { name: 'json', help: 'the figures as one JSON object on stdout' },
   ...BACKEND_SPECS,
   MEMORY_SPEC,
@@ -81,7 +85,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille neighbours`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseNeighboursArguments(args: readonly string[]): NeighboursOptions {
   const { words, values } = readCommand(args, NEIGHBOURS_SPECS, ['POINTS']);

@@ -15,12 +15,12 @@ export function rowsOutSpecs(what: string): readonly OptionSpec[] {
       name: 'out',
       short: 'o',
       value: 'FILE',
-      help: `${what}; - is stdout (default, unless something else goes there)`,
+      help: `${what}; - is stdout (default, unless another output uses it)`,
     },
     {
       name: 'format',
       value: ROWS_FORMATS.join('|'),
-      help: 'of --out, where its name does not say (default csv)',
+      help: 'format of --out, if its name does not tell it (default csv)',
       choices: ROWS_FORMATS,
     },
   ];

@@ -163,8 +163,8 @@ describe('parseZonalArguments', () => {
     [['stray'], "'stray' belongs to no option"],
     [['--out', '-', '--stats', '-'], '--out and --stats cannot both write to stdout'],
     [['--out', 'a', '--stats', '-', '--plot', '-'], '--stats and --plot cannot both write to stdout'],
-    [['--backend', 'reference', '--workers', '2'], 'means nothing to --backend reference'],
-    [['--backend', 'workers', '--adapter', 'software'], 'means nothing to --backend workers'],
+    [['--backend', 'reference', '--workers', '2'], 'has no effect with --backend reference'],
+    [['--backend', 'workers', '--adapter', 'software'], 'has no effect with --backend workers'],
   ])('refuses %j', (args, why) => {
     expect(() => parse('--unique', ...args)).toThrow(why);
   });

@@ -364,7 +364,7 @@ describe('bad input', () => {
     [['--sizes', '2^9..2^3'], "--sizes has '2^9..2^3' where a range of sizes belongs."],
     [['--types', 'u23'], '--types cannot have u23. Did you mean u32?'],
     [['--backends', 'worker'], '--backends cannot have worker. Did you mean workers?'],
-    [['--backends', 'workers', '--adapter', 'software'], '--adapter means nothing to --backends workers.'],
+    [['--backends', 'workers', '--adapter', 'software'], '--adapter has no effect with --backends workers.'],
     [['--peers', 'rust'], '--peers cannot have rust. Choose from'],
     [['--compiled', 'rust=x'], '--compiled rust=x is not of the form PEER=FILE.'],
     [['--rounds', '0'], '--rounds 0 is not a whole number from 1.'],

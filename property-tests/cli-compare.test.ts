@@ -219,7 +219,7 @@ describe('quadrille compare', () => {
     [['@human', '@model', '--out', '@out/o.csv'], 'not what .csv says'],
     [['@human', '@model', '--report', '@out/r.pdf'], 'not what .pdf says'],
     [['@human', '@model', '--pairs', '-', '--tiles', '-'], 'cannot both write to stdout'],
-    [['@human', '@model', '--migrate', 'on'], 'means nothing to --backend reference'],
+    [['@human', '@model', '--migrate', 'on'], 'has no effect with --backend reference'],
     [['@human', '@model', '--pairs', '@human/pairs.csv'], 'among the tiles of'],
     [['@human/t1.txt', '@model/t1.txt', '--pairs', '@model/t1.txt', '--format', 'csv'], 'both read and written'],
     [['@human', '@out/nothing'], 'There is no such file'],

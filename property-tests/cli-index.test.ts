@@ -45,7 +45,7 @@ describe('bad usage', () => {
     [['index', 'query', '@shapes.maq', '--polygons', '@shapes.maq'], 'got a tree that index build wrote'],
     [['index', 'query', '@shapes.maq'], 'Nothing says what to ask'],
     [['index', 'query', '@shapes.maq', '--points', '@points.csv', '--windows', '@windows.csv'], 'exclude each other'],
-    [['index', 'query', '@shapes.maq', '--points', '@points.csv', '--above', '3'], '--above means nothing to --points'],
+    [['index', 'query', '@shapes.maq', '--points', '@points.csv', '--above', '3'], '--above has no effect with --points'],
     [['index', 'query', '@shapes.maq', '--windows', '@windows.csv', '--above', '-3'], 'not 0 or above'],
     [['index', 'query', '@shapes.maq', '--points', '@points.csv', '-o', '@x.xlsx'], 'not what .xlsx says'],
     [['index', 'query', '@shapes.maq', '--points', '@points.csv', '-o', '@points.csv'], 'both read and written'],

@@ -228,7 +228,7 @@ describe('quadrille track', () => {
     [['@v.avi', '--overlay', '-'], '--overlay writes a folder, which stdout is not.'],
     [['@v.avi', '--plot', 'tracks.png'], '--plot tracks.png would hold SVG'],
     [['@v.avi', '--out', 'tracks.xlsx'], '--out tracks.xlsx would hold CSV'],
-    [['-', '--background', 'still'], 'standard input comes once'],
+    [['-', '--background', 'still'], 'standard input can be read only once'],
     [[], 'VIDEO is missing.'],
     [['@missing.avi'], 'missing.avi'],
   ])('%j is told before anything is done', async (words, message) => {

@@ -97,15 +97,15 @@ describe('quadrille', () => {
     [[...ZONAL, '--unique', '--otu', 'x'], 'There is no option --otu. Did you mean --out?'],
     [
       ZONAL,
-      'Nothing says how to bin. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
+      'The bins are missing. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
     ],
     [
       [...ZONAL, '--stats', '-', '--format', 'json'],
-      'Nothing says how to bin for --format. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --format out: --stats alone needs no bins.',
+      'There are no bins for --format. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --format out: --stats alone needs no bins.',
     ],
     [
       [...ZONAL, '--stats', 's.csv', '--out', 'o.csv', '--plot', 'p.svg'],
-      'Nothing says how to bin for --out and --plot. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --out and --plot out: --stats alone needs no bins.',
+      'There are no bins for --out and --plot. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --out and --plot out: --stats alone needs no bins.',
     ],
     [
       [...ZONAL, '--bins', '1:0:0.1', '--out', 'o.csv'],
