@@ -23,7 +23,7 @@ export interface VoiceOptions {
   readonly quiet: boolean;
 }
 
-/** One call of `quadrille zonal`, checked as far as the command line alone allows. */
+/** The options of `quadrille zonal`. Only the command line has been checked, no file. */
 export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly zones: string;
   readonly raster: string;
@@ -38,7 +38,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
   readonly fill: FillRule;
-  /** Where the histograms go: a file, `-` for stdout, or nowhere. */
+  /** Output of the histograms: a file, `-` for stdout, or none. */
   readonly out: string | undefined;
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;

@@ -16,18 +16,18 @@ import { type OptionSpec, type OptionValues, parsed, readCommand, text } from '.
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, formatOfName, parsePositive } from './values.ts';
 
-/** Formats that tables are written in. */
+/** The formats of output tables. */
 export const TABLE_FORMATS = ['csv', 'json', 'arrow'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-/** A table and where it goes; `-` is stdout. */
+/** A table and its output path; `-` is stdout. */
 export interface TableOutput {
   readonly table: 'pairs' | 'tiles' | 'missing';
   readonly path: string;
   readonly format: TableFormat;
 }
 
-/** One call of `quadrille compare`, checked as far as the command line alone allows. */
+/** The options of `quadrille compare`. Only the command line has been checked, no file. */
 export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** Files or folders. */
   readonly a: string;
@@ -41,7 +41,7 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
   readonly minIou: number;
   readonly match: MatchMethod;
   readonly onError: 'stop' | 'skip';
-  /** Undefined where the command line does not say. */
+  /** Undefined without `--migrate`. */
   readonly migrate: 'on' | 'off' | undefined;
   /** Files, or `-` for stdout. */
   readonly out: string | undefined;

@@ -18,35 +18,35 @@ import { parseDomain, parseLevels } from './domain-values.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseCrs, parseExtent } from './values.ts';
 
-/** A drawing of a tree and where it goes; `-` is stdout. */
+/** A drawing of a tree and its output path; `-` is stdout. */
 export interface PlotOutput {
   readonly path: string;
   readonly format: 'svg' | 'png';
 }
 
-/** What is to be drawn of a tree. */
+/** The requested drawings of a tree. */
 export interface PlotRequest {
   readonly plots: readonly PlotOutput[];
-  /** In the coordinates of the domain; undefined for all. */
+  /** The part to draw, in the coordinates of the domain; undefined for all of it. */
   readonly plotWindow: Extent | undefined;
 }
 
-/** One call of `quadrille index build`, checked as far as the command line alone allows. */
+/** The options of `quadrille index build`. Only the command line has been checked, no file. */
 export interface BuildOptions extends BackendOptions, MemoryOptions, VoiceOptions, PlotRequest {
-  /** A set of polygons each. */
+  /** Each file is one set of polygons. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
   readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly levels: number;
-  /** Undefined where the files are to tell. */
+  /** Undefined to derive it from the files. */
   readonly domain: Domain | undefined;
   readonly keepsEdges: boolean;
   readonly json: boolean;
 }
 
-/** One call of `quadrille index info`. */
+/** The options of `quadrille index info`. */
 export interface InfoOptions extends MemoryOptions, VoiceOptions, PlotRequest {
   readonly tree: string;
   readonly json: boolean;
@@ -179,7 +179,7 @@ export function parseInfoArguments(args: readonly string[]): InfoOptions {
   };
 }
 
-/** How to read layers of polygons. */
+/** Parses the options for reading layers of polygons. */
 export function parseReading(values: OptionValues): PolygonLayerOptions {
   return {
     layer: text(values, 'layer'),
@@ -191,7 +191,7 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
   };
 }
 
-/** A tree that is called as a text or an image is looked for in vain, or overwrites what it was made of. */
+/** Refuses the ending of another format: such a tree is hard to find, or overwrites its own input. */
 function checkTreeName(path: string): void {
   checkEnding(path, '--out', 'maq');
 }
@@ -199,7 +199,7 @@ function checkTreeName(path: string): void {
 function parsePlotRequest(values: OptionValues, paths: readonly string[] | undefined): PlotRequest {
   const plotWindow = parsed(values, 'plot-window', parseExtent);
   if (plotWindow !== undefined && paths === undefined) {
-    throw new UsageError('usage/contradiction', '--plot-window means nothing without --plot.', {
+    throw new UsageError('usage/contradiction', '--plot-window has no effect without --plot.', {
       remedy: 'Name a drawing with --plot FILE.svg, or leave the window out.',
     });
   }
@@ -210,7 +210,7 @@ function parsePlots(paths: readonly string[] = []): PlotOutput[] {
   return paths.map((path) => {
     const format = path === '-' ? 'svg' : formatOfName(path, ['svg', 'png']);
     if (format !== undefined) return { path, format };
-    throw new UsageError('usage/format', `--plot ${path} names no format that is drawn.`, {
+    throw new UsageError('usage/format', `--plot ${path} ends in neither .svg nor .png.`, {
       remedy: 'Name a file that ends in .svg or .png.',
     });
   });

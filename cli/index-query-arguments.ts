@@ -15,24 +15,24 @@ import { parseReading, READING_SPECS } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseFromZero } from './values.ts';
 
-/** What a tree is asked with. */
+/** The kinds of queries. */
 export type QueryKind = 'points' | 'windows' | 'polygons';
 
-/** One call of `quadrille index query`, checked as far as the command line alone allows. */
+/** The options of `quadrille index query`. Only the command line has been checked, no file. */
 export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
-  /** Of polygons how to read them; of others `id` and `onBadRecord` alone. */
+  /** How to read polygons; points and windows use only `id` and `onBadRecord`. */
   readonly reading: PolygonLayerOptions;
-  /** Of query polygons. */
+  /** The fill rule of query polygons. */
   readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly format: TableFormat;
-  /** Instead of rows, how many there are for each query, or for each polygon of the tree. */
+  /** Writes counts instead of rows: per query, or per polygon of the tree. */
   readonly count: 'query' | 'polygon' | undefined;
-  /** In square units of the domain's coordinates. */
+  /** Threshold of shared areas, in square units of the domain's coordinates. */
   readonly above: number | undefined;
   readonly filterOnly: boolean;
 }
@@ -78,7 +78,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   ...VOICE_SPECS,
 ];
 
-/** Options that only some kinds of queries have a use for. */
+/** Options that apply to some kinds of queries only. */
 const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] = [
   ['above', ['windows', 'polygons']],
   ['filter-only', ['polygons']],
@@ -128,6 +128,6 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
 function parseKind(values: OptionValues): QueryKind {
   const given = (['points', 'windows', 'polygons'] as const).filter((kind) => values.has(kind));
   if (given.length === 1) return given[0]!;
-  const complaint = given.length === 0 ? 'Nothing says what to ask.' : `--${given.join(' and --')} exclude each other.`;
+  const complaint = given.length === 0 ? 'The queries are missing.' : `--${given.join(' and --')} exclude each other.`;
   throw new UsageError('usage/queries', complaint, { remedy: 'Give one of --points, --windows and --polygons.' });
 }

@@ -1,19 +1,19 @@
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** What a run read and found. */
+/** The figures of a run. */
 export interface TableFigures {
   readonly file: string;
   readonly format: string;
-  /** Rows of the file. */
+  /** Number of rows in the file. */
   readonly rows: number;
-  /** Rows or groups that were written. */
+  /** Number of rows or groups written. */
   readonly written: number;
   readonly grouped: boolean;
   readonly backend: string;
 }
 
-/** The last words of `quadrille table`. */
+/** The summary of `quadrille table`. */
 export function tableSummary(figures: TableFigures, seconds: number, outputs: readonly string[]): RunSummary {
   const { file, rows, written, grouped: isGrouped, backend } = figures;
   const what = isGrouped ? counted(written, 'group') : `${grouped(written)} of them written`;

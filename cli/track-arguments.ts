@@ -26,7 +26,7 @@ type CellSign = 'bright' | 'dark' | 'both';
 const SIGNS: readonly CellSign[] = ['bright', 'dark', 'both'];
 const CHANNELS: readonly VideoChannel[] = ['red', 'green', 'blue', 'grey'];
 
-/** One call of `quadrille track`, checked as far as the command line alone allows. */
+/** The options of `quadrille track`. Only the command line has been checked, no file. */
 export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** A file or folder, or `-` for Y4M on standard input. */
   readonly video: string;
@@ -34,9 +34,9 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly threshold: number | undefined;
   readonly sign: CellSign | undefined;
   readonly direction: { readonly x: number; readonly y: number } | undefined;
-  /** µm. */
+  /** In micrometres. */
   readonly pixelSize: number | undefined;
-  /** Frames a second. */
+  /** Frames per second. */
   readonly frameRate: number | undefined;
   readonly detectEvery: number | undefined;
   readonly maxCells: number;
@@ -177,7 +177,7 @@ function checkOutputs({ out, plot, overlay, ctc, report, trace, json }: TrackOpt
     ['--ctc', ctc],
   ] as const) {
     if (folder !== '-') continue;
-    throw new UsageError('usage/folder', `${option} writes a folder, which stdout is not.`, {
+    throw new UsageError('usage/folder', `${option} writes a folder, so it cannot write to stdout.`, {
       remedy: 'Name a folder.',
     });
   }

@@ -4,15 +4,15 @@ import { type OptionSpec, parsed, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, parseCount, parsePositive } from './values.ts';
 
-/** One call of `quadrille tune`, checked as far as the command line alone allows. */
+/** The options of `quadrille tune`. Only the command line has been checked, no file. */
 export interface TuneOptions extends MemoryOptions, VoiceOptions {
   readonly adapter: AdapterChoice;
-  /** File of the tuning to begin with. */
+  /** File of the tuning to start from. */
   readonly tuning: string | undefined;
-  /** Elements that kernels are measured over. */
+  /** Number of elements that kernels are measured over. */
   readonly size: number | undefined;
   readonly rounds: number;
-  /** Time after which no further candidate is tried. */
+  /** Seconds after which no new candidate is tried. */
   readonly seconds: number;
   /** Parts of a tuning; undefined for all. */
   readonly only: readonly string[] | undefined;

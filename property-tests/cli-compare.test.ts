@@ -141,7 +141,7 @@ describe('quadrille compare', () => {
       '@out/skipped.json',
     );
     expect([exitCode, stdout]).toEqual([0, '0.5\n']);
-    expect(stderr).toMatch(/^note: The tile "t2" is left out: torn\/t2\.txt:1/);
+    expect(stderr).toMatch(/^note: The tile "t2" is skipped: torn\/t2\.txt:1/);
     expect(stderr).toContain('1 of 3 tiles could not be read: the tile was left out of all figures.');
     const { tiles, skipped } = JSON.parse(await written('out/skipped.json'));
     expect([tiles, skipped]).toEqual([
@@ -180,7 +180,7 @@ describe('quadrille compare', () => {
     const { exitCode, stdout, stderr } = await compare(...words);
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(
-      /^note: The tile "t1" is left out: all-torn\/t1\.txt:1.*\nquadrille: No tile could be compared/,
+      /^note: The tile "t1" is skipped: all-torn\/t1\.txt:1.*\nquadrille: No tile could be compared/,
     );
     expect(await readdir(shop.path('out'))).not.toContain('none-left.json');
   });

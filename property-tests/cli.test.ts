@@ -92,7 +92,7 @@ describe('quadrille', () => {
   test.each([
     [[], 'No command is given. See --help.'],
     [['zonl'], 'There is no command zonl. Did you mean zonal?'],
-    [['frobnicate'], 'There is no command frobnicate. See --help for those there are.'],
+    [['frobnicate'], 'There is no command frobnicate. See --help for the commands.'],
     [['devices', '--jsn'], 'There is no option --jsn. Did you mean --json?'],
     [[...ZONAL, '--unique', '--otu', 'x'], 'There is no option --otu. Did you mean --out?'],
     [
@@ -109,15 +109,15 @@ describe('quadrille', () => {
     ],
     [
       [...ZONAL, '--bins', '1:0:0.1', '--out', 'o.csv'],
-      '--bins 1:0:0.1 runs from 1 to 0, which is not upwards. Put the lower end first.',
+      '--bins 1:0:0.1: the lower end 1 is not below the upper end 0. Put the lower end first.',
     ],
     [
       [...ZONAL, '--unique', '--plot', 'p.png'],
-      '--plot p.png would hold SVG, not what .png says. Name a file that ends in .svg; browsers and rsvg-convert make other images of it.',
+      '--plot p.png would hold SVG, which does not match .png. Name a file that ends in .svg; browsers and rsvg-convert can convert it.',
     ],
     [
       [...ZONAL, '--unique', '--out', 'o.xlsx'],
-      '--out o.xlsx would hold CSV or JSON, not what .xlsx says. Name a file that ends in .csv or .json, or give --format csv or json to write it under this name.',
+      '--out o.xlsx would hold CSV or JSON, which does not match .xlsx. Name a file that ends in .csv or .json, or keep the name and give --format csv or json.',
     ],
   ])('answers %j with exit code 2 and one line on stderr', async (args, line) => {
     expect(await quadrille(args)).toMatchObject({ exitCode: 2, stdout: '', stderr: `quadrille: ${line}\n` });

@@ -19,31 +19,31 @@ import { suggest } from '../suggest.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
-/** What a part of a text says: a value of every row, or whether something holds. */
+/** A parsed part of a text: an expression or a condition. */
 export type Meaning =
   | { readonly value: Expression; readonly condition?: undefined; readonly at: number }
   | { readonly condition: Condition; readonly value?: undefined; readonly at: number };
 
 /** Reads a text from left to right. */
 export interface Parser {
-  /** What comes next. */
+  /** The next token. */
   peek(): Token;
   take(): Token;
-  /** Takes a sign or a word, in either case, if it comes next. */
+  /** Consumes a sign or word (in any case) if it comes next. */
   takes(text: string): boolean;
-  /** Takes a sign or a word, which has to come next. */
+  /** Consumes a sign or word that must come next. */
   wants(text: string, what: string): Token;
-  /** A condition or a value, as far as it goes. */
+  /** Parses the longest condition or value. */
   meaning(): Meaning;
   value(): Expression;
-  /** A number that is written as one. */
+  /** Parses a number literal. */
   number(): number;
-  /** The name of a column. */
+  /** Parses the name of a column. */
   columnName(): string;
   wrong(token: Token, sentence: string, remedy?: string): UsageError;
 }
 
-/** Words that are no names of columns unless they stand in double quotes. */
+/** Keywords; a column with such a name must be in double quotes. */
 const RESERVED = ['and', 'or', 'not', 'between', 'in', 'is', 'null', 'true', 'false', 'as'];
 const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
   '<': '<',
@@ -55,7 +55,7 @@ const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
   '<>': '<>',
   '!=': '<>',
 };
-/** Nobody nests deeper by hand. */
+/** Max nesting depth. */
 const DEEPEST = 200;
 
 export function parserOf(given: OptionText, columns: readonly string[]): Parser {
@@ -101,13 +101,13 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return { condition: not(conditionOf(nested(negation))), at };
   }
 
-  /** A column of flags is a condition of itself. */
+  /** Turns a column of bools into a condition. */
   function conditionOf(read: Meaning): Condition {
     if (read.condition !== undefined) return read.condition;
     const { value, at } = read;
     if (value.kind === 'column') return truth(value);
     if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
-    throw textError(given, at, 'This is a value, and holds for no row or another.', {
+    throw textError(given, at, 'This is a value, not a condition.', {
       remedy: 'Compare it with something.',
     });
   }
@@ -120,7 +120,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
       take();
       const condition: Condition = { kind: 'compare', operator, left: asValue(first), right: asValue(sum()) };
       if (COMPARISONS[peek().text] !== undefined && peek().kind === 'sign') {
-        throw wrong(peek(), 'Comparisons do not follow one another.', 'Write a < b and b < c, or b between a and c.');
+        throw wrong(peek(), 'Comparisons cannot be chained.', 'Write a < b and b < c, or b between a and c.');
       }
       return { condition, at: first.at };
     }
@@ -134,33 +134,33 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
 
   function isNullOrNot(first: Meaning): Meaning {
     const isNegated = takes('not');
-    wants('null', 'Only null may stand here: a value is null, or is not null');
+    wants('null', 'null is missing here: write is null or is not null');
     const condition = isNull(asValue(first));
     return { condition: isNegated ? not(condition) : condition, at: first.at };
   }
 
   function range(first: Meaning): Condition {
     const low = asValue(sum());
-    wants('and', 'Here the word and is missing: a value lies between one and another');
+    wants('and', 'and is missing here: write between a and b');
     return between(asValue(first), low, asValue(sum()));
   }
 
   function list(first: Meaning): Condition {
-    wants('(', 'Here a list in parentheses is missing');
+    wants('(', 'A list in parentheses is missing here');
     const values: LiteralValue[] = [];
     do {
       const token = peek();
       const value = asValue(sum());
-      if (value.kind !== 'literal') throw wrong(token, 'A list has values that are written out, and no columns.');
+      if (value.kind !== 'literal') throw wrong(token, 'A list can hold only literals, not columns.');
       values.push(value.value);
     } while (takes(','));
-    wants(')', 'Here the list has to go on with a comma, or end with a parenthesis');
+    wants(')', 'A comma or a closing parenthesis is missing here');
     return oneOf(asValue(first), values);
   }
 
   function asValue(read: Meaning): Expression {
     if (read.value !== undefined) return read.value;
-    throw textError(given, read.at, 'This is a condition, where a value is wanted.');
+    throw textError(given, read.at, 'A value is needed here, not a condition.');
   }
 
   function sum(): Meaning {
@@ -193,7 +193,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     const { at } = token;
     if (takes('(')) {
       const inner = meaning();
-      wants(')', 'Here a parenthesis that closes is missing');
+      wants(')', 'A closing parenthesis is missing here');
       return inner;
     }
     if (token.kind === 'number') return { value: literal(numberOf(take().text)), at };
@@ -227,7 +227,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     value: () => asValue(sum()),
     number() {
       const token = peek();
-      if (token.kind !== 'number') throw wrong(token, 'A number is wanted here.');
+      if (token.kind !== 'number') throw wrong(token, 'A number is needed here.');
       return Number(take().text);
     },
     columnName,
@@ -235,7 +235,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
   };
 }
 
-/** As exact as it is written: more digits than a number holds make a bigint or a decimal. */
+/** Parses a number exactly. Numbers with more digits than an f64 become a bigint or a decimal. */
 function numberOf(text: string): LiteralValue {
   const value = Number(text);
   if (/e/i.test(text) || text.replace(/\D/g, '').length <= 15) return value;
@@ -253,7 +253,7 @@ function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly
   return textError(given, at, `There is no column "${text}".`, { code: 'usage/unknown-column', remedy });
 }
 
-/** A name as it is written in a text. */
+/** A name as written in a text, in quotes if needed. */
 export function quotedName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u.test(name) && !RESERVED.includes(name.toLowerCase());
   return isPlain ? name : `"${name.replaceAll('"', '""')}"`;

@@ -5,12 +5,12 @@ import { type OptionText, textError } from './text-error.ts';
 import type { Token } from './tokens.ts';
 
 /**
- * A condition such as `fare > 10 and (hour between 7 and 9 or not card)`: comparisons (`< <= > >= = <>`) of columns, numbers,
+ * Parses a condition such as `fare > 10 and (hour between 7 and 9 or not card)`: comparisons (`< <= > >= = <>`) of columns, numbers,
  * `'strings'` and dates as strings, and of sums, differences and products of them; `between … and …`, `in (…)`, `is null`, a column
- * of flags; `and`, `or`, `not`, parentheses. Words are of either case; names of columns are as they are, in double quotes where they
- * are no words.
+ * of bools; `and`, `or`, `not`, parentheses. Keywords may have any case. Names of columns are case-sensitive, and in double quotes
+ * if they are not plain words.
  *
- * @throws UsageError `usage/expression`, `usage/unknown-column`: with the text, and a caret below the place.
+ * @throws UsageError `usage/expression`, `usage/unknown-column`, with the text and a caret below the place.
  */
 export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
   const parser = parserOf(given, columns);
@@ -19,11 +19,11 @@ export function parseCondition(given: OptionText, columns: readonly string[]): C
   if (condition !== undefined) return condition;
   if (value.kind === 'column') return truth(value);
   if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
-  throw textError(given, at, 'This is a value, and no condition.', { remedy: 'Compare it with something.' });
+  throw textError(given, at, 'This is a value, not a condition.', { remedy: 'Compare it with something.' });
 }
 
 /**
- * Names of columns with commas between them.
+ * Parses comma-separated names of columns.
  *
  * @throws UsageError `usage/expression`, `usage/unknown-column`.
  */
@@ -52,8 +52,8 @@ const PLAIN: { readonly [name: string]: 'sum' | 'avg' | 'min' | 'max' | 'varianc
 const FUNCTIONS = [...Object.keys(PLAIN), 'count', 'quantile', 'smallest', 'largest'];
 
 /**
- * Aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`: by
- * their names, which are what is written where none is given by `as`.
+ * Parses aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`.
+ * The name of an aggregate is the one after `as`, otherwise its text.
  *
  * @throws UsageError `usage/expression`, `usage/unknown-column`.
  */
@@ -64,7 +64,7 @@ export function parseAggregates(given: OptionText, columns: readonly string[]): 
     const first = parser.peek();
     const aggregate = parseAggregate(parser);
     const name = parser.takes('as') ? aliasOf(parser) : given.text.slice(first.at, parser.peek().at).trim();
-    if (all.has(name)) throw parser.wrong(first, `There are two of the name ${name}.`, 'Name one of them with as.');
+    if (all.has(name)) throw parser.wrong(first, `Two aggregates have the name ${name}.`, 'Name one of them with as.');
     all.set(name, aggregate);
   } while (parser.takes(','));
   expectEnd(parser);
@@ -76,7 +76,7 @@ function parseAggregate(parser: Parser): Aggregate {
   const name = token.kind === 'word' ? token.text.toLowerCase() : '';
   if (!FUNCTIONS.includes(name)) throw unknownFunction(parser, token);
   if (name === 'count' && !parser.takes('(')) return { kind: 'count' };
-  if (name !== 'count') parser.wants('(', `Here a parenthesis is missing: ${name} is of a column`);
+  if (name !== 'count') parser.wants('(', `A parenthesis is missing here: ${name} takes a column`);
   const aggregate = argumentsOf(parser, name);
   parser.wants(')', 'Here a parenthesis that closes is missing');
   return aggregate;
@@ -91,7 +91,7 @@ function argumentsOf(parser: Parser, name: string): Aggregate {
   const of = parser.value();
   const kind = PLAIN[name];
   if (kind !== undefined) return { kind, of };
-  parser.wants(',', `Here a comma is missing: ${name} takes a number too`);
+  parser.wants(',', `A comma is missing here: ${name} takes a number too`);
   const token = parser.peek();
   const number = parser.number();
   if (name === 'quantile') {
@@ -99,7 +99,7 @@ function argumentsOf(parser: Parser, name: string): Aggregate {
     throw parser.wrong(token, 'A quantile is a fraction from 0 to 1.');
   }
   if (Number.isInteger(number) && number >= 1) return { kind: name as 'smallest' | 'largest', of, k: number };
-  throw parser.wrong(token, 'A whole number from 1 on is wanted here.');
+  throw parser.wrong(token, 'A whole number of at least 1 is needed here.');
 }
 
 function aliasOf(parser: Parser): string {
@@ -112,12 +112,12 @@ function unknownFunction(parser: Parser, token: Token): Error {
   if (token.kind === 'end') return parser.wrong(token, 'An aggregate is missing at the end.');
   const nearest = suggest(token.text.toLowerCase(), FUNCTIONS);
   const remedy = nearest === undefined ? `There are ${FUNCTIONS.join(', ')}.` : `Did you mean ${nearest}?`;
-  return parser.wrong(token, 'This is no aggregate.', remedy);
+  return parser.wrong(token, 'This is not an aggregate.', remedy);
 }
 
 function expectEnd(parser: Parser): void {
   const token = parser.peek();
   if (token.kind === 'end') return;
   const isUnopened = token.text === ')' && token.kind === 'sign';
-  throw parser.wrong(token, isUnopened ? 'This parenthesis closes none.' : 'This does not go on here.');
+  throw parser.wrong(token, isUnopened ? 'This parenthesis was never opened.' : 'This is not expected here.');
 }
