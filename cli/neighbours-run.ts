@@ -258,7 +258,7 @@ function valueNotes(
     offset === undefined
       ? 'Coordinates with more digits than f32 holds were rounded to f32, and distances are those of the rounded coordinates.'
       : 'Coordinates have more digits than f32 holds. They were rounded to f32 after subtracting ' +
-        `${offset.map((by, d) => `${by} of ${names[d]}`).join(', ')}.`;
+        `${offset.map((by, d) => `${by} from ${names[d]}`).join(', ')}.`;
   const degrees = `${names[0]} and ${names[1]} are treated as coordinates of a plane: distances are in degrees, not lengths on the ground.`;
   return [
     ...(count === 0

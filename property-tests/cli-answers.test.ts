@@ -60,7 +60,7 @@ describe('outputs', () => {
       ['--format', 'json'],
     ]) {
       const { exitCode, stderr } = await onBoth('--stats', '@s.csv', ...words);
-      expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('how to bin') });
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('There are no bins for') });
     }
   });
 

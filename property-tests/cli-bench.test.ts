@@ -360,7 +360,7 @@ describe('bad input', () => {
     [['--only', 'srot'], 'There is no experiment srot. Did you mean sort?'],
     [['--only', 'histogram', '--types', 'f32'], 'None of the experiments takes elements of these types.'],
     [['--sizes', '0'], "--sizes: '0' is not a number of elements."],
-    [['--sizes', '2^32'], "--sizes has '2^32' where"],
+    [['--sizes', '2^32'], "--sizes: '2^32' is not"],
     [['--sizes', '2^9..2^3'], "--sizes: '2^9..2^3' is not a range of sizes."],
     [['--types', 'u23'], '--types cannot have u23. Did you mean u32?'],
     [['--backends', 'worker'], '--backends cannot have worker. Did you mean workers?'],

@@ -182,11 +182,11 @@ describe('quadrille track', () => {
   });
 
   test.each([
-    [['--overlay', '@same', '--ctc', '@same/'], '--overlay same and --ctc same/ name one folder'],
-    [['--overlay', '@same', '--ctc', '@linked'], '--overlay same and --ctc linked name one folder'],
+    [['--overlay', '@same', '--ctc', '@same/'], '--overlay same and --ctc same/ name the same folder'],
+    [['--overlay', '@same', '--ctc', '@linked'], '--overlay same and --ctc linked name the same folder'],
     [['--overlay', '@new/in', '--ctc', '@new'], '--overlay new/in lies in the folder of --ctc new'],
     [['--ctc', '@same', '--out', '@same/t.csv'], '--out same/t.csv lies in the folder of --ctc same'],
-    [['--overlay', '@new.csv', '--out', '@new.csv'], '--overlay new.csv and --out new.csv name one folder'],
+    [['--overlay', '@new.csv', '--out', '@new.csv'], '--overlay new.csv and --out new.csv name the same folder'],
   ])('%j are told apart', async (words, message) => {
     await mkdir(shop.path('same'), { recursive: true });
     if (!(await there('linked'))) await symlink(shop.path('same'), shop.path('linked'));

@@ -18,7 +18,7 @@ describe('a command line', () => {
     ['-k 3 --radius 3', 'usage/neighbours', /exclude each other/],
     ['-k 0', 'usage/not-a-count', /-?-?nearest 0 is not a whole number of at least 1/],
     ['-k 1048576', 'usage/out-of-range', /at most 1048575, got 1048576/],
-    ['--radius -1', 'usage/out-of-range', /not 0 or above/],
+    ['--radius -1', 'usage/out-of-range', /must be at least 0; got -1/],
     ['--radius nan', 'usage/not-a-number', /finite number/],
     ['--radius 1e20', 'usage/out-of-range', /Expected 0, or 1\.08e-19 to 1\.84e\+19 with l2/],
     ['--radius 1e-30', 'usage/out-of-range', /Change the unit/],

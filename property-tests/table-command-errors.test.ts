@@ -131,7 +131,7 @@ describe('what the types of columns do not allow is refused', () => {
       'usage/repeated-column',
       'the name of a column of --group-by',
     ],
-    [['--group-by', 'zone,fare,hour,card,day'], 'usage/group-by', '4 columns at most'],
+    [['--group-by', 'zone,fare,hour,card,day'], 'usage/group-by', 'at most 4 columns'],
     [['--order-by', 'fare'], 'usage/contradiction', 'needs --top'],
     [['--columns', 'zone', '--aggregate', 'count'], 'usage/contradiction', '--columns has no effect'],
     [['--plot', '-', '--aggregate', 'count'], 'plot/no-numbers', 'Without groups'],
