@@ -5,30 +5,30 @@ import { type OptionSpec, type OptionValues, parsed, readOptions, text } from '.
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
 
-/** Which backends `--backend` may name. */
+/** The choices of `--backend`. */
 export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
-/** Which WebGPU adapters `--adapter` may name. */
+/** The choices of `--adapter`. */
 export type AdapterChoice = 'auto' | 'hardware' | 'software';
 
-/** Where to run, as `--backend`, `--adapter` and `--workers` say. */
+/** The values of `--backend`, `--adapter` and `--workers`. */
 export interface BackendOptions {
   readonly backend: BackendChoice;
   readonly adapter: AdapterChoice;
   readonly workers: number | undefined;
 }
 
-/** How a command speaks while it runs. */
+/** What a command prints on stderr while it runs. */
 export interface VoiceOptions {
   readonly jsonLog: boolean;
   readonly quiet: boolean;
 }
 
-/** One call of `quadrille zonal`, checked as far as the command line alone allows. */
+/** The options of `quadrille zonal`. Only the command line has been checked, no file. */
 export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly zones: string;
   readonly raster: string;
   readonly binning: Binning;
-  /** Whether the bins were asked for. */
+  /** False if only statistics are wanted. */
   readonly binsGiven: boolean;
   readonly layer: string | undefined;
   readonly id: string | undefined;
@@ -38,7 +38,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
   readonly fill: FillRule;
-  /** Where the histograms go: a file, `-` for stdout, or nowhere. */
+  /** Output of the histograms: a file, `-` for stdout, or none. */
   readonly out: string | undefined;
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;
@@ -47,7 +47,7 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
 
 export const VOICE_SPECS: readonly OptionSpec[] = [
   { name: 'json-log', help: 'notes, progress, errors and a summary as JSON lines on stderr' },
-  { name: 'quiet', help: 'nothing on stderr but errors' },
+  { name: 'quiet', help: 'only errors on stderr' },
   { name: 'help', short: 'h', help: 'this page' },
 ];
 
@@ -56,16 +56,16 @@ export const BACKEND_SPECS: readonly OptionSpec[] = [
   {
     name: 'backend',
     value: 'NAME',
-    help: 'auto (a hardware GPU if there is one, else workers), workers, webgpu or reference',
+    help: 'auto (a hardware GPU if there is one, otherwise workers), workers, webgpu or reference',
     choices: ['auto', 'workers', 'webgpu', 'reference'],
   },
   {
     name: 'adapter',
     value: 'KIND',
-    help: 'which WebGPU adapter: auto, hardware or software',
+    help: 'the kind of WebGPU adapter: auto, hardware or software',
     choices: ['auto', 'hardware', 'software'],
   },
-  { name: 'workers', value: 'N', help: 'how many worker threads (default: one a core)' },
+  { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
 ];
 
 /** The option that {@link parseFill} reads. */
@@ -73,7 +73,7 @@ export function fillSpec(polygon: string): OptionSpec {
   return {
     name: 'fill',
     value: 'union|even-odd',
-    help: `inside is what any part of a ${polygon} holds (default), or what an odd number of its rings hold`,
+    help: `a ${polygon} is the union of its parts (default), or holds what an odd number of its rings hold`,
     choices: ['union', 'even-odd'],
   };
 }
@@ -85,33 +85,33 @@ export function parseFill(values: OptionValues): FillRule {
 export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'zones', value: 'FILE', help: 'polygons: GeoJSON or TopoJSON' },
   { name: 'raster', value: 'FILE', help: 'GeoTIFF' },
-  { name: 'bins', value: 'LO:HI:WIDTH', help: 'even bins, as 0:1:0.05' },
+  { name: 'bins', value: 'LO:HI:WIDTH', help: 'bins of equal width, such as 0:1:0.05' },
   { name: 'edges', value: 'A,B,C…', help: 'bins between strictly increasing edges' },
-  { name: 'unique', help: 'a bin for every value that occurs' },
-  { name: 'layer', value: 'NAME', help: 'which layer of the zones, where there are several' },
+  { name: 'unique', help: 'one bin for every distinct value' },
+  { name: 'layer', value: 'NAME', help: 'the layer of the zones, if the file has several' },
   { name: 'id', value: 'PROPERTY', help: "name zones by this property instead of the feature's id" },
-  { name: 'band', value: 'N', help: 'which band of the raster, from 1 (default 1)' },
+  { name: 'band', value: 'N', help: 'the band of the raster, counted from 1 (default 1)' },
   { name: 'nodata', value: 'V', help: "the stored value that marks cells without data, instead of the file's" },
-  { name: 'raw', help: "count stored values, whatever the file's scale and offset make of them" },
-  { name: 'assume-crs', value: 'EPSG:N', help: 'take both files to be in this CRS, whatever they say' },
+  { name: 'raw', help: "count the stored values, without the file's scale and offset" },
+  { name: 'assume-crs', value: 'EPSG:N', help: 'the CRS of both files, instead of what they say' },
   {
     name: 'antimeridian',
     value: 'unwrap',
-    help: 'read rings that jump more than 180° of longitude as crossing ±180°',
+    help: 'rings that jump by more than 180° of longitude cross ±180°',
     choices: ['unwrap'],
   },
   fillSpec('zone'),
-  { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot goes there)' },
+  { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {
     name: 'format',
     value: 'csv|json',
-    help: 'of --out (default: json where it ends in .json, else csv)',
+    help: 'format of --out (default: json if it ends in .json, otherwise csv)',
     choices: ['csv', 'json'],
   },
   {
     name: 'stats',
     value: 'FILE',
-    help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout; alone, it needs no bins',
+    help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout; --stats alone needs no bins',
   },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,
@@ -120,7 +120,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
 ];
 
 export const DEVICES_SPECS: readonly OptionSpec[] = [
-  { name: 'verbose', help: 'say also what every device rounds differently, and how code for it makes up for that' },
+  { name: 'verbose', help: 'also say how each device rounds, and how the code for it compensates' },
   { name: 'json', help: 'one JSON object on stdout' },
   { name: 'help', short: 'h', help: 'this page' },
 ];
@@ -128,7 +128,7 @@ export const DEVICES_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille zonal`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   const values = readOptions(args, ZONAL_SPECS);
@@ -162,14 +162,14 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
 
 const BINNINGS = ['bins', 'edges', 'unique'];
 
-/** Options that say where histograms go and how they look. */
+/** Options that need histograms. */
 const OF_HISTOGRAMS = ['out', 'format', 'plot'];
 
 function wantsStatisticsAlone(values: OptionValues): boolean {
   return values.has('stats') && ![...BINNINGS, ...OF_HISTOGRAMS].some((name) => values.has(name));
 }
 
-/** Whether histograms go to stdout where nothing says so: not where they are not counted or something else goes there. */
+/** Whether histograms go to stdout without --out: they are counted, and nothing else goes there. */
 function printsHistograms(values: OptionValues): boolean {
   if (values.has('format')) return true;
   return !wantsStatisticsAlone(values) && text(values, 'stats') !== '-' && text(values, 'plot') !== '-';
@@ -195,15 +195,15 @@ const GIVE_BINS = 'Give one of --bins lo:hi:width, --edges a,b,c and --unique';
 function unbinned(values: OptionValues): UsageError {
   const code = 'usage/binning';
   if (!values.has('stats'))
-    return new UsageError(code, 'Nothing says how to bin.', { remedy: `${GIVE_BINS}, or --stats FILE alone.` });
+    return new UsageError(code, 'The bins are missing.', { remedy: `${GIVE_BINS}, or --stats FILE alone.` });
   const needing = OF_HISTOGRAMS.filter((name) => values.has(name)).map((name) => `--${name}`);
   const named = needing.join(' and ');
-  return new UsageError(code, `Nothing says how to bin for ${named}.`, {
+  return new UsageError(code, `There are no bins for ${named}.`, {
     remedy: `${GIVE_BINS}, or leave ${named} out: --stats alone needs no bins.`,
   });
 }
 
-/** Where to run. */
+/** Reads `--backend`, `--adapter` and `--workers`. */
 export function parseBackend(values: OptionValues): BackendOptions {
   const backend = (text(values, 'backend') as BackendChoice | undefined) ?? 'auto';
   const adapter = text(values, 'adapter') as AdapterChoice | undefined;
@@ -216,7 +216,7 @@ export function parseBackend(values: OptionValues): BackendOptions {
 }
 
 function pointless(option: string, backend: BackendChoice, fit: BackendChoice): UsageError {
-  return new UsageError('usage/contradiction', `--${option} means nothing to --backend ${backend}.`, {
+  return new UsageError('usage/contradiction', `--${option} has no effect with --backend ${backend}.`, {
     remedy: `Leave one of them out, or use --backend ${fit}.`,
   });
 }
@@ -226,7 +226,7 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
   checkOneToStdout({ out, stats, plot }, remedy);
 }
 
-/** Checks that at most one output, by the name of its option, is `-`. */
+/** Checks that at most one output is `-`. `targets` maps the names of options to their values. */
 export function checkOneToStdout(targets: Readonly<Record<string, string | undefined>>, remedy: string): void {
   const claims = Object.entries(targets).filter(([, target]) => target === '-');
   if (claims.length < 2) return;
@@ -234,9 +234,9 @@ export function checkOneToStdout(targets: Readonly<Record<string, string | undef
   throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, { remedy });
 }
 
-/** A file that is not what its name says is found out late, by another program. */
+/** Refuses names whose ending promises another format: such a mistake would show only later, in another program. */
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
-  const forOut = 'Name a file that ends in .csv or .json, or give --format csv or json to write it under this name.';
+  const forOut = 'Name a file that ends in .csv or .json, or keep the name and give --format csv or json.';
   if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
   if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
   if (plot !== undefined) checkPlotName(plot, '--plot');

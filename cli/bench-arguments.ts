@@ -8,27 +8,27 @@ import { parseCount } from './values.ts';
 
 export type BenchBackend = 'workers' | 'webgpu' | 'reference';
 
-/** Files that `--out` may have. */
+/** The files that `--out` can hold. */
 export type BenchOutput = 'csv' | 'json' | 'html' | 'svg';
 
-/** One call of `quadrille bench`, checked as far as the command line alone allows. */
+/** The options of `quadrille bench`. Only the command line has been checked, no file. */
 export interface BenchOptions extends MemoryOptions, VoiceOptions {
-  /** Parts of names; undefined for all experiments. */
+  /** Names or prefixes of names; undefined for all experiments. */
   readonly only: readonly string[] | undefined;
-  /** Files of experiments of the user's own. */
+  /** Modules with the user's own experiments. */
   readonly experiments: readonly string[];
-  /** Undefined for those that are worth it here. */
+  /** Undefined for the default: workers, and webgpu on a hardware GPU. */
   readonly backends: readonly BenchBackend[] | undefined;
   readonly adapter: AdapterChoice;
   readonly workers: number | undefined;
-  /** File of a tuning of WebGPU kernels. */
+  /** The file with a tuning of WebGPU kernels. */
   readonly tuning: string | undefined;
   readonly sizes: readonly number[];
   readonly types: readonly ElementType[];
   readonly rounds: number;
   readonly checkUpTo: number | undefined;
   readonly peers: readonly string[];
-  /** Whether somebody asked for them by their names. */
+  /** Whether the user named the peers. */
   readonly peersAsked: boolean;
   readonly compiled: ReadonlyMap<string, string>;
   /** Folder of the files; undefined for stdout. */
@@ -44,18 +44,18 @@ const OUTPUTS = ['csv', 'json', 'html', 'svg'] as const;
 const DEFAULT_SIZES = [2 ** 10, 2 ** 14, 2 ** 18, 2 ** 21];
 const DEFAULT_ROUNDS = 7;
 
-/** The option that names a file as `quadrille tune` writes it. */
+/** The option for a tuning file written by `quadrille tune`. */
 export const TUNING_SPEC: OptionSpec = {
   name: 'tuning',
   value: 'FILE.json',
   help: 'tuning of WebGPU kernels, as quadrille tune writes it',
 };
 
-/** Which adapter and how many threads, where backends are not chosen by `--backend`. */
+/** `--adapter` of commands without `--backend`. */
 export const ADAPTER_SPEC: OptionSpec = {
   name: 'adapter',
   value: 'KIND',
-  help: 'which WebGPU adapter: auto, hardware or software',
+  help: 'the kind of WebGPU adapter: auto, hardware or software',
   choices: ['auto', 'hardware', 'software'],
 };
 
@@ -63,51 +63,51 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
   {
     name: 'only',
     value: 'A,B…',
-    help: 'experiments of these names, or those that begin with what is no name (default: all)',
+    help: 'experiments with these names or prefixes of names (default: all)',
   },
   {
     name: 'experiment',
     value: 'FILE',
-    help: 'experiments of your own, a module (.mjs, .js or .ts); may be given several times',
+    help: 'a module with your own experiments (.mjs, .js or .ts); may be given several times',
     repeats: true,
   },
   {
     name: 'backends',
     value: 'A,B…',
-    help: 'of workers, webgpu and reference (default: workers, and webgpu on hardware)',
+    help: 'some of workers, webgpu and reference (default: workers, and webgpu on a hardware GPU)',
   },
   ADAPTER_SPEC,
-  { name: 'workers', value: 'N', help: 'how many worker threads (default: one a core)' },
+  { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
   TUNING_SPEC,
   {
     name: 'sizes',
     value: 'N,A..B…',
-    help: 'elements: 1000, 2^20, 2^10..2^24, 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
+    help: 'numbers of elements, such as 1000, 2^20, 2^10..2^24 or 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
   },
-  { name: 'types', value: 'A,B…', help: 'of u32, i32 and f32 (default u32)' },
+  { name: 'types', value: 'A,B…', help: 'some of u32, i32 and f32 (default u32)' },
   { name: 'rounds', value: 'N', help: `rounds of every case (default ${DEFAULT_ROUNDS})` },
   {
     name: 'check-up-to',
     value: 'N',
-    help: 'compare answers of at most so many elements with the reference (default: all)',
+    help: 'compare answers with the reference up to this number of elements (default: all)',
   },
   {
     name: 'peers',
     value: 'A,B…',
-    help: `of ${PEERS.join(', ')}; all or none (default: all that are here)`,
+    help: `some of ${PEERS.join(', ')}, or all or none (default: all that are installed)`,
   },
   {
     name: 'compiled',
     value: 'PEER=FILE',
-    help: 'the program of cpp or cuda, compiled elsewhere; may be given twice',
+    help: 'the program of cpp or cuda, if it was compiled elsewhere; may be given twice',
     repeats: true,
   },
-  { name: 'out', value: 'FOLDER', help: 'write files there: bench.csv, bench.json, bench.html, bench-*.svg' },
-  { name: 'csv', help: 'of the files, the CSV; without --out, CSV on stdout' },
-  { name: 'json', help: 'of the files, the JSON; without --out, JSON on stdout' },
-  { name: 'html', help: 'of the files, the report' },
-  { name: 'svg', help: 'of the files, the drawings' },
-  { name: 'list', help: 'list the experiments and end' },
+  { name: 'out', value: 'FOLDER', help: 'folder for bench.csv, bench.json, bench.html and bench-*.svg' },
+  { name: 'csv', help: 'write the CSV file; without --out, CSV on stdout' },
+  { name: 'json', help: 'write the JSON file; without --out, JSON on stdout' },
+  { name: 'html', help: 'write the report' },
+  { name: 'svg', help: 'write the plots' },
+  { name: 'list', help: 'list the experiments and exit' },
   MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
@@ -115,7 +115,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille bench`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseBenchArguments(args: readonly string[]): BenchOptions {
   const { values, repeated } = readCommand(args, BENCH_SPECS, []);
@@ -145,7 +145,7 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
   return options;
 }
 
-/** Reads `a,b` where all are among the choices. */
+/** Parses `a,b`; every name must be one of the choices. */
 function parseChoices<C extends string>(list: string, option: string, choices: readonly C[]): C[] {
   const names = [...new Set(list.split(',').map((name) => name.trim()))];
   const stranger = names.find((name) => !(choices as readonly string[]).includes(name));
@@ -164,13 +164,13 @@ function parsePeers(list: string, option: string): readonly string[] {
 const MAX_ELEMENTS = 2 ** 32;
 const MAX_SIZES = 100;
 
-/** Reads sizes: numbers, powers, and ranges of powers of two, by a step of the exponent; in rising order. */
+/** Parses sizes: numbers, powers, and ranges of powers of two with a step of the exponent. The result ascends. */
 export function parseSizes(list: string, option: string): number[] {
   const sizes = list
     .split(',')
     .flatMap((part) => (part.includes('..') ? parseRange(part, option) : [parseSize(part, option)]));
   if (sizes.length > MAX_SIZES) {
-    throw new UsageError('usage/sizes', `${option} ${list} makes ${sizes.length} sizes.`, {
+    throw new UsageError('usage/sizes', `${option} ${list} gives ${sizes.length} sizes.`, {
       remedy: `Give at most ${MAX_SIZES}.`,
     });
   }
@@ -182,8 +182,8 @@ export function parseSize(part: string, option: string): number {
   const [, base, power] = /^\s*(\d+)(?:\^(\d+))?\s*$/.exec(part) ?? [];
   const size = base === undefined ? Number.NaN : Number(base) ** Number(power ?? 1);
   if (Number.isInteger(size) && size >= 1 && size < MAX_ELEMENTS) return size;
-  throw new UsageError('usage/size', `${option} has '${part}' where a number of elements belongs.`, {
-    remedy: 'Write it as 1000 or 2^20, below 2^32; several as 2^10..2^24 or 2^10..2^24:2.',
+  throw new UsageError('usage/size', `${option}: '${part}' is not a number of elements.`, {
+    remedy: 'Write a number below 2^32, such as 1000 or 2^20, or a range such as 2^10..2^24 or 2^10..2^24:2.',
   });
 }
 
@@ -191,8 +191,8 @@ function parseRange(part: string, option: string): number[] {
   const [, low, high, step = '1'] = /^\s*2\^(\d+)\.\.2\^(\d+)(?::(\d+))?\s*$/.exec(part) ?? [];
   const [from, to, by] = [Number(low), Number(high), Number(step)];
   if (low === undefined || from > to || by < 1 || to > 31) {
-    throw new UsageError('usage/size', `${option} has '${part}' where a range of sizes belongs.`, {
-      remedy: 'Write it as 2^10..2^24, or 2^10..2^24:2 for every second power, upwards and below 2^32.',
+    throw new UsageError('usage/size', `${option}: '${part}' is not a range of sizes.`, {
+      remedy: 'Write an ascending range below 2^32, such as 2^10..2^24, or 2^10..2^24:2 for every second power.',
     });
   }
   return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, i) => 2 ** (from + i * by));
@@ -212,7 +212,7 @@ function parseCompiled(entries: readonly string[]): ReadonlyMap<string, string> 
   );
 }
 
-/** One table can go to stdout; pages and drawings are files. */
+/** Only one table can go to stdout; reports and plots need files. */
 function checkWhereTo({ out, outputs }: BenchOptions): void {
   if (out !== undefined || outputs.length === 0) return;
   const files = outputs.filter((name) => name === 'html' || name === 'svg');
@@ -230,7 +230,7 @@ function checkWhereTo({ out, outputs }: BenchOptions): void {
 
 function checkAdapter({ backends }: BenchOptions, given: boolean): void {
   if (!given || backends === undefined || backends.includes('webgpu')) return;
-  throw new UsageError('usage/contradiction', `--adapter means nothing to --backends ${backends.join(',')}.`, {
+  throw new UsageError('usage/contradiction', `--adapter has no effect with --backends ${backends.join(',')}.`, {
     remedy: 'Leave one of them out, or add webgpu to --backends.',
   });
 }

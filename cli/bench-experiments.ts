@@ -10,10 +10,10 @@ import { installRemedy } from '../primitives/optional-packages.ts';
 import { suggest } from './suggest.ts';
 
 /**
- * The experiments of a user's file: its default export, one or several, or a function that makes them of this library.
+ * The experiments of a user's module. The default export is one experiment, a list, or a function that gets the library and returns them.
  *
- * @throws UsageError `bench/experiment-file` where there is no such module, `bench/experiment` where what it exports is none,
- * `bench/experiment-failed` where a function of the module throws.
+ * @throws UsageError `bench/experiment-file` if there is no such module, `bench/experiment` if it exports no experiment,
+ * `bench/experiment-failed` if a function of the module throws.
  */
 export async function loadExperiments(file: string): Promise<readonly Experiment[]> {
   const exported = await importFile(file);
@@ -26,18 +26,18 @@ export async function loadExperiments(file: string): Promise<readonly Experiment
   return experiments.map((experiment) => withBlame(experiment, file));
 }
 
-/** An experiment that says of what it throws outside of any candidate where that comes from. */
+/** Wraps an experiment so that its errors outside of candidates name the file and the function. */
 function withBlame(experiment: Experiment, file: string): Experiment {
   const members = (['inputs', 'bytes', 'tolerance'] as const).flatMap((member) => {
     const call: ((...args: never[]) => unknown) | undefined = experiment[member]?.bind(experiment);
     if (call === undefined) return [];
     return [[member, { value: blaming(`${member} of ${experiment.name} in ${file}`, call) }]];
   });
-  // The rest is the user's, methods of a class included.
+  // The prototype keeps everything else, such as methods of the user's class.
   return Object.create(experiment, Object.fromEntries(members)) as Experiment;
 }
 
-/** A function of a user's whose errors say that it is. */
+/** Wraps a user's function so that its errors say where they come from. */
 function blaming<F extends (...args: never[]) => unknown>(what: string, call: F): F {
   const blamed = (...args: never[]): unknown => {
     try {
@@ -63,14 +63,14 @@ async function importFile(file: string): Promise<ExperimentFile | undefined> {
   }
 }
 
-/** The line in which Node finds no JavaScript; an import does not tell it. */
+/** The line with the syntax error; the error of an import does not tell it. */
 async function lineOfFault(path: string): Promise<number | undefined> {
   const { stderr } = await promisify(execFile)(process.execPath, ['--check', path]).catch((error) => error);
   const [, line] = /^.*:(\d+)\n/.exec(stderr) ?? [];
   return line === undefined ? undefined : Number(line);
 }
 
-/** Sources of this library run under tsx already; an installed package needs it for files of users. */
+/** A clone of this library already runs under tsx; the installed package must load it for the user's TypeScript. */
 async function useTypeScript(file: string): Promise<void> {
   if (import.meta.url.endsWith('.ts')) return;
   try {
@@ -78,7 +78,7 @@ async function useTypeScript(file: string): Promise<void> {
   } catch (cause) {
     throw new UsageError(
       'bench/experiment-file',
-      `${file} is TypeScript, which needs the package tsx; an experiment in .mjs needs none.`,
+      `${file} is TypeScript, which needs the package tsx; an .mjs file does not.`,
       {
         remedy: installRemedy(['tsx']),
         cause,
@@ -90,7 +90,7 @@ async function useTypeScript(file: string): Promise<void> {
 function unreadable(file: string, reason: string, cause?: unknown, line?: number): UsageError {
   const what = line === undefined ? file : 'The module';
   return new UsageError('bench/experiment-file', `${what} cannot be loaded: ${reason.replace(/\.$/, '')}.`, {
-    remedy: 'Name a module that has experiments for its default export.',
+    remedy: 'Name a module whose default export is an experiment or a list of experiments.',
     place: line === undefined ? undefined : { file, line },
     cause,
   });
@@ -109,8 +109,8 @@ const METHODS: readonly { readonly name: keyof Experiment; readonly needed: bool
 function requireExperiment(experiment: Experiment | undefined, file: string): void {
   const fault = faultOf(experiment);
   if (fault === undefined) return;
-  throw new UsageError('bench/experiment', `${file} has no experiment for its default export: ${fault}.`, {
-    remedy: 'Export { name, inputs(case), run(columns, at) }, a list of such, or a function that returns them.',
+  throw new UsageError('bench/experiment', `The default export of ${file} is no experiment: ${fault}.`, {
+    remedy: 'Export { name, inputs(case), run(columns, at) }, a list of these, or a function that returns them.',
   });
 }
 
@@ -120,7 +120,7 @@ function faultOf(experiment: Experiment | undefined): string | undefined {
   const { name, types = [] } = experiment;
   if (typeof name !== 'string' || !/^[\w-]+$/.test(name)) return 'its name is not one word of letters, digits, - and _';
   if (!Array.isArray(types) || types.some((type) => !ELEMENT_TYPES.includes(type))) {
-    return `types of ${name} are not among ${ELEMENT_TYPES.join(', ')}`;
+    return `types of ${name} must be among ${ELEMENT_TYPES.join(', ')}`;
   }
   const wrong = METHODS.find(({ name: method, needed }) => {
     const given = experiment[method];
@@ -130,9 +130,9 @@ function faultOf(experiment: Experiment | undefined): string | undefined {
 }
 
 /**
- * Those of the experiments whose names are asked for.
+ * Selects experiments by name or by prefix.
  *
- * @throws UsageError `bench/duplicate` for two of one name, `bench/no-experiment` for a name that is none.
+ * @throws UsageError `bench/duplicate` if two have the same name, `bench/no-experiment` if no experiment has a requested name.
  */
 export function chooseExperiments(
   all: readonly Experiment[],
@@ -151,7 +151,7 @@ export function chooseExperiments(
       remedy: meant === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${meant}?`,
     });
   }
-  // A whole name means itself alone: `sort` is not `sortByKey`.
+  // An exact name is no prefix: `sort` does not select `sortByKey`.
   return all.filter(({ name }) => only.some((part) => (names.includes(part) ? name === part : isMeant(name, part))));
 }
 

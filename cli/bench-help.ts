@@ -5,20 +5,21 @@ import { TUNE_SPECS } from './tune-arguments.ts';
 /** The page of `quadrille bench --help`. */
 export const BENCH_HELP: string = `quadrille bench [options]
 
-Measures how fast primitives, pipelines and algorithms are here, on backends of this library and on peers that do the same:
-plain JavaScript; C++ where there is g++; Thrust and CUB where there are nvcc and a card; DuckDB, Arquero and luma.gl
-where @duckdb/node-api, arquero and @luma.gl/gpgpu are installed. Every answer is compared with the reference before it is timed. Then come
-rounds in which all take turns, so that what disturbs the machine disturbs all of them alike.
+Measures primitives, pipelines and algorithms on this machine, on the backends of this library and on peers that do the same:
+plain JavaScript; C++ if g++ is installed; Thrust and CUB if nvcc and an NVIDIA GPU are there; DuckDB, Arquero and luma.gl if
+@duckdb/node-api, arquero and @luma.gl/gpgpu are installed. Every answer is compared with the reference before it is timed.
+All candidates take turns in every round, so that other load on the machine affects them alike.
 
 ${describe(BENCH_SPECS)}
 
-What is written:
-  A table on stdout, or CSV or JSON with --csv or --json; with --out, files instead, all of them or those that are named.
-  Times are medians of a call out of a batch, with the least and the greatest: of GPUs by their own clock where they have
-  one, without the host. "to done" is one call alone, until the host knows that it is done.
-  Bytes are those that have to be read and written at least. "÷ ours" is the time by that of the fastest backend.
-  Ctrl-C ends the run; what has been measured by then is written.
+Output:
+  A table on stdout, or CSV or JSON with --csv or --json. With --out, files instead: the named ones, or all if none is named.
+  A time is the median of one call in a batch, with the min and max. Times of a GPU come from its own clock where it has
+  one, and exclude the host. "to done" is one call alone, until the host knows that it is done.
+  Bytes are the fewest that must be read and written. "÷ ours" is the time divided by that of our fastest backend.
+  Ctrl-C ends the run and writes what has been measured so far.
 
+Examples:
   quadrille bench --only scan,sort --backends workers --sizes 2^10..2^24:2 --out results
   quadrille bench --experiment ./mine.mjs --only mine --types u32,f32 --csv
 `;
@@ -26,15 +27,17 @@ What is written:
 /** The page of `quadrille tune --help`. */
 export const TUNE_HELP: string = `quadrille tune [options]
 
-Finds the tuning of WebGPU kernels that is fastest on this device: measures, member by member, what there is to choose from,
-and keeps what is clearly faster. Results of kernels are the same with any tuning, and compared all the same.
+Finds the fastest tuning of the WebGPU kernels on this device. It measures the choices for one setting after the other and
+keeps a choice that is clearly faster. Tuning never changes results; tune compares them nevertheless.
 
 ${describe(TUNE_SPECS)}
 
-What is written:
-  An entry as JSON on stdout, or with --out in a file: the device, and the members that are not the default. quadrille bench
-  and quadrille tune take it with --tuning FILE, programs with open({ tuning }); other commands have no --tuning.
+Output:
+  One JSON entry on stdout, or in the file of --out: the device, and the settings that differ from the default.
+  quadrille bench and quadrille tune take it with --tuning FILE, and programs with open({ tuning }). Other commands have
+  no --tuning.
 
+Examples:
   quadrille tune --out tuning.json
   quadrille bench --backends webgpu --tuning tuning.json
 `;

@@ -27,9 +27,9 @@ import { writeToStdout } from './standard-output.ts';
 import { readTuning } from './tuning-file.ts';
 
 /**
- * Runs `quadrille bench`: measures, and writes what it found; after Ctrl-C what it had found by then.
+ * Runs `quadrille bench`: measures and writes the results. After Ctrl-C it writes the results so far.
  *
- * @throws what its parts throw; QuadrilleError `bench/wrong-answer` after everything was written; {@link Interrupted}.
+ * @throws QuadrilleError `bench/wrong-answer` after everything was written; {@link Interrupted}; errors of its parts.
  */
 export async function runBench(options: BenchOptions, surroundings: Surroundings): Promise<void> {
   const started = performance.now();
@@ -63,18 +63,18 @@ async function list(experiments: readonly Experiment[], { stdout, signal }: Surr
 
 function requireCases(plan: Plan): void {
   if (casesOf(plan).length > 0) return;
-  throw new UsageError('bench/no-case', 'None of the experiments has elements of such a type.', {
+  throw new UsageError('bench/no-case', 'None of the experiments takes elements of these types.', {
     expected: [...new Set(plan.experiments.flatMap(typesOf))].join(' or '),
     got: plan.types.join(' and '),
   });
 }
 
-/** Files by what they hold; their folder is made. */
+/** Creates the folder and returns the paths of its files by content. */
 async function outputPaths(options: BenchOptions): Promise<ReadonlyMap<string, string>> {
   const { out } = options;
   if (out === undefined) return new Map();
   await mkdir(out, { recursive: true }).catch((cause: unknown) => {
-    throw new UsageError('output/unwritable', `${out} is no folder that can be written to.`, { cause });
+    throw new UsageError('output/unwritable', `${out} is not a writable folder.`, { cause });
   });
   return new Map([
     ...(['csv', 'json', 'html'] as const)
@@ -90,7 +90,7 @@ function isWanted({ outputs }: BenchOptions, name: BenchOptions['outputs'][numbe
   return outputs.length === 0 || outputs.includes(name);
 }
 
-/** The report shows the charts as well. */
+/** True for files that need charts: the report has them too. */
 function drawsCharts(options: BenchOptions): boolean {
   return options.out !== undefined && (isWanted(options, 'svg') || isWanted(options, 'html'));
 }
@@ -129,10 +129,10 @@ async function find(plan: Plan, options: BenchOptions, surroundings: Surrounding
 }
 
 function sentenceOf({ experiment, type, n, candidate, reason }: Omission): string {
-  return `${candidate} is left out of ${experiment} ${type} ${sizeText(n)}: ${reason}`;
+  return `${candidate} skips ${experiment} ${type} ${sizeText(n)}: ${reason}`;
 }
 
-/** Opens backends and peers one after the other into `candidates`, so that those that are open can be closed. */
+/** Opens backends and peers one after the other. Each is pushed to `candidates` at once, so that the caller can close it after a failure. */
 async function openCandidates(
   options: BenchOptions,
   candidates: Candidate[],
@@ -148,7 +148,7 @@ async function openCandidates(
     try {
       const found = await findPeers(name, options);
       if (found.length === 0 && options.peersAsked) {
-        log.note({ code: 'bench/no-peer', message: `There is no ${name} here to compare with.` });
+        log.note({ code: 'bench/no-peer', message: `The peer ${name} is not installed.` });
       }
       candidates.push(...found);
     } catch (error) {
@@ -158,7 +158,7 @@ async function openCandidates(
   }
 }
 
-/** Undefined where nobody asked for it and it is not here. */
+/** Undefined if the backend is not available and the user did not name it. */
 async function openBackend(backend: BenchBackend, options: BenchOptions): Promise<Context | undefined> {
   const { workers } = options;
   const isAsked = options.backends !== undefined || options.adapter !== 'auto';
@@ -197,7 +197,7 @@ function trackProgress(log: Log, total: number): { advance: (rounds: number) => 
   };
 }
 
-/** An aborted signal would stop what is written after Ctrl-C. */
+/** A signal that never aborts: after Ctrl-C the results so far are still written. */
 const UNSTOPPED = new AbortController().signal;
 
 async function write(
@@ -224,7 +224,7 @@ async function contents(
   options: BenchOptions,
   paths: ReadonlyMap<string, string>,
 ): Promise<(readonly [name: string, content: string])[]> {
-  // Drawing loads code that tables do not need.
+  // The code for plots is loaded only when it is needed.
   const { drawResults, resultsReport } = await import('../bench/harness/report.ts');
   const drawings = drawsCharts(options) ? await drawResults(results) : undefined;
   const makers: Readonly<Record<string, () => string>> = {
@@ -251,7 +251,7 @@ function summaryOf({ rows, omissions, candidates, complete }: Results, outputs: 
 
 function interruptedAfter({ rows }: Results, reason: unknown): unknown {
   if (!(reason instanceof Interrupted)) return reason;
-  return reason.with(rows.length === 0 ? 'nothing had been measured' : 'what had been measured is written');
+  return reason.with(rows.length === 0 ? 'nothing had been measured' : 'the results so far were written');
 }
 
 function requireRight(omissions: readonly Omission[]): void {

@@ -2,25 +2,25 @@ import { parseArgs } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from './suggest.ts';
 
-/** An option of a command, as data: what the parser accepts and what the help page says. */
+/** An option of a command, for the parser and for the help page. */
 export interface OptionSpec {
   readonly name: string;
   readonly short?: string;
-  /** How the value is called in the help; a flag where absent. */
+  /** The name of the value in the help. An option without it is a flag. */
   readonly value?: string;
   readonly help: string;
   /** The only values allowed. */
   readonly choices?: readonly string[];
-  /** Whether it may be given several times. */
+  /** Whether the option may be given several times. */
   readonly repeats?: boolean;
 }
 
-/** The options of one call, by name: text, or true for a flag. */
+/** The values of the options by name: text, or true for a flag. */
 export type OptionValues = ReadonlyMap<string, string | true>;
 
 /** The words and options of one call. */
 export interface CommandWords {
-  /** Those that belong to no option, as many as the command asks for. */
+  /** The words that belong to no option, as many as the command takes. */
   readonly words: readonly string[];
   readonly values: OptionValues;
   /** All values of the options that may be given several times, by name. */
@@ -33,14 +33,14 @@ export function readOptions(args: readonly string[], specs: readonly OptionSpec[
 }
 
 /**
- * Reads `--name value`, `--name=value` and flags against the specs of a command, and the words called `names`, in any
- * order; of a last name that ends in `…` there may be several. What follows `--` is words.
+ * Parses `--name value`, `--name=value`, flags and words, in any order. `names` are the names of the words; if the last
+ * one ends in `…`, there may be several of it. Everything after `--` is a word.
  *
  * A value may begin with one dash (`--nodata -9999`, `--bins -1:1:0.1`, `--out -`); one that begins with two needs
  * `--name=--value`.
  *
- * @throws UsageError for an option that is unknown (with the nearest known one), given twice, lacks its value, has one
- * that it does not take or that is not among its choices; and for words too few or too many.
+ * @throws UsageError for an option that is unknown (the error suggests the nearest one) or given twice, for a value that is
+ * missing, not taken or not among the choices, and for too few or too many words.
  */
 export function readCommand(
   args: readonly string[],
@@ -92,14 +92,14 @@ function tokenize(args: readonly string[], specs: readonly OptionSpec[]) {
       },
     ]),
   );
-  // Not strict: parseArgs' own messages know no remedy, and it refuses values that begin with a dash.
+  // Not strict: the messages of parseArgs have no remedy, and it refuses values that begin with a dash.
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
 function optionValue(spec: OptionSpec, token: OptionToken): string | true {
   if (spec.value === undefined) {
     if (token.value === undefined) return true;
-    throw new UsageError('usage/unexpected-value', `--${spec.name} takes no value, got ${token.value}.`);
+    throw new UsageError('usage/unexpected-value', `--${spec.name} takes no value; got ${token.value}.`);
   }
   if (token.value === undefined || token.value === '' || (!token.inlineValue && token.value.startsWith('--'))) {
     throw new UsageError('usage/missing-value', `--${spec.name} needs a value.`, {
@@ -119,35 +119,35 @@ function notAChoice({ name, choices = [] }: OptionSpec, value: string): UsageErr
 
 function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageError {
   const name = rawName.replace(/^-+/, '');
-  if (name === 'budget') return replacedOption(name, 'memory', 'SIZE: it bounds what all data of the run take');
+  if (name === 'budget') return replacedOption(name, 'memory', 'SIZE: it bounds the memory of all data of the run');
   const meant = suggest(
     name,
     specs.map(({ name }) => name),
   );
   return new UsageError('usage/unknown-option', `There is no option ${rawName}.`, {
-    remedy: meant === undefined ? 'See --help for those there are.' : `Did you mean --${meant}?`,
+    remedy: meant === undefined ? 'See --help for the options.' : `Did you mean --${meant}?`,
   });
 }
 
 function replacedOption(name: string, by: string, how: string): UsageError {
-  return new UsageError('usage/unknown-option', `There is no option --${name}; --${by} took its place.`, {
+  return new UsageError('usage/unknown-option', `There is no option --${name}; --${by} replaced it.`, {
     remedy: `Write --${by} ${how}.`,
   });
 }
 
 function strayWord(word: string): UsageError {
   return new UsageError('usage/stray-word', `The word '${word}' belongs to no option.`, {
-    remedy: 'Put values right after their option, and quote those with spaces in them.',
+    remedy: 'Put a value right after its option, and quote values that contain spaces.',
   });
 }
 
-/** The value of an option, where it is given. */
+/** The value of an option, or undefined if it is not given. */
 export function text(values: OptionValues, name: string): string | undefined {
   const value = values.get(name);
   return value === true ? undefined : value;
 }
 
-/** The value of an option as `parse` reads it, where it is given. */
+/** The value of an option, parsed by `parse`, or undefined if it is not given. */
 export function parsed<T>(
   values: OptionValues,
   name: string,
@@ -157,7 +157,7 @@ export function parsed<T>(
   return value === undefined ? undefined : parse(value, `--${name}`);
 }
 
-/** The lines of a help page that say what options there are. */
+/** The lines of a help page that list the options. */
 export function describe(specs: readonly OptionSpec[]): string {
   const heads = specs.map(({ name, short, value }) => {
     const long = value === undefined ? `--${name}` : `--${name} ${value}`;

@@ -16,18 +16,18 @@ import { type OptionSpec, type OptionValues, parsed, readCommand, text } from '.
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, formatOfName, parsePositive } from './values.ts';
 
-/** Formats that tables are written in. */
+/** The formats of output tables. */
 export const TABLE_FORMATS = ['csv', 'json', 'arrow'] as const;
 export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-/** A table and where it goes; `-` is stdout. */
+/** A table and its output path; `-` is stdout. */
 export interface TableOutput {
   readonly table: 'pairs' | 'tiles' | 'missing';
   readonly path: string;
   readonly format: TableFormat;
 }
 
-/** One call of `quadrille compare`, checked as far as the command line alone allows. */
+/** The options of `quadrille compare`. Only the command line has been checked, no file. */
 export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** Files or folders. */
   readonly a: string;
@@ -41,7 +41,7 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
   readonly minIou: number;
   readonly match: MatchMethod;
   readonly onError: 'stop' | 'skip';
-  /** Undefined where the command line does not say. */
+  /** Undefined without `--migrate`. */
   readonly migrate: 'on' | 'off' | undefined;
   /** Files, or `-` for stdout. */
   readonly out: string | undefined;
@@ -55,23 +55,23 @@ const RESULT_SET_FORMATS = ['geojson', 'wkt', 'csv', 'boundaries', 'png', 'nifti
 
 export const COMPARE_SPECS: readonly OptionSpec[] = [
   { name: 'out', value: 'FILE', help: 'all figures as JSON; - is stdout, instead of J′ alone' },
-  { name: 'pairs', value: 'FILE', help: 'a row for every pair with common area: ids, areas, ratio; - is stdout' },
+  { name: 'pairs', value: 'FILE', help: 'a row for every pair that shares area: ids, areas, IoU; - is stdout' },
   { name: 'tiles', value: 'FILE', help: 'a row for every tile' },
-  { name: 'missing', value: 'FILE', help: 'a row for every polygon without common area with any of the other set' },
+  { name: 'missing', value: 'FILE', help: 'a row for every polygon that shares no area with the other set' },
   {
     name: 'format',
     value: 'csv|json|arrow',
-    help: 'of these tables, where their names do not say (default csv)',
+    help: 'format of these tables, if their names do not tell it (default csv)',
     choices: TABLE_FORMATS,
   },
-  { name: 'plot', value: 'FILE.svg', help: 'histogram of the ratios as SVG' },
-  { name: 'report', value: 'FILE.html', help: 'one page with figures, histogram, tiles and how the run went' },
-  { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
-  { name: 'min-iou', value: 'R', help: 'the ratio from which polygons match one to one (default 0.5)' },
+  { name: 'plot', value: 'FILE.svg', help: 'histogram of the IoU as SVG' },
+  { name: 'report', value: 'FILE.html', help: 'one page with figures, histogram, tiles and a timeline of the run' },
+  { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
+  { name: 'min-iou', value: 'R', help: 'the min IoU at which polygons can match one to one (default 0.5)' },
   {
     name: 'match',
     value: 'METHOD',
-    help: 'optimal (most matches, then the highest ratios; default) or greedy (the highest ratio first)',
+    help: 'optimal (most matches, then the highest IoU; default) or greedy (the highest IoU first)',
     choices: ['greedy', 'optimal'],
   },
   fillSpec('polygon'),
@@ -79,7 +79,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
   {
     name: 'input-format',
     value: 'NAME',
-    help: `of A and B, where names do not say: ${RESULT_SET_FORMATS.join(', ')}`,
+    help: `format of A and B, if their names do not tell it: ${RESULT_SET_FORMATS.join(', ')}`,
     choices: RESULT_SET_FORMATS,
   },
   { name: 'geometry-column', value: 'NAME', help: 'the column of CSV files that holds the WKT' },
@@ -87,20 +87,20 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
   {
     name: 'regions',
     value: 'KIND',
-    help: 'what a polygon of a label image is: components (connected pixels of a label; default) or labels',
+    help: 'the polygons of a label image: components (connected pixels with the same label; default) or labels',
     choices: ['components', 'labels'],
   },
   {
     name: 'on-error',
     value: 'stop|skip',
-    help: 'a tile that cannot be read: end the run (default), or name it, leave it out and go on',
+    help: 'on a tile that cannot be read: stop (default), or name it and skip it',
     choices: ['stop', 'skip'],
   },
   ...BACKEND_SPECS,
   {
     name: 'migrate',
     value: 'on|off',
-    help: 'move tasks between a GPU and the CPU as either falls behind (default: on where there is a GPU)',
+    help: 'move tasks between GPU and CPU when one falls behind (default: on if there is a GPU)',
     choices: ['on', 'off'],
   },
   MEMORY_SPEC,
@@ -112,7 +112,7 @@ const DEFAULT_MIN_IOU = 0.5;
 /**
  * Reads the words after `quadrille compare`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseCompareArguments(args: readonly string[]): CompareOptions {
   const { words, values } = readCommand(args, COMPARE_SPECS, ['A', 'B']);
@@ -151,7 +151,7 @@ function parseRatio(value: string, option: string): number {
 function parseMigrate(values: OptionValues, { backend }: BackendOptions): 'on' | 'off' | undefined {
   const migrate = text(values, 'migrate') as 'on' | 'off' | undefined;
   if (migrate !== 'on' || backend === 'auto' || backend === 'webgpu') return migrate;
-  throw new UsageError('usage/contradiction', `--migrate on means nothing to --backend ${backend}.`, {
+  throw new UsageError('usage/contradiction', `--migrate on has no effect with --backend ${backend}.`, {
     remedy: 'Leave one of them out, or use --backend webgpu.',
   });
 }

@@ -8,21 +8,21 @@ import type { GraphObserver } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/trace.ts';
 import type { CompareOptions, TableFormat, TableOutput } from './compare-arguments.ts';
 
-/** Takes what a comparison gives, and writes what the command line asks for. */
+/** Receives the results of a comparison and writes the outputs of the command line. */
 export interface CompareOutputs {
-  /** To be told of the run, where a trace or a report is to be written. */
+  /** Observes the run for a trace or a report; undefined if neither is written. */
   readonly observer: GraphObserver | undefined;
   add(tile: TileComparison): Promise<void>;
-  /** Writes what can be written only when all tiles are done. */
+  /** Writes the outputs that need all tiles. */
   end(comparison: CrossComparison, run: CrossCompareRun): Promise<void>;
 }
 
-/** Appends to an output, by the path that the command line gives it. */
+/** Appends to the output with the given path. */
 export type WriteOutput = (path: string, chunk: string | Uint8Array) => Promise<void>;
 
 const WORST_TILES = 50;
 
-/** Begins every output. */
+/** Opens every output. */
 export async function openCompareOutputs(
   options: CompareOptions,
   run: CompareRun,
@@ -76,7 +76,7 @@ async function recorderFor({ trace, report }: CompareOptions): Promise<TraceReco
 }
 
 async function drawn(comparison: CrossComparison, { a, b }: CompareRun): Promise<string> {
-  // Drawing loads a quarter of a second's worth of code that other runs do not need.
+  // Loading the code for plots takes a quarter of a second, so other runs do not load it.
   const { comparePlot } = await import('../formats/compare-plot.ts');
   return comparePlot({ comparison, title: titleOf(a, b) });
 }

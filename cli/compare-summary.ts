@@ -3,13 +3,13 @@ import { type CompareRun, NO_SIMILARITY } from '../formats/compare-summary.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** How a comparison ran, and what it wrote. */
+/** The result of a comparison and its outputs. */
 export interface CompareEnd {
   readonly seconds: number;
   readonly outputs: readonly string[];
 }
 
-/** The last words of `quadrille compare`. */
+/** The summary of `quadrille compare`. */
 export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: CompareEnd): RunSummary {
   const { similarity, pairs, candidates, polygons, missing, matching, tiles, skipped } = comparison;
   const { seconds, outputs } = end;

@@ -32,7 +32,7 @@ import {
 } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface CompareParts<C extends RunContext> {
   openResultSet(path: string, options: ResultSetOptions): Promise<ResultSet>;
   openContext(options: BackendOptions): Promise<C>;
@@ -43,22 +43,22 @@ export interface CompareParts<C extends RunContext> {
     readonly countsLabels: boolean;
     readonly memory: number;
   }): Promise<TileParser>;
-  /** A parser on the device of a context, for text of boundaries. */
+  /** A parser for text boundaries that runs on the device of a context. */
   openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
   crossCompare(context: C, job: CompareJob<C>): Promise<CrossCompareRun>;
 }
 
-/** What a run is made of. */
+/** The contexts and parsers of a run. */
 export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate' | 'reopen'> & {
   readonly reopen: (() => Promise<C>) | undefined;
   readonly migrate: (Omit<Migration<TileSource>, 'cpu'> & { readonly cpu: C }) | undefined;
 };
 
 /**
- * Runs `quadrille compare`: reads, compares, and writes all output files, or none of them. Rows of tables are written as
- * tiles are done; those that go to stdout appear there at once.
+ * Runs `quadrille compare`: reads, compares, and writes either all output files or none. Rows of tables are written tile by
+ * tile; on stdout they appear at once.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runCompare<C extends RunContext>(
   options: CompareOptions,
@@ -77,7 +77,7 @@ export async function runCompare<C extends RunContext>(
     const { comparison, run } = await compare(options, parts, surroundings, writer.write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
-    // With --out the figure stands in a file as well, and is not lost where stdout is closed.
+    // With --out the figure is in a file too, so a closed stdout loses nothing.
     const isWanted = options.out === undefined || !isClosed(surroundings.stdout);
     if (!printsToStdout(options) && isWanted) await print(`${comparison.similarity}\n`, surroundings);
     const seconds = (performance.now() - started) / 1000;
@@ -106,7 +106,7 @@ async function print(text: string, { stdout, signal }: Surroundings): Promise<vo
   await writeToStdout(stdout, [text], signal);
 }
 
-/** A table among the tiles would be read as a tile the next time. */
+/** Refuses an output in a folder of tiles: the next run would read it as a tile. */
 async function protectFolders({ a, b }: CompareOptions, outputs: readonly string[]): Promise<void> {
   const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
   const folders = await Promise.all([a, b].map(resolve));
@@ -120,7 +120,7 @@ async function protectFolders({ a, b }: CompareOptions, outputs: readonly string
   }
 }
 
-/** A comparison and what is known of its run. */
+/** A comparison and the facts about its run. */
 interface Compared {
   readonly comparison: CrossComparison;
   readonly run: CompareRun;
@@ -163,7 +163,7 @@ function closing<T extends { close(): Promise<void> } | undefined>(value: T): As
   return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
 
-/** Workers that are opened anew where threads of theirs died; the first are closed by who opened them. */
+/** Opens the workers again after a thread died. The caller closes the first workers. */
 function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log: Log) {
   let current = context;
   const reopen = async (): Promise<C> => {
@@ -183,7 +183,7 @@ function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log
 
 const WORKERS_DIED_NOTE: Note = {
   code: 'compare/workers-died',
-  message: 'A worker thread died. What it was at is done again on new ones.',
+  message: 'A worker thread died. Its task is done again on new threads.',
 };
 
 interface Sets {
@@ -212,17 +212,17 @@ async function openSets<C extends RunContext>(
   return { p, q: await open(b) };
 }
 
-/** Whether label images can stay pixels: both sets are label images, and their pixels are the pixels that areas count. */
+/** Whether label images can be compared as pixels: both sets are label images, and areas count the same pixels. */
 function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean {
   return pixelSize === 1 && isLabelFormat(p.format) && isLabelFormat(q.format);
 }
 
-/** What reading one tile may take: half of the memory, by the tiles that are read at once. The other half is for those that wait. */
+/** The memory for reading one tile: half of all, divided by the tiles that are read at once. The other half is for tiles that wait. */
 function tileMemory({ p, q }: Sets, { memory, workers = availableParallelism() }: CompareOptions): number {
   return Math.floor(memory / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
-/** Where a GPU does the work, workers stand by for what it cannot keep up with. */
+/** Opens workers beside a GPU, for the tasks that it cannot keep up with. */
 async function openOtherSide<C extends RunContext>(
   { migrate = 'on', workers }: CompareOptions,
   parts: CompareParts<C>,
@@ -239,7 +239,7 @@ function openWorkers<C extends RunContext>(
   return parts.openContext({ backend: 'workers', adapter: 'auto', workers });
 }
 
-/** Tasks of the GPU go to workers, and those of the parser to the GPU where it can read the format of both sets. */
+/** The GPU can hand tasks to workers. The parser can hand tasks to the GPU if the GPU can parse the format of both sets. */
 async function migration<C extends RunContext>(
   { pixelSize }: CompareOptions,
   parts: CompareParts<C>,
@@ -283,7 +283,7 @@ async function compareSets<C extends RunContext>(
   });
   for (const note of comparison.notes) log.note(note);
   for (const { tile, code, message } of comparison.skipped) {
-    log.note({ code, message: `The tile ${JSON.stringify(tile)} is left out: ${message}` });
+    log.note({ code, message: `The tile ${JSON.stringify(tile)} is skipped: ${message}` });
   }
   if (comparison.tiles === 0 && comparison.skipped.length > 0) throw noTileCompared(comparison);
   await sink.end(comparison, running);
@@ -292,19 +292,19 @@ async function compareSets<C extends RunContext>(
 
 function noTileCompared({ skipped }: CrossComparison): FormatError {
   const [first] = skipped;
-  return new FormatError('compare/no-tile-compared', 'No tile could be compared: every one was left out.', {
+  return new FormatError('compare/no-tile-compared', 'No tile could be compared: all were skipped.', {
     expected: 'at least one tile that can be read on both sides',
-    got: `${skipped.length} that cannot, the first of them ${JSON.stringify(first!.tile)}`,
-    remedy: 'The notes say what is wrong with each.',
+    got: `${skipped.length} unreadable tiles, the first of them ${JSON.stringify(first!.tile)}`,
+    remedy: 'The notes say what is wrong with each tile.',
   });
 }
 
 const SKIP_NOTE: Note = {
   code: 'compare/skip-tiles',
-  message: 'With --on-error skip, tiles that cannot be read are named and left out, and the others compared.',
+  message: '--on-error skip names and skips tiles that cannot be read, and compares the others.',
 };
 
-/** What is wrong with a tile rather than with the run. */
+/** Whether an error concerns a tile rather than the run. */
 const TILE_ERRORS = [FormatError, GeometryError, CapacityError];
 
 function isFailedTile(error: unknown): boolean {

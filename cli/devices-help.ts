@@ -5,7 +5,8 @@ import { COLUMNS_MEAN } from './devices.ts';
 /** The page of `quadrille devices --help`. */
 export const DEVICES_HELP: string = `quadrille devices [--verbose | --json]
 
-Lists what can run here: backends, adapters, limits, and whether f32 results are the same bytes as everywhere else.
+Lists the backends and adapters of this machine with their limits, and says whether their f32 results equal those of all
+other backends, byte for byte.
 
 ${describe(DEVICES_SPECS)}
 

@@ -2,8 +2,8 @@ import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/backend.ts';
 
 /**
- * The report as `quadrille devices` prints it: a table of what there is, what its columns mean, and what there is to say
- * about entries. What the probe of an exact device found is said only in a verbose report.
+ * The report that `quadrille devices` prints: a table of devices, the meaning of its columns, and remarks on devices.
+ * Only a verbose report has the findings of the probe on an exact device.
  */
 export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { readonly verbose: boolean }): string {
   const rows = entries.map((entry, index) => row(entry, index === auto));
@@ -12,11 +12,11 @@ export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { re
   return `${parts.join('\n\n')}\n`;
 }
 
-/** What the columns of the table mean. */
-export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. Where a device
-             rounds otherwise by itself, the code written for it makes up for that; --verbose says where and how.
+/** The meaning of the columns. */
+export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. If a device rounds
+             differently, the code for it compensates; --verbose says where and how.
 memory       bytes that all columns together may take
-binding      bytes of one column that a kernel sees at a time; longer columns are split
+binding      bytes of one column that a kernel can access at a time; longer columns are split
 workgroups   groups of threads along one dimension of a launch; larger launches take more dimensions or are split
 buffers      columns that a kernel can bind at a time
 –            unlimited, or not known`;
@@ -50,7 +50,7 @@ function remarksOn({ backend, adapter, unavailable, determinism }: DeviceEntry, 
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 function bytes(value: number | undefined): string {
-  // WebGPU does not tell how much memory there is.
+  // WebGPU does not tell the size of the memory.
   if (value === undefined || value >= Number.MAX_SAFE_INTEGER) return '–';
   let scaled = value;
   let unit = 0;

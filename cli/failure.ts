@@ -2,27 +2,27 @@ import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError, FormatError, GeometryError, PackageError, QuadrilleError } from '../primitives/errors.ts';
 import { Interrupted } from './interrupt.ts';
 
-/** What the shell is told: all went well, a failure while running, or bad usage or input. */
+/** Exit codes: success, failure while running, wrong usage or input. */
 export const EXIT = { success: 0, failure: 1, badInput: 2 } as const;
 
 const INPUT_ERRORS = [UsageError, FormatError, GeometryError, ArgumentError, PackageError];
 
-/** The exit code that an error stands for. */
+/** The exit code for an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return error.exitCode;
   return INPUT_ERRORS.some((kind) => error instanceof kind) ? EXIT.badInput : EXIT.failure;
 }
 
-/** An error in the words of the command line: one line, or some where a caret points at a place, with the stack only where `QUADRILLE_DEBUG=1` asks for it. */
+/** An error as text for the terminal: one line, or several if a caret points at a place. `QUADRILLE_DEBUG=1` adds the stack. */
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
   const message = error instanceof Error ? error.message : String(error);
   const line = POINTS.test(message) ? message.replaceAll(/\n (?=\S)/g, '\n').trim() : oneLine(message);
   if (error instanceof QuadrilleError) return line;
-  return `${line} (This is a mistake in quadrille: run it with QUADRILLE_DEBUG=1 to see where.)`;
+  return `${line} (This is a bug in quadrille: QUADRILLE_DEBUG=1 prints where.)`;
 }
 
-/** An error as a JSON line has it. */
+/** An error as the fields of a JSON line. */
 export function failureFields(error: unknown): Record<string, unknown> {
   const message = error instanceof Error ? error.message : String(error);
   const stack = debugging() && error instanceof Error ? { stack: error.stack } : {};
@@ -35,7 +35,7 @@ function debugging(): boolean {
   return process.env.QUADRILLE_DEBUG === '1';
 }
 
-/** A line with a caret, which points at the line above. */
+/** A line with a caret that points at the line above. */
 const POINTS = /\n *\^(\n|$)/;
 
 function oneLine(text: string): string {

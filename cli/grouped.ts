@@ -1,4 +1,4 @@
-/** A whole number with commas: `1,234`. `toLocaleString` takes 25 ms the first time. */
+/** A whole number with commas, `1,234`. (The first `toLocaleString` takes 25 ms.) */
 export function grouped(value: number | bigint): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }

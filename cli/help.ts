@@ -1,19 +1,19 @@
 /** The page of `quadrille --help`. */
 export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
-  quadrille zonal       histograms and statistics of a raster's cells in polygons
-  quadrille compare     two sets of polygons of the same image: how alike they are
-  quadrille track       cells in a video, found and followed
-  quadrille neighbours  nearest points, or all within a distance, of points in a table
-  quadrille index       sets of polygons as a quadtree in a file, and questions to it
-  quadrille table       questions to a table: rows, groups and what they come to
-  quadrille devices     what can run here, and how exactly
-  quadrille bench       how fast primitives and pipelines are here, beside others that do the same
-  quadrille tune        finds the tuning of WebGPU kernels that is fastest here
+  quadrille zonal       counts the cells of a raster in polygons: histograms and statistics
+  quadrille compare     compares two sets of polygons of the same image
+  quadrille track       finds cells in a video and follows them
+  quadrille neighbours  finds the nearest points of points, or all points within a distance
+  quadrille index       keeps polygons as a quadtree in a file, and queries it
+  quadrille table       filters, groups and aggregates the rows of a table
+  quadrille devices     lists backends and adapters, their limits and their precision
+  quadrille bench       measures primitives and pipelines beside other libraries
+  quadrille tune        finds the fastest tuning of the WebGPU kernels on this device
   quadrille --version
   quadrille COMMAND --help
 
-Exit codes: 0 done, 1 failed while running, 2 bad usage or input; stopped by a signal: 129 by SIGHUP (its terminal was
+Exit codes: 0 success, 1 failure while running, 2 wrong usage or input; after a signal: 129 by SIGHUP (the terminal was
 closed), 130 by SIGINT (Ctrl-C), 143 by SIGTERM.
-QUADRILLE_DEBUG=1 shows where an error arose.
+QUADRILLE_DEBUG=1 prints the stack of an error.
 `;

@@ -6,9 +6,9 @@ import { progressBar } from './progress-bar.ts';
 const NOTES_SHOWN = 20;
 
 /**
- * A log for people: notes and a summary in sentences, and a progress bar where the stream is a terminal.
+ * A log for people: notes and a summary in sentences, and a progress bar if the stream is a terminal.
  *
- * Past the twentieth, notes are only counted; `--json-log` and JSON results have them all.
+ * It prints twenty notes and counts the rest; `--json-log` and JSON results list all.
  */
 export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const bar = !quiet && stream.isTTY === true ? progressBar(stream) : undefined;
@@ -23,7 +23,7 @@ export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean
     if (notes <= NOTES_SHOWN) unlessQuiet(`note: ${message}`);
   };
   const summary = ({ lines }: RunSummary): void => {
-    if (notes > NOTES_SHOWN) unlessQuiet(`note: ${notes - NOTES_SHOWN} more, which --json-log lists.`);
+    if (notes > NOTES_SHOWN) unlessQuiet(`note: ${notes - NOTES_SHOWN} more; --json-log lists them.`);
     for (const line of lines) unlessQuiet(line);
   };
   return {

@@ -6,29 +6,29 @@ import type { TableFormat } from './compare-arguments.ts';
 import type { Answers } from './index-ask.ts';
 import type { QueryKind, QueryOptions } from './index-query-arguments.ts';
 
-/** Takes answers and writes them as the command line asks for. */
+/** Writes answers in the form that the command line asks for. */
 export interface AnswerSink {
   add(answers: Answers): Promise<void>;
-  /** Writes what can be written only when all are there. */
+  /** Writes the rows that need all answers, and ends the output. */
   end(): Promise<void>;
   readonly totals: AnswerTotals;
 }
 
 export interface AnswerTotals {
   readonly queries: number;
-  /** Queries with a polygon at least. */
+  /** Number of queries with at least one polygon. */
   readonly met: number;
-  /** Pairs of a query and a polygon. */
+  /** Number of pairs of a query and a polygon. */
   readonly pairs: number;
 }
 
-/** What queries are called in headers. */
+/** The name of the query column in headers. */
 const QUERY_COLUMNS: Readonly<Record<QueryKind, string>> = { points: 'point', windows: 'window', polygons: 'query' };
 
-/** Rows that are written at once. */
+/** Rows per write. */
 const CHUNK_ROWS = 2 ** 16;
 
-/** Begins the output; the header waits for the first answers, which tell what columns there are. */
+/** Opens the output. The header is written with the first answers, as they determine the columns. */
 export function answerSink(
   { kind, format, count, above }: Pick<QueryOptions, 'kind' | 'format' | 'count' | 'above'>,
   file: MaqFile,
@@ -84,7 +84,7 @@ type Texts = Extract<TableColumn, { readonly type: 'text' }>['texts'];
 
 /** The polygons of all sets, one after another. */
 interface TreePolygons {
-  /** Where sets start, and one more. */
+  /** The start of each set, then the total. */
   readonly starts: readonly number[];
   readonly setNames: Texts;
   readonly names: Texts;

@@ -18,35 +18,35 @@ import { parseDomain, parseLevels } from './domain-values.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseCrs, parseExtent } from './values.ts';
 
-/** A drawing of a tree and where it goes; `-` is stdout. */
+/** A drawing of a tree and its output path; `-` is stdout. */
 export interface PlotOutput {
   readonly path: string;
   readonly format: 'svg' | 'png';
 }
 
-/** What is to be drawn of a tree. */
+/** The requested drawings of a tree. */
 export interface PlotRequest {
   readonly plots: readonly PlotOutput[];
-  /** In the coordinates of the domain; undefined for all. */
+  /** The part to draw, in the coordinates of the domain; undefined for all of it. */
   readonly plotWindow: Extent | undefined;
 }
 
-/** One call of `quadrille index build`, checked as far as the command line alone allows. */
+/** The options of `quadrille index build`. Only the command line has been checked, no file. */
 export interface BuildOptions extends BackendOptions, MemoryOptions, VoiceOptions, PlotRequest {
-  /** A set of polygons each. */
+  /** Each file is one set of polygons. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
   readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly levels: number;
-  /** Undefined where the files are to tell. */
+  /** Undefined to derive it from the files. */
   readonly domain: Domain | undefined;
   readonly keepsEdges: boolean;
   readonly json: boolean;
 }
 
-/** One call of `quadrille index info`. */
+/** The options of `quadrille index info`. */
 export interface InfoOptions extends MemoryOptions, VoiceOptions, PlotRequest {
   readonly tree: string;
   readonly json: boolean;
@@ -63,26 +63,26 @@ const LAYER_FORMATS = [
 
 /** The options that {@link parseReading} reads. */
 export const READING_SPECS: readonly OptionSpec[] = [
-  { name: 'layer', value: 'NAME', help: 'which layer of the polygons, where there are several' },
+  { name: 'layer', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
   { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
-  { name: 'assume-crs', value: 'EPSG:N', help: 'take the coordinates to be in this CRS, whatever the files say' },
+  { name: 'assume-crs', value: 'EPSG:N', help: 'the CRS of the coordinates, instead of what the files say' },
   {
     name: 'antimeridian',
     value: 'unwrap',
-    help: 'read rings that jump more than 180° of longitude as crossing ±180°, where longitudes come round',
+    help: 'rings that jump by more than 180° of longitude cross ±180°',
     choices: ['unwrap'],
   },
   fillSpec('polygon'),
   {
     name: 'input-format',
     value: 'NAME',
-    help: `of the polygons: ${LAYER_FORMATS.join(', ')}`,
+    help: `format of the polygons: ${LAYER_FORMATS.join(', ')}`,
     choices: LAYER_FORMATS,
   },
   {
     name: 'on-bad-record',
     value: 'stop|skip',
-    help: 'a record that cannot be used: end the run (default), or leave it out, count it and go on',
+    help: 'on a record that cannot be used: stop (default), or count it and skip it',
     choices: ['stop', 'skip'],
   },
 ];
@@ -91,10 +91,10 @@ const PLOT_SPECS: readonly OptionSpec[] = [
   {
     name: 'plot',
     value: 'FILE.svg|FILE.png',
-    help: 'draws the quadrants; may be given several times; - is SVG on stdout',
+    help: 'a drawing of the quadrants; may be given several times; - is SVG on stdout',
     repeats: true,
   },
-  { name: 'plot-window', value: 'L,B,R,T', help: 'draws only what lies from left and bottom to right and top' },
+  { name: 'plot-window', value: 'L,B,R,T', help: 'the part that is drawn: its left, bottom, right and top' },
 ];
 
 export const BUILD_SPECS: readonly OptionSpec[] = [
@@ -102,14 +102,14 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
   {
     name: 'levels',
     value: 'N',
-    help: 'how often the domain is halved for the smallest quadrants, 0 to 30 (default 12)',
+    help: 'number of subdivisions, 0 to 30: the smallest quadrants have side / 2^N (default 12)',
   },
   {
     name: 'domain',
     value: 'LEFT,BOTTOM,SIZE',
-    help: 'the square that is split, or world (default: see above)',
+    help: 'the square that is subdivided, or world (default: see above)',
   },
-  { name: 'no-edges', help: 'leave edges out: a smaller file, with no exact answers' },
+  { name: 'no-edges', help: 'write no edges: the file is smaller, and no answers are exact' },
   ...READING_SPECS,
   ...PLOT_SPECS,
   { name: 'json', help: 'the summary as one JSON object on stdout' },
@@ -130,7 +130,7 @@ const DEFAULT_LEVELS = 12;
 /**
  * Reads the words after `quadrille index build`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseBuildArguments(args: readonly string[]): BuildOptions {
   const { words, values, repeated } = readCommand(args, BUILD_SPECS, ['FILE…']);
@@ -162,7 +162,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
 /**
  * Reads the words after `quadrille index info`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseInfoArguments(args: readonly string[]): InfoOptions {
   const { words, values, repeated } = readCommand(args, INFO_SPECS, ['TREE']);
@@ -179,7 +179,7 @@ export function parseInfoArguments(args: readonly string[]): InfoOptions {
   };
 }
 
-/** How to read layers of polygons. */
+/** Parses the options for reading layers of polygons. */
 export function parseReading(values: OptionValues): PolygonLayerOptions {
   return {
     layer: text(values, 'layer'),
@@ -191,7 +191,7 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
   };
 }
 
-/** A tree that is called as a text or an image is looked for in vain, or overwrites what it was made of. */
+/** Refuses the ending of another format: such a tree is hard to find, or overwrites its own input. */
 function checkTreeName(path: string): void {
   checkEnding(path, '--out', 'maq');
 }
@@ -199,7 +199,7 @@ function checkTreeName(path: string): void {
 function parsePlotRequest(values: OptionValues, paths: readonly string[] | undefined): PlotRequest {
   const plotWindow = parsed(values, 'plot-window', parseExtent);
   if (plotWindow !== undefined && paths === undefined) {
-    throw new UsageError('usage/contradiction', '--plot-window means nothing without --plot.', {
+    throw new UsageError('usage/contradiction', '--plot-window has no effect without --plot.', {
       remedy: 'Name a drawing with --plot FILE.svg, or leave the window out.',
     });
   }
@@ -210,7 +210,7 @@ function parsePlots(paths: readonly string[] = []): PlotOutput[] {
   return paths.map((path) => {
     const format = path === '-' ? 'svg' : formatOfName(path, ['svg', 'png']);
     if (format !== undefined) return { path, format };
-    throw new UsageError('usage/format', `--plot ${path} names no format that is drawn.`, {
+    throw new UsageError('usage/format', `--plot ${path} ends in neither .svg nor .png.`, {
       remedy: 'Name a file that ends in .svg or .png.',
     });
   });

@@ -19,16 +19,16 @@ import { addHalves } from './index-halves.ts';
 import { placeZones } from './index-place.ts';
 import { quadrantBudget } from './memory.ts';
 
-/** Some queries, in the order of their file. */
+/** A batch of queries, in the order of their file. */
 export interface QueryBatch {
-  /** Number of the first of them. */
+  /** The number of the first query. */
   readonly first: number;
   readonly count: number;
-  /** What they are called; undefined where they are numbered. */
+  /** Names of the queries; undefined if numbers name them. */
   readonly names: readonly string[] | undefined;
-  /** Their numbers in the file, where records may have been left out; undefined where they go on from `first`. */
+  /** Numbers of the queries in the file, if records may have been skipped; undefined if they count up from `first`. */
   readonly numbers?: Float64Array | undefined;
-  /** Bytes of the file that were read for them. */
+  /** Bytes of the file that this batch took. */
   readonly bytes: number;
   readonly asked: AskedPoints | AskedWindows | AskedPolygons;
 }
@@ -45,7 +45,7 @@ export interface AskedWindows {
   readonly bottom: Float64Array;
   readonly right: Float64Array;
   readonly top: Float64Array;
-  /** The window of each row, where one that crosses the antimeridian has two; undefined where all have one. */
+  /** The window of each row; one that crosses the antimeridian has two rows. Undefined if every window has one row. */
   readonly windowOf: Uint32Array | undefined;
 }
 
@@ -54,56 +54,56 @@ export interface AskedPolygons {
   readonly zones: Zones;
 }
 
-/** Polygons that have to do with queries; areas but for points. */
+/** Pairs of a query and a polygon; with areas, except for points. */
 export interface Answers {
   readonly batch: Omit<QueryBatch, 'asked'>;
-  /** Numbers of the queries in their batch. */
+  /** For each pair, the number of its query in the batch. */
   readonly query: Uint32Array;
   readonly set: Uint32Array;
   readonly polygon: Uint32Array;
   readonly areas: AnswerAreas | undefined;
 }
 
-/** Common areas in square units of the domain's coordinates: at least, at most, and whether they are surely above the threshold. */
+/** Lower and upper bounds of shared areas, in square units of the domain's coordinates, and whether the lower bound exceeds the threshold. */
 export interface AnswerAreas {
   readonly least: Float64Array;
   readonly most: Float64Array;
   readonly sure: Uint8Array;
 }
 
-/** What is asked of a tree. */
+/** The queries of a run and how to answer them. */
 export interface QueryJob {
   readonly file: MaqFile;
-  /** Queries, read as they are needed. */
+  /** Batches of queries, read on demand. */
   readonly batches: (signal: AbortSignal) => AsyncIterable<QueryBatch>;
-  /** Bytes of their file. */
+  /** Size of the file of queries, in bytes. */
   readonly totalBytes: number;
-  /** Common areas that are not above are left out, in square units. */
+  /** Pairs whose shared area cannot exceed this are left out. In square units. */
   readonly above: number;
-  /** Leave polygons in that quadrants alone do not tell apart from those that share area. */
+  /** Compares quadrants only, and so keeps some polygons that share no area. */
   readonly filterOnly: boolean;
-  /** Bytes that the queries under way may take. */
+  /** Max bytes of the queries in flight. */
   readonly memory: number;
   readonly onBadRecord: 'stop' | 'skip';
-  /** What is inside a query polygon whose parts overlap. */
+  /** The fill rule of query polygons. */
   readonly fill: FillRule;
-  /** Whether longitudes beyond the domain come round. */
+  /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
   readonly tally: NoteTally;
-  /** Takes the answers one after another, in the order of the queries; the run waits for it. */
+  /** Receives the answers in the order of the queries. The run waits for each call. */
   readonly take: (answers: Answers) => Promise<void>;
   readonly signal: AbortSignal;
   readonly progressEvery: number;
 }
 
-/** Answers on their way. */
+/** A run of queries in progress. */
 export interface QueryRun {
   readonly result: Promise<unknown>;
-  /** Bytes of queries that are answered. */
+  /** Bytes of the answered queries. */
   readonly progress$: Observable<ProgressReport>;
 }
 
-/** Asks a tree: queries are read, asked on the device and their answers taken behind bounded edges, some at a time. */
+/** Runs the queries through a graph of three bounded stages: read, answer on the device, and write. */
 export function askTree(context: Context, job: QueryJob): QueryRun {
   const tree: MaqTree | MaqTreeWithEdges = uploadMaqTree(context, job.file.tree);
   const run = graph('query', (g) => {
@@ -153,10 +153,10 @@ async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob,
   }
 }
 
-/** What a word of quadrants takes while they are sorted and joined. */
+/** Bytes per word of quadrants while they are sorted and joined. */
 const BYTES_PER_WORD = 16;
 
-/** Pairs of quadrants that are under way on the device. */
+/** Max pairs of quadrants on the device at a time. */
 const CAPACITY = 2 ** 22;
 
 async function polygonsSharing(
@@ -194,12 +194,12 @@ async function polygonsSharing(
 
 const BEYOND_REMEDY = "Cut the polygon to the tree's domain, or leave such polygons out with --on-bad-record skip.";
 
-/** Square units of the coordinates that a square step of the domain has. */
+/** The area of one square step of the domain, in square units of the coordinates. */
 function areaOfStep({ domain }: MaqFile): number {
   return (domain.size / 2 ** 30) ** 2;
 }
 
-/** Whole square steps are above an area where they are above what it holds of them. */
+/** Converts a threshold in square units to whole square steps, rounded down. */
 function stepsAbove({ above, file }: QueryJob): bigint {
   const steps = Math.floor(above / areaOfStep(file));
   return steps < 2 ** 63 ? BigInt(steps) : 2n ** 63n;
@@ -240,7 +240,7 @@ interface Words {
   readonly hi: Uint32Array;
 }
 
-/** The rows of areas whose polygons are among pairs; both ascend by query, set and polygon. */
+/** Selects the rows of `areas` whose query and polygon are among `pairs`. Both ascend by query, set and polygon. */
 function onlyPairs(rows: AreaRows, pairs: Pick<Answers, 'query' | 'set' | 'polygon'>): AreaRows {
   const kept: number[] = [];
   for (let row = 0, pair = 0; row < rows.query.length && pair < pairs.query.length; ) {

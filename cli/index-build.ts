@@ -24,7 +24,7 @@ import type { Log } from './log.ts';
 import { causeOf, openContext, protectInputs, type RunContext, type Surroundings, watchRun } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface BuildParts<C extends RunContext> extends DrawParts {
   openLayer(file: string, options: PolygonLayerOptions): Promise<PolygonLayer>;
   openContext(options: BackendOptions): Promise<C>;
@@ -33,9 +33,9 @@ export interface BuildParts<C extends RunContext> extends DrawParts {
 }
 
 /**
- * Runs `quadrille index build`: reads, decomposes, builds, and writes the tree and its drawings, or none of them.
+ * Runs `quadrille index build`: reads, decomposes, builds, and writes either the tree with all its drawings or nothing.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runIndexBuild<C extends RunContext>(
   options: BuildOptions,
@@ -65,7 +65,7 @@ export async function runIndexBuild<C extends RunContext>(
       ...figures,
     };
     const summary = buildSummary(file, facts);
-    // Where stdout is closed, only a line about the tree is lost, unless its figures were asked for.
+    // A closed stdout is a failure only with --json; otherwise it loses one line about the tree.
     if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
       const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
       await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);
@@ -118,7 +118,7 @@ async function build<C extends RunContext>(
 
 const MEMORY_NOTE: Note = {
   code: 'index/less-memory',
-  message: 'A tree takes less memory with fewer --levels or with --no-edges.',
+  message: 'Fewer --levels, or --no-edges, make the tree smaller.',
 };
 
 async function tellDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {

@@ -19,22 +19,22 @@ import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-lay
 import { type Placing, placeZones } from './index-place.ts';
 import { quadrantBudget } from './memory.ts';
 
-/** A tree to build over sets of polygons that come in batches. */
+/** The inputs of a tree: sets of polygons in batches. */
 export interface TreeJob {
   readonly sets: readonly LayerSet[];
   readonly placing: Placing;
-  /** Whether the domain is that of all trees in longitudes and latitudes, so that the sets have to be in such. */
+  /** Whether the domain is the one of longitudes and latitudes; then all sets must be in longitudes and latitudes. */
   readonly isStandard: boolean;
   readonly levels: number;
   readonly keepsEdges: boolean;
-  /** Bytes that the tree and what it is made of may take. */
+  /** Max bytes of the tree and its intermediate data. */
   readonly memory: number;
   readonly signal: AbortSignal;
-  /** Shortest time between two progress reports, in milliseconds. */
+  /** Min time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
 }
 
-/** A tree and what it is made of. */
+/** A tree and facts about its polygons. */
 export interface BuiltTree {
   readonly tree: HostMaqTree | HostMaqTreeWithEdges;
   /** Names of the polygons of each set. */
@@ -51,15 +51,15 @@ export interface BuildFigures {
 /** A tree being built. */
 export interface TreeRun {
   readonly result: Promise<BuiltTree>;
-  /** Bytes read, of polygons that are decomposed. */
+  /** Bytes read for the polygons that are decomposed. */
   readonly progress$: Observable<ProgressReport>;
-  /** What there is so far. */
+  /** The counts so far. */
   figures(): BuildFigures;
 }
 
 interface Batch {
   readonly set: number;
-  /** Bytes of the file that were read for it. */
+  /** Bytes of the file that this batch took. */
   readonly bytes: number;
 }
 
@@ -69,15 +69,15 @@ type DecomposedBatch = Batch & SetPart;
 
 /** A set on its way into the tree. */
 interface SetUnderWay {
-  /** Polygons read so far, those that were left out as well. */
+  /** Polygons read so far, including skipped ones. */
   read: number;
   readonly names: string[];
   readonly parts: SetPart[];
 }
 
 /**
- * Builds a tree: batches of polygons are read, placed and decomposed behind bounded edges, so that one is parsed while
- * another is on the device; then one tree is built over all quadrants, which stay on the device until then.
+ * Builds a tree. A graph with bounded edges reads, places and decomposes batches of polygons, so that one batch is parsed
+ * while another is on the device. The quadrants stay on the device, where one tree is then built over all of them.
  */
 export function buildTree(context: Context, job: TreeJob): TreeRun {
   const { levels, keepsEdges, memory, sets, placing } = job;
@@ -132,7 +132,7 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
 }
 
 /**
- * What a word of quadrants takes until the tree is written: on the device while they are sorted and the tree is built, on the
+ * Bytes per word of quadrants until the tree is written: on the device while they are sorted and the tree is built, on the
  * host, and in the file.
  */
 const BYTES_PER_WORD = 32;
@@ -142,7 +142,7 @@ function wordsOf({ level, ...rest }: Quadrants | QuadrantsWithEdges): number {
   return 5 * (level.length as number) + 3 * edges;
 }
 
-/** All batches of all sets, one after another. */
+/** Yields the batches of all sets, one set after the other. */
 async function* batchesOf({ sets, isStandard }: TreeJob, signal: AbortSignal): AsyncGenerator<ReadBatch> {
   for (const [set, of] of sets.entries()) {
     let before = 0;

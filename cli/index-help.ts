@@ -5,13 +5,14 @@ import { QUERY_SPECS } from './index-query-arguments.ts';
 /** The page of `quadrille index --help`. */
 export const INDEX_HELP = `quadrille index COMMAND
 
-Sets of polygons as quadrants in one quadtree, which is kept in a file and asked many questions at once.
+Stores sets of polygons as quadrants in one quadtree. The tree is a file, which answers many queries at once.
 
-  quadrille index build FILE…   makes a tree of files of polygons
-  quadrille index info TREE     what is in a tree
-  quadrille index query TREE    which polygons hold points, meet windows, or share area with polygons
+  quadrille index build FILE…   builds a tree from files of polygons
+  quadrille index info TREE     says what is in a tree
+  quadrille index query TREE    finds the polygons that hold points, touch windows, or share area with polygons
   quadrille index COMMAND --help
 
+Examples:
   quadrille index build birds.geojson reserves.shp --levels 12 -o birds.maq --plot birds.svg
   quadrille index info birds.maq
   quadrille index query birds.maq --points sightings.csv -o ranges.csv
@@ -20,26 +21,31 @@ Sets of polygons as quadrants in one quadtree, which is kept in a file and asked
 /** The page of `quadrille index build --help`. */
 export const BUILD_HELP: string = `quadrille index build FILE… -o FILE.maq [options]
 
-Splits the polygons of every file into quadrants, squares of a regular subdivision: those inside as large as they can be,
-those on edges of the last level; builds one quadtree over them, and writes it, with the edges that exact answers need.
+Splits the polygons of every file into quadrants, the squares of a regular subdivision: the largest that fit inside, and
+squares of the last level along the edges. Builds one quadtree over all of them and writes it, together with the edges,
+which exact answers need.
 
-Every file is a set of polygons, called as the file is. Files may be GeoJSON (also with a feature a line), TopoJSON,
-FlatGeobuf, Shapefiles or WKT lines, of any size. All are in one coordinate system. Longitudes and latitudes have the
-domain -180,-180,360, so that trees can be compared; for others the files are read once before, for the square with a
-side of a power of two that holds them all.
+Each file becomes one set of polygons, named after the file. Formats are GeoJSON (also one feature per line), TopoJSON,
+FlatGeobuf, Shapefiles and WKT lines; files may be of any size. All must have one coordinate system.
 
-A polygon is the union of its parts, the polygons of a multipolygon, each of them even-odd; parts that overlap are noted.
-With --fill even-odd, all rings of a polygon are taken together, and what two parts cover is outside.
+The domain is the square that is subdivided. For longitudes and latitudes it is -180,-180,360, so that trees can be
+compared. For other coordinates the files are read once more, first, to find the smallest square that holds them all and
+whose side is a power of two.
 
-With --antimeridian unwrap, longitudes come round: what passes the end of the domain goes on at its beginning. A ring is cut
-there, and the vertices of the cut are moved to the nearest step of the domain, as all are.
+A polygon is the union of its parts: the polygons of a multipolygon, each filled by the even-odd rule. A note says if parts
+overlap. With --fill even-odd, the rule applies to all rings of a polygon together, so that an area covered by two parts is
+outside.
+
+With --antimeridian unwrap, rings that pass one end of the longitudes go on at the other end. They are cut there, and the
+vertices of the cut are moved to the nearest step of the domain, like all vertices.
 
 ${describe(BUILD_SPECS)}
 
-What is written:
-  One line on stdout, or with --json an object: sets, polygons, vertices, quadrants, nodes, levels, bytes, seconds, peak
-  memory. With an output that is -, that instead.
+Output:
+  One line on stdout, or with --json one object: sets, polygons, vertices, quadrants, nodes, levels, bytes, seconds and
+  peak memory. If an output is -, stdout holds that output instead.
 
+Examples:
   quadrille index build counties.json --layer counties --id name --levels 12 -o counties.maq --plot counties.png
   quadrille index build parcels.shp lakes.fgb --assume-crs EPSG:25832 --domain 524288,5767168,131072 -o both.maq
 `;
@@ -47,10 +53,11 @@ What is written:
 /** The page of `quadrille index info --help`. */
 export const INFO_HELP: string = `quadrille index info TREE [options]
 
-Tells what is in a tree: sets, domain, levels, nodes by level, entries, edges, bytes. The checksum is looked at.
+Verifies the checksum of a tree and says what is in it: sets, domain, levels, nodes per level, entries, edges and bytes.
 
 ${describe(INFO_SPECS)}
 
+Examples:
   quadrille index info counties.maq --json
   quadrille index info counties.maq --plot counties.svg --plot counties.png
 `;
@@ -58,28 +65,29 @@ ${describe(INFO_SPECS)}
 /** The page of `quadrille index query --help`. */
 export const QUERY_HELP: string = `quadrille index query TREE (--points FILE | --windows FILE | --polygons FILE) [options]
 
-Asks a tree: which polygons hold each point, meet each window, or share area with each polygon. Files may be of any size:
-they are read and answered some at a time. They must be files on disk, as each is read twice.
+Finds the polygons of a tree that hold each point, touch each window, or share area with each polygon. Files of queries may
+be of any size, as they are answered in batches. Each is read twice, so it must be a file on disk.
 
 ${describe(QUERY_SPECS)}
 
-What is written: a row for every query and polygon that it has to do with, in the order of the queries.
+Output: one row for every query and polygon that belong together, in the order of the queries.
   --points    point,set,polygon: exact on the tree's grid, to whose nearest steps polygons and points are moved. A step is
-              a 2^30th of the domain's side, as quadrille index info tells it: 37 mm at the equator for longitudes and
-              latitudes. A point on a left or bottom edge is inside, on a right or top edge outside.
-  --windows   window,set,polygon,least,most: the common area is from least to most, in square units of the coordinates;
-              where least is 0 there may be none. Sides are moved to the nearest steps of the domain.
-              With --antimeridian unwrap, a window whose left is above its right crosses the antimeridian.
-  --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not.
-              A query polygon is the union of its parts, or with --fill even-odd all its rings taken together; those of
-              the tree are as they were when it was built.
-  --above     leaves out where most is not above, and adds a column sure: 1 where least is, too.
-  --count     query,count or set,polygon,count, of all, those without any as well.
-  Queries are named by their column id or the feature's id, with --id by a column or property, else by their number in
-  the file, from 0; records that are left out count.
-  Columns are parted by commas, semicolons or tabs, and found by the names in the first line: x or lon or longitude,
-  y or lat or latitude; left or minx or xmin or west, and so on. Coordinates are those of the tree.
+              the side of the domain / 2^30 (quadrille index info prints it): 37 mm at the equator for longitudes and
+              latitudes. A point on a left or bottom edge is inside, one on a right or top edge outside.
+  --windows   window,set,polygon,least,most: lower and upper bound of the shared area, in square units of the coordinates.
+              If least is 0, they may share none. Sides of windows are moved to the nearest steps of the domain.
+              With --antimeridian unwrap, a window whose left is greater than its right crosses the antimeridian.
+  --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not, too.
+              A query polygon is the union of its parts, or with --fill even-odd all its rings filled together. Polygons
+              of the tree keep the fill rule that it was built with.
+  --above     keeps rows whose most is above AREA, and adds a column sure: 1 if least is above it as well.
+  --count     query,count or set,polygon,count: a row for each query or polygon, also where the count is 0.
+  The column id or the feature's id names a query; --id names another column or property. Without one, a query is named
+  by its number in the file, from 0; skipped records are numbered too.
+  Columns are separated by commas, semicolons or tabs. The names in the first line may be x, lon or longitude; y, lat or
+  latitude; left, minx, xmin or west, and so on. Queries have the coordinate system of the tree.
 
+Examples:
   quadrille index query counties.maq --points sightings.csv --count polygon -o sightings-by-county.csv
   quadrille index query birds.maq --windows tiles.csv --above 0.5 -o richness.csv
   quadrille index query birds.maq --polygons reserves.shp --id NAME -o birds-by-reserve.json

@@ -7,21 +7,21 @@ import { sizeText } from './index-summary.ts';
 import { protectInputs, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
-/** A tree out of its file. */
+/** A tree read from its file. */
 export interface OpenedTree {
   readonly file: MaqFile;
   readonly bytes: number;
 }
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface InfoParts extends DrawParts {
   openTree(path: string, signal: AbortSignal, memory: number): Promise<OpenedTree>;
 }
 
 /**
- * Runs `quadrille index info`: says what is in a tree, and draws it where asked to.
+ * Runs `quadrille index info`: prints what is in a tree, and draws it if asked to.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surroundings: Surroundings): Promise<void> {
   const files = options.plots.map(({ path }) => path).filter((path) => path !== '-');
@@ -45,7 +45,7 @@ export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surro
   }
 }
 
-/** What `quadrille index info` tells. */
+/** The facts that `quadrille index info` prints. */
 interface TreeFacts {
   readonly bytes: number;
   readonly levels: number;
@@ -53,12 +53,12 @@ interface TreeFacts {
   readonly step: number;
   readonly sets: readonly { readonly name: string; readonly crs: string | undefined; readonly polygons: number }[];
   readonly nodes: number;
-  /** From the root to the last level that has quadrants. */
+  /** Nodes per level, from the root to the last level with quadrants. */
   readonly nodesPerLevel: readonly number[];
-  /** Nodes whose quadrant no polygon has. */
+  /** Inner nodes that are no polygon's quadrant. */
   readonly viaNodes: number;
   readonly entries: { readonly inside: number; readonly boundary: number };
-  /** Of polygons that have quadrants, and of their passages through them; null for a tree without. */
+  /** Number of edges of polygons, and of their passages through quadrants; null for a tree without edges. */
   readonly edges: { readonly edges: number; readonly passages: number } | null;
   readonly bytesPerPart: Readonly<Record<'header' | 'nodes' | 'entries' | 'edges' | 'names', number>>;
   readonly checksum: 'ok';
@@ -92,7 +92,7 @@ function factsOf({ domain, levels, sets, tree }: MaqFile, bytes: number): TreeFa
     entries: { inside: total - boundary, boundary },
     edges: 'edges' in tree ? { edges: ends.length / 4, passages: edge.length } : null,
     bytesPerPart: { ...parts, names },
-    // A file whose checksum is another one does not open.
+    // A file with a wrong checksum does not open.
     checksum: 'ok',
   };
 }

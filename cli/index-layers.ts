@@ -9,17 +9,17 @@ import { progress } from '../graph/progress.ts';
 import { GeometryError } from '../primitives/errors.ts';
 import type { Log } from './log.ts';
 
-/** A file of polygons that is to be a set. */
+/** A file of polygons that becomes a set. */
 export interface LayerSet {
   readonly name: string;
   readonly layer: PolygonLayer;
-  /** Coordinate system, as far as the file has been read. */
+  /** Coordinate system; undefined until it is read, or if the file has none. */
   crs: string | undefined;
-  /** What was noticed of it, once it is read. */
+  /** Notes about the file, once it is read. */
   notes: readonly Note[];
 }
 
-/** Sets by the names of their files, in the order of the command line. */
+/** Sets named after their files, in the order of the command line. */
 export function setsOf(layers: readonly PolygonLayer[]): LayerSet[] {
   return layers.map((layer) => ({ name: setNameOf(layer.file), layer, crs: layer.crs, notes: [] }));
 }
@@ -30,19 +30,19 @@ function setNameOf(file: string): string {
   return basename(name, extname(name));
 }
 
-/** What there is to say of sets before they are read. */
+/** Notes about sets before they are read. */
 export function notesOfSets(sets: readonly LayerSet[]): Note[] {
   const names = sets.map(({ name }) => name);
   const shared = names.find((name, at) => names.indexOf(name) !== at);
   if (shared === undefined) return [];
-  const message = `Several sets are called ${JSON.stringify(shared)}, after their files; they stay separate.`;
+  const message = `Several sets have the name ${JSON.stringify(shared)} of their files; they stay separate.`;
   return [{ code: 'index/same-names', message }];
 }
 
 /**
- * The coordinate system that sets share; sets that name none follow the others.
+ * The coordinate system of all sets. Sets that name none are assumed to have that of the others.
  *
- * @throws UsageError `input/crs-mismatch` where two name different ones.
+ * @throws UsageError `input/crs-mismatch` if two sets name different ones.
  */
 export function commonCrs(sets: readonly Pick<LayerSet, 'crs' | 'layer'>[]): string | undefined {
   const [first, ...others] = sets.filter(({ crs }) => crs !== undefined);
@@ -52,7 +52,7 @@ export function commonCrs(sets: readonly Pick<LayerSet, 'crs' | 'layer'>[]): str
   throw crsMismatch({ name: first.layer.file, crs: first.crs! }, { name: other.layer.file, crs: other.crs! });
 }
 
-/** The error for two that are to be used together. */
+/** The error for two files with different coordinate systems. */
 export function crsMismatch(
   a: { readonly name: string; readonly crs: string },
   b: { readonly name: string; readonly crs: string },
@@ -60,37 +60,37 @@ export function crsMismatch(
   const code = [a.crs, b.crs].find(canAssume) ?? 'EPSG:N';
   return new UsageError('input/crs-mismatch', `${a.name} is in ${a.crs}, but ${b.name} is in ${b.crs}.`, {
     remedy:
-      `Reproject one of them, for example with ogr2ogr -t_srs ${code}; or, where the coordinates agree all the same, ` +
+      `Reproject one of them, for example with ogr2ogr -t_srs ${code}; or, if the coordinates agree nevertheless, ` +
       `say so with --assume-crs ${code}.`,
   });
 }
 
-/** Whether `--assume-crs` takes a name: files that tell no code, as those of Esri's software, tell a name of their own. */
+/** Whether `--assume-crs` accepts the name. Files without a code, such as those of Esri's software, have names of their own. */
 export function canAssume(crs: string): boolean {
   return /^EPSG:\d+$/.test(crs) || crs === 'OGC:CRS84';
 }
 
-/** That some sets name no coordinate system. */
+/** A note that some sets name no coordinate system. */
 export function crsNotes(sets: readonly LayerSet[], crs: string | undefined): Note[] {
   const silent = sets.filter((set) => set.crs === undefined).map(({ layer }) => layer.file);
   if (silent.length === 0 || crs === undefined) return [];
-  const message = `The coordinate system of ${silent.join(', ')} is not known; taken to be that of the others, ${crs}.`;
+  const message = `The coordinate system of ${silent.join(', ')} is not known; assumed to be ${crs}, like the others.`;
   return [{ code: 'index/crs-assumed', message }];
 }
 
-/** Longitudes and latitudes have a domain that all trees share, so that these may be compared. */
+/** The domain of longitudes and latitudes. All such trees share it, so that they can be compared. */
 export function standardDomain(crs: string | undefined): Domain | undefined {
   return isGeographicCrs(crs) ? WORLD : undefined;
 }
 
-/** Thrown on the way, where files turn out to be in another kind of coordinates than they seemed to. */
+/** Thrown during a build when files turn out to have another kind of coordinates than expected. */
 export class CrsTurned extends Error {
   static {
     CrsTurned.prototype.name = 'CrsTurned';
   }
 }
 
-/** Reads all files once, for a square that holds them; sets learn their coordinate systems. */
+/** Reads all files once, to find a square that holds them and the coordinate system of each set. */
 export async function findDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
   const meter = progress({
     total: sets.reduce((sum, { layer }) => sum + layer.size, 0),
@@ -133,19 +133,19 @@ function grow(extent: Extent, { x, y }: { readonly x: Float64Array; readonly y: 
   }
 }
 
-/** The side of a domain is so many times what its corner is a multiple of. */
+/** The corner of a domain is a multiple of its side divided by this. */
 const CORNERS = 8;
 
 /**
- * A square that holds an extent, with a side of a power of two, and a corner at a multiple of an eighth of it: sides of
- * quadrants are round numbers, and extents that differ little have the same square. An empty extent has the unit square.
+ * A square that holds an extent. Its side is a power of two and its corner a multiple of an eighth of the side. So quadrants
+ * have round sides, and similar extents get the same square. An empty extent gets the unit square.
  *
- * @throws GeometryError `index/no-domain` where the extent is beyond what numbers can tell.
+ * @throws GeometryError `index/no-domain` if the extent is too large for floating-point numbers.
  */
 export function domainAround({ left, bottom, right, top }: Readonly<Extent>): Domain {
   if (!(left <= right)) return { left: 0, bottom: 0, size: 1 };
   const span = Math.max(right - left, top - bottom);
-  // Adding zero turns -0 into 0.
+  // Adding 0 turns -0 into 0.
   const corner = (low: number, size: number): number => Math.floor(low / (size / CORNERS)) * (size / CORNERS) + 0;
   for (let size = 2 ** Math.ceil(Math.log2(span || 1)); size < 2 ** 1020; size *= 2) {
     const domain = { left: corner(left, size), bottom: corner(bottom, size), size };

@@ -5,19 +5,19 @@ import type { PlotOutput, PlotRequest } from './index-arguments.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
-/** A drawing, and what there is to say of it. */
+/** A drawing and a remark on it. */
 export interface DrawnTree {
   readonly content: string | Uint8Array;
-  /** Undefined where all quadrants are drawn as they are. */
+  /** Undefined if all quadrants are drawn as they are. */
   readonly remark: string | undefined;
 }
 
-/** The part that draws. */
+/** Draws a tree. */
 export interface DrawParts {
   drawTree(file: MaqFile, format: PlotOutput['format'], options: QuadrantPlotOptions): Promise<DrawnTree>;
 }
 
-/** Draws a tree to every output that asks for it. */
+/** Draws a tree to every requested output. */
 export async function drawTo(
   { plots, plotWindow: window }: PlotRequest,
   file: MaqFile,
@@ -34,10 +34,10 @@ export async function drawTo(
   }
 }
 
-/** So much is written at once: between chunks a run can be stopped. */
+/** Bytes per write. A run can be interrupted between writes. */
 const CHUNK_BYTES = 2 ** 24;
 
-/** Writes bytes to a staged file, or to stdout where the path is `-`. */
+/** Writes bytes to a staged file, or to stdout if the path is `-`. */
 export async function writeBytes(
   path: string,
   bytes: Uint8Array,

@@ -5,7 +5,7 @@ import type { DrawParts } from './index-outputs.ts';
 import type { QueryParts } from './index-query.ts';
 import { zonalParts } from './parts.ts';
 
-/** The real part that draws, loaded when it is first needed. */
+/** The drawing code, loaded on first use. */
 const drawParts: DrawParts = {
   async drawTree(file, format, options) {
     if (format === 'png') {
@@ -17,7 +17,7 @@ const drawParts: DrawParts = {
   },
 };
 
-/** The real parts of `quadrille index build`, each loaded when it is first needed. */
+/** The real parts of `quadrille index build`, each loaded on first use. */
 export const buildParts: BuildParts<Context> = {
   ...drawParts,
   async openLayer(file, options) {
@@ -44,7 +44,7 @@ export const infoParts: InfoParts = {
   },
 };
 
-/** The real parts of `quadrille index query`, each loaded when it is first needed. */
+/** The real parts of `quadrille index query`, each loaded on first use. */
 export const queryParts: QueryParts<Context> = {
   openTree: infoParts.openTree,
   openLayer: buildParts.openLayer,

@@ -6,31 +6,31 @@ import { DOMAIN_STEPS, type Domain, type DomainPolygons, placeInDomain } from '.
 import { isGeographicCrs } from '../formats/crs.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
-/** Polygons in steps of a domain, and their names. */
+/** Polygons in steps of a domain, with their names. */
 export interface PlacedZones {
   readonly names: readonly string[];
   readonly polygons: DomainPolygons;
 }
 
-/** How polygons are placed. */
+/** Options for placing polygons. */
 export interface Placing {
   readonly domain: Domain;
-  /** What is inside a polygon whose parts overlap. */
+  /** The fill rule. */
   readonly fill: FillRule;
-  /** What becomes of a polygon with a vertex beyond the domain. */
+  /** Whether a polygon with a vertex outside the domain stops the run or is skipped. */
   readonly onBadRecord: 'stop' | 'skip';
-  /** Counts those that are left out. */
+  /** Counts skipped polygons. */
   readonly tally: NoteTally;
-  /** Whether longitudes beyond the domain come round. */
+  /** Whether longitudes wrap around at the ends of the domain. */
   readonly comesRound: boolean;
-  /** What to do about them, for errors. */
+  /** The remedy in errors. */
   readonly remedy: string;
 }
 
 /**
- * Places polygons in a domain. One with a vertex beyond it stops the run or is left out.
+ * Places polygons in a domain. A polygon with a vertex outside stops the run or is skipped.
  *
- * @param before - Polygons of the file before these, so that errors tell the number in the file.
+ * @param before - Number of polygons in the file before these; errors tell the number in the file.
  * @throws GeometryError `geometry/beyond-domain` with file and record.
  */
 export function placeZones(zones: Zones, before: number, placing: Placing): PlacedZones {
@@ -55,14 +55,14 @@ function placeNoted(names: readonly string[], polygons: Polygons, { domain, fill
   return { names, polygons: placed };
 }
 
-/** Notes of polygons that were left out, or whose parts overlap. */
+/** Notes about polygons that were skipped or whose parts overlap. */
 export function placeNotes({ tally, fill }: Pick<Placing, 'tally' | 'fill'>): Note[] {
   return tally.notes({
     'index/overlapping-parts': (n) => overlapSentence(n, ['polygon', 'polygons'], fill),
     'index/beyond-domain': (n) =>
       n === 1
-        ? '1 polygon is not in the domain and was left out'
-        : `${n} polygons are not in the domain and were left out`,
+        ? '1 polygon is not in the domain and was skipped'
+        : `${n} polygons are not in the domain and were skipped`,
   });
 }
 
@@ -94,7 +94,7 @@ function beyondDomain(
 ): GeometryError {
   return new GeometryError('geometry/beyond-domain', `The polygon ${quoteName(name)} is not in the domain.`, {
     expected: `x from ${left} to ${left + size}, y from ${bottom} to ${bottom + size}`,
-    got: 'a vertex beyond',
+    got: 'a vertex outside',
     remedy,
     place: { file, record },
   });

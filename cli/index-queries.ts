@@ -12,19 +12,19 @@ import { placeNotes } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import type { Log } from './log.ts';
 
-/** Queries in a file, read as they are needed. */
+/** A file of queries, read on demand. */
 export interface QuerySource {
   readonly totalBytes: number;
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
-  /** Hears of answers, so that the next batches are as large as is good. */
+  /** Receives the number of answers, to choose the size of the next batches. */
   learn(answers: Answers): void;
-  /** Counts what is left out. */
+  /** Counts skipped records. */
   readonly tally: NoteTally;
-  /** Says what was noticed, once all are read. */
+  /** Logs notes, once all queries are read. */
   tellNotes(log: Log): void;
 }
 
-/** The parts that read. */
+/** The readers. */
 export interface QueryReaders {
   openLayer(file: string, options: PolygonLayerOptions): Promise<PolygonLayer>;
   openRows(file: string, options: CsvRowsOptions): Promise<CsvFile>;
@@ -47,14 +47,14 @@ const WINDOW_COLUMNS = [
   ['top', 'maxy', 'ymax', 'north'],
 ];
 
-/** Rows of a batch: few at first, and then as many as make about so many answers. */
+/** The number of answers that a batch aims at. The first batch is small; its answers tell the size of the next. */
 const FIRST_ROWS = 2 ** 12;
 const ANSWERS = 2 ** 21;
 const MIN_ROWS = 2 ** 8;
-/** Every batch looks at all nodes of the tree once: points are asked of large trees in large batches. */
+/** Every batch visits all nodes of the tree once, so batches of points grow with the tree. */
 const NODES_A_POINT = 16;
 const MAX_POINTS = [2 ** 17, 2 ** 20] as const;
-/** A window meets many quadrants for every polygon. */
+/** A window touches many quadrants per polygon, so batches of windows are smaller. */
 const MAX_WINDOWS = 2 ** 12;
 const GROWTH = 8;
 
@@ -122,12 +122,12 @@ async function rowQueries(
 
 type FaultOf = CsvRowsOptions['faultOf'];
 
-/** Leaves bad rows out, and tells the numbers in the file of those that stay. */
+/** Skips bad rows, and keeps the numbers in the file of the others. */
 function skippedRows(faultOf: FaultOf) {
   const kept: number[] = [];
   let [row, bad, firstBad] = [0, 0, ''];
   return {
-    // Of every row the reader asks here, or complains below, or both, in this order.
+    // For every row the reader calls this, or `complain` below, or both in this order.
     faultOf(numbers: readonly number[]): string | undefined {
       const fault = faultOf?.(numbers);
       if (fault === undefined) kept.push(row++);
@@ -137,11 +137,11 @@ function skippedRows(faultOf: FaultOf) {
       row++;
       if (bad++ === 0) firstBad = message;
     },
-    /** Numbers of the next rows that stay. */
+    /** Numbers of the next rows that are kept. */
     take: (count: number): Float64Array => Float64Array.from(kept.splice(0, count)),
     tellNotes(log: Log): void {
       if (bad === 0) return;
-      const rows = bad === 1 ? '1 row was left out' : `${bad} rows were left out`;
+      const rows = bad === 1 ? '1 row was skipped' : `${bad} rows were skipped`;
       log.note({ code: 'csv/bad-rows', message: `${rows}. ${firstBad}`, count: bad });
     },
   };
@@ -156,7 +156,7 @@ function heightFault([, bottom, , top]: readonly number[]): string | undefined {
   return bottom! > top! ? `bottom ${bottom} is above top ${top}` : undefined;
 }
 
-/** What is asked; with a domain, longitudes come round in it. */
+/** Columns of a kind of query. With a domain, longitudes wrap around in it. */
 function askedOf(
   kind: 'points' | 'windows',
   { numbers }: CsvRows,
@@ -168,7 +168,7 @@ function askedOf(
   return { kind, left: a, bottom: b, right: c, top: d, windowOf: undefined };
 }
 
-/** Steps of the domain, to which points and sides are moved. */
+/** Converts coordinates to the nearest steps of the domain. */
 function stepOf(at: number, from: number, { size }: Domain): number {
   return Math.round(((at - from) / size) * DOMAIN_STEPS);
 }
@@ -182,7 +182,7 @@ function countPointsBeyond({ x, y }: AskedPoints, domain: Domain): number {
   return beyond;
 }
 
-/** Windows all of whose rows are so. */
+/** The number of windows all of whose rows satisfy the test. */
 function countWindows({ left, windowOf }: AskedWindows, count: number, isSo: (row: number) => boolean): number {
   const others = new Uint8Array(count);
   for (let row = 0; row < left.length; row++) if (!isSo(row)) others[windowOf?.[row] ?? row] = 1;
@@ -195,7 +195,7 @@ function isWindowBeyond({ left, bottom, right, top }: AskedWindows, row: number,
   return isOut(left[row]!, right[row]!, domain.left) || isOut(bottom[row]!, top[row]!, domain.bottom);
 }
 
-/** Whether sides are moved to the same step. */
+/** Whether both sides round to the same step. */
 function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isFlat = (low: number, high: number, from: number): boolean =>
     stepOf(low, from, domain) === stepOf(high, from, domain);
@@ -213,7 +213,7 @@ async function polygonQueries(
   let batches: PolygonBatches | undefined;
   const requireSameCrs = (own: string | undefined): void => {
     if (own === undefined || crs === undefined || sameCrs(own, crs)) return;
-    // A system without a code cannot be assumed of others: what is assumed of these is assumed of it.
+    // --assume-crs cannot name a system without a code, so the code that is assumed for the queries counts for the tree too.
     if (reading.crs !== undefined && !canAssume(crs)) return;
     throw crsMismatch({ name: tree, crs }, { name: queries, crs: own });
   };
@@ -237,7 +237,7 @@ async function polygonQueries(
     tellNotes(log) {
       for (const note of batches!.notes()) log.note(note);
       if (batches!.crs === undefined && crs !== undefined) {
-        const message = `The coordinate system of ${queries} is not known; taken to be that of ${tree}, ${crs}.`;
+        const message = `The coordinate system of ${queries} is not known; assumed to be ${crs}, like ${tree}.`;
         log.note({ code: 'index/crs-assumed', message });
       }
       for (const note of placeNotes({ tally, fill })) log.note(note);

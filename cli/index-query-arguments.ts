@@ -15,50 +15,62 @@ import { parseReading, READING_SPECS } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, formatOfName, parseFromZero } from './values.ts';
 
-/** What a tree is asked with. */
+/** The kinds of queries. */
 export type QueryKind = 'points' | 'windows' | 'polygons';
 
-/** One call of `quadrille index query`, checked as far as the command line alone allows. */
+/** The options of `quadrille index query`. Only the command line has been checked, no file. */
 export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
-  /** Of polygons how to read them; of others `id` and `onBadRecord` alone. */
+  /** How to read polygons; points and windows use only `id` and `onBadRecord`. */
   readonly reading: PolygonLayerOptions;
-  /** Of query polygons. */
+  /** The fill rule of query polygons. */
   readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly format: TableFormat;
-  /** Instead of rows, how many there are for each query, or for each polygon of the tree. */
+  /** Writes counts instead of rows: per query, or per polygon of the tree. */
   readonly count: 'query' | 'polygon' | undefined;
-  /** In square units of the domain's coordinates. */
+  /** Threshold of shared areas, in square units of the domain's coordinates. */
   readonly above: number | undefined;
   readonly filterOnly: boolean;
 }
 
 export const QUERY_SPECS: readonly OptionSpec[] = [
-  { name: 'points', value: 'FILE.csv', help: 'which polygons hold points: columns x and y, or lon and lat' },
-  { name: 'windows', value: 'FILE.csv', help: 'which polygons meet boxes: columns left, bottom, right and top' },
-  { name: 'polygons', value: 'FILE', help: 'which polygons share area with polygons, of any format that build reads' },
+  {
+    name: 'points',
+    value: 'FILE.csv',
+    help: 'points, to find the polygons that hold them: columns x and y, or lon and lat',
+  },
+  {
+    name: 'windows',
+    value: 'FILE.csv',
+    help: 'boxes, to find the polygons that touch them: columns left, bottom, right and top',
+  },
+  {
+    name: 'polygons',
+    value: 'FILE',
+    help: 'polygons, to find those that share area with them: any format that build reads',
+  },
   { name: 'out', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
   {
     name: 'format',
     value: 'csv|json|arrow',
-    help: 'of --out, where its name does not say (default csv)',
+    help: 'format of --out, if its name does not tell it (default csv)',
     choices: TABLE_FORMATS,
   },
   {
     name: 'count',
     value: 'query|polygon',
-    help: 'only how many: polygons of each query, or queries of each polygon',
+    help: 'only count the polygons of each query, or the queries of each polygon',
     choices: ['query', 'polygon'],
   },
-  { name: 'above', value: 'AREA', help: 'only where the common area can be above this, in square units' },
-  { name: 'filter-only', help: 'polygons by their quadrants alone: faster, with some that do not share area' },
+  { name: 'above', value: 'AREA', help: 'only rows whose shared area can exceed this, in square units' },
+  { name: 'filter-only', help: 'compare polygons by their quadrants alone: faster, but finds some that share no area' },
   ...READING_SPECS.map((spec) =>
     spec.name === 'id'
-      ? { ...spec, help: "the property, or column, that names queries (default: the feature's id, or column id)" }
+      ? { ...spec, help: "the property or column that names queries (default: the feature's id, or the column id)" }
       : spec,
   ),
   ...BACKEND_SPECS,
@@ -66,7 +78,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   ...VOICE_SPECS,
 ];
 
-/** Options that only some kinds of queries have a use for. */
+/** Options that apply to some kinds of queries only. */
 const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] = [
   ['above', ['windows', 'polygons']],
   ['filter-only', ['polygons']],
@@ -79,7 +91,7 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
 /**
  * Reads the words after `quadrille index query`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseQueryArguments(args: readonly string[]): QueryOptions {
   const { words, values } = readCommand(args, QUERY_SPECS, ['TREE']);
@@ -87,7 +99,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
   checkNoStdin([...words, text(values, kind)!]);
   for (const [option, kinds] of USES) {
     if (!values.has(option) || kinds.includes(kind)) continue;
-    throw new UsageError('usage/contradiction', `--${option} means nothing to --${kind}.`, {
+    throw new UsageError('usage/contradiction', `--${option} has no effect with --${kind}.`, {
       remedy: `Leave it out; it is for ${kinds.map((each) => `--${each}`).join(' and ')}.`,
     });
   }
@@ -116,6 +128,6 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
 function parseKind(values: OptionValues): QueryKind {
   const given = (['points', 'windows', 'polygons'] as const).filter((kind) => values.has(kind));
   if (given.length === 1) return given[0]!;
-  const complaint = given.length === 0 ? 'Nothing says what to ask.' : `--${given.join(' and --')} exclude each other.`;
+  const complaint = given.length === 0 ? 'The queries are missing.' : `--${given.join(' and --')} exclude each other.`;
   throw new UsageError('usage/queries', complaint, { remedy: 'Give one of --points, --windows and --polygons.' });
 }

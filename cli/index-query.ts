@@ -21,16 +21,16 @@ import {
   writeBetween,
 } from './run-support.ts';
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface QueryParts<C extends RunContext> extends QueryReaders, Pick<InfoParts, 'openTree'> {
   openContext(options: BackendOptions): Promise<C>;
   askTree(context: C, job: QueryJob): Promise<QueryRun>;
 }
 
 /**
- * Runs `quadrille index query`: reads queries, asks, and writes answers as they come; a file appears whole or not at all.
+ * Runs `quadrille index query`: reads queries, answers them, and writes answers batch by batch. A file appears whole or not at all.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runIndexQuery<C extends RunContext>(
   options: QueryOptions,
@@ -108,7 +108,7 @@ async function ask<C extends RunContext>(
   }
 }
 
-/** Exact answers need edges; windows have bounds without. */
+/** Checks that the tree has the edges that exact answers need. Windows get bounds without them. */
 function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entries }, tree: built }: MaqFile): void {
   if (kind === 'windows' || filterOnly || 'edges' in built || entries.polygon.length === 0) return;
   throw new UsageError('index/no-edges', `${tree} was built without edges, which exact answers need.`, {
@@ -119,7 +119,7 @@ function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entrie
   });
 }
 
-/** Queries as long as somebody takes the answers. */
+/** Yields queries until the reader of the answers goes away. */
 async function* whileRead<B>(batches: AsyncIterable<B>, writer: OutputWriter): AsyncGenerator<B> {
   for await (const batch of batches) {
     if (!writer.isRead()) return;

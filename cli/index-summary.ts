@@ -3,19 +3,19 @@ import { counted, grouped } from './grouped.ts';
 import type { BuildFigures } from './index-graph.ts';
 import type { RunSummary } from './log.ts';
 
-/** How a tree was built. */
+/** Facts about the build of a tree. */
 export interface BuildFacts extends BuildFigures {
-  /** What the tree is written to, or `-`. */
+  /** The output path, or `-`. */
   readonly file: string;
   readonly backend: string;
   readonly bytes: number;
   readonly seconds: number;
-  /** The most memory that the process had, workers included and a GPU's left out. */
+  /** Peak memory of the process, with workers and without the GPU. */
   readonly peakBytes: number;
   readonly outputs: readonly string[];
 }
 
-/** The last words of `quadrille index build`: the first line is its answer. */
+/** The summary of `quadrille index build`. Its first line is the answer. */
 export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: BuildFacts): RunSummary {
   const { file, backend, polygons, vertices, quadrants, bytes, seconds, peakBytes, outputs } = facts;
   const nodes = tree.nodes.level.length;

@@ -9,10 +9,10 @@ const HEAD_BYTES = 80;
 const BLOCK_BYTES = 2 ** 26;
 
 /**
- * Reads a tree; a file that is none is refused by its first bytes, before the rest is read.
+ * Reads a tree. The first bytes already tell a file of another kind.
  *
- * @throws FormatError where there is no such file, and as `openMaq` does; OutOfMemoryError `memory/limit` where it takes more
- * than `memory`.
+ * @throws FormatError if there is no such file, and as `openMaq` does; OutOfMemoryError `memory/limit` if the tree needs
+ * more than `memory`.
  */
 export async function openTreeFile(path: string, signal: AbortSignal, memory: number): Promise<OpenedTree> {
   const bytes = await readFile(path, signal, memory).catch((error: unknown) => {
@@ -21,7 +21,7 @@ export async function openTreeFile(path: string, signal: AbortSignal, memory: nu
   return { file: openMaq(bytes, { file: path }), bytes: bytes.length };
 }
 
-/** A tree stands in memory, on a device, and in the answers that are made of it. */
+/** A tree is held in memory, on the device, and in part in the answers. */
 const TREE_FACTOR = 3;
 
 async function readFile(path: string, signal: AbortSignal, memory: number): Promise<Uint8Array> {
@@ -49,7 +49,7 @@ async function readFile(path: string, signal: AbortSignal, memory: number): Prom
   return bytes.subarray(0, read);
 }
 
-/** A head alone is too short for a tree; whatever else is wrong with it is wrong with the file. */
+/** Checks the head of a file. A head alone is always too short; any other error is an error of the file. */
 function refuseOthers(head: Uint8Array, path: string): void {
   try {
     openMaq(head, { file: path });

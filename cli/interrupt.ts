@@ -1,10 +1,10 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { QuadrilleError } from '../primitives/errors.ts';
 
-/** Exit codes by signal: 128 plus the signal's number, as shells have it. */
+/** Exit codes by signal: 128 plus the number of the signal, as in shells. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Why a run was aborted: a signal that the process received. */
+/** The reason of an aborted run: the process received a signal. */
 export class Interrupted extends QuadrilleError {
   static {
     Interrupted.prototype.name = 'Interrupted';
@@ -19,30 +19,30 @@ export class Interrupted extends QuadrilleError {
     this.exitCode = SIGNALS[signal];
   }
 
-  /** The same, of a run that has begun to write to stdout. */
+  /** The same reason, for a run that has begun to write to stdout. */
   withinOutput(): Interrupted {
     return this.with('the output on stdout is incomplete, and no file was written');
   }
 
-  /** The same, of a run that ended otherwise than with nothing. */
+  /** The same reason, with another outcome. */
   with(outcome: string): Interrupted {
     return new Interrupted(this.#signal, outcome);
   }
 }
 
-/** Listens for Ctrl-C and its kin while a command runs. */
+/** Listens for SIGINT, SIGTERM and SIGHUP while a command runs. */
 export interface InterruptListener extends Disposable {
-  /** Aborted, with an {@link Interrupted} for reason, by the first signal. */
+  /** The first signal aborts it, with an {@link Interrupted} as the reason. */
   readonly signal: AbortSignal;
-  /** Adds something to do at once before a second signal, or {@link InterruptListener.endNow}, ends the process. */
+  /** Registers a function that runs right before a second signal, or {@link InterruptListener.endNow}, ends the process. */
   beforeExit(cleanUp: () => void): void;
-  /** Ends the process by the signal that came, whatever still blocks: shells see the signal's exit code. */
+  /** Ends the process by the received signal even if something blocks. Shells see the exit code of the signal. */
   endNow(): void;
 }
 
 /**
- * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, and lets the second end the process at once. `words` are those
- * of the command line: a named pipe among them may be waiting to be opened, and is let go at the first signal.
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort; the second ends the process at once. `words` are the words of
+ * the command line: if one is a named pipe that blocks while it is opened, the first signal releases it.
  */
 export function listenForInterrupts(words: readonly string[] = []): InterruptListener {
   const controller = new AbortController();
@@ -54,14 +54,14 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
     }
     came = name;
     controller.abort(new Interrupted(name as keyof typeof SIGNALS));
-    // A reader may open its file once more.
+    // A reader may open its file again.
     const letAllGo = (): void => words.forEach(letGo);
     letAllGo();
     lettingGo = setInterval(letAllGo, 100);
   };
   const end = (name: NodeJS.Signals): void => {
     for (const cleanUp of cleanUps) cleanUp();
-    // process.exit would wait for a read that hangs; the signal's own action does not.
+    // process.exit would wait for a read that hangs; the default action of the signal does not.
     process.removeAllListeners(name);
     process.kill(process.pid, name);
   };
@@ -81,13 +81,13 @@ export function listenForInterrupts(words: readonly string[] = []): InterruptLis
 }
 
 /**
- * Ends the wait of whoever opens a named pipe that nobody writes to: it blocks a thread, and with it the end of the
- * process. A writer that comes and goes lets the reader see an empty file.
+ * Releases a reader that blocks while it opens a named pipe without a writer. It would block a thread, and so the end of
+ * the process. A writer that opens and closes the pipe makes the reader see an empty file.
  */
 function letGo(path: string): void {
   try {
     if (statSync(path).isFIFO()) closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
   } catch {
-    // It is no file, or nobody waits for it.
+    // It is not a file, or no reader waits.
   }
 }

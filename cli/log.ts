@@ -1,7 +1,7 @@
 import type { Note } from '../algorithms/notes.ts';
 import type { ProgressReport } from '../graph/index.ts';
 
-/** What a command did, for the end of its log. */
+/** The summary at the end of a log. */
 export interface RunSummary {
   /** Sentences for people. */
   readonly lines: readonly string[];
@@ -9,19 +9,19 @@ export interface RunSummary {
   readonly fields: object;
 }
 
-/** What progress counts. */
+/** The units of progress. */
 export type ProgressUnit = 'cells' | 'tiles' | 'frames' | 'rows' | 'queries' | 'bytes' | 'rounds';
 
-/** Other figures that grow while a command runs, by what they count. */
+/** Further counts that grow while a command runs, by unit. */
 export type ProgressFigures = Readonly<Record<string, number>>;
 
-/** Where a command says what happens; results go elsewhere. */
+/** The log of a run; results go elsewhere. */
 export interface Log {
-  /** Shortest time between two progress reports, in milliseconds. */
+  /** Min time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
   note(note: Note): void;
   progress(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
-  /** Takes the progress bar away; it comes back with the next report. */
+  /** Clears the progress bar until the next report. */
   clearProgress(): void;
   summary(summary: RunSummary): void;
   error(error: unknown, exitCode: number): void;

@@ -9,13 +9,13 @@ import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
 
-/** Where a command writes. */
+/** The streams of a command. */
 export interface Streams {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream & LogStream;
 }
 
-/** What a command runs in. */
+/** The environment of a command. */
 interface Session {
   readonly log: Log;
   readonly stdout: NodeJS.WritableStream;
@@ -24,12 +24,12 @@ interface Session {
 
 type Command = (args: readonly string[], session: Session) => Promise<void>;
 
-/** Loads the page of help of a command. */
+/** Loads the help page of a command. */
 type Help = () => Promise<string>;
 
 /**
- * Commands by name; one may be a family of others. What a command is made of is loaded when it is called, its options too: a
- * short run is for the most part loading.
+ * Commands by name; a command may be a family of others. The code of a command, with its options, is loaded when it is
+ * called, because loading dominates a short run.
  */
 type Commands = ReadonlyMap<string, { readonly help: Help } & ({ readonly run: Command } | { readonly of: Commands })>;
 
@@ -52,15 +52,14 @@ const COMMANDS: Commands = new Map([
 ]);
 
 /**
- * Runs one command line to its end and returns the exit code. Results go to stdout and to files; everything said about
- * the run goes to stderr.
+ * Runs one command line and returns the exit code. Results go to stdout and to files, messages to stderr.
  */
 export async function main(args: readonly string[], version: string, streams: Streams = process): Promise<number> {
   const { stdout, stderr } = streams;
   const log = chooseLog(args, stderr);
   using interrupts = listenForInterrupts(args);
   interrupts.beforeExit(() => log.clearProgress());
-  // A reader of stderr that goes away must not end the run.
+  // The run goes on if the reader of stderr goes away.
   stderr.on('error', () => undefined);
   const failed = (error: unknown): number => {
     const cause = interrupts.signal.aborted && !(error instanceof Interrupted) ? interrupts.signal.reason : error;
@@ -80,10 +79,10 @@ export async function main(args: readonly string[], version: string, streams: St
   }
 }
 
-/** Milliseconds that an interrupted command has to come to its end. */
+/** Milliseconds in which an interrupted command must end. */
 const PATIENCE = 6000;
 
-/** Ends the process where a command that was interrupted is blocked, by a file system that hangs, say. */
+/** Ends the process if an interrupted command blocks, for instance on a file system that hangs. */
 function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) => void): { end(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const begin = (): void => {
@@ -101,7 +100,7 @@ function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) =>
   };
 }
 
-/** Before parsing, so that errors of the command line come in the form that it asks for. */
+/** Chosen before parsing, so that errors of the command line have the requested form. */
 function chooseLog(args: readonly string[], stderr: LogStream): Log {
   const quiet = args.includes('--quiet');
   return args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet });
@@ -118,7 +117,7 @@ async function dispatch(args: readonly string[], version: string, session: Sessi
   }
 }
 
-/** Runs the command that the first word names; `before` is what is written before such names. */
+/** Runs the command that the first word names. `before` is the prefix of such names, such as `index `. */
 async function runOneOf(commands: Commands, before: string, args: readonly string[], session: Session): Promise<void> {
   const [name, ...rest] = args;
   const command = commands.get(name ?? '');
@@ -140,7 +139,7 @@ function unknownCommand(name: string | undefined, before: string, commands: Comm
   if (name === undefined) return new UsageError('usage/no-command', 'No command is given.', { remedy: `${help}.` });
   const meant = suggest(name, [...commands.keys()]);
   return new UsageError('usage/unknown-command', `There is no command ${before}${name}.`, {
-    remedy: meant === undefined ? `${help} for those there are.` : `Did you mean ${before}${meant}?`,
+    remedy: meant === undefined ? `${help} for the commands.` : `Did you mean ${before}${meant}?`,
   });
 }
 

@@ -3,7 +3,7 @@ import { overMemory } from '../formats/memory.ts';
 import { type OptionSpec, type OptionValues, parsed } from './command-line.ts';
 import { parseByteSize } from './values.ts';
 
-/** Bytes that the data of a command may take, in all. */
+/** Bytes that all data of a command may take together. */
 export interface MemoryOptions {
   readonly memory: number;
 }
@@ -11,26 +11,26 @@ export interface MemoryOptions {
 export const MEMORY_SPEC: OptionSpec = {
   name: 'memory',
   value: 'SIZE',
-  help: 'what the data of the run may take, as 2GB (default: a quarter of the memory that there is)',
+  help: 'memory for the data of the run, such as 2GB (default: a quarter of the machine)',
 };
 
-/** What `--memory` says, or a quarter of the memory that the process may have. */
+/** The value of `--memory`, or a quarter of the memory available to the process. */
 export function parseMemory(values: OptionValues): MemoryOptions {
   return { memory: parsed(values, 'memory', parseByteSize) ?? Math.floor(availableMemory() / 4) };
 }
 
-/** The machine's memory, or that of the process's control group where it is less. */
+/** The memory of the machine, or the limit of the control group if it is smaller. */
 function availableMemory(total: number = totalmem(), constrained: number = process.constrainedMemory()): number {
   return constrained > 0 && constrained < total ? constrained : total;
 }
 
 /** Parts of a command's memory, in bytes. */
 export interface MemoryShares {
-  /** Of counters, and as much again of windows and of unique values. */
+  /** For counters; windows and unique values may take as much each. */
   readonly counters: number;
-  /** Of what is on a device at a time. */
+  /** For data on the device at a time. */
   readonly device: number;
-  /** Of one block or file that is held beside all else. */
+  /** For one block or file that is held beside everything else. */
   readonly record: number;
 }
 
@@ -39,16 +39,16 @@ export function sharesOf(memory: number): MemoryShares {
   return { counters: Math.floor(memory / 4), device: Math.floor(memory / 4), record: Math.floor(memory / 8) };
 }
 
-/** Words of the quadrants under way on a device, whose tables may not be larger in any case. */
+/** The max number of words for quadrants on the device, at most the 2^28 that their tables allow. */
 export function quadrantBudget(memory: number): number {
   return Math.max(1, Math.min(2 ** 28, Math.floor(sharesOf(memory).device / 4)));
 }
 
-/** Columns of four-byte elements that a measurement holds at a time, of input and results, of a candidate and the reference. */
+/** The number of 4-byte columns that a measurement holds: inputs and results, of a candidate and of the reference. */
 const BENCH_COLUMNS = 8;
 
 /**
- * Refuses to measure columns that would not fit.
+ * Checks that the columns of a measurement fit in `memory`.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */

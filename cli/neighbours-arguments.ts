@@ -14,28 +14,28 @@ import { suggest } from './suggest.ts';
 import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 
-/** What is asked of every query: its k nearest points, or all points within a distance. */
+/** The question: the k nearest points of every query, or all points within a distance. */
 export type Asked =
   | { readonly kind: 'nearest'; readonly k: number }
   | { readonly kind: 'radius'; readonly radius: number };
 
-/** A table of points, as the command line names it. */
+/** A table of points on the command line. */
 export interface PointsRequest {
   readonly path: string;
-  /** The names of the columns of coordinates, with commas between them; undefined where usual names are looked for. */
+  /** Comma-separated names of the coordinate columns; undefined for the usual names. */
   readonly columns: string | undefined;
-  /** The column that names points; undefined where they are numbered. */
+  /** The column that names points; undefined if row numbers name them. */
   readonly id: string | undefined;
 }
 
-/** One call of `quadrille neighbours`, checked as far as the command line alone allows. */
+/** The options of `quadrille neighbours`. Only the command line has been checked, no file. */
 export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly points: PointsRequest;
-  /** Undefined where the points themselves are the queries. */
+  /** Undefined if the points themselves are the queries. */
   readonly queries: PointsRequest | undefined;
   readonly asked: Asked;
   readonly metric: Metric;
-  /** Whether a point is its own neighbour, where the points themselves are the queries. */
+  /** Whether a point is its own neighbour if the points themselves are the queries. */
   readonly withSelf: boolean;
   readonly onBadRecord: 'stop' | 'skip';
   /** Files, or `-` for stdout. */
@@ -47,31 +47,35 @@ export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceO
 }
 
 export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
-  { name: 'nearest', short: 'k', value: 'K', help: 'the K nearest points of every query' },
-  { name: 'radius', value: 'R', help: 'instead, all points of every query that are not farther than this' },
-  { name: 'queries', value: 'FILE', help: 'points whose neighbours are looked for (default: POINTS themselves)' },
+  { name: 'nearest', short: 'k', value: 'K', help: 'find the K nearest points of every query' },
+  { name: 'radius', value: 'R', help: 'or find all points within this distance of every query' },
+  { name: 'queries', value: 'FILE', help: 'the points whose neighbours are wanted (default: POINTS)' },
   {
     name: 'columns',
     value: 'X,Y,…',
-    help: 'columns of the coordinates, of any number (default: x,y and z, lon,lat or longitude,latitude)',
+    help: 'columns of the coordinates, one or more (default: x,y and z, lon,lat or longitude,latitude)',
   },
-  { name: 'query-columns', value: 'X,Y,…', help: 'the same of --queries (default: as --columns)' },
-  { name: 'id', value: 'COLUMN', help: 'the column that names points (default: the numbers of their rows, from 0)' },
-  { name: 'query-id', value: 'COLUMN', help: 'the column that names queries (default: the numbers of their rows)' },
+  {
+    name: 'query-columns',
+    value: 'X,Y,…',
+    help: 'columns of the coordinates in --queries (default: those of --columns)',
+  },
+  { name: 'id', value: 'COLUMN', help: 'the column that names points (default: row numbers from 0)' },
+  { name: 'query-id', value: 'COLUMN', help: 'the column that names queries (default: row numbers from 0)' },
   {
     name: 'metric',
     value: 'NAME',
-    help: 'l2 (default), l1, max, l3 to l64, cosine, or inner: the greatest product is the nearest',
+    help: 'l2 (default), l1, max, l3 to l64, cosine, or inner (the largest inner product is nearest)',
   },
-  { name: 'with-self', help: 'without --queries: a point is its own neighbour too' },
+  { name: 'with-self', help: 'without --queries, count a point as its own neighbour' },
   {
     name: 'on-bad-record',
     value: 'stop|skip',
-    help: 'rows without a place, as of null and NaN: stop (default), or leave them out and say how many',
+    help: 'on a row without finite coordinates, such as null or NaN: stop (default), or count it and skip it',
     choices: ['stop', 'skip'],
   },
   ...rowsOutSpecs('the neighbours'),
-  { name: 'plot', value: 'FILE.svg', help: 'how the distances are spread, as SVG (see below)' },
+  { name: 'plot', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
   { name: 'json', help: 'the figures as one JSON object on stdout' },
   ...BACKEND_SPECS,
   MEMORY_SPEC,
@@ -81,7 +85,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille neighbours`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseNeighboursArguments(args: readonly string[]): NeighboursOptions {
   const { words, values } = readCommand(args, NEIGHBOURS_SPECS, ['POINTS']);
@@ -114,16 +118,16 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
   const [useless, why] =
     path === undefined
       ? [['query-columns', 'query-id'], 'without --queries']
-      : [['with-self'], 'with --queries, which are no points of POINTS'];
+      : [['with-self'], 'with --queries, which are not among POINTS'];
   for (const name of useless) {
     if (!values.has(name)) continue;
-    throw new UsageError('usage/contradiction', `--${name} means nothing ${why}.`, { remedy: 'Leave it out.' });
+    throw new UsageError('usage/contradiction', `--${name} has no effect ${why}.`, { remedy: 'Leave it out.' });
   }
   if (path === undefined) return undefined;
   return { path, columns: text(values, 'query-columns'), id: text(values, 'query-id') };
 }
 
-/** More are not looked for at once. */
+/** The max of -k. */
 const MOST_NEAREST: number = 2 ** 20 - 1;
 
 function parseAsked(values: OptionValues, metric: Metric): Asked {
@@ -132,15 +136,15 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
     parsed(values, 'radius', parseNumber),
   ];
   if ((k === undefined) === (radius === undefined)) {
-    const complaint = k === undefined ? 'Nothing says which neighbours.' : '-k and --radius exclude each other.';
+    const complaint = k === undefined ? 'The kind of neighbours is missing.' : '-k and --radius exclude each other.';
     throw new UsageError('usage/neighbours', complaint, { remedy: 'Give one of -k K and --radius R.' });
   }
   if (k !== undefined) {
     if (k <= MOST_NEAREST) return { kind: 'nearest', k };
-    throw new UsageError('usage/out-of-range', `-k ${k} is more than are looked for.`, {
+    throw new UsageError('usage/out-of-range', `-k ${k} is too large.`, {
       expected: `at most ${MOST_NEAREST}`,
       got: k,
-      remedy: 'Give --radius where all points are wanted.',
+      remedy: 'Use --radius to find all points.',
     });
   }
   requireRadius(radius!, metric);
@@ -149,25 +153,25 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
 
 const MIN_F32 = 2 ** -126;
 
-/** A radius is compared as a power, of l2 and the like: that has to be a number of f32. */
+/** Checks a radius. Metrics such as l2 compare its power, which must be an f32. */
 function requireRadius(radius: number, metric: Metric): void {
   if (radius < 0 && metric !== 'inner') {
-    throw new UsageError('usage/out-of-range', `--radius ${radius} is not 0 or above.`);
+    throw new UsageError('usage/out-of-range', `--radius must be at least 0; got ${radius}.`);
   }
   const power = powerOf(metric);
   const compared = Math.abs(Math.fround(radius ** power));
   if (radius === 0 || (compared >= MIN_F32 && Number.isFinite(compared))) return;
   const greatest = 2 ** (Math.log2(GREATEST_F32) / power);
-  throw new UsageError('usage/out-of-range', `--radius ${radius} is no distance that f32 can compare.`, {
+  throw new UsageError('usage/out-of-range', `--radius ${radius} is out of the range of f32.`, {
     expected: `0, or ${(MIN_F32 ** (1 / power)).toPrecision(3)} to ${greatest.toPrecision(3)} with ${nameOfMetric(metric)}`,
     got: radius,
-    remedy: power > 1 ? 'Change the unit of the coordinates, or take --metric max or l1.' : undefined,
+    remedy: power > 1 ? 'Change the unit of the coordinates, or use --metric max or l1.' : undefined,
   });
 }
 
 const GREATEST_F32 = 2 ** 128 - 2 ** 104;
 
-/** Sums of so high powers are compared. */
+/** The exponent of the powers that a metric compares. */
 function powerOf(metric: Metric): number {
   return metric === 'l2' ? 2 : typeof metric === 'string' ? 1 : metric.lp;
 }
@@ -175,7 +179,7 @@ function powerOf(metric: Metric): number {
 const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner'] as const;
 const HIGHEST_POWER = 64;
 
-/** Reads `l2`, `max`, or `l3` for the sum of third powers. */
+/** Parses `l2`, `max`, or `l3` for sums of third powers. */
 function parseMetric(given: string, option: string): Metric {
   const name = given.toLowerCase();
   const word = METRICS.find((metric) => metric === name);
@@ -191,7 +195,7 @@ function parseMetric(given: string, option: string): Metric {
   });
 }
 
-/** What a metric is called on the command line. */
+/** The name of a metric on the command line. */
 export function nameOfMetric(metric: Metric): string {
   return typeof metric === 'string' ? metric : `l${metric.lp}`;
 }

@@ -3,31 +3,31 @@ import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from './suggest.ts';
 import { parseColumns } from './table-text/questions.ts';
 
-/** The columns of a table that hold the coordinates of points. */
+/** The coordinate columns of a table. */
 export interface CoordinateColumns {
   readonly names: readonly string[];
-  /** Whether they are longitudes and latitudes, by their names. */
+  /** Whether their names are those of longitudes and latitudes. */
   readonly areDegrees: boolean;
 }
 
-/** An option, and what it says. */
+/** An option and its value. */
 export interface ColumnsOption {
   readonly option: '--columns' | '--query-columns';
   readonly given: string | undefined;
 }
 
 /**
- * The columns of the coordinates: those that an option names, else those of usual names.
+ * The coordinate columns: those that an option names, otherwise those with the usual names.
  *
- * @throws UsageError `usage/unknown-column`, `usage/no-coordinates`, `usage/not-numbers`, `usage/repeated-column`: with the columns
- * of numbers that there are.
+ * @throws UsageError `usage/unknown-column`, `usage/no-coordinates`, `usage/not-numbers`, `usage/repeated-column`. The
+ * error lists the numeric columns of the table.
  */
 export function coordinateColumns(table: TableFile, { option, given }: ColumnsOption): CoordinateColumns {
   const names = given === undefined ? usualColumns(table, option) : namedColumns(table, option, given);
   for (const [i, name] of names.entries()) {
     if (names.indexOf(name) < i) {
       throw new UsageError('usage/repeated-column', `${option} names the column "${name}" twice.`, {
-        remedy: 'Name every coordinate once.',
+        remedy: 'Name each coordinate once.',
       });
     }
     requireNumbers(table, option, name);
@@ -36,7 +36,7 @@ export function coordinateColumns(table: TableFile, { option, given }: ColumnsOp
 }
 
 /**
- * Checks that there is a column to name points by.
+ * Checks that the column that names points exists.
  *
  * @throws UsageError `usage/unknown-column`.
  */
@@ -80,7 +80,7 @@ function remedyOf(option: string, likely: readonly string[] | undefined): string
   return `Did you mean ${option} ${likely.join(',')}?`;
 }
 
-/** A column of a name in any case; the very name goes first. */
+/** Finds a column by name, ignoring case; an exact match wins. */
 function columnCalled({ fields, unread }: TableFile, name: string): string | undefined {
   const names = [...fields, ...unread].map((field) => field.name);
   return names.includes(name) ? name : names.find((each) => each.toLowerCase() === name);
@@ -91,7 +91,7 @@ const LIKELY: readonly (readonly [first: RegExp, second: RegExp])[] = [
   [/(^|[^a-z])x($|[^a-z])|east/i, /(^|[^a-z])y($|[^a-z])|north/i],
 ];
 
-/** The columns whose names say most that they are coordinates. */
+/** The columns whose names look most like coordinates. */
 function likelyColumns(names: readonly string[]): string[] | undefined {
   for (const pair of LIKELY) {
     const found = pair.map((pattern) => names.find((name) => pattern.test(name)));
@@ -100,7 +100,7 @@ function likelyColumns(names: readonly string[]): string[] | undefined {
   return undefined;
 }
 
-/** Names between commas, as they are, or as the language of conditions writes them. */
+/** Splits comma-separated names, which are plain or quoted as in conditions. */
 function namedColumns(table: TableFile, option: string, given: string): string[] {
   const all = [...table.fields, ...table.unread].map(({ name }) => name);
   const plain = given.split(',').map((name) => name.trim());
@@ -114,7 +114,7 @@ function numericNames({ fields }: TableFile): string[] {
 }
 
 function requireNumbers(table: TableFile, option: string, name: string): void {
-  // Without rows, nothing tells what a column of a CSV holds.
+  // A CSV without rows does not tell the types of its columns.
   if (table.rows === 0) return;
   const type = table.fields.find((field) => field.name === name)?.type;
   if (type !== undefined && NUMBERS.has(type)) return;

@@ -4,18 +4,18 @@ import type { Found, NeighbourIndex } from './neighbours-index.ts';
 import { type HostPoints, placedAt } from './neighbours-points.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
 
-/** Some queries. */
+/** A batch of queries. */
 export interface QueryBatch {
   readonly count: number;
-  /** Coordinates, one query after the other, less the offset of the points. */
+  /** Coordinates, one query after the other, minus the offset of the points. */
   readonly elements: Float32Array;
   /** Their rows in their file. */
   readonly rows: Uint32Array;
-  /** Names of queries; undefined where their rows are their names. */
+  /** Names of queries; undefined if row numbers name them. */
   readonly names: HostColumn | undefined;
-  /** Which of the rows of `names` the first one is. */
+  /** The row of `names` that belongs to the first query. */
   readonly firstName: number;
-  /** The number of the first one among the points, where these are the queries. */
+  /** The point that is the first query, if the points themselves are the queries. */
   readonly own: number | undefined;
 }
 
@@ -29,16 +29,16 @@ export interface AnsweredBatch {
 export interface SearchJob {
   readonly index: NeighbourIndex;
   batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
-  /** Queries in all, where it is known. */
+  /** Total number of queries, if known. */
   readonly total: number | undefined;
   readonly isOnGpu: boolean;
-  /** Takes answers in order. */
+  /** Receives answers in order. */
   write(answered: AnsweredBatch): Promise<void>;
   readonly signal: AbortSignal;
   readonly progressEvery: number;
 }
 
-/** Batches of queries are read, searched for and written, one at a time each, behind bounded edges. */
+/** A graph of three bounded stages, each with one batch at a time: read queries, search, write. */
 export function searchGraph(job: SearchJob): GraphRun<number> {
   const search = async (batch: QueryBatch): Promise<AnsweredBatch> => ({
     batch,
@@ -51,10 +51,10 @@ export function searchGraph(job: SearchJob): GraphRun<number> {
   }).run(undefined, { signal: job.signal, total: job.total, progressEvery: job.progressEvery });
 }
 
-/** How many queries a batch has. */
+/** Chooses the number of queries per batch. */
 export interface BatchSize {
   next(): number;
-  /** Hears of results, so that the next ones are about as large as is good. */
+  /** Receives the size of results, to choose the size of the next batches. */
   learn(answered: AnsweredBatch): void;
 }
 
@@ -62,7 +62,7 @@ const FIRST_QUERIES = 2 ** 12;
 const GOOD_ROWS = 2 ** 20;
 const GROWTH = 8;
 
-/** Batches as large as is good where results have a known size; else few queries at first, then as many as make about so many rows. */
+/** Uses the best size if the size of results is known. Otherwise the first batch is small, and its results tell the size of the next. */
 export function batchSize(most: number, areKnown: boolean): BatchSize {
   let size = areKnown ? most : Math.min(most, FIRST_QUERIES);
   return {
@@ -75,7 +75,7 @@ export function batchSize(most: number, areKnown: boolean): BatchSize {
   };
 }
 
-/** The points themselves as queries; `excludes` where none is to be its own neighbour. */
+/** The points themselves as queries. With `excludes`, no point is its own neighbour. */
 export async function* ownBatches(points: HostPoints, size: BatchSize, excludes: boolean): AsyncGenerator<QueryBatch> {
   const { count, dimensions, elements, rows, names } = points;
   for (let from = 0; from < count; ) {
@@ -92,7 +92,7 @@ export async function* ownBatches(points: HostPoints, size: BatchSize, excludes:
   }
 }
 
-/** Queries of a file, less the offset of the points. */
+/** Queries from a file, minus the offset of the points. */
 export async function* queryBatches(
   read: AsyncIterable<PlacedRows>,
   { dimensions, offset }: HostPoints,

@@ -12,7 +12,7 @@ import type { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { Asked } from './neighbours-arguments.ts';
 
-/** Neighbours of some queries: those of query i are `offsets[i] … offsets[i + 1] − 1`, nearest first. */
+/** Neighbours of a batch of queries. Those of query i are rows `offsets[i]` to `offsets[i + 1] − 1`, nearest first. */
 export interface Found {
   readonly offsets: Uint32Array;
   /** Numbers of points, in the order in which they were given. */
@@ -20,43 +20,43 @@ export interface Found {
   readonly distances: Float32Array;
 }
 
-/** Points on a device, to look for neighbours among. */
+/** Points on a device that can be searched. */
 export interface NeighbourIndex {
-  /** How it looks: in a tree, or at all points. */
+  /** The search: a tree, or a scan of all points. */
   readonly way: 'tree' | 'all points';
-  /** The most queries that are good to be given at once. */
+  /** The best max number of queries per call. */
   readonly mostQueries: number;
-  /** Finds neighbours of queries; those of a run of the points themselves, from point `own` on, have not themselves among them. */
+  /** Finds neighbours of queries. If `own` is given, the queries are the points from `own` on, and none is its own neighbour. */
   search(elements: Float32Array, own: number | undefined): Promise<Found>;
 }
 
-/** What is looked for. */
+/** The question. */
 export interface NeighbourJob {
   readonly asked: Asked;
   readonly metric: Metric;
-  /** The dimensions of points and queries. */
+  /** The number of dimensions. */
   readonly dimensions: number;
   /** Coordinates, one point after the other. */
   readonly elements: Float32Array;
 }
 
 const MAX_TREE_DIMENSIONS = 3;
-/** Rows of a result that are on the device at once. */
+/** Max rows of a result on the device. */
 const MAX_ROWS = 2 ** 20;
 const MAX_QUERIES = 2 ** 15;
-/** Pairs of a query and a point, times dimensions, that are looked at at once: fractions of a second. */
+/** Max pairs of a query and a point per call, times dimensions. Such a call takes a fraction of a second. */
 const MAX_STEPS = 2 ** 34;
-/** Pairs whose distances are on the device at once. */
+/** Max pairs whose distances are on the device. */
 const MAX_PAIRS = 2 ** 24;
 
-/** Brings points to the device; in the plane and in space it builds a tree over them. */
+/** Uploads points. Up to three dimensions it builds a tree over them. */
 export function neighbourIndex(
   context: Context,
   { asked, metric, dimensions, elements }: NeighbourJob,
 ): NeighbourIndex {
   const count = elements.length / dimensions;
   const hasTree = dimensions <= MAX_TREE_DIMENSIONS && metric !== 'cosine' && metric !== 'inner';
-  // Trees are of two dimensions at least; a further coordinate of 0 changes no distance.
+  // Trees need at least two dimensions; an additional coordinate of 0 changes no distance.
   const width = hasTree ? Math.max(2, dimensions) : dimensions;
   const place = (given: Float32Array): Points => ({
     elements: context.column(widened(given, dimensions, width)),
@@ -81,7 +81,7 @@ export function neighbourIndex(
     }
   }
 
-  /** Results that find no room are looked for in halves. */
+  /** Searches again in halves if a result does not fit. */
   async function searchInParts(given: Float32Array, own: number | undefined): Promise<Found> {
     try {
       return await search(given, own);
@@ -102,7 +102,7 @@ export function neighbourIndex(
   return { way: hasTree ? 'tree' : 'all points', mostQueries: Math.max(1, most), search: searchInParts };
 }
 
-/** Rows as the algorithms give them, some of which may be no neighbours. */
+/** Rows from the algorithms; some may be no neighbours. */
 type RawFound = Found;
 
 interface Finder {
@@ -143,7 +143,7 @@ function listsOf({ ids, distances }: { ids: Uint32Array; distances: Float32Array
   return { offsets: Uint32Array.from({ length: ids.length / k + 1 }, (_, i) => i * k), ids, distances };
 }
 
-/** Pairs by query as runs, each by distance and then by id. */
+/** Groups pairs by query, and sorts each group by distance, then by id. */
 function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array, queries: number): RawFound {
   const offsets = new Uint32Array(queries + 1);
   for (const each of query) offsets[each + 1]!++;
@@ -161,7 +161,7 @@ function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array,
   return { offsets, ids, distances };
 }
 
-/** Without points that are none, the queries themselves, and what is beyond k. */
+/** Drops missing points, the queries themselves, and rows beyond k. */
 function tidied(
   { offsets, ids, distances }: RawFound,
   queries: number,
@@ -202,7 +202,7 @@ function joined(first: Found, second: Found): Found {
   return { offsets, ids, distances };
 }
 
-/** Points with coordinates of 0 behind their own. */
+/** Pads points with coordinates of 0. */
 function widened(elements: Float32Array, dimensions: number, width: number): Float32Array {
   if (dimensions === width) return elements;
   const wide = new Float32Array((elements.length / dimensions) * width);
@@ -210,12 +210,12 @@ function widened(elements: Float32Array, dimensions: number, width: number): Flo
   return wide;
 }
 
-/** The radius as the algorithms compare it: sums of powers are compared as sums; that of l2 is squared there. */
+/** The radius as the algorithms take it: a power for lp metrics. They square the radius of l2 themselves. */
 function limitOf(metric: Metric, radius: number): number {
   return Math.fround(typeof metric === 'string' ? radius : radius ** metric.lp);
 }
 
-/** Sums of powers as distances, rounded to f32. */
+/** Converts sums of powers to distances, rounded to f32. */
 function rooted(metric: Metric, sum: number): number {
   if (metric === 'l2') return Math.sqrt(sum);
   return typeof metric === 'string' ? sum : sum ** (1 / metric.lp);

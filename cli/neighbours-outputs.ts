@@ -7,42 +7,42 @@ import type { AnsweredBatch } from './neighbours-graph.ts';
 import { type DistanceFigures, distanceTally } from './neighbours-tally.ts';
 import { type RowsFormat, rowsWriterOf } from './table-files.ts';
 
-/** Takes answers in order, and writes them as the command line asks for. */
+/** Writes answers in order, in the form that the command line asks for. */
 export interface NeighbourSink {
   add(answered: AnsweredBatch): Promise<void>;
-  /** Writes what is left, and the end of the table. */
+  /** Writes the remaining rows and ends the table. */
   end(): Promise<void>;
   figures(): NeighbourFigures;
 }
 
 export interface NeighbourFigures {
   readonly queries: number;
-  /** Queries without a neighbour. */
+  /** Number of queries without a neighbour. */
   readonly alone: number;
   readonly rows: number;
   readonly distances: DistanceFigures;
 }
 
-/** What rows are called and where they go. */
+/** The names of rows and their output. */
 export interface SinkOptions {
   /** Whether rows have a rank. */
   readonly isRanked: boolean;
   readonly format: RowsFormat;
-  /** Rows of the points in their file, by their numbers. */
+  /** For each point, its row in the file. */
   readonly pointRows: Uint32Array;
   /** Names of the points. */
   readonly pointNames: HostColumn | undefined;
-  /** The fields of the columns that name points and queries; undefined where rows do. */
+  /** The fields of the columns that name points and queries; undefined if row numbers do. */
   readonly pointField: TableField | undefined;
   readonly queryField: TableField | undefined;
-  /** Undefined where rows are counted alone. */
+  /** Undefined if rows are only counted. */
   readonly write: ((chunk: string | Uint8Array) => Promise<void>) | undefined;
 }
 
-/** Rows that are written at once, whatever batches they came in: so the bytes of a file do not depend on these. */
+/** Rows per write, independent of the batches, so that the bytes of a file do not depend on them. */
 const CHUNK_ROWS = 2 ** 16;
 
-/** Begins the output. */
+/** Opens the output. */
 export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink> {
   const { format, write } = options;
   const fields = fieldsOf(options);

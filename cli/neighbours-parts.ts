@@ -2,12 +2,12 @@ import type { Context } from '../primitives/context.ts';
 import type { NeighboursParts } from './neighbours-run.ts';
 import { openTableFile } from './table-files.ts';
 
-/** The real parts of `quadrille neighbours`, each loaded when it is first needed: bad input is told before a backend loads. */
+/** The real parts of `quadrille neighbours`, each loaded on first use, so that bad input fails before a backend loads. */
 export const neighboursParts: NeighboursParts<Context> = {
   openTable: openTableFile,
   async openContext(options, memory) {
     const { open } = await import('../on-node.ts');
-    // What finds no room is searched for in parts, which is faster than spilling it.
+    // A search that does not fit is split, which is faster than spilling.
     return open({ ...options, spill: false, limits: { memoryBytes: memory } });
   },
   async neighbourIndex(context, job) {

@@ -4,30 +4,30 @@ import { overMemory } from '../formats/memory.ts';
 import { type Chunk, rebatched } from '../formats/tables/rebatch.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
 
-/** Points in memory, as the device gets them. */
+/** Points in memory, ready for the device. */
 export interface HostPoints {
   readonly count: number;
   readonly dimensions: number;
-  /** One point after the other, less the offset. */
+  /** Coordinates, one point after the other, minus the offset. */
   readonly elements: Float32Array;
   /** Their rows in the file. */
   readonly rows: Uint32Array;
-  /** What they are called; undefined where their rows are their names. */
+  /** Names of points; undefined if row numbers name them. */
   readonly names: HostColumn | undefined;
-  /** What is taken off the coordinates before they are rounded to f32; undefined where nothing is. */
+  /** Subtracted from the coordinates before they are rounded to f32; undefined if nothing is. */
   readonly offset: readonly number[] | undefined;
   /** Whether any coordinate has more digits than f32 holds. */
   readonly areRounded: boolean;
 }
 
-/** What a point takes while it is read, beside its coordinates: its row, and a name. */
+/** Bytes per point while reading, for its row and name. */
 const BYTES_PER_ROW = 16;
-/** A coordinate as f64, and as f32. */
+/** Bytes per coordinate: an f64 and an f32. */
 const BYTES_PER_COORDINATE = 12;
 
 /**
- * Collects points. Where coordinates have more digits than f32 holds and the metric is one of differences, an offset is taken off
- * all of them, queries too, so that the digits that are left are those that tell points apart.
+ * Collects points. If coordinates have more digits than f32 holds and the metric depends on differences only, an offset is
+ * subtracted from all points and queries. The remaining digits tell points apart.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
@@ -57,7 +57,7 @@ export async function collectPoints(
   return { count, dimensions, elements, rows, names: await joinedNames(parts, count), offset, areRounded };
 }
 
-/** Coordinates less an offset, as f32. */
+/** Coordinates minus an offset, as f32. */
 export function placedAt(
   coordinates: Float64Array,
   dimensions: number,
@@ -69,7 +69,7 @@ export function placedAt(
   return elements;
 }
 
-/** Refuses points that do not fit. */
+/** Checks that the points fit in memory. */
 export function requireRoom(count: number, dimensions: number, { file, bytes }: { file: string; bytes: number }): void {
   const needed = count * (BYTES_PER_ROW + BYTES_PER_COORDINATE * dimensions);
   if (needed <= bytes) return;
@@ -88,7 +88,7 @@ function isOfDifferences(metric: Metric): boolean {
 
 const MAX_SAMPLES = 4096;
 
-/** The medians of coordinates, of up to 4,096 points at equal distances in the file. */
+/** The median of each coordinate, over up to 4,096 points spread evenly over the file. */
 function offsetOf(parts: readonly PlacedRows[], count: number, dimensions: number): number[] {
   const every = Math.ceil(count / MAX_SAMPLES);
   const samples: number[][] = Array.from({ length: dimensions }, () => []);

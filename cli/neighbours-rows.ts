@@ -4,18 +4,18 @@ import type { TableFile } from '../formats/tables/table-file.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { gatherRows } from './gather-rows.ts';
 
-/** Some points of a table, without those that have no place. */
+/** A batch of the points with finite coordinates. */
 export interface PlacedRows {
   readonly count: number;
-  /** One point after the other, as exact as the file has them. */
+  /** Coordinates, one point after the other, with the precision of the file. */
   readonly coordinates: Float64Array;
   /** Their rows in the file. */
   readonly rows: Uint32Array;
-  /** What they are called; undefined where their rows are their names. */
+  /** Names of points; undefined if row numbers name them. */
   readonly names: HostColumn | undefined;
 }
 
-/** Which columns of a table are read, and what becomes of rows that have no place. */
+/** The columns to read, and whether rows without finite coordinates are skipped. */
 export interface PointRowsOptions {
   readonly columns: readonly string[];
   readonly id: string | undefined;
@@ -23,22 +23,22 @@ export interface PointRowsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Rows of points that were left out. */
+/** The skipped rows. */
 export interface LeftOut {
   count: number;
-  /** What is wrong with the first of them. */
+  /** The fault of the first one. */
   first: string;
 }
 
-/** Beyond these, differences of two numbers may be beyond f32. */
+/** The difference of two larger numbers may overflow f32. */
 const GREATEST: number = 2 ** 126;
 const MAX_ROWS = 2 ** 32 - 1;
 
 /**
- * Reads points as the table has them, batch by batch. A row has no place where a coordinate is null, NaN, infinite or above
+ * Reads points in the order of the table, batch by batch. A row is invalid if a coordinate is null, NaN, infinite or above
  * {@link GREATEST}.
  *
- * @throws FormatError `neighbours/no-place` at the first such row, unless they are skipped.
+ * @throws FormatError `neighbours/no-place` at the first invalid row, unless such rows are skipped.
  */
 export async function* pointRows(
   table: TableFile,
@@ -73,7 +73,7 @@ export async function* pointRows(
 /** A column as f64; NaN where it is null. */
 function numbersOf(column: HostColumn, rows: number): Float64Array {
   const numbers = new Float64Array(rows);
-  // Text has no rows here: columns of numbers were asked for.
+  // No text comes here: the columns are numeric.
   if (column.type === 'string') return numbers;
   const { values, validity } = column;
   const unit = column.type === 'decimal' ? 10 ** column.scale : 1;
@@ -103,14 +103,14 @@ function faultOf(columns: HostTable, name: string, numbers: Float64Array, row: n
 }
 
 function noPlace(file: string, row: number, fault: string): FormatError {
-  return new FormatError('neighbours/no-place', `A point has no place: ${fault}`, {
-    remedy: 'Mend the row, or leave such rows out with --on-bad-record skip.',
+  return new FormatError('neighbours/no-place', `A point has no valid coordinates: ${fault}`, {
+    remedy: 'Correct the row, or skip such rows with --on-bad-record skip.',
     place: { file, record: row },
   });
 }
 
 function tooManyRows(file: string): FormatError {
-  return new FormatError('neighbours/too-many-rows', 'There are more rows than can be numbered.', {
+  return new FormatError('neighbours/too-many-rows', 'The table has too many rows.', {
     expected: `at most ${MAX_ROWS}`,
     got: 'more',
     remedy: 'Split the file.',

@@ -34,24 +34,24 @@ import {
   watchRun,
 } from './run-support.ts';
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface NeighboursParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
-  /** Opens a context whose columns take at most so many bytes. */
+  /** Opens a context whose columns take at most the given bytes. */
   openContext(options: BackendOptions, memory: number): Promise<C>;
   neighbourIndex(context: C, job: NeighbourJob): Promise<NeighbourIndex>;
 }
 
-/** A search that came to its end, or as far as it did. */
+/** A search that is complete, or was interrupted. */
 export interface Searched {
   readonly run: NeighboursRun;
   readonly figures: NeighbourFigures;
 }
 
 /**
- * Searches, into an output that is written on the way. Where it is interrupted after queries were done, that is no failure.
+ * Searches and writes the output batch by batch. An interruption after the first answers is not a failure.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted before.
+ * @throws what its parts throw; the reason of {@link Surroundings.signal} when it is aborted before that.
  */
 export async function searchNeighbours<C extends RunContext>(
   options: NeighboursOptions,
@@ -85,7 +85,7 @@ export async function searchNeighbours<C extends RunContext>(
         ? ownBatches(points, size, !options.withSelf)
         : queryBatches(asking.rows(), points, size, () => (isRounded = true));
     const total = asking === undefined ? count : asking.table.rows;
-    /** What is being written when the run is interrupted is written to its end. */
+    /** A batch that is being written when the run is interrupted is still written completely. */
     let writing: Promise<void> = Promise.resolve();
     const running = searchGraph({
       index,
@@ -130,15 +130,15 @@ function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposabl
   return { value, [Symbol.asyncDispose]: () => value.close() };
 }
 
-/** Half is for points and results on the host. */
+/** Half of the memory is for the device, half for points and results on the host. */
 function deviceShare(memory: number): number {
   return Math.max(MIN_ON_DEVICE, Math.floor(memory / 2));
 }
 
-/** What a device needs to do anything at all. */
+/** The min memory of a device. */
 const MIN_ON_DEVICE = 2 ** 26;
 
-/** A table of points, opened. */
+/** An open table of points. */
 interface OpenPoints extends AsyncDisposable {
   readonly table: TableFile;
   readonly columns: CoordinateColumns;
@@ -172,7 +172,7 @@ async function openPoints<C extends RunContext>(
   }
 }
 
-/** The queries' columns are called as those of the points, unless it is said otherwise. */
+/** The query columns have the names of the point columns unless an option names others. */
 async function openQueries<C extends RunContext>(
   options: NeighboursOptions,
   points: OpenPoints,
@@ -187,9 +187,9 @@ async function openQueries<C extends RunContext>(
   if (asking.columns.names.length === names.length) return asking;
   await asking[Symbol.asyncDispose]();
   throw new UsageError('usage/dimensions', 'Points and queries have different numbers of coordinates.', {
-    expected: `${counted(names.length, 'column')}, as ${names.join(', ')}`,
+    expected: `${counted(names.length, 'column')}, like ${names.join(', ')}`,
     got: asking.columns.names.join(', '),
-    remedy: 'Choose as many with --query-columns as with --columns.',
+    remedy: 'Name as many columns with --query-columns as with --columns.',
   });
 }
 
@@ -219,7 +219,7 @@ function sinkOptions(
   };
 }
 
-/** Queries as long as somebody takes the answers. */
+/** Yields queries until the reader of the answers goes away. */
 async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () => boolean): AsyncGenerator<QueryBatch> {
   for await (const batch of batches) {
     if (!areWanted()) return;
@@ -238,17 +238,17 @@ function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[
   };
 }
 
-/** Rows that were left out. */
+/** A note about skipped rows. */
 function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] {
   return [points, ...(asking === undefined ? [] : [asking])].flatMap(({ table, leftOut: { count, first } }) => {
     if (count === 0) return [];
     const rows = count === 1 ? '1 row' : `${counted(count, 'row')}`;
-    const message = `${rows} of ${table.file} without a place ${count === 1 ? 'was' : 'were'} left out. ${first}`;
+    const message = `${rows} of ${table.file} without finite coordinates ${count === 1 ? 'was' : 'were'} skipped. ${first}`;
     return [{ code: 'neighbours/no-place', message, count }];
   });
 }
 
-/** What there is to know of the distances. */
+/** Notes about the distances. */
 function valueNotes(
   { count, offset }: HostPoints,
   isRounded: boolean,
@@ -256,25 +256,27 @@ function valueNotes(
 ): Note[] {
   const rounded =
     offset === undefined
-      ? 'Coordinates with more digits than f32 holds were rounded to it: distances are those of the rounded ones.'
-      : 'Coordinates have more digits than f32 holds: distances are those of f32 after taking off ' +
-        `${offset.map((by, d) => `${by} of ${names[d]}`).join(', ')}.`;
-  const degrees = `${names[0]} and ${names[1]} are taken for coordinates of a plane: distances are in degrees, and no lengths on the ground.`;
+      ? 'Coordinates with more digits than f32 holds were rounded to f32, and distances are those of the rounded coordinates.'
+      : 'Coordinates have more digits than f32 holds. They were rounded to f32 after subtracting ' +
+        `${offset.map((by, d) => `${by} from ${names[d]}`).join(', ')}.`;
+  const degrees = `${names[0]} and ${names[1]} are treated as coordinates of a plane: distances are in degrees, not lengths on the ground.`;
   return [
-    ...(count === 0 ? [{ code: 'neighbours/no-points', message: 'There are no points, and so no neighbours.' }] : []),
+    ...(count === 0
+      ? [{ code: 'neighbours/no-points', message: 'There are no points, so there are no neighbours.' }]
+      : []),
     ...(isRounded ? [{ code: 'neighbours/rounded', message: rounded }] : []),
     ...(areDegrees ? [{ code: 'neighbours/degrees', message: degrees }] : []),
   ];
 }
 
-/** What is wrong in the words of the command line. */
+/** Rewords an error in terms of the command line. */
 function explained(given: unknown, { memory }: NeighboursOptions): unknown {
   const error = causeOf(given);
   if (!(error instanceof OutOfMemoryError) || error.code === 'memory/limit') return error;
   return new OutOfMemoryError('memory/limit', 'The search needs more memory than it may take.', {
     expected: `at most ${memory} bytes`,
     got: 'more',
-    remedy: 'Raise the limit (--memory) where the machine has more, or ask for fewer neighbours.',
+    remedy: 'Raise --memory if the machine has more, or ask for fewer neighbours.',
     cause: error,
   });
 }

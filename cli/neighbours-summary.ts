@@ -5,36 +5,36 @@ import type { RunSummary } from './log.ts';
 import { type Asked, nameOfMetric } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 
-/** What is known of a run beside its figures. */
+/** Facts about a run beside its figures. */
 export interface NeighboursRun {
-  /** The files as the user named them. */
+  /** The files, as named on the command line. */
   readonly points: string;
-  /** Undefined where the points themselves are the queries. */
+  /** Undefined if the points themselves are the queries. */
   readonly queries: string | undefined;
   readonly asked: Asked;
   readonly metric: Metric;
   readonly columns: readonly string[];
   /** How many points there are. */
   readonly count: number;
-  /** Queries in all, where it is known. */
+  /** Total number of queries, if known. */
   readonly total: number | undefined;
   readonly offset: readonly number[] | undefined;
-  /** Rows without a place. */
+  /** Number of rows without finite coordinates. */
   readonly leftOut: { readonly points: number; readonly queries: number };
   readonly way: 'tree' | 'all points';
   readonly backend: string;
-  /** Whether the run ended before the queries did. */
+  /** Whether the run ended before all queries were answered. */
   readonly partial: boolean;
   readonly notes: readonly Note[];
 }
 
-/** How a run ended, and what it wrote. */
+/** The result of a run and its outputs. */
 export interface NeighboursEnd {
   readonly seconds: number;
   readonly outputs: readonly string[];
 }
 
-/** The last words of `quadrille neighbours`. */
+/** The summary of `quadrille neighbours`. */
 export function neighboursSummary(
   run: NeighboursRun,
   figures: NeighbourFigures,
@@ -46,7 +46,7 @@ export function neighboursSummary(
     lines: [
       askedLine(run, figures),
       ...distanceLines(run, figures),
-      `${seconds.toFixed(1)} s on ${run.backend}, ${grouped(Math.round(rate))} queries a second.`,
+      `${seconds.toFixed(1)} s on ${run.backend}, ${grouped(Math.round(rate))} queries per second.`,
       ...(run.partial ? [`Partial: the run ended after ${ofTotal(run, queries)}.`] : []),
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],
@@ -54,7 +54,7 @@ export function neighboursSummary(
   };
 }
 
-/** The figures of a run as JSON, but for how long it took. */
+/** The figures of a run as JSON, without its duration. */
 export function figuresJson(run: NeighboursRun, figures: NeighbourFigures): string {
   const all = { ...fieldsOf(run, figures), notes: run.notes };
   const lines = Object.entries(all).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
@@ -80,8 +80,8 @@ function askedLine({ points, queries, asked, count }: NeighboursRun, figures: Ne
 
 function distanceLines({ metric }: NeighboursRun, { distances }: NeighbourFigures): string[] {
   const { min, mean, max, infinite } = distances;
-  const beyond = infinite === 0 ? '' : `, ${grouped(infinite)} of them beyond all numbers`;
-  if (min === null) return infinite === 0 ? [] : [`All distances (${nameOfMetric(metric)}) are beyond all numbers.`];
+  const beyond = infinite === 0 ? '' : `, ${grouped(infinite)} of them infinite`;
+  if (min === null) return infinite === 0 ? [] : [`All distances (${nameOfMetric(metric)}) are infinite.`];
   const [least, middle, most] = [min, mean!, max!].map((distance) => Number(distance.toPrecision(3)));
   return [`Distances (${nameOfMetric(metric)}): ${least} to ${most}, mean ${middle}${beyond}.`];
 }

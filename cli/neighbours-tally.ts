@@ -1,13 +1,13 @@
-/** How distances are spread, in memory that does not grow with their number. */
+/** The distribution of distances, in constant memory. */
 export interface DistanceTally {
   add(distances: Float32Array): void;
   figures(): DistanceFigures;
 }
 
-/** How distances are spread; figures of none are null. */
+/** The distribution of distances. Without distances, min, max and mean are null. */
 export interface DistanceFigures {
   readonly count: number;
-  /** Distances beyond f32, which the others are told without. */
+  /** Number of infinite distances; the other figures leave them out. */
   readonly infinite: number;
   readonly min: number | null;
   readonly mean: number | null;
@@ -15,7 +15,7 @@ export interface DistanceFigures {
   readonly histogram: DistanceHistogram;
 }
 
-/** Distances from `start + i · width` to `start + (i + 1) · width`, the upper end left out, are `counts[i]`. */
+/** `counts[i]` is the number of distances d with `start + i · width <= d < start + (i + 1) · width`. */
 export interface DistanceHistogram {
   readonly start: number;
   readonly width: number;
@@ -24,18 +24,18 @@ export interface DistanceHistogram {
 
 /** Bins on either side of 0. */
 const SIDE = 512;
-/** Bins that are told, at most. */
+/** Max number of bins in the result. */
 const SHOWN = 64;
 
 /**
- * Starts without distances. Bins are as wide as a power of two, the least at which all of them are enough; where a distance lies
- * beyond them, each two become one. So figures depend neither on the order nor on how distances come in batches, but for the mean's
- * rounding.
+ * Starts an empty tally. The width of the bins is the smallest power of two with which they cover all distances: when a distance
+ * falls outside, neighbouring bins are merged in pairs. So neither the order nor the batches of distances change the figures,
+ * apart from the rounding of the mean.
  */
 export function distanceTally(): DistanceTally {
   let counts = new Float64Array(2 * SIDE);
   let [count, infinite, sum, min, max] = [0, 0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  /** 0 as long as all distances are 0. */
+  /** Width of a bin; 0 while all distances are 0. */
   let width = 0;
 
   const isWithin = (distance: number): boolean => distance >= -SIDE * width && distance < SIDE * width;
@@ -43,7 +43,7 @@ export function distanceTally(): DistanceTally {
   function widen(distance: number): void {
     if (width === 0) {
       width = 2 ** (Math.floor(Math.log2(Math.abs(distance))) - Math.log2(SIDE) + 1);
-      // Zeros are in the first bin above 0, whatever its width.
+      // Zeros belong to the first bin above 0, for any width.
     }
     while (!isWithin(distance)) {
       const wider = new Float64Array(2 * SIDE);
@@ -76,11 +76,11 @@ export function distanceTally(): DistanceTally {
   };
 }
 
-/** From the first bin with a distance to the last, in at most so many. */
+/** The range of non-empty bins, merged into at most {@link SHOWN}. */
 function shown(counts: Float64Array, width: number): DistanceHistogram {
   const used = [...counts.keys()].filter((bin) => counts[bin]! > 0);
   if (used.length === 0) return { start: 0, width, counts: [] };
-  // Of distances from 0 on, 0 is shown too.
+  // If no distance is negative, the histogram starts at 0.
   let [first, last, each] = [Math.min(used[0]!, SIDE) - SIDE, used.at(-1)! - SIDE, 1];
   const bins = (): number => Math.floor(last / each) - Math.floor(first / each) + 1;
   while (bins() > SHOWN) each *= 2;

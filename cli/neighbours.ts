@@ -16,10 +16,10 @@ import {
 } from './run-support.ts';
 
 /**
- * Runs `quadrille neighbours`: reads the points, searches, and writes rows as queries are done. A run that fails leaves no file; one
- * that is interrupted leaves what came of the queries that were done.
+ * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. A run that fails leaves no file. A run
+ * that is interrupted keeps the answers to the queries that were done.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runNeighbours<C extends RunContext>(
   options: NeighboursOptions,
@@ -39,7 +39,7 @@ export async function runNeighbours<C extends RunContext>(
     const lastOnes = await contentsOf(options, run, figures);
     for (const [path, content] of lastOnes) if (path !== '-') await writer.write(path, content);
     await outputs.commit();
-    // Files are safe, whoever reads stdout or does not.
+    // Commits the files first: a failure of stdout must not lose them.
     for (const [path, content] of lastOnes) if (path === '-') await writer.write(path, content);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(neighboursSummary(run, figures, { seconds, outputs: files }));
@@ -51,7 +51,7 @@ export async function runNeighbours<C extends RunContext>(
   }
 }
 
-/** What is written when all queries are done. */
+/** Writes the outputs that need all queries. */
 async function contentsOf(
   { plot, json }: NeighboursOptions,
   run: NeighboursRun,
@@ -68,7 +68,7 @@ async function drawn({ points, metric }: NeighboursRun, { queries, distances }: 
   return distancePlot({ title: basename(points), metric: nameOfMetric(metric), queries, ...distances });
 }
 
-/** Tells what is left of a run that was interrupted. */
+/** Adds to the reason which results of an interrupted run are kept. */
 function throwInterrupted(
   { aborted, reason }: AbortSignal,
   run: NeighboursRun,
@@ -82,7 +82,7 @@ function throwInterrupted(
     : reason;
 }
 
-/** Writes on when the run is interrupted: what is begun is brought to an end. */
+/** A signal that never aborts: output that was begun is completed even if the run is interrupted. */
 function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
   return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
 }

@@ -2,18 +2,18 @@ import { resolve, sep } from 'node:path';
 import { resolveTarget } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 
-/** Outputs by the names of their options; `-` is stdout. */
+/** Paths of outputs by the names of their options; `-` is stdout. */
 type Outputs = Readonly<Record<string, string | undefined>>;
 
 interface OutputPlace {
-  /** As on the command line. */
+  /** The option and path, as on the command line. */
   readonly words: string;
-  /** Links followed. */
+  /** The real path, after symbolic links. */
   readonly target: string;
 }
 
 /**
- * Checks that folders, each of which one output fills alone, hold no other output.
+ * Checks that no output lies in a folder that another output fills.
  *
  * @throws UsageError `output/same-folder`.
  */
@@ -30,7 +30,7 @@ async function placesOf(outputs: Outputs): Promise<OutputPlace[]> {
   const places: OutputPlace[] = [];
   for (const [option, path] of Object.entries(outputs)) {
     if (path === undefined || path === '-') continue;
-    // What is wrong with a path is told where it is opened.
+    // Opening the path will report its error.
     const target = await resolveTarget(path).catch(() => resolve(path));
     places.push({ words: `--${option} ${path}`, target });
   }
@@ -45,13 +45,13 @@ function notApart(folder: OutputPlace, other: OutputPlace): UsageError {
   if (folder.target !== other.target) {
     return new UsageError(
       'output/same-folder',
-      `${other.words} lies in the folder of ${folder.words}, which has to be empty.`,
+      `${other.words} lies in the folder of ${folder.words}, which must be empty.`,
       { remedy: 'Write it elsewhere.' },
     );
   }
   return new UsageError(
     'output/same-folder',
-    `${folder.words} and ${other.words} name one folder, in which their files would mix.`,
+    `${folder.words} and ${other.words} name the same folder, so their files would mix.`,
     { remedy: 'Give each of them a folder of its own.' },
   );
 }

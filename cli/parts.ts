@@ -5,7 +5,7 @@ import type { CompareParts } from './compare.ts';
 import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
 
-/** The real parts of `quadrille zonal`, each loaded when it is first needed: bad input is told before a backend loads. */
+/** The real parts of `quadrille zonal`, each loaded on first use, so that bad input fails before a backend loads. */
 export const zonalParts: ZonalParts<Context> = {
   async readZones(path, options) {
     const { readZones } = await import('../formats/zones.ts');
@@ -25,7 +25,7 @@ export const zonalParts: ZonalParts<Context> = {
   },
 };
 
-/** The real parts of `quadrille compare`, each loaded when it is first needed. */
+/** The real parts of `quadrille compare`, each loaded on first use. */
 export const compareParts: CompareParts<Context> = {
   async openResultSet(path, options) {
     const { openResultSet } = await import('../formats/result-sets/open-result-set.ts');
@@ -46,7 +46,7 @@ export const compareParts: CompareParts<Context> = {
   },
 };
 
-/** The real parts of `quadrille track`, each loaded when it is first needed. */
+/** The real parts of `quadrille track`, each loaded on first use. */
 export const trackParts: TrackParts<Context> = {
   async openVideo(source, options) {
     if (source === '-' && process.stdin.isTTY) throw fromTerminal();
@@ -64,14 +64,14 @@ export const trackParts: TrackParts<Context> = {
   },
 };
 
-/** Who types `-` and pipes nothing would wait for ever. */
+/** Refuses `-` without a pipe, which would wait forever. */
 function fromTerminal(): UsageError {
-  return new UsageError('usage/terminal', 'Standard input is a terminal, and no video comes from it.', {
+  return new UsageError('usage/terminal', 'Standard input is a terminal, not a video.', {
     remedy: 'Pipe Y4M to it: ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille track -',
   });
 }
 
-/** What can run on this machine. */
+/** Lists the backends and adapters of this machine. */
 export async function findDevices(): Promise<DeviceReport> {
   const { listDevices } = await import('../on-node.ts');
   return listDevices();

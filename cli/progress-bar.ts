@@ -1,16 +1,16 @@
 import type { ProgressReport } from '../graph/index.ts';
 import type { LogStream, ProgressFigures, ProgressUnit } from './log.ts';
 
-/** A line of a terminal that is drawn over itself. */
+/** A line of a terminal that is redrawn in place. */
 export interface ProgressBar {
   draw(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
-  /** Leaves the line empty and the cursor at its start. */
+  /** Clears the line and moves the cursor to its start. */
   clear(): void;
 }
 
 const ERASE_LINE = '\r\u001b[K';
 
-/** A progress bar on a terminal. It never hides the cursor, so that nothing is left to mend when the process dies. */
+/** A progress bar on a terminal. It never hides the cursor, so a killed process leaves the terminal in order. */
 export function progressBar(stream: LogStream): ProgressBar {
   let drawn = false;
   return {
@@ -29,9 +29,9 @@ const WIDEST_BAR = 40;
 const NARROWEST_BAR = 6;
 
 /**
- * The text of a progress bar, shorter than `columns`: bar, per cent, rate, other figures, time to go. Before anything is
- * done there is no rate, and the time since the start stands in its place; of a single unit nothing is known until it is
- * done, so that it has no bar.
+ * The text of a progress bar, shorter than `columns`: bar, per cent, rate, other figures, remaining time. Before the first
+ * unit is done there is no rate, and the elapsed time is shown instead. A run of one unit has no bar, as its progress is
+ * not known.
  */
 export function renderProgress(
   { done, total, rate, eta, elapsed }: ProgressReport,

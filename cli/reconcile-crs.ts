@@ -5,25 +5,25 @@ import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
-/** A raster, in the coordinate system that it is taken to be in, and what was assumed. */
+/** A raster with its coordinate system, known or assumed, and notes about assumptions. */
 export interface Reconciled {
   readonly raster: RasterSource;
   readonly notes: readonly Note[];
 }
 
-/** The files as the user named them. */
+/** The files, as named on the command line. */
 interface InputFiles {
   readonly zones: string;
   readonly raster: string;
 }
 
 /**
- * Makes sure that zones and raster lie in one coordinate reference system: both say the same, one of them says nothing
- * and is taken to follow the other (which is noted), or `assumed` overrides both.
+ * Checks that zones and raster have the same coordinate reference system: both name the same one; or only one names one, and
+ * the other is assumed to have it too, with a note; or `assumed` overrides both.
  *
- * @throws UsageError `input/crs-mismatch` where they say different things and nothing is assumed.
- * @throws GeometryError `crs/no-longitudes` where the zones say nothing, have coordinates that are no latitudes, and the
- * raster is in longitudes and latitudes, and nothing is assumed.
+ * @throws UsageError `input/crs-mismatch` if they name different ones and `assumed` is undefined.
+ * @throws GeometryError `crs/no-longitudes` if the zones name none and have coordinates that cannot be latitudes, the raster
+ * is in longitudes and latitudes, and `assumed` is undefined.
  */
 export function reconcileCrs(
   zones: Zones,
@@ -48,7 +48,7 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
 
 function taken(silent: string, speaking: string, crs: string | undefined): Note {
   const reading = crs === undefined ? 'which names none either' : `${crs}`;
-  const message = `The coordinate system of the ${silent} is not known; taken to be that of the ${speaking}, ${reading}.`;
+  const message = `The coordinate system of the ${silent} is not known; assumed to be that of the ${speaking}, ${reading}.`;
   return { code: 'zonal/crs-assumed', message };
 }
 
@@ -62,13 +62,13 @@ function noLongitudes(
   const degrees = crs === undefined ? 'longitudes and latitudes' : `longitudes and latitudes, ${crs}`;
   return new GeometryError(
     'crs/no-longitudes',
-    `${zones} names no coordinate system and its coordinates are no longitudes and latitudes, but ${raster} is in ` +
+    `${zones} names no coordinate system and its coordinates cannot be longitudes and latitudes, but ${raster} is in ` +
       `${degrees}.`,
     {
       expected: 'latitudes from -90 to 90',
       got: y,
       remedy:
-        `Use zones in longitudes and latitudes${maySwap ? ', in this order (they may be swapped)' : ''}; or, where both files share ` +
+        `Use zones in longitudes and latitudes${maySwap ? ', in this order (they may be swapped)' : ''}; or, if both files share ` +
         'another system, name it with --assume-crs EPSG:N.',
     },
   );
@@ -77,7 +77,7 @@ function noLongitudes(
 function mismatch(zones: string, raster: string, files: InputFiles): UsageError {
   return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} is in ${raster}.`, {
     remedy:
-      `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, where the coordinates agree all the same, ` +
+      `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, if the coordinates agree nevertheless, ` +
       `say so with --assume-crs ${raster}.`,
   });
 }

@@ -6,24 +6,24 @@ import type { BackendOptions } from './arguments.ts';
 import type { Log, ProgressFigures, ProgressUnit } from './log.ts';
 import { writeToStdout } from './standard-output.ts';
 
-/** What a command needs to know of the context that it opens. */
+/** The parts of a context that commands use. */
 export interface RunContext {
   readonly backend: { readonly name: string };
-  /** Drops what is under way. */
+  /** Drops pending work. */
   abort(reason: unknown): void;
   close(): Promise<void>;
 }
 
-/** Where a run may speak, and what may stop it. */
+/** The log and the abort signal of a run. */
 export interface Surroundings {
   readonly log: Log;
   readonly stdout: NodeJS.WritableStream;
   readonly signal: AbortSignal;
-  /** Registers what a second Ctrl-C must still do. */
+  /** Registers a function that even a second Ctrl-C must call. */
   beforeExit(cleanUp: () => void): void;
 }
 
-/** Waits for a run and shows its progress, with further figures if there are any. */
+/** Waits for a run and shows its progress, with further counts if given. */
 export async function watchRun<R>(
   { progress$, result }: Pick<GraphRun<R>, 'progress$' | 'result'>,
   log: Log,
@@ -40,7 +40,7 @@ export async function watchRun<R>(
 }
 
 /**
- * Checks that no output is an input: writing over what is about to be read would destroy it.
+ * Checks that no output is an input, which would be destroyed before it is read.
  *
  * @throws UsageError `usage/overwrites-input`.
  */
@@ -57,8 +57,7 @@ export async function protectInputs(inputs: readonly string[], outputs: readonly
 }
 
 /**
- * Opens a context. A device that is not there when the run begins was asked for wrongly; one that goes away later has
- * failed.
+ * Opens a context. A device that is missing at the start is a usage error; one that is lost later is a failure.
  */
 export async function openContext<C>(
   { backend, adapter, workers }: BackendOptions,
@@ -72,7 +71,7 @@ export async function openContext<C>(
   }
 }
 
-/** What failed in a node of a graph says more to the user than the node does. */
+/** Unwraps the cause of an error of a graph, which tells the user more than the node that failed. */
 export function causeOf(error: unknown): unknown {
   const isCarrier = error instanceof GraphError && CARRIERS.has(error.code);
   return isCarrier && error.cause !== undefined ? causeOf(error.cause) : error;
@@ -80,16 +79,16 @@ export function causeOf(error: unknown): unknown {
 
 const CARRIERS: ReadonlySet<string> = new Set(['graph/item-failed', 'graph/node-failed', 'graph/source-failed']);
 
-/** Writes outputs as they come, by the paths that the command line gives them. */
+/** Appends to outputs, by their paths on the command line. */
 export interface OutputWriter {
   write(path: string, chunk: string | Uint8Array): Promise<void>;
-  /** Whether something went to stdout. */
+  /** Whether anything was written to stdout. */
   hasPrinted(): boolean;
-  /** Whether somebody reads stdout still. */
+  /** Whether stdout still has a reader. */
   isRead(): boolean;
 }
 
-/** Appends to files; to stdout as long as somebody reads there. */
+/** Appends to files, and to stdout while it has a reader. */
 export function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): OutputWriter {
   let [isRead, hasPrinted] = [true, false];
   const write: OutputWriter['write'] = async (path, chunk) => {

@@ -3,11 +3,11 @@ import type { FileChunks } from '../formats/text-chunks.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 
 /**
- * Writes text or bytes to stdout, as fast as its reader takes it. A reader that goes away (`quadrille … | head`) has had what it
- * wanted: the rest is not written, and that is no failure.
+ * Writes text or bytes to stdout at the pace of its reader. If the reader goes away (`quadrille … | head`), the rest is dropped
+ * without an error.
  *
- * @throws QuadrilleError `output/write-failed` where stdout is closed (`>&-`) or refuses for another reason; the signal's
- * reason when it is aborted.
+ * @throws QuadrilleError `output/write-failed` if stdout is closed (`>&-`) or a write fails for another reason; the reason of
+ * the signal when it is aborted.
  */
 export async function writeToStdout(
   stdout: NodeJS.WritableStream,
@@ -15,7 +15,7 @@ export async function writeToStdout(
   signal: AbortSignal,
 ): Promise<'written' | 'reader-gone'> {
   if (isClosed(stdout)) throw stdoutClosed();
-  // A failed write reports to its callback, and as an event that would end the process if nobody listened.
+  // A failed write calls its callback and emits an event, which would end the process without a listener.
   const ignore = (): void => undefined;
   stdout.on('error', ignore);
   try {
@@ -50,11 +50,11 @@ const ACCESS = 0o3;
 const READ_WRITE = 0o2;
 
 /**
- * Whether the process was started with stdout closed. Node opens the null device in its place, for reading and writing; a
- * shell's `> /dev/null` is for writing alone. Known on Linux only.
+ * Whether the process was started with stdout closed. Node then opens the null device for reading and writing, while
+ * `> /dev/null` in a shell opens it for writing only. This can be told on Linux only.
  *
- * Programs that start others open the null device for reading and writing too (`stdio: 'ignore'` of Node, daemons). Where stderr
- * is the same, nobody wants to hear anything, and stdout is not taken for closed.
+ * Programs that start others may also open the null device for reading and writing (`stdio: 'ignore'` of Node, daemons). Where
+ * stderr is the same, stdout is not taken for closed.
  */
 export function isClosed(stdout: NodeJS.WritableStream): boolean {
   return stdout === process.stdout && isNullForBoth(1) && !isNullForBoth(2);
@@ -75,8 +75,8 @@ function isNullForBoth(descriptor: 1 | 2): boolean {
 function stdoutClosed(): QuadrilleError {
   return new QuadrilleError('output/write-failed', 'stdout could not be written: it is closed.', {
     remedy:
-      'Give it somewhere to go: a file, a pipe, or > /dev/null where nobody wants it. ' +
-      '(/dev/null opened for reading and writing, as DEVNULL of Python is, looks like a closed stdout: open it for writing.)',
+      'Send it to a file, a pipe, or > /dev/null. ' +
+      '(/dev/null opened for reading and writing, like DEVNULL of Python, looks like a closed stdout: open it for writing.)',
   });
 }
 

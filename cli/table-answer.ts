@@ -12,19 +12,19 @@ import type { Question } from './table-question.ts';
 import { type RankedValues, rankedValues } from './table-ranked.ts';
 import { addTotals, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
 
-/** A table on the host, with what its columns are. */
+/** A table on the host with its fields. */
 export interface Answer {
   readonly fields: readonly TableField[];
   readonly rows: number;
   readonly columns: HostTable;
 }
 
-/** Puts the answers of all parts together. */
+/** Merges the answers of all parts. */
 export interface GroupTally {
   add(answer: PartAnswer): void;
-  /** Groups so far. */
+  /** Number of groups so far. */
   readonly size: number;
-  /** The groups, in the order of their keys or in that which was asked for. */
+  /** The groups, in the requested order or in the order of their keys. */
   end(): Answer;
 }
 
@@ -62,12 +62,12 @@ export function groupTally({ groups, order, top }: Question, plan: Plan, memory:
     ].reduce((sum, each) => sum + each.bytes, 0);
     if (bytes <= memory) return;
     const values = ranked.reduce((sum, { size }) => sum + size, 0);
-    const what = counted(store.size, 'group') + (values === 0 ? '' : ` with ${counted(values, 'different value')}`);
-    throw overMemory('There are too many groups, or too many different values in them.', {
+    const what = counted(store.size, 'group') + (values === 0 ? '' : ` with ${counted(values, 'distinct value')}`);
+    throw overMemory('There are too many groups, or distinct values in groups.', {
       needed: bytes,
       what,
       allowed: memory,
-      instead: 'group by fewer columns, or choose fewer rows with --where',
+      instead: 'group by fewer columns, or select fewer rows with --where',
     });
   }
 
@@ -157,7 +157,7 @@ function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ran
   }
 }
 
-/** A sum that has to fit in 64 bits. */
+/** Checks that a sum fits in 64 bits. */
 function whole({ name }: TableField, sum: bigint): bigint {
   if (BigInt.asIntN(64, sum) === sum) return sum;
   throw tableError('overflow', `${name} does not fit in 64 bits.`, { expected: 'at most 2^63 − 1', got: sum });

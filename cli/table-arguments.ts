@@ -12,7 +12,7 @@ import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
-/** One call of `quadrille table`, checked as far as the command line alone allows. Texts are read when the columns are known. */
+/** One call of `quadrille table`. Only the command line is checked: conditions and names are parsed when the columns are known. */
 export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly file: string;
   readonly where: string | undefined;
@@ -34,24 +34,24 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
   {
     name: 'where',
     value: 'CONDITION',
-    help: "which rows, as 'fare > 10 and zone in (3, 7)' (default: all; see below)",
+    help: "keep rows such as 'fare > 10 and zone in (3, 7)' (default: all; see below)",
   },
-  { name: 'group-by', value: 'NAMES', help: 'groups of rows with the same values of up to four columns' },
+  { name: 'group-by', value: 'NAMES', help: 'group rows by the values of up to four columns' },
   {
     name: 'aggregate',
     value: 'LIST',
-    help: "what rows come to, as 'count, avg(fare), median(fare)' (with --group-by: default count)",
+    help: "aggregates such as 'count, avg(fare), median(fare)' (default with --group-by: count)",
   },
-  { name: 'columns', value: 'NAMES', help: 'the columns of rows that are written, in this order (default: all)' },
+  { name: 'columns', value: 'NAMES', help: 'the columns to write, in this order (default: all)' },
   {
     name: 'order-by',
     value: 'NAME',
-    help: "a column of what is written, as fare or 'avg(fare) desc'; of rows only with --top (default: by the groups)",
+    help: "a column of the answer, such as fare or 'avg(fare) desc'; without groups it needs --top (default: the keys)",
   },
-  { name: 'top', value: 'K', help: 'only the first K rows or groups of this order' },
+  { name: 'top', value: 'K', help: 'only the first K rows or groups in this order' },
   ...rowsOutSpecs('the answer'),
   { name: 'plot', value: 'FILE.svg', help: 'bars of groups, or a histogram of a column of rows, as SVG (see below)' },
-  { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
+  { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
   { name: 'json', help: 'the figures of the run as one JSON object on stdout' },
   ...BACKEND_SPECS,
   MEMORY_SPEC,
@@ -61,7 +61,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille table`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseTableArguments(args: readonly string[]): TableOptions {
   const { words, values } = readCommand(args, TABLE_SPECS, ['FILE']);
@@ -95,14 +95,14 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
 function checkClauses(values: OptionValues): void {
   const isGrouped = values.has('group-by') || values.has('aggregate');
   if (isGrouped && values.has('columns')) {
-    throw new UsageError('usage/contradiction', '--columns means nothing where rows are put together.', {
-      remedy: 'Leave it out: what is written are the groups and what they come to.',
+    throw new UsageError('usage/contradiction', '--columns has no effect with --group-by or --aggregate.', {
+      remedy: 'Leave it out: the answer has the keys of the groups and the aggregates.',
     });
   }
   if (!isGrouped && values.has('order-by') !== values.has('top')) {
     const [given, missing] = values.has('top') ? ['--top', '--order-by'] : ['--order-by', '--top'];
-    throw new UsageError('usage/contradiction', `${given} needs ${missing}, as there are no groups.`, {
-      remedy: `Give both, as --order-by 'fare desc' --top 10, or neither: rows are then written in the order of the file.`,
+    throw new UsageError('usage/contradiction', `${given} needs ${missing} when rows are not grouped.`, {
+      remedy: `Give both, such as --order-by 'fare desc' --top 10; otherwise rows keep the order of the file.`,
     });
   }
 }

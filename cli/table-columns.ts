@@ -6,13 +6,13 @@ import { isWide, narrowInto } from '../formats/tables/narrow.ts';
 import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 
-/** Integers in the order of a column's values, but of strings their codes: in 64 bits where there are high words. */
+/** Integers with the same order as the values of a column; codes for strings. They have 64 bits if there are high words. */
 export interface KeyWords {
   readonly low: ArrayLike<number>;
   readonly high: ArrayLike<number> | undefined;
 }
 
-/** Equal words are equal values: of NaN and of zeros there is one. */
+/** Maps equal values to equal words: all NaN are one value, and both zeros are. */
 export function keyWords(column: HostColumn): KeyWords {
   switch (column.type) {
     case 'string':
@@ -50,7 +50,7 @@ function wordOrder({ low, high }: KeyWords): (a: number, b: number) => number {
   return (a, b) => high[a]! - high[b]! || (low[a]! >>> 0) - (low[b]! >>> 0);
 }
 
-/** Every string is compared once with others, and rows by places. */
+/** Ranks the strings once, so that rows are compared by rank. */
 function stringOrder({
   codes,
   dictionary,
@@ -62,7 +62,7 @@ function stringOrder({
   return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
 }
 
-/** The rows of columns at places, in the order of the places. */
+/** Gathers rows of columns at the given places. */
 export function rowsAt(table: HostTable, places: Uint32Array): HostTable {
   return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, columnAt(column, places)]));
 }
@@ -82,7 +82,7 @@ export function columnAt(column: HostColumn, places: Uint32Array): HostColumn {
   return { ...rest, ...some, values } as HostColumn;
 }
 
-/** No bits where all are set. */
+/** Returns undefined if all bits are set. */
 function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array | undefined {
   if (bits === undefined) return undefined;
   const words = bitWords(places.length);
@@ -95,7 +95,7 @@ function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array
   return count === places.length ? undefined : words;
 }
 
-/** Integers of 64 bits as integers of 32, where all of them fit: questions to these take a fraction of the time. */
+/** Narrows 64-bit integers to 32 bits if all fit, which makes queries much faster. */
 export function narrowed(column: HostColumn): HostColumn {
   if (column.type === 'string' || !isWide(column.values)) return column;
   const values = new Int32Array(column.values.length);
@@ -103,14 +103,14 @@ export function narrowed(column: HostColumn): HostColumn {
   return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values } as HostColumn;
 }
 
-/** A column of a field without rows. */
+/** An empty column of a field. */
 export function emptyColumn(field: TableField): HostColumn {
   if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
   const values = newValues(field, 0);
   return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
 }
 
-/** Bits of the rows that have a value; none where all have. */
+/** Validity bits; undefined if every row has a value. */
 export function validityOf(rows: number, has: (row: number) => boolean): { readonly validity?: Uint32Array } {
   const validity = bitWords(rows);
   let count = 0;
@@ -122,7 +122,7 @@ export function validityOf(rows: number, has: (row: number) => boolean): { reado
   return count === rows ? {} : { validity };
 }
 
-/** A column of cells that may be missing. */
+/** A column of nullable cells. */
 export function columnOfCells(
   field: TableField,
   rows: number,
@@ -139,7 +139,7 @@ export function columnOfCells(
   return { type, ...scale, values, ...validityOf(rows, (row) => cells[row] !== undefined) } as HostColumn;
 }
 
-/** Numbers of the rows, in the order of columns one after the other; `descending` turns all of them round, nulls stay last. */
+/** Row numbers sorted by the columns, the first column first. `descending` reverses all columns, but nulls stay last. */
 export function sortedRows(columns: readonly HostColumn[], rows: number, descending = false): Uint32Array {
   const orders = columns.map((column) => (descending ? descendingOrder(column) : rowOrder(column)));
   const all = Uint32Array.from({ length: rows }, (_, row) => row);

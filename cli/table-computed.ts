@@ -8,15 +8,15 @@ import type { Column } from '../primitives/columns/column.ts';
 import { narrowed } from './table-columns.ts';
 import type { TypedExpression } from './table-plan.ts';
 
-/** A table with columns that were computed. */
+/** A table with computed columns. */
 export interface ComputedColumns {
   readonly table: DeviceTable;
   readonly columns: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
-  /** Frees what was added. */
+  /** Frees the computed columns. */
   free(): void;
 }
 
-/** Computes expressions for all rows of a table: to be grouped by, and to be added up elsewhere. */
+/** Computes expressions for all rows of a table: keys to group by, and values to add up on the host. */
 export async function computeColumns(
   table: DeviceTable,
   expressions: readonly TypedExpression[],

@@ -1,13 +1,13 @@
 import { compareStrings } from '../algorithms/tables/dictionary.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 
-/** Columns of strings with sorted dictionaries, which are sorted again only where the file's have grown. */
+/** Columns of strings with sorted dictionaries. A dictionary is sorted again only when the one of the file has grown. */
 export interface SortedDictionaries {
   sorted(name: string, column: HostColumn): HostColumn;
 }
 
 interface Sorted {
-  /** Codes in the order of their strings. */
+  /** Codes that have the order of their strings. */
   order: number[];
   strings: string[];
   places: Uint32Array;
@@ -29,7 +29,7 @@ export function sortedDictionaries(): SortedDictionaries {
   };
 }
 
-/** What was sorted before is one run of the sort. */
+/** The old, sorted part is one run of the merge sort. */
 function sortAgain(own: Sorted, dictionary: readonly string[]): void {
   const order = own.order;
   for (let code = order.length; code < dictionary.length; code++) order.push(code);

@@ -2,26 +2,26 @@ import type { TableBatch } from '../formats/tables/table-file.ts';
 import { type GraphObserver, type GraphRun, graph } from '../graph/index.ts';
 import type { PartAnswer } from './table-part.ts';
 
-/** A file to be asked part by part. */
+/** A file that is queried part by part. */
 export interface TableJob {
   batches(signal: AbortSignal): AsyncIterable<TableBatch>;
   readonly rows: number | undefined;
   readonly isOnGpu: boolean;
   ask(batch: TableBatch): Promise<PartAnswer>;
-  /** Takes the answers in the order of the file. */
+  /** Receives the answers in the order of the file. */
   take(answer: PartAnswer): Promise<void> | void;
   readonly signal: AbortSignal;
   readonly observer: GraphObserver | undefined;
-  /** Shortest time between two progress reports, in milliseconds. */
+  /** Min time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
 }
 
-/** Parts that are asked at once: one is uploaded while another is computed. */
+/** Parts that are queried concurrently: one is uploaded while another is computed. */
 const ASKED_AT_ONCE = 2;
-/** One is read, two are asked, one is taken, and one waits before each of these. */
+/** Parts in memory: one is read, two are queried, one is merged, and one waits before each of the last two stages. */
 export const PARTS_HELD: number = 1 + ASKED_AT_ONCE + 1 + 2;
 
-/** Parts are read, asked and put together behind bounded edges. */
+/** A graph with bounded edges that reads parts, queries them and merges the answers. */
 export function tableGraph(job: TableJob): GraphRun<number> {
   const { isOnGpu, rows: total } = job;
   const rowsOf = ({ rows }: PartAnswer): number => rows;

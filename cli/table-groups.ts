@@ -4,13 +4,13 @@ import { isSet } from '../formats/tables/bits.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { type KeyWords, keyWords } from './table-columns.ts';
 
-/** Different rows of some columns, in the order in which they came, over all parts of a file. */
+/** The distinct rows of some columns over all parts of a file, in the order of their first occurrence. */
 export interface GroupStore {
-  /** How many there are. */
+  /** Number of distinct rows. */
   readonly size: number;
-  /** The numbers of rows, of all or of those that are named; rows that are new get the next ones. Expected O(rows). */
+  /** The group numbers of all rows, or of the given ones. New rows get the next numbers. Expected O(rows). */
   indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
-  /** One of the columns, a row for each number. Strings have the dictionary of the columns that came last. */
+  /** One of the columns, with a row for each group number. Strings use the dictionary of the latest part. */
   column(key: number): HostColumn;
   /** Bytes held. */
   readonly bytes: number;
@@ -18,7 +18,7 @@ export interface GroupStore {
 
 const FIRST_ROOM = 2 ** 10;
 
-/** What is kept of a key: words as {@link keyWords} has them, and which are null. */
+/** A stored key column: the words of {@link keyWords}, and which are null. */
 interface StoredKey {
   low: Int32Array;
   high: Int32Array | undefined;
@@ -26,7 +26,7 @@ interface StoredKey {
   dictionary: readonly string[];
 }
 
-/** A store of rows of fields, of none at all too: then all rows have the number 0. */
+/** Makes a store for keys of the given fields. Without fields, all rows have the number 0. */
 export function groupStore(fields: readonly TableField[]): GroupStore {
   if (fields.length === 0) return singleGroup();
   let [room, size] = [FIRST_ROOM, 0];
@@ -87,7 +87,7 @@ export function groupStore(fields: readonly TableField[]): GroupStore {
       let last = -1;
       for (let i = 0; i < indices.length; i++) {
         const row = places === undefined ? i : places[i]!;
-        // Groups that a device found are sorted, so that neighbours are often the same.
+        // Groups from the device are sorted, so neighbouring rows are often equal.
         if (last < 0 || !isSame(keys, last, given, row)) last = indexOf(given, row);
         indices[i] = last;
       }
@@ -128,7 +128,7 @@ function isNullAt({ validity }: GivenKey, row: number): boolean {
   return validity !== undefined && !isSet(validity, row);
 }
 
-/** The high word of a value, also where its column was narrowed. */
+/** The high word of a value, even if its column was narrowed to 32 bits. */
 function highAt({ low, high }: KeyWords, row: number): number {
   return high === undefined ? low[row]! >> 31 : high[row]! | 0;
 }

@@ -6,33 +6,35 @@ import { TABLE_SPECS } from './table-arguments.ts';
 /** The page of `quadrille table --help`. */
 export const TABLE_HELP: string = `quadrille table FILE [options]
 
-Answers questions to a table: which rows a condition holds for, and what they come to, by groups or as a whole.
+Filters the rows of a table by a condition, and aggregates them, by groups or as a whole.
 
-FILE is Parquet, Arrow IPC (files and streams, as Feather has them) or CSV, as its content tells. It is read part by part, only
-the columns that the question names, so that memory does not grow with the number of rows.
+FILE is Parquet, Arrow IPC (files and streams, such as Feather) or CSV, recognised by its content. Only the columns that the
+question names are read, one part of the file after the other, so that memory does not grow with the number of rows.
 
 ${describe(TABLE_SPECS)}
 
-What is asked:
-  --where      comparisons (< <= > >= = <>) of columns, numbers, 'strings' and dates or times as strings ('2001-01-31',
-               '2001-01-31 09:30:00'), and of sums, differences and products of these; between … and …, in (…), is null, a
-               column of bools as it is; and, or, not, parentheses. Names that are no words stand in "double quotes".
-               Null is neither more nor less: rows for which the condition is not known are left out, as in SQL.
+Questions:
+  --where      comparisons (< <= > >= = <>) of columns, numbers, 'strings', dates and times as strings ('2001-01-31',
+               '2001-01-31 09:30:00'), and sums, differences and products of these; between … and …, in (…), is null; a
+               column of bools by itself; and, or, not, parentheses. Names that are not plain words stand in "double quotes".
+               Comparisons with null are unknown, and rows whose condition is unknown are left out, as in SQL.
   --aggregate  count, count(x), count(distinct x), sum(x), avg(x), min(x), max(x), variance(x), median(x),
                quantile(x, 0.9), smallest(x, k), largest(x, k), of columns and of + - * of them; … as NAME.
-               Sums of integers and decimals are exact. Sums of floats are added up in the order of the file in 64 bits, with
-               what rounding takes off kept beside. The median of an even number of numbers is the mean of the middle two, of
-               dates, times and strings the lower.
+               Sums of integers and decimals are exact. Sums of floats are added in f64, in the order of the file, with
+               compensation for rounding. The median of an even number of numbers is the mean of the middle two; of dates,
+               times and strings it is the lower of the two.
 
-What is written:
-  --out        without --aggregate and --group-by the rows, in the order of the file; with --order-by and --top those with the
-               least values of a column, or with desc the greatest, of rows that have one. Else a row for every group, in the
-               order of its keys, nulls last; without --group-by one row. Nulls are empty fields in CSV.
-  --plot       bars of the first number that groups come to, or a histogram of the first column of numbers that is written.
-               It is drawn by packages of their own: ${installCommand(PLOT_PACKAGES)}
-  Medians, quantiles, smallest, largest and distinct counts keep the different values of every group: --memory bounds them.
+Output:
+  --out        Without --aggregate and --group-by: the rows, in the order of the file. With --order-by and --top: the rows
+               with the smallest values of a column, or with desc the largest; rows where it is null are left out.
+               Otherwise one row for every group, in the order of the keys, nulls last; without --group-by one row.
+               Nulls are empty fields in CSV.
+  --plot       bars of the first aggregate of the groups that is a number, or a histogram of the first column of numbers
+               of the rows. It needs these packages: ${installCommand(PLOT_PACKAGES)}
+  Medians, quantiles, smallest, largest and distinct counts keep the distinct values of every group; --memory bounds them.
   A run that fails, or is stopped by Ctrl-C, writes no file.
 
+Example:
   quadrille table rides.parquet --where 'fare > 10 and (hour between 7 and 9 or not card)' --group-by zone \\
     --aggregate 'count, avg(fare), median(fare)' --out zones.csv --plot zones.svg
 `;

@@ -10,29 +10,29 @@ import { rowsWriterOf } from './table-files.ts';
 import type { SomeRows } from './table-rows.ts';
 import type { TableFigures } from './table-summary.ts';
 
-/** Takes rows in order, and writes what the command line asks for. */
+/** Receives rows in order and writes the outputs of the command line. */
 export interface TableOutputs {
-  /** To be told of the run, where a trace is to be written. */
+  /** Observes the run for a trace; undefined if none is written. */
   readonly recorder: TraceRecorder | undefined;
-  /** Rows written so far. */
+  /** Number of rows written so far. */
   readonly rows: number;
   add(rows: SomeRows): Promise<void>;
-  /** Whether somebody takes more rows: a reader of stdout may have gone away. */
+  /** Whether more rows are wanted: false after the reader of stdout went away. */
   isWanted(): boolean;
-  /** Writes what can be written only when all rows are there. */
+  /** Writes the outputs that need all rows. */
   end(figures: TableFigures, running: GraphRun<unknown>): Promise<void>;
 }
 
-/** Rows that are written at once: their text is a string. */
+/** Rows per write; their text must fit in one string. */
 const ROWS_AT_ONCE: number = 2 ** 12;
-/** A batch of Arrow, which readers like to be long. */
+/** Rows per Arrow batch; readers prefer long ones. */
 const ROWS_IN_ARROW = 2 ** 16;
 
 export function rowsAtOnce({ format }: TableOptions): number {
   return format === 'arrow' ? ROWS_IN_ARROW : ROWS_AT_ONCE;
 }
 
-/** Begins the outputs: of rows of fields, which a picture may show. */
+/** Opens the outputs for rows with the given fields. */
 export async function openTableOutputs(
   options: TableOptions,
   fields: readonly TableField[],
@@ -80,7 +80,7 @@ export async function openTableOutputs(
   };
 }
 
-/** An answer in pieces that are written one after the other. */
+/** Splits an answer into pieces that are written one after the other. */
 export async function writeAnswer({ rows, columns }: Answer, outputs: TableOutputs, max: number): Promise<void> {
   const { rowsAt } = await import('./table-columns.ts');
   for (let from = 0; from < rows; from += max) {

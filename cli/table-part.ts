@@ -22,21 +22,21 @@ import type { Plan, TypedExpression } from './table-plan.ts';
 import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
 import { cellTotal, columnTotal, type PartTotal } from './table-totals.ts';
 
-/** What one part of a file answers. */
+/** The answer of one part of a file. */
 export interface PartAnswer {
   readonly rows: number;
-  /** The numbers of the rows that were chosen, where they are wanted; undefined where all were. */
+  /** The selected row numbers, if they are needed; undefined if all rows were selected. */
   readonly ids: Uint32Array | undefined;
   readonly columns: HostTable;
-  /** Groups with their totals; undefined where no totals are asked for. */
+  /** Groups with their totals; undefined if the question has no totals. */
   readonly groups: PartGroups | undefined;
-  /** For each ranked expression: the keys, the value, and how often it occurs. */
+  /** For each ranked expression: keys, value, and number of occurrences. */
   readonly ranked: readonly PartGroups[];
-  /** The values of the expressions that are added up in the order of the file. */
+  /** The values of the expressions that the host adds up in the order of the file. */
   readonly reals: readonly HostColumn[];
 }
 
-/** Different rows of some columns, and what each comes to. */
+/** Distinct rows of some columns, with the aggregates of each. */
 export interface PartGroups {
   readonly size: number;
   readonly keys: readonly HostColumn[];
@@ -46,7 +46,7 @@ export interface PartGroups {
 /** A column that a device groups rows by. */
 interface GroupColumn {
   readonly name: string;
-  /** Values of the column, out of the device's answer. */
+  /** Decodes the values of the column from the answer of the device. */
   decode(answer: HostColumn): HostColumn;
 }
 
@@ -55,17 +55,17 @@ interface Part {
   readonly batch: TableBatch;
   readonly table: DeviceTable;
   readonly chosen: Where;
-  /** Expressions that were computed, as columns of the table. */
+  /** Computed expressions, as columns of the table. */
   readonly computed: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
 }
 
-/** A device groups rows by so many columns at most. */
+/** Max number of columns by which a device groups rows. */
 const MAX_KEYS = 4;
-// No column of a file is called so by chance, and no harm is done if one is: it would be refused as repeated.
+// Hardly any column of a file has such a name. If one does, it is refused as repeated.
 const NUMBER = '\u0000group';
 const COUNT = { n: { kind: 'count' } } as const;
 
-/** Asks parts of a file on a device, several at a time. */
+/** Queries parts of a file on a device, several at a time. */
 export function partAsker(
   context: Context,
   question: Question,
@@ -89,7 +89,7 @@ export function partAsker(
     ...ranked.flatMap(({ of }) => (of.kind === 'column' ? [of.name] : [])),
   ]);
 
-  /** Strings are grouped by their codes, which need not be sorted. */
+  /** Groups strings by their codes, which need not be sorted. */
   function groupColumn(name: string, { columns }: TableBatch): GroupColumn {
     const own = columns[name]!;
     if (own.type !== 'string') return { name, decode: (answer) => answer };
@@ -112,7 +112,7 @@ export function partAsker(
       if (column.type === 'string') host.set(own, { type: 'u32', values: column.codes, validity: column.validity });
       else if (!host.has(own)) host.set(own, narrowed(column));
     }
-    // Without any column there are rows still.
+    // A table without columns still has rows.
     return { ...createTable(context, Object.fromEntries(host)), rows: batch.rows };
   }
 
@@ -140,7 +140,7 @@ export function partAsker(
     return decoded(answer, columns, ['\u0000n']);
   }
 
-  /** As {@link askRanked}, by the number of each row's group in place of its keys. */
+  /** Like {@link askRanked}, but with the group number of each row instead of its keys. */
   async function askByNumber({ table, batch, chosen }: Part, value: GroupColumn): Promise<PartGroups> {
     const store = groupStore(groups!.keys);
     const keyColumns = keys.map((name) => batch.columns[name]!);
@@ -178,7 +178,7 @@ export function partAsker(
   return async (batch) => {
     const uploaded = upload(batch);
     const { table, columns, free } = await computeColumns(uploaded, computed);
-    // A condition that is asked once goes into what asks it.
+    // A condition that is used once is fused into its user.
     const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
     const part: Part = { batch, table, chosen, computed: columns };
     try {
@@ -213,7 +213,7 @@ function whereOf(chosen: Where): { readonly where?: Where } {
   return chosen === undefined ? {} : { where: chosen };
 }
 
-/** A table with the columns of another too, and rows that were chosen of the first as rows of that. */
+/** Joins the columns of two tables, and maps the rows selected in the first to rows of the result. */
 function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
   const both = { ...table, columns: { ...table.columns, ...other.columns } };
   return [both, chosen !== undefined && 'words' in chosen ? { ...chosen, table: both } : chosen];

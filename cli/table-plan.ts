@@ -16,13 +16,13 @@ import { emptyColumn, narrowed } from './table-columns.ts';
 import type { NamedAggregate, Question } from './table-question.ts';
 import { requireNoTimeInside } from './table-times.ts';
 
-/** An expression, and what its values are. */
+/** An expression and the field of its values. */
 export interface TypedExpression {
   readonly of: Expression;
   readonly field: TableField;
 }
 
-/** How a column of the answer is made of what is kept of every group. Numbers are places in the plan. */
+/** How a column of the answer is computed from the data of each group. Numbers are indices into the lists of the plan. */
 export type Recipe =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'sum' | 'avg'; readonly sum: number; readonly count: number; readonly scale: number }
@@ -37,27 +37,27 @@ export type Recipe =
   | { readonly kind: 'real'; readonly real: number; readonly what: 'sum' | 'avg' | 'variance' }
   | { readonly kind: 'ranked'; readonly ranked: number; readonly rank: Rank };
 
-/** What is taken of the sorted values of a group. */
+/** What is taken from the sorted values of a group. */
 export type Rank =
   | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
   | { readonly kind: 'quantile'; readonly fraction: number }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
-/** What is asked of every part of the file, and how the answers make columns. */
+/** The queries to every part of the file, and how their answers become columns. */
 export interface Plan {
-  /** Sums, counts and extrema that the device makes of groups. */
+  /** Sums, counts and extrema that the device computes for groups. */
   readonly totals: readonly GroupAggregate[];
-  /** Numbers that are added up in the order of the file. */
+  /** Numbers that the host adds up in the order of the file. */
   readonly reals: readonly TypedExpression[];
-  /** Values that are kept with how often they occur. */
+  /** Values that are kept with their number of occurrences. */
   readonly ranked: readonly TypedExpression[];
   readonly outputs: readonly { readonly field: TableField; readonly recipe: Recipe }[];
 }
 
 /**
- * Finds out how a question is answered, and refuses what its types do not allow, before anything is read.
+ * Plans how a question is answered. It checks types before any row is read.
  *
- * @throws UsageError with what {@link TableError} says, and the option.
+ * @throws UsageError with the message of {@link TableError} and the option.
  */
 export function planOf(context: Context, { where, groups, fields }: Question): Plan {
   const columns = [...fields.values()].map((field) => [field.name, narrowed(emptyColumn(field))] as const);
@@ -74,7 +74,7 @@ export function planOf(context: Context, { where, groups, fields }: Question): P
   }
 }
 
-/** Runs something whose errors are the fault of an option's text. */
+/** Calls a function and reports its errors as errors in the text of an option. */
 function explained<A>(option: string, ask: () => A): A {
   try {
     return ask();
@@ -83,7 +83,7 @@ function explained<A>(option: string, ask: () => A): A {
   }
 }
 
-/** What is wrong with a question is the fault of who asks. */
+/** Turns an error of a question into a usage error. */
 export function inOption(option: string | undefined, error: unknown): unknown {
   if (!(error instanceof TableError)) return error;
   return new UsageError(error.code, `${option === undefined ? '' : `${option}: `}${error.message}`, { cause: error });
@@ -103,7 +103,7 @@ function emptyPlan(): PlanUnderWay {
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}n` : each));
 
-/** The place of something in a list, to which it is added where it is new. */
+/** The index of an item in a list; a new item is appended. */
 function placeIn<A>(list: A[], each: A): number {
   const text = textOf(each);
   const known = list.findIndex((other) => textOf(other) === text);
@@ -151,7 +151,7 @@ function outputOf(
   }
 }
 
-/** What the values of an expression are; computed integers have 64 bits. */
+/** The field of the values of an expression. Computed integers have 64 bits. */
 function fieldOf(operand: ValueOperand, of: Expression, fields: Question['fields'], name: string): TableField {
   const field = of.kind === 'column' ? fields.get(of.name) : undefined;
   if (field !== undefined) return field;
@@ -191,6 +191,6 @@ function sumOutput(
 function noSum(kind: string, values: TableField, operand: ValueOperand): UsageError {
   const got = values.type === 'timestamp' ? `"${values.name}", a column of times` : describeOperand(operand);
   return new UsageError('tables/type', `--aggregate: There is no ${kind} of ${got}.`, {
-    remedy: 'Take one of integers, decimals or floats.',
+    remedy: 'Use a column of integers, decimals or floats.',
   });
 }

@@ -7,16 +7,16 @@ import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
 import { timesInCondition } from './table-times.ts';
 
-/** What a command asks of a file: which rows, and what they come to or which of their columns. */
+/** The question to a file: which rows, and which aggregates or columns of them. */
 export interface Question {
   readonly where: Condition | undefined;
-  /** Undefined where the rows themselves are wanted. */
+  /** Undefined if the answer is the rows themselves. */
   readonly groups: GroupQuestion | undefined;
-  /** The columns of rows that are written. */
+  /** The columns to write. */
   readonly columns: readonly TableField[];
   readonly order: Order | undefined;
   readonly top: number | undefined;
-  /** The fields that are read, by name. */
+  /** The fields to read, by name. */
   readonly fields: ReadonlyMap<string, TableField>;
 }
 
@@ -38,7 +38,7 @@ export interface Order {
 const MAX_KEYS = 4;
 
 /**
- * Reads the texts of the command line against the columns of a file.
+ * Parses the texts of the command line, with the columns of a file.
  *
  * @throws UsageError with the text and a caret below the place; FormatError for a column that cannot be read.
  */
@@ -49,7 +49,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   const keys = groupBy === undefined ? [] : parseColumns({ option: '--group-by', text: groupBy }, names);
   if (keys.length > MAX_KEYS) {
     throw new UsageError('usage/group-by', `--group-by has ${keys.length} columns.`, {
-      remedy: `Group by ${MAX_KEYS} columns at most.`,
+      remedy: `Group by at most ${MAX_KEYS} columns.`,
     });
   }
   const text = aggregate ?? (groupBy === undefined ? undefined : 'count');
@@ -68,7 +68,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
     ...outputs,
     ...(order !== undefined && aggregates === undefined ? [order.by] : []),
   ]);
-  // In the order of the file, so that it is read from front to back.
+  // In the order of the file, so that it is read sequentially.
   const inOrder = names.filter((name) => used.has(name));
   const chosen = chosenFields(file.file, file.fields, file.unread, inOrder);
   const fields = new Map(chosen.map((field) => [field.name, field]));
@@ -83,7 +83,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   };
 }
 
-/** `NAME`, `NAME asc` or `NAME desc`: names may have blanks and parentheses in them, as those of aggregates have. */
+/** Parses `NAME`, `NAME asc` or `NAME desc`. Names may contain spaces and parentheses, like those of aggregates. */
 function parseOrder(text: string, names: readonly string[]): Order {
   const [, named = text, direction = 'asc'] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(text.trim()) ?? [];
   const bare = /^"(?:[^"]|"")*"$/.test(named) ? named.slice(1, -1).replaceAll('""', '"') : named;
@@ -91,10 +91,10 @@ function parseOrder(text: string, names: readonly string[]): Order {
   if (names.includes(bare)) return { by: bare, descending };
   if (names.includes(text.trim())) return { by: text.trim(), descending: false };
   const nearest = names.find((name) => name.toLowerCase() === bare.toLowerCase()) ?? suggest(bare, names);
-  throw new UsageError('usage/unknown-column', `--order-by: There is no column "${bare}" in what is written.`, {
+  throw new UsageError('usage/unknown-column', `--order-by: The answer has no column "${bare}".`, {
     remedy:
       nearest === undefined
-        ? `There are ${names.slice(0, 12).join(', ')}; behind a name, asc or desc.`
+        ? `There are ${names.slice(0, 12).join(', ')}; after a name, asc or desc.`
         : `Did you mean ${nearest}?`,
   });
 }

@@ -6,13 +6,13 @@ import { isNumber, type Rank } from './table-plan.ts';
 import { addTotals, groupNumbers } from './table-sums.ts';
 import type { PartTotal } from './table-totals.ts';
 
-/** The different values of every group with how often they occur: what medians and other ranks are found in. */
+/** The distinct values of every group with their numbers of occurrences, for medians and other ranks. */
 export interface RankedValues {
   add(groups: Uint32Array, values: HostColumn, size: number, counts: PartTotal): void;
-  /** Values so far. */
+  /** Number of distinct values so far. */
   readonly size: number;
   readonly bytes: number;
-  /** Sorts the values of so many groups; nothing is added from then on. */
+  /** Sorts the values of the given number of groups. Nothing can be added afterwards. */
   sort(groups: number): void;
   column(rank: Rank, field: TableField): HostColumn;
 }
@@ -23,9 +23,9 @@ export function rankedValues(field: TableField): RankedValues {
   const pairs = groupStore([GROUP, field]);
   const counts = groupNumbers();
   let values: HostColumn = { type: 'u32', values: new Uint32Array(0) };
-  /** Pairs by group and value; those without a value come last in each. */
+  /** Pairs sorted by group and value; nulls come last in each group. */
   let order: Uint32Array = new Uint32Array(0);
-  /** Where each group begins in the order, where its values end, and how many rows those have. */
+  /** For each group: its start in the order, the end of its values, and the number of rows with a value. */
   let [starts, ends, rows] = [new Uint32Array(1), new Uint32Array(0), new Float64Array(0)];
 
   function sort(groups: number): void {
@@ -47,7 +47,7 @@ export function rankedValues(field: TableField): RankedValues {
     return values.validity !== undefined && ((values.validity[pair >>> 5]! >>> (pair & 31)) & 1) === 0;
   }
 
-  /** The pair at a place among the rows of a group that have a value. */
+  /** The pair of the row with the given rank among the rows of a group that have a value. */
   function pairAt(group: number, place: number): number {
     if (!(place >= 0 && place < rows[group]!)) return -1;
     let at = starts[group]!;
@@ -94,7 +94,7 @@ export function rankedValues(field: TableField): RankedValues {
   };
 }
 
-/** The place of what is wanted among so many sorted values, from 0; below 0 or beyond where there is none. */
+/** The rank of the wanted value among `count` sorted values, from 0; out of range if there is none. */
 function placeOf(rank: Rank, count: number): number {
   switch (rank.kind) {
     case 'quantile':

@@ -6,13 +6,13 @@ import { rowsAt, sortedRows } from './table-columns.ts';
 import type { PartAnswer } from './table-part.ts';
 import type { Order } from './table-question.ts';
 
-/** Rows on their way out. */
+/** A batch of output rows. */
 export interface SomeRows {
   readonly rows: number;
   readonly columns: HostTable;
 }
 
-/** The rows of a part that were chosen, some at a time, so that no text of them grows too long. */
+/** The selected rows of a part, in batches that bound the length of their text. */
 export function* chosenRows(
   { rows, ids, columns }: PartAnswer,
   fields: readonly TableField[],
@@ -31,7 +31,7 @@ function someColumns(columns: HostTable, fields: readonly TableField[]): HostTab
   return Object.fromEntries(fields.map(({ name }) => [name, columns[name]!]));
 }
 
-/** The rows with the greatest values of a column, or the least, over all parts. */
+/** The rows with the smallest or largest values of a column, over all parts. */
 export interface TopTally {
   add(answer: PartAnswer): void;
   end(): Answer;
@@ -44,7 +44,7 @@ export function topTally({ by, descending }: Order, k: number, fields: readonly 
     add({ ids, columns }) {
       const found = { rows: ids!.length, columns: rowsAt(wanted(columns), ids!) };
       const all = best === undefined ? found : joined([best, found], best.rows + found.rows);
-      // Rows that came first stay before others with the same value.
+      // Rows with the same value keep the order of the file.
       const places = sortedRows([all.columns[by]!], all.rows, descending).subarray(0, k);
       best = { rows: places.length, columns: rowsAt(all.columns, places) };
     },

@@ -9,20 +9,20 @@ import { inOption, planOf } from './table-plan.ts';
 import type { Question } from './table-question.ts';
 import { chosenRows, topTally } from './table-rows.ts';
 
-/** Rows that are asked at once, where memory allows. */
+/** Rows per part, if memory allows. */
 const MAX_ROWS = 2 ** 20;
 const MIN_ROWS = 2 ** 10;
-/** Bytes of a cell while it is on its way: as it was read, as it is compared, and on the device. */
+/** Bytes per cell in flight: as read, as compared, and on the device. */
 const BYTES_PER_CELL = 24;
 
-/** A question to a file, checked against the types of its columns. */
+/** A question whose types were checked against the columns of the file. */
 export function tableSession(context: Context, question: Question, options: TableOptions): TableSession {
   const plan = planOf(context, question);
   const { groups, columns, order, top } = question;
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
   const most = rowsAtOnce(options);
 
-  /** What becomes of answers: rows are written as they come, others are kept and written in the end. */
+  /** Handles answers: rows are written part by part, aggregates are kept and written at the end. */
   function takerOf(
     outputs: TableOutputs,
   ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
@@ -48,7 +48,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
       const rowsPerBatch = rowsWithin(options.memory / 2, names.length);
-      // Where neither rows are written nor values added up on the host, the device alone sees what was read.
+      // If no rows are written and the host adds up no values, only the device needs the data.
       const narrow = groups !== undefined && plan.reals.length === 0;
       const running = tableGraph({
         ...job,
@@ -64,7 +64,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
   };
 }
 
-/** As many rows as all parts on their way may have within the memory. */
+/** The number of rows per part with which all parts in flight fit in memory. */
 function rowsWithin(memory: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
   const most = 2 ** Math.floor(Math.log2(Math.max(1, memory / perRow)));

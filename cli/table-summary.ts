@@ -1,13 +1,13 @@
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** What a run read and found. */
+/** The figures of a run. */
 export interface TableFigures {
   readonly file: string;
   readonly format: string;
-  /** Rows of the file. */
+  /** Number of rows in the file. */
   readonly rows: number;
-  /** Rows or groups that were written. */
+  /** Number of rows or groups written. */
   readonly written: number;
   readonly grouped: boolean;
   /** Groups that there are; undefined where rows are wanted. */
@@ -15,7 +15,7 @@ export interface TableFigures {
   readonly backend: string;
 }
 
-/** The last words of `quadrille table`. */
+/** The summary of `quadrille table`. */
 export function tableSummary(figures: TableFigures, seconds: number, outputs: readonly string[]): RunSummary {
   const { file, rows, written, groups, backend } = figures;
   const what = groups === undefined ? `${grouped(written)} of them written` : groupsText(written, groups);

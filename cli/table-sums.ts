@@ -2,14 +2,14 @@ import type { HostColumn } from '../algorithms/tables/index.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { PartTotal } from './table-totals.ts';
 
-/** Whole numbers, exact however many are added: of each group one. */
+/** One exact integer sum per group, of any size. */
 export interface ExactSums {
   add(group: number, value: number | bigint): void;
   at(group: number): bigint;
   readonly bytes: number;
 }
 
-/** Halves of the integers are added up apart, in numbers, which are exact below 2^53; so much faster than bigints. */
+/** Adds the high and low halves of the integers separately, as numbers that are exact below 2^53. This is much faster than bigints. */
 export function exactSums(): ExactSums {
   let [low, high] = [new Float64Array(16), new Float64Array(16)];
   return {
@@ -29,7 +29,7 @@ export function exactSums(): ExactSums {
   };
 }
 
-/** Numbers of any size for groups, 0 at first. */
+/** One bigint per group, initially 0. */
 export interface GroupNumbers {
   add(group: number, value: number): void;
   at(group: number): number;
@@ -50,7 +50,7 @@ export function groupNumbers(): GroupNumbers {
   };
 }
 
-/** The least or the greatest total of each group. NaN is greatest. */
+/** The min or max of each group. NaN is the largest value. */
 export interface Extrema {
   add(group: number, value: number | bigint): void;
   at(group: number): number | bigint | undefined;
@@ -72,9 +72,9 @@ function isBelow(a: number | bigint, b: number | bigint): boolean {
   return a < b || (Number.isNaN(b) && !Number.isNaN(a));
 }
 
-/** Counts, sums, means and squares of distances from these, of numbers that are added one after the other. */
+/** Running count, sum, mean and sum of squared deviations of each group. */
 export interface RealSums {
-  /** Adds the values of rows, of all or those that are named, to their groups. */
+  /** Adds the values of all rows, or of the given ones, to their groups. */
   add(values: HostColumn, groups: Uint32Array, places: Uint32Array | undefined): void;
   sum(group: number): number | undefined;
   average(group: number): number | undefined;
@@ -83,8 +83,8 @@ export interface RealSums {
 }
 
 /**
- * Sums of f32 and f64 in f64, with what rounding took off kept beside (Neumaier 1974): nearly as exact as twice the digits, and the
- * same however the file is cut into parts. Squares are those of Welford (1962).
+ * Compensated sums of f32 and f64 in f64 (Neumaier 1974). They are nearly as exact as with twice the digits, and do not depend on
+ * how the file is cut into parts. Squared deviations are updated as in Welford (1962).
  */
 export function realSums(): RealSums {
   let count = new Float64Array(16);
@@ -126,14 +126,14 @@ export function realSums(): RealSums {
   };
 }
 
-/** The same numbers with room for one at a place, and as many again. */
+/** Grows an array so that it holds the index, to at least twice that size. */
 function roomy(numbers: Float64Array, place: number): Float64Array<ArrayBuffer> {
   const copy = new Float64Array(Math.max(2 * numbers.length, place + 1));
   copy.set(numbers);
   return copy;
 }
 
-/** Adds the totals of a part's groups to what is kept of them. */
+/** Adds the totals of a part to the totals of the groups. */
 export function addTotals(
   into: { add(group: number, value: number | bigint): void },
   groups: Uint32Array,

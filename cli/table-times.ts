@@ -7,13 +7,13 @@ type Fields = ReadonlyMap<string, TableField>;
 type TimeField = TableField & { readonly type: 'timestamp' };
 
 const DAY_MICROS = 86_400_000_000n;
-/** Digits behind a unit that a microsecond is. */
+/** Number of decimals of a unit down to a microsecond. */
 const DIGITS = { s: 6, ms: 3, us: 0 } as const;
 
 /**
- * The condition with times that are written as strings as the integers that columns of times have.
+ * Replaces times written as strings by the integers of the time columns that they are compared with.
  *
- * @throws UsageError `table/time` for a string that is no time, and for what times are not compared with.
+ * @throws UsageError `table/time` for a string that is not a time, and for anything that times cannot be compared with.
  */
 export function timesInCondition(condition: Condition, fields: Fields): Condition {
   switch (condition.kind) {
@@ -40,7 +40,7 @@ export function timesInCondition(condition: Condition, fields: Fields): Conditio
   }
 }
 
-/** Expressions that are compared with one another. */
+/** Expressions that are compared with each other. */
 function together(all: readonly Expression[], fields: Fields): Expression[] {
   for (const each of all) requireNoTimeInside(each, fields, '--where');
   const times = all.map((each) => timeField(each, fields)).filter((field) => field !== undefined);
@@ -50,7 +50,7 @@ function together(all: readonly Expression[], fields: Fields): Expression[] {
   if (other !== undefined) throw notTogether(first, `"${other.name}", a column of ${kindOf(other)}`);
   return all.map((each): Expression => {
     if (timeField(each, fields) !== undefined) return each;
-    if (each.kind !== 'literal') throw notTogether(first, 'something that is none');
+    if (each.kind !== 'literal') throw notTogether(first, 'something that is not a time');
     if (each.value === null) return each;
     if (typeof each.value !== 'string') throw notTogether(first, `the number ${String(each.value)}`);
     return { kind: 'literal', value: timeLiteral(each.value, first) };
@@ -62,7 +62,7 @@ function timeField(expression: Expression, fields: Fields): TimeField | undefine
   return field?.type === 'timestamp' ? (field as TimeField) : undefined;
 }
 
-/** Refuses to compute with times: they are integers on the device only. */
+/** Refuses arithmetic with times: only the device stores them as integers. */
 export function requireNoTimeInside(expression: Expression, fields: Fields, option: string): void {
   if (expression.kind === 'column' || expression.kind === 'literal') return;
   const parts = expression.kind === 'neg' ? [expression.of] : [expression.left, expression.right];
@@ -72,9 +72,9 @@ export function requireNoTimeInside(expression: Expression, fields: Fields, opti
     else {
       throw new UsageError(
         'table/time',
-        `${option}: "${field.name}" is a column of times, of which nothing is computed.`,
+        `${option}: "${field.name}" is a column of times, which cannot be computed with.`,
         {
-          remedy: 'Compare it with a time as it is.',
+          remedy: 'Compare the column itself with a time.',
         },
       );
     }
@@ -88,7 +88,7 @@ function kindOf({ unit, utc }: TimeField): string {
 function notTogether(field: TimeField, what: string): UsageError {
   return new UsageError(
     'table/time',
-    `--where: "${field.name}", a column of ${kindOf(field)}, is not compared with ${what}.`,
+    `--where: "${field.name}", a column of ${kindOf(field)}, cannot be compared with ${what}.`,
     {
       remedy: EXAMPLE,
     },
@@ -97,7 +97,7 @@ function notTogether(field: TimeField, what: string): UsageError {
 
 const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
 
-/** A time in units of a column, as exact as it is written. */
+/** A time in the unit of a column, with all its written digits. */
 function timeLiteral(text: string, field: TimeField): LiteralValue {
   const bytes = Buffer.from(text);
   const time = parseTime(bytes, 0, bytes.length);
@@ -109,7 +109,7 @@ function timeLiteral(text: string, field: TimeField): LiteralValue {
   if (time.isUtc && !field.utc) {
     throw new UsageError(
       'table/time',
-      `--where: '${text}' tells its offset, and the times of "${field.name}" do not.`,
+      `--where: '${text}' has an offset, but the times of "${field.name}" have none.`,
       {
         remedy: 'Leave the offset out.',
       },

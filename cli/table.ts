@@ -20,14 +20,14 @@ import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
 import { type TableFigures, tableSummary } from './table-summary.ts';
 
-/** Asks a file on a context, and writes. */
+/** Queries a file on a context and writes the answer. */
 export interface TableSession {
-  /** What is written, and whether by groups. */
+  /** The fields of the answer, and whether its rows are groups. */
   readonly fields: Parameters<typeof openTableOutputs>[1];
   run(outputs: TableOutputs, job: Omit<TableJob, 'ask' | 'take' | 'batches'>, source: TableBatches): TableRun;
 }
 
-/** Rows of a file as long as somebody wants them. */
+/** Yields parts of a file until no more rows are wanted. */
 export type TableBatches = (options: {
   readonly columns: readonly string[];
   readonly rowsPerBatch: number;
@@ -37,27 +37,28 @@ export type TableBatches = (options: {
 
 export interface TableRun {
   readonly running: GraphRun<number>;
-  /** Writes what can be written only when all parts are there. */
+  /** Writes the outputs that need all parts. */
   end(): Promise<void>;
   /** Groups so far; undefined where rows are wanted. */
   groups(): number | undefined;
 }
 
-/** Refuses what the types of columns do not allow. */
+/** Checks the question against the types of the columns. */
 export type OpenSession<C> = (context: C, question: Question, options: TableOptions) => TableSession;
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface TableParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
   openContext(options: BackendOptions): Promise<C>;
-  /** Loads what asks, while a context is opened. */
+  /** Loads the code that queries, while a context is opened. */
   loadSession(): Promise<OpenSession<C>>;
 }
 
 /**
- * Runs `quadrille table`: reads, asks, and writes; rows are written as they come. A file appears whole or not at all.
+ * Runs `quadrille table`: reads a file, queries it, and writes the answer. Rows are written part by part. A file appears whole or
+ * not at all.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runTable<C extends RunContext>(
   options: TableOptions,
@@ -135,7 +136,7 @@ async function askFile<C extends RunContext>(
   }
 }
 
-/** A context, whose threads start while the code is loaded that asks on it. */
+/** Opens a context. Its threads start while the code that queries is loaded. */
 async function openAll<C extends RunContext>(
   options: TableOptions,
   parts: TableParts<C>,
@@ -148,7 +149,7 @@ async function openAll<C extends RunContext>(
   throw loaded.reason;
 }
 
-/** Parts of the file as long as somebody takes the rows. */
+/** Yields parts of the file until no more rows are wanted. */
 async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => boolean): AsyncGenerator<TableBatch> {
   for await (const batch of batches) {
     if (!isWanted()) return;
@@ -156,7 +157,7 @@ async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => 
   }
 }
 
-/** How many rows were read. */
+/** Number of rows read. */
 async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<number> {
   let rows = 0;
   const shown = progress$.subscribe((report) => {

@@ -26,7 +26,7 @@ type CellSign = 'bright' | 'dark' | 'both';
 const SIGNS: readonly CellSign[] = ['bright', 'dark', 'both'];
 const CHANNELS: readonly VideoChannel[] = ['red', 'green', 'blue', 'grey'];
 
-/** One call of `quadrille track`, checked as far as the command line alone allows. */
+/** The options of `quadrille track`. Only the command line has been checked, no file. */
 export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** A file or folder, or `-` for Y4M on standard input. */
   readonly video: string;
@@ -34,9 +34,9 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly threshold: number | undefined;
   readonly sign: CellSign | undefined;
   readonly direction: { readonly x: number; readonly y: number } | undefined;
-  /** µm. */
+  /** In micrometres. */
   readonly pixelSize: number | undefined;
-  /** Frames a second. */
+  /** Frames per second. */
   readonly frameRate: number | undefined;
   readonly detectEvery: number | undefined;
   readonly maxCells: number;
@@ -62,51 +62,51 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
   {
     name: 'radius',
     value: 'LO:HI:STEP',
-    help: `radii of the circles that cells are found by, in pixels (default ${DEFAULT_RADII})`,
+    help: `radii of the circles that find cells, in pixels (default ${DEFAULT_RADII})`,
   },
-  { name: 'threshold', value: 'T', help: 'the size that the score of a cell exceeds (default 1.8)' },
+  { name: 'threshold', value: 'T', help: 'cells have a score above T, or below -T (default 1.8)' },
   {
     name: 'sign',
     value: SIGNS.join('|'),
-    help: 'cells that are brighter than what is around them, or darker (default both)',
+    help: 'find cells brighter or darker than their surroundings (default both)',
     choices: SIGNS,
   },
-  { name: 'direction', value: 'X,Y', help: 'where cells go, x to the right and y down (default: to the right)' },
+  { name: 'direction', value: 'X,Y', help: 'the direction of flow, x to the right and y down (default: to the right)' },
   { name: 'detect-every', value: 'K', help: 'look for cells in every K-th frame (default 10)' },
-  { name: 'max-cells', value: 'N', help: `room for so many cells in a frame (default ${DEFAULT_MAX_CELLS})` },
+  { name: 'max-cells', value: 'N', help: `max number of cells in a frame (default ${DEFAULT_MAX_CELLS})` },
   {
     name: 'background',
     value: 'still|none',
-    help: 'still: what does not move is taken away first; reads the video twice (default none)',
+    help: 'still: subtract the background that does not move; reads the video twice (default none)',
     choices: ['still', 'none'],
   },
   {
     name: 'channel',
     value: CHANNELS.join('|'),
-    help: 'of a coloured video (default grey, its luminance)',
+    help: 'the channel of a colour video (default grey, its luminance)',
     choices: CHANNELS,
   },
-  { name: 'pixel-size', value: 'µm', help: 'side of a pixel in micrometres, instead of what the file says' },
-  { name: 'frame-rate', value: 'N', help: 'frames a second, instead of what the file says' },
-  { name: 'out', value: 'FILE.csv', help: 'the tracks; - is stdout (default, unless something else goes there)' },
+  { name: 'pixel-size', value: 'µm', help: 'side of a pixel in micrometres, instead of the value in the file' },
+  { name: 'frame-rate', value: 'N', help: 'frames per second, instead of the value in the file' },
+  { name: 'out', value: 'FILE.csv', help: 'the tracks; - is stdout (default, unless another output uses it)' },
   {
     name: 'plot',
     value: 'FILE.svg',
-    help: 'tracks over the first frame and how their speeds are spread, as SVG (see below)',
+    help: 'tracks over the first frame and a histogram of their speeds, as SVG (see below)',
   },
   { name: 'overlay', value: 'FOLDER', help: 'every frame with the contours of its cells, as PNG' },
-  { name: 'ctc', value: 'FOLDER', help: 'label images and tracks as the Cell Tracking Challenge has results' },
+  { name: 'ctc', value: 'FOLDER', help: 'label images and tracks in the format of the Cell Tracking Challenge' },
   {
     name: 'report',
     value: 'FILE.html',
-    help: 'one page with figures, tracks, speeds and how the run went (see below)',
+    help: 'one page with figures, tracks, speeds and a timeline of the run (see below)',
   },
-  { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
+  { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
   { name: 'json', help: 'all figures as one JSON object on stdout' },
   {
     name: 'on-error',
     value: 'stop|keep',
-    help: 'a frame that cannot be read: end with nothing written (default), or keep what came of those before it',
+    help: 'on a frame that cannot be read: stop and write nothing (default), or keep the results of the frames before it',
     choices: ['stop', 'keep'],
   },
   ...BACKEND_SPECS,
@@ -117,7 +117,7 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille track`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseTrackArguments(args: readonly string[]): TrackOptions {
   const { words, values } = readCommand(args, TRACK_SPECS, ['VIDEO']);
@@ -162,7 +162,7 @@ function checkInput({ video, background }: TrackOptions): void {
   if (video !== '-' || background !== 'still') return;
   throw new UsageError(
     'usage/contradiction',
-    '--background still reads the video twice, and standard input comes once.',
+    '--background still reads the video twice, and standard input can be read only once.',
     {
       remedy: 'Write the video to a file first, or leave --background out.',
     },
@@ -177,7 +177,7 @@ function checkOutputs({ out, plot, overlay, ctc, report, trace, json }: TrackOpt
     ['--ctc', ctc],
   ] as const) {
     if (folder !== '-') continue;
-    throw new UsageError('usage/folder', `${option} writes a folder, which stdout is not.`, {
+    throw new UsageError('usage/folder', `${option} writes a folder, so it cannot write to stdout.`, {
       remedy: 'Name a folder.',
     });
   }

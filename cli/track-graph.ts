@@ -4,18 +4,18 @@ import type { TrackedFrame } from '../algorithms/cell-tracking/tracks.ts';
 import type { VideoFrame } from '../formats/video/video.ts';
 import { type GraphObserver, type GraphRun, graph } from '../graph/index.ts';
 
-/** A video to be tracked. */
+/** A video to track. */
 export interface TrackJob {
   frames(signal: AbortSignal): AsyncIterable<VideoFrame>;
   readonly frameCount: number | undefined;
   /** Frames that may wait before a node. */
   readonly waiting: number;
   readonly isOnGpu: boolean;
-  /** Takes the frames in order. */
+  /** Receives the frames in order. */
   write(frame: VideoFrame, cells: TrackedFrame): Promise<void>;
   readonly signal: AbortSignal;
   readonly observer: GraphObserver | undefined;
-  /** Shortest time between two progress reports, in milliseconds. */
+  /** Min time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
 }
 
@@ -29,18 +29,18 @@ interface FollowedFrame {
   readonly cells: TrackedFrame;
 }
 
-/** Frames in which cells are looked for at once, while those before are followed. */
+/** Frames in which cells are detected concurrently, while earlier frames are followed. */
 const DETECTED_AT_ONCE = 2;
-/** Frames that are followed at once: each waits for the one before on the device, which has work all the time. */
+/** Frames that are followed concurrently. Each waits for the previous one on the device, so the device never idles. */
 const FOLLOWED_AT_ONCE = 3;
 
-/** The most frames that a run holds at once. */
+/** Max number of frames that a run holds. */
 export function framesHeld(waiting: number): number {
   // One is read, and one is written.
   return 3 * waiting + DETECTED_AT_ONCE + FOLLOWED_AT_ONCE + 2;
 }
 
-/** Frames are read, cells looked for in some of them and followed through all, and rows written, behind bounded edges. */
+/** A graph with bounded edges that reads frames, detects cells in some, follows them through all, and writes rows. */
 export function trackGraph(tracker: CellTracker, job: TrackJob): GraphRun<number> {
   const { waiting: capacity, isOnGpu } = job;
   const runsOn = isOnGpu ? 'gpu' : 'cpu';

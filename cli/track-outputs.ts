@@ -10,36 +10,36 @@ import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/trace.ts';
 import type { TrackOptions } from './track-arguments.ts';
 
-/** Takes the frames of a video in order, and writes what the command line asks for. */
+/** Receives the frames of a video in order and writes the outputs of the command line. */
 export interface TrackOutputs {
-  /** To be told of the run, where a trace or a report is to be written. */
+  /** Observes the run for a trace or a report; undefined if neither is written. */
   readonly recorder: TraceRecorder | undefined;
   add(frame: VideoFrame, cells: TrackedFrame): Promise<void>;
-  /** What is known so far. */
+  /** The tracks so far. */
   figures(): TrackFigures;
-  /** Writes to files what can be written only when all frames are done. */
+  /** Writes the files that need all frames. */
   end(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
-  /** Writes to stdout what can be written only then, where something of it goes there. */
+  /** Writes the output to stdout that needs all frames, if there is one. */
   print(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
 }
 
-/** Appends to an output, by the path that the command line gives it. */
+/** Appends to the output with the given path. */
 export type WriteOutput = (path: string, chunk: string) => Promise<void>;
 
-/** The folders that are written. */
+/** Output folders. */
 export interface TrackFolders {
   readonly overlay: StagedFolder | undefined;
   readonly ctc: StagedFolder | undefined;
 }
 
-/** What is known of the frames beforehand. */
+/** Facts about the frames that are known before the run. */
 export interface FrameShape {
   readonly width: number;
   readonly height: number;
   readonly frameCount: number | undefined;
 }
 
-/** Begins every output. */
+/** Opens every output. */
 export async function openTrackOutputs(
   options: TrackOptions,
   scale: TrackRun['scale'],
@@ -57,7 +57,7 @@ export async function openTrackOutputs(
   return {
     recorder,
     async add(frame, cells) {
-      // What is drawn is shown as the first frame is.
+      // All frames are drawn with the grey range of the first.
       tally.add(frame, cells);
       await Promise.all([overlay?.add(frame, cells, tally.range()), ctc?.add(cells)]);
       if (out !== undefined) await write(out, rows.add(cells));
@@ -77,7 +77,7 @@ export async function openTrackOutputs(
   };
 }
 
-/** Outputs that are written when all frames are done. Drawing loads a quarter of a second's worth of code that other runs do not need. */
+/** Outputs that need all frames. Loading the code for plots takes a quarter of a second, so other runs do not load it. */
 function lastOnes(
   { plot, report, trace, json }: TrackOptions,
   figuresOf: () => TrackFigures,
@@ -115,7 +115,7 @@ async function openCtc(folder: StagedFolder, { width, height, frameCount }: Fram
   };
 }
 
-/** The number of a frame in the digits that the last one has, and three at least. */
+/** The number of a frame, padded to the digits of the last one and at least three. */
 function numberOf(index: number, frameCount = 0): string {
   return String(index).padStart(Math.max(3, String(frameCount - 1).length), '0');
 }

@@ -3,13 +3,13 @@ import { type SpeedFigures, speedFigures, type TrackRun } from '../formats/cell-
 import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** How a run ended, and what it wrote. */
+/** The result of a run and its outputs. */
 export interface TrackEnd {
   readonly seconds: number;
   readonly outputs: readonly string[];
 }
 
-/** The last words of `quadrille track`. */
+/** The summary of `quadrille track`. */
 export function trackSummaryLines(figures: TrackFigures, run: TrackRun, { seconds, outputs }: TrackEnd): RunSummary {
   const { frames, tracks, cells } = figures;
   const { partial, frameCount, scale, backend, video } = run;
@@ -17,9 +17,9 @@ export function trackSummaryLines(figures: TrackFigures, run: TrackRun, { second
   const rate = frames / seconds;
   return {
     lines: [
-      `${counted(tracks, 'track')} in ${counted(frames, 'frame')} of ${video}, ${mean(cells, frames)} cells a frame.`,
+      `${counted(tracks, 'track')} in ${counted(frames, 'frame')} of ${video}, ${mean(cells, frames)} cells per frame.`,
       ...(speeds.median === null ? [] : [speedLine(speeds, scale)]),
-      `${seconds.toFixed(1)} s on ${backend}, ${rate.toPrecision(3)} frames a second.`,
+      `${seconds.toFixed(1)} s on ${backend}, ${rate.toPrecision(3)} frames per second.`,
       ...(partial ? [partialLine(frames, frameCount)] : []),
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],

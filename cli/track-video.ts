@@ -25,14 +25,14 @@ import type { TrackOptions } from './track-arguments.ts';
 import { framesHeld, trackGraph } from './track-graph.ts';
 import { openTrackOutputs, type TrackFolders, type TrackOutputs } from './track-outputs.ts';
 
-/** Another backend that took over from one that was lost. */
+/** A failover: another backend took over from one that was lost. */
 export interface TakenOver {
   readonly from: string;
   readonly to: string;
   readonly reason: Error;
 }
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface TrackParts<C extends RunContext> {
   /** `-` is standard input. */
   openVideo(source: string, options: { readonly channel: VideoChannel; readonly signal: AbortSignal }): Promise<Video>;
@@ -40,13 +40,13 @@ export interface TrackParts<C extends RunContext> {
   loadTracking(): Promise<Tracking<C>>;
 }
 
-/** What tracks. */
+/** The tracker. */
 export interface Tracking<C> {
   cellTracker(context: C, options: TrackCellsOptions): CellTracker;
   stillBackground(context: C, frames: readonly HostFrame[]): Promise<HostFrame>;
 }
 
-/** A video that was tracked, to its end or as far as it came. */
+/** A tracked video, complete or interrupted. */
 export interface TrackedVideo {
   readonly outputs: TrackOutputs;
   readonly run: TrackRun;
@@ -54,9 +54,9 @@ export interface TrackedVideo {
 }
 
 /**
- * Tracks a video into outputs that are written on the way. Where it is interrupted after a frame was done, that is no failure.
+ * Tracks a video and writes the outputs frame by frame. An interruption after the first frame is not a failure.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted before.
+ * @throws what its parts throw; the reason of {@link Surroundings.signal} when it is aborted before that.
  */
 export async function trackVideo<C extends RunContext>(
   options: TrackOptions,
@@ -102,7 +102,7 @@ export async function trackVideo<C extends RunContext>(
     const { frames, cells } = outputs.figures();
     const fault = source.fault();
     if (fault !== undefined && frames === 0) throw fault;
-    // Readers notice some things on the way.
+    // Readers add notes while they read.
     notes.take(video.value.notes.slice(toldBefore));
     if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
     if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
@@ -138,15 +138,15 @@ function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[
 }
 
 function failoverNote({ from, to, reason }: TakenOver): Note {
-  const message = `${from} was lost, and ${to} goes on with the same tracks: ${reason.message}`;
+  const message = `${from} was lost, and ${to} continues the same tracks: ${reason.message}`;
   return { code: 'track/failover', message };
 }
 
 const MAX_WAITING = 4;
-/** What a frame takes while it is on its way: itself, and as f32 on the device. */
+/** Bytes per frame in flight: the frame itself, and its f32 on the device. */
 const COPIES = 1 + 4;
 
-/** How many frames may wait before a node, so that all of those under way stay within the memory. */
+/** The number of frames that may wait before each node, so that all frames in flight fit in memory. */
 function framesWaiting({ name, width, height, bits }: Video, { memory }: TrackOptions): number {
   const bytes = width * height * (bits / 8) * COPIES;
   for (let waiting = MAX_WAITING; waiting >= 1; waiting--) {
@@ -163,16 +163,20 @@ function framesWaiting({ name, width, height, bits }: Video, { memory }: TrackOp
 
 const MAX_SAMPLES = 64;
 
-/** Refuses a pipe, which comes once, where the video is read twice. What is not there is told when it is opened. */
+/** Refuses a pipe if the video is read twice. A missing file is reported when it is opened. */
 async function requireKept(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || found.isFile() || found.isDirectory()) return;
-  throw new UsageError('usage/contradiction', `--background still reads the video twice, and ${path} comes once.`, {
-    remedy: 'Write the video to a file first, or leave --background out.',
-  });
+  throw new UsageError(
+    'usage/contradiction',
+    `--background still reads the video twice, and ${path} can be read only once.`,
+    {
+      remedy: 'Write the video to a file first, or leave --background out.',
+    },
+  );
 }
 
-/** What stands still in a video, by up to 64 of its frames at equal distances. */
+/** The still background of a video, from up to 64 evenly spaced frames. */
 async function backgroundOf<C>(
   open: () => Promise<Video>,
   { stillBackground }: Tracking<C>,
@@ -184,7 +188,7 @@ async function backgroundOf<C>(
   const { width, height, bits } = video.value;
   const most = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
   let [samples, every]: [VideoFrame[], number] = [[], 1];
-  // A frame that cannot be read is told when it is to be tracked.
+  // Tracking will report a frame that cannot be read.
   for await (const frame of framesOf(video.value, onError).frames(signal)) {
     if (frame.index % every !== 0) continue;
     samples.push(frame);
@@ -212,12 +216,12 @@ function trackerOptions(
   };
 }
 
-/** A reader of stdout that goes away has had what it wanted, but files have not. */
+/** Whether any output is a file. If so, the run goes on after the reader of stdout went away. */
 function writesFiles({ out, plot, overlay, ctc, report, trace }: TrackOptions): boolean {
   return [out, plot, overlay, ctc, report, trace].some((output) => output !== undefined && output !== '-');
 }
 
-/** The frames of a video as long as they are wanted; with `--on-error keep` up to one that cannot be read. */
+/** Yields the frames of a video while they are wanted. With `--on-error keep` it stops at a frame that cannot be read. */
 function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () => boolean = () => true) {
   let fault: FormatError | undefined;
   let count = 0;
@@ -240,21 +244,21 @@ function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () 
   };
 }
 
-/** What is wrong in the words of the command line. */
+/** Rewords an error in terms of the command line. */
 function explained(error: unknown, hasFrames: boolean, { maxCells }: TrackOptions, log: Log): unknown {
   if (error instanceof FormatError && hasFrames) log.note(KEEP_NOTE);
   if (!(error instanceof CapacityError) || error.code === 'tracks/labels') return error;
-  return new CapacityError('track/too-many-cells', 'A frame has more cells than there is room for.', {
+  return new CapacityError('track/too-many-cells', 'A frame has too many cells.', {
     expected: `at most ${maxCells}`,
     got: error.got,
-    remedy: 'Make room with --max-cells, or find fewer with a higher --threshold.',
+    remedy: 'Raise --max-cells, or find fewer cells with a higher --threshold.',
     cause: error,
   });
 }
 
 const KEEP_NOTE: Note = {
   code: 'track/keep',
-  message: 'With --on-error keep, what came of the frames before the one that cannot be read is written.',
+  message: '--on-error keep writes the results of the frames before the unreadable one.',
 };
 
 function endedEarly(fault: FormatError, frames: number): Note {
@@ -263,7 +267,7 @@ function endedEarly(fault: FormatError, frames: number): Note {
 
 function noCellsNote({ radii }: TrackOptions): Note {
   const message =
-    'No cell was found in any frame. A lower --threshold finds more; --radius says how large cells are, in pixels; ' +
-    `no circle is tried nearer to an edge of the frame than ${marginOf(radii)} pixels, the greatest radius and 2.`;
+    'No cell was found in any frame. A lower --threshold finds more. --radius gives the radii of cells in pixels; ' +
+    `no circle is tried nearer to an edge of the frame than ${marginOf(radii)} pixels, the largest radius plus 2.`;
   return { code: 'track/no-cells', message };
 }

@@ -11,10 +11,10 @@ import { trackSummaryLines } from './track-summary.ts';
 import { type TrackParts, trackVideo } from './track-video.ts';
 
 /**
- * Runs `quadrille track`: reads, tracks, and writes all outputs. Rows are written as frames are done; those that go to stdout appear
- * there at once. A run that fails leaves no file; one that is interrupted leaves what came of the frames that were done.
+ * Runs `quadrille track`: reads, tracks, and writes all outputs. Rows are written frame by frame; on stdout they appear at once.
+ * A run that fails leaves no file. A run that is interrupted keeps the results of the frames that were done.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runTrack<C extends RunContext>(
   options: TrackOptions,
@@ -31,7 +31,7 @@ export async function runTrack<C extends RunContext>(
     const figures = outputs.figures();
     await outputs.end(run, running);
     await staged.commit();
-    // Files are safe, whoever reads stdout or does not.
+    // Commits the files first: a failure of stdout must not lose them.
     await outputs.print(run, running);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(trackSummaryLines(figures, run, { seconds, outputs: staged.paths }));
@@ -42,18 +42,18 @@ export async function runTrack<C extends RunContext>(
   }
 }
 
-/** What is left of a run that was interrupted. */
+/** Says which results of an interrupted run are kept. */
 function kept(frames: number, { frameCount }: TrackRun, paths: readonly string[]): string {
   const of = frameCount === undefined ? '' : ` of ${frameCount}`;
   const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
   return `the first ${frames}${of} ${frames === 1 ? 'frame is' : 'frames are'} kept${where}`;
 }
 
-/** All outputs, in their making. */
+/** All outputs while they are written. */
 interface Staged {
   readonly files: StagedOutputs;
   readonly folders: TrackFolders;
-  /** Files and folders, as the user named them. */
+  /** Files and folders, as named on the command line. */
   readonly paths: readonly string[];
   commit(): Promise<void>;
   discard(): Promise<void>;
@@ -95,7 +95,7 @@ async function stageAll(options: TrackOptions): Promise<Staged> {
   }
 }
 
-/** Writes on when the run is interrupted: what is begun is brought to an end. */
+/** A signal that never aborts: output that was begun is completed even if the run is interrupted. */
 function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
   return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
 }

@@ -4,15 +4,15 @@ import { type OptionSpec, parsed, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, parseCount, parsePositive } from './values.ts';
 
-/** One call of `quadrille tune`, checked as far as the command line alone allows. */
+/** The options of `quadrille tune`. Only the command line has been checked, no file. */
 export interface TuneOptions extends MemoryOptions, VoiceOptions {
   readonly adapter: AdapterChoice;
-  /** File of the tuning to begin with. */
+  /** File of the tuning to start from. */
   readonly tuning: string | undefined;
-  /** Elements that kernels are measured over. */
+  /** Number of elements that kernels are measured over. */
   readonly size: number | undefined;
   readonly rounds: number;
-  /** Time after which no further candidate is tried. */
+  /** Seconds after which no new candidate is tried. */
   readonly seconds: number;
   /** Parts of a tuning; undefined for all. */
   readonly only: readonly string[] | undefined;
@@ -25,11 +25,11 @@ const DEFAULT_SECONDS = 600;
 
 export const TUNE_SPECS: readonly OptionSpec[] = [
   ADAPTER_SPEC,
-  { ...TUNING_SPEC, help: 'a tuning to begin with' },
-  { name: 'only', value: 'A,B…', help: 'parts of a tuning, as scan or sort.sweep (default: all)' },
+  { ...TUNING_SPEC, help: 'the tuning to start from' },
+  { name: 'only', value: 'A,B…', help: 'parts of a tuning, such as scan or sort.sweep (default: all)' },
   { name: 'size', value: 'N', help: 'elements to measure over (default 2^24; 2^14 on a software adapter)' },
   { name: 'rounds', value: 'N', help: `rounds of every candidate (default ${DEFAULT_ROUNDS})` },
-  { name: 'seconds', value: 'S', help: `begin nothing new after so long (default ${DEFAULT_SECONDS})` },
+  { name: 'seconds', value: 'S', help: `start no new candidate after this time (default ${DEFAULT_SECONDS})` },
   { name: 'out', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
   MEMORY_SPEC,
   ...VOICE_SPECS,
@@ -38,7 +38,7 @@ export const TUNE_SPECS: readonly OptionSpec[] = [
 /**
  * Reads the words after `quadrille tune`.
  *
- * @throws UsageError with what is wrong and how to mend it.
+ * @throws UsageError that says what is wrong and how to fix it.
  */
 export function parseTuneArguments(args: readonly string[]): TuneOptions {
   const values = readOptions(args, TUNE_SPECS);

@@ -17,9 +17,9 @@ import type { TuneOptions } from './tune-arguments.ts';
 import { readTuning } from './tuning-file.ts';
 
 /**
- * Runs `quadrille tune`: searches, and writes what it found; after Ctrl-C what it had found by then.
+ * Runs `quadrille tune`: searches and writes the best tuning. After Ctrl-C it writes the best so far.
  *
- * @throws what its parts throw; {@link Interrupted}.
+ * @throws {@link Interrupted}; errors of its parts.
  */
 export async function runTune(options: TuneOptions, surroundings: Surroundings): Promise<void> {
   const started = performance.now();
@@ -41,13 +41,13 @@ export async function runTune(options: TuneOptions, surroundings: Surroundings):
     log.summary({
       lines: [
         `${counted(candidates, 'candidate')}, ${seconds.toFixed(1)} s on ${result.info.description || result.info.vendor}.`,
-        ...(result.complete ? [] : ['There was no time for all of them: give more --seconds.']),
+        ...(result.complete ? [] : ['Not all candidates were tried: give more --seconds.']),
         ...(files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`]),
       ],
       fields: { ...entryOf(result), candidates, seconds, complete: result.complete, outputs: files },
     });
     if (signal.aborted && signal.reason instanceof Interrupted)
-      throw signal.reason.with('what had been found is written');
+      throw signal.reason.with('the best tuning so far was written');
   } finally {
     await outputs.discard();
   }
@@ -58,14 +58,14 @@ function axesOf(only: readonly string[] | undefined): readonly TuningAxis[] {
   const isOf = (member: string, part: string): boolean => member === part || member.startsWith(`${part}.`);
   const stranger = only.find((part) => !tuningAxes.some(({ member }) => isOf(member, part)));
   if (stranger !== undefined) {
-    throw new UsageError('usage/tuning-member', `There is no member ${stranger} to try.`, {
+    throw new UsageError('usage/tuning-member', `A tuning has no part ${stranger}.`, {
       remedy: `There are ${tuningAxes.map(({ member }) => member).join(', ')}.`,
     });
   }
   return tuningAxes.filter(({ member }) => only.some((part) => isOf(member, part)));
 }
 
-/** Elements by default: a software adapter takes a thousand times as long. */
+/** Default number of elements. A software adapter is a thousand times slower. */
 const DEFAULT_SIZE = 2 ** 24;
 const SOFTWARE_SIZE = 2 ** 14;
 
@@ -112,7 +112,7 @@ async function sizeFor(openWith: (tuning: object) => Promise<Context>): Promise<
   return (context.backend as WebGpuBackend).info.isFallbackAdapter ? SOFTWARE_SIZE : DEFAULT_SIZE;
 }
 
-/** What a table of devices has for this one: everything that is not the default, or not what the device has without it. */
+/** The entry for a table of devices: every setting that differs from the default or from the tuning that the device has without it. */
 function entryOf({ after, info }: SearchResult): TuningTable {
   const { vendor, architecture, description, device } = info;
   return {

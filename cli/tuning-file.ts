@@ -5,9 +5,9 @@ import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 
 /**
- * Reads a tuning: the members alone, or an entry as `quadrille tune` writes it.
+ * Reads a tuning: either its settings alone, or an entry written by `quadrille tune`.
  *
- * @throws UsageError `usage/tuning` for a file that is none; FormatError where it cannot be read.
+ * @throws UsageError `usage/tuning` if the file holds no tuning; FormatError if it cannot be read.
  */
 export async function readTuning(file: string): Promise<TuningChoice> {
   const text = await readTextFile(file);
@@ -16,7 +16,7 @@ export async function readTuning(file: string): Promise<TuningChoice> {
     return requireTuning(data.tuning ?? data);
   } catch (cause) {
     if (!(cause instanceof ArgumentError) && !(cause instanceof SyntaxError)) throw cause;
-    const reason = cause instanceof ArgumentError ? cause.message : `The file is no JSON: ${cause.message}.`;
+    const reason = cause instanceof ArgumentError ? cause.message : `The file is not JSON: ${cause.message}.`;
     throw new UsageError('usage/tuning', reason, { place: { file }, cause });
   }
 }

@@ -3,17 +3,17 @@ import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
 
-/** Reads `lo:hi:width`; the width must divide the range. */
+/** Parses `lo:hi:width`; the width must divide the range. */
 export function parseBins(text: string): Binning {
   const parts = text.split(':');
   if (parts.length !== 3) {
     throw new UsageError('usage/bins', `--bins ${text} is not of the form lo:hi:width.`, {
-      remedy: 'Write it as --bins 0:1:0.05.',
+      remedy: 'Write, for instance, --bins 0:1:0.05.',
     });
   }
   const [low, high, width] = parts.map((part) => parseNumber(part, '--bins')) as [number, number, number];
   if (!(low < high)) {
-    throw new UsageError('usage/bins', `--bins ${text} runs from ${low} to ${high}, which is not upwards.`, {
+    throw new UsageError('usage/bins', `--bins ${text}: the lower end ${low} is not below the upper end ${high}.`, {
       remedy: 'Put the lower end first.',
     });
   }
@@ -29,22 +29,22 @@ const MAX_BINS = 2 ** 31;
 function checkDivides(text: string, low: number, high: number, width: number): void {
   const bins = Number(((high - low) / width).toPrecision(12));
   if (!(bins < MAX_BINS)) {
-    throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins.`, {
-      remedy: `Choose a width that makes fewer than ${MAX_BINS}.`,
+    throw new UsageError('usage/bins', `--bins ${text} gives ${bins} bins.`, {
+      remedy: `Choose a width that gives fewer than ${MAX_BINS}.`,
     });
   }
   if (evenBinCount(low, high, width) === undefined) {
-    throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins, which is not a whole number.`, {
+    throw new UsageError('usage/bins', `--bins ${text} gives ${bins} bins, which is not a whole number.`, {
       remedy: 'Choose a width that divides the range, or list the edges with --edges.',
     });
   }
 }
 
-/** Reads `a,b,c`: at least two numbers, strictly increasing. */
+/** Parses `a,b,c`: at least two numbers, strictly increasing. */
 export function parseEdges(text: string): Binning {
   const edges = text.split(',').map((part) => parseNumber(part, '--edges'));
   if (edges.length < 2) {
-    throw new UsageError('usage/edges', `--edges ${text} makes no bin.`, { remedy: 'Give at least two edges.' });
+    throw new UsageError('usage/edges', `--edges ${text} gives no bin.`, { remedy: 'Give at least two edges.' });
   }
   const fall = edges.findIndex((edge, index) => index > 0 && !(edge > edges[index - 1]!));
   if (fall > 0) {
@@ -62,29 +62,29 @@ const NOT_FINITE: Readonly<Record<string, number>> = {
   '-inf': Number.NEGATIVE_INFINITY,
 };
 
-/** Reads a nodata value: a number, or `nan`, `inf`, `-inf` as GDAL writes them. */
+/** Parses a nodata value: a number, or `nan`, `inf`, `-inf` as GDAL writes them. */
 export function parseNodata(text: string, option: string): number {
   return NOT_FINITE[text.trim().toLowerCase()] ?? parseNumber(text, option);
 }
 
-/** Reads a whole number from 1. */
+/** Parses a whole number from 1. */
 export function parseCount(text: string, option: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
   if (value >= 1 && Number.isSafeInteger(value)) return value;
-  throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number from 1.`);
+  throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number of at least 1.`);
 }
 
-/** Reads `left,bottom,right,top`: a rectangle with an area. */
+/** Parses `left,bottom,right,top`: a rectangle with an area. */
 export function parseExtent(text: string, option: string): Extent {
   const parts = text.split(',');
   const [left, bottom, right, top] = parts.map((part) => parseNumber(part, option)) as [number, number, number, number];
   if (parts.length === 4 && left < right && bottom < top) return { left, bottom, right, top };
-  throw new UsageError('usage/extent', `${option} ${text} is no rectangle left,bottom,right,top.`, {
+  throw new UsageError('usage/extent', `${option} ${text} is not of the form left,bottom,right,top with an area.`, {
     remedy: `Write it as ${option} -125,24,-66,50.`,
   });
 }
 
-/** Reads a number above 0, and at most `most`. */
+/** Parses a number above 0 and at most `max`. */
 export function parsePositive(text: string, option: string, max: number = Number.MAX_VALUE): number {
   const value = parseNumber(text, option);
   if (value > 0 && value <= max) return value;
@@ -95,7 +95,7 @@ export function parsePositive(text: string, option: string, max: number = Number
 const MAX_RADIUS = 256;
 const MAX_RADII = 64;
 
-/** Reads `lo:hi:step`: radii in pixels, from 1 up. */
+/** Parses `lo:hi:step`: radii in pixels, from 1 up. */
 export function parseRadii(text: string, option: string): number[] {
   const parts = text.split(':');
   if (parts.length !== 3) {
@@ -107,37 +107,37 @@ export function parseRadii(text: string, option: string): number[] {
   const count = Math.floor(Number(((high - low) / step).toPrecision(12))) + 1;
   if (!(low >= 1 && high <= MAX_RADIUS && low <= high && step > 0 && count <= MAX_RADII)) {
     throw new UsageError('usage/radii', `${option} ${text} gives no radii from 1 to ${MAX_RADIUS} pixels.`, {
-      remedy: `Give the least, the greatest and a step above 0, at most ${MAX_RADII} radii, as ${option} 8:20:2.`,
+      remedy: `Give min, max and a step above 0 for at most ${MAX_RADII} radii, such as ${option} 8:20:2.`,
     });
   }
-  // Twelve digits hide that a multiple of 0.1 is not exactly one.
+  // Rounding to twelve digits hides the error of multiples of 0.1.
   return Array.from({ length: count }, (_, i) => Number((low + i * step).toPrecision(12)));
 }
 
-/** Reads `x,y`: a direction of any length but 0. */
+/** Parses `x,y`: a direction of any length but 0. */
 export function parseDirection(text: string, option: string): { readonly x: number; readonly y: number } {
   const parts = text.split(',');
   if (parts.length === 2) {
     const [x, y] = parts.map((part) => parseNumber(part, option)) as [number, number];
     if (x !== 0 || y !== 0) return { x, y };
   }
-  throw new UsageError('usage/direction', `${option} ${text} is no direction x,y.`, {
+  throw new UsageError('usage/direction', `${option} ${text} is not a direction x,y.`, {
     remedy: `Write it as ${option} 1,0 for cells that go to the right, ${option} 0,1 for down.`,
   });
 }
 
-/** Reads a number from 0. */
+/** Parses a number from 0. */
 export function parseFromZero(text: string, option: string): number {
   const value = parseNumber(text, option);
   if (value >= 0) return value;
-  throw new UsageError('usage/out-of-range', `${option} ${text} is not 0 or above.`);
+  throw new UsageError('usage/out-of-range', `${option} must be at least 0; got ${text}.`);
 }
 
-/** Reads `EPSG:4326` or `OGC:CRS84`, in any case. */
+/** Parses `EPSG:4326` or `OGC:CRS84`, in any case. */
 export function parseCrs(text: string, option: string): string {
   const name = text.toUpperCase();
   if (/^EPSG:\d+$/.test(name) || name === 'OGC:CRS84') return name;
-  throw new UsageError('usage/crs', `${option} ${text} names no CRS.`, { remedy: `Write it as ${option} EPSG:4326.` });
+  throw new UsageError('usage/crs', `${option} ${text} is not a CRS.`, { remedy: `Write it as ${option} EPSG:4326.` });
 }
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -151,7 +151,7 @@ const UNITS: Readonly<Record<string, number>> = {
   gib: 2 ** 30,
 };
 
-/** Reads a size in bytes: `268435456`, `256MiB`, `1.5GB`. */
+/** Parses a size in bytes: `268435456`, `256MiB`, `1.5GB`. */
 export function parseByteSize(text: string, option: string): number {
   const [, digits = '', unit = ''] = /^([\d.]+)\s*([a-z]*)$/i.exec(text) ?? [];
   const factor = UNITS[unit.toLowerCase()];
@@ -162,7 +162,7 @@ export function parseByteSize(text: string, option: string): number {
   });
 }
 
-/** Ends of file names that promise a format which is not written. */
+/** Endings of formats that commands do not write. */
 const OTHER_FORMATS: ReadonlySet<string> = new Set(
   'arrow feather fgb geojson gif gpkg gz jpeg jpg maq ods parquet pdf png shp svg tif tiff topojson tsv webp wkt xls xlsx zip'.split(
     ' ',
@@ -171,17 +171,17 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
 
-/** Checks that the name of a file promises no table but CSV or those of `also`. */
+/** Checks that the name of a table has no ending of another format than CSV or those of `also`. */
 export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
   const ending = endingOf(path);
   if (!OTHER_FORMATS.has(ending) && (ending !== 'json' || also.includes('json'))) return;
   const written = ['csv', ...also].map((format) => format.toUpperCase()).join(' or ');
-  throw new UsageError('usage/format', `${option} ${path} would hold ${written}, not what .${ending} says.`, {
+  throw new UsageError('usage/format', `${option} ${path} would hold ${written}, which does not match .${ending}.`, {
     remedy,
   });
 }
 
-/** Checks that the name of a file ends in `.ending`, or promises no format that is known. */
+/** Checks that a name ends in `.ending`, or in no known ending. */
 export function checkEnding(
   path: string,
   option: string,
@@ -191,20 +191,22 @@ export function checkEnding(
   const found = endingOf(path);
   if (found === ending || !KNOWN_FORMATS.has(found)) return;
   const written = ending.toUpperCase();
-  throw new UsageError('usage/format', `${option} ${path} would hold ${written}, not what .${found} says.`, { remedy });
+  throw new UsageError('usage/format', `${option} ${path} would hold ${written}, which does not match .${found}.`, {
+    remedy,
+  });
 }
 
-/** The format among `formats` that the name of a file says, or undefined. */
+/** The one of `formats` that is the ending of a name, or undefined. */
 export function formatOfName<F extends string>(path: string, formats: readonly F[]): F | undefined {
   return formats.find((format) => format === endingOf(path));
 }
 
-/** Checks that the name of a file promises no image but SVG. */
+/** Checks that the name of an image has no ending of another format than SVG. */
 export function checkPlotName(path: string, option: string): void {
   const ending = endingOf(path);
   if (ending === '' || ending === 'svg') return;
-  throw new UsageError('usage/format', `${option} ${path} would hold SVG, not what .${ending} says.`, {
-    remedy: 'Name a file that ends in .svg; browsers and rsvg-convert make other images of it.',
+  throw new UsageError('usage/format', `${option} ${path} would hold SVG, which does not match .${ending}.`, {
+    remedy: 'Name a file that ends in .svg; browsers and rsvg-convert can convert it.',
   });
 }
 
@@ -212,25 +214,25 @@ function endingOf(path: string): string {
   return /[^/\\]\.([^./\\\s]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
 }
 
-/** Reads a finite number. */
+/** Parses a finite number. */
 export function parseNumber(text: string, option: string): number {
   const trimmed = text.trim();
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
-  // Adding zero turns -0 into 0, which is how cells with -0 are counted.
+  // Adding 0 turns -0 into 0, because cells of -0 are counted as 0.
   if (Number.isFinite(value)) return value + 0;
-  throw new UsageError('usage/not-a-number', `${option} has '${text}' where a finite number belongs.`, {
-    remedy: 'Write the number without a unit, and its decimals behind a point.',
+  throw new UsageError('usage/not-a-number', `${option}: '${text}' is not a finite number.`, {
+    remedy: 'Write the number without a unit, with a point before the decimals.',
   });
 }
 
 /**
- * Refuses `-` for a file that is read.
+ * Refuses `-` as an input file.
  *
  * @throws UsageError `usage/stdin`.
  */
 export function checkNoStdin(files: readonly string[]): void {
   if (!files.includes('-')) return;
-  throw new UsageError('usage/stdin', '- is stdin, which nothing is read from.', {
-    remedy: 'Name a file on disk (./- if it is called so).',
+  throw new UsageError('usage/stdin', '- is stdin, which this command does not read.', {
+    remedy: 'Name a file on disk (./- if its name is -).',
   });
 }

@@ -5,23 +5,26 @@ import { describe } from './command-line.ts';
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
 quadrille zonal --zones FILE --raster FILE --stats FILE [options]
 
-Counts, for every zone, the raster cells whose centre lies in it, by value. Cells without data and values outside the
-bins are counted apart, so that the counts of a zone add up to its cells. A zone is the union of its parts, the polygons of
-a multipolygon, each of them even-odd; parts that overlap are noted. Cells have no data where their value is NaN or the
-file's nodata value, or where a mask of the file, a file .msk beside it or an alpha band is 0. Bins, statistics and unique
-values are in the units of the file's scale and offset, where it has them.
+Counts, for every zone, the raster cells whose centre is inside, by value. Cells without data and values outside the bins are
+counted separately, so that the counts of a zone add up to its cells.
+
+A zone is the union of its parts: the polygons of a multipolygon, each filled by the even-odd rule. A note says if parts
+overlap. A cell has no data if its value is NaN or the nodata value of the file, or if a mask of the file, a .msk file beside
+it or an alpha band is 0 there. Bins, statistics and unique values are scaled by the scale and offset of the file, if it has
+them.
 
 ${describe(ZONAL_SPECS)}
 
-What is written:
+Output:
   --out    CSV rows zone,lower,upper,count: a row for every bin of a zone that is not empty, then rows
-           zone,nodata,,count and zone,below,,count and zone,above,,count where there are such cells.
-           A bin holds lower <= value < upper. With --unique both are the value. Infinite values are below or above.
-           A zone without cells has no row.
-  --stats  a row for every zone, also for one without cells: zone,cells,nodata,min,max,mean,sum.
-           min to sum are over all cells with data, those below and above the bins too; blank where there are none.
+           zone,nodata,,count and zone,below,,count and zone,above,,count if there are such cells.
+           A bin holds lower <= value < upper. With --unique, lower and upper are the value. Infinite values are below or
+           above. A zone without cells has no row.
+  --stats  zone,cells,nodata,min,max,mean,sum: a row for every zone, even without cells. min, max, mean and sum are over all
+           cells with data, including those below and above the bins; they are blank if there are none.
   Without --id, a zone without an id is named by its index in the file, from 0.
 
+Example:
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\
     --out counties.csv --stats means.csv --plot counties.svg
 `;

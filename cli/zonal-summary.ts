@@ -1,20 +1,20 @@
 import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
-/** What `quadrille zonal` did. */
+/** The figures of `quadrille zonal`. */
 export interface ZonalSummary {
   readonly backend: string;
   readonly zones: number;
-  /** Cells of all zones together; a cell in two zones counts twice. */
+  /** Number of cells in all zones; a cell in two zones counts twice. */
   readonly cells: bigint;
   readonly seconds: number;
-  /** Side of the integer grid's step along x and y. */
+  /** Size of a step of the integer grid along x and y. */
   readonly gridStep: readonly [x: number, y: number];
   /** Files written. */
   readonly outputs: readonly string[];
 }
 
-/** The last words of `quadrille zonal`. */
+/** The summary of `quadrille zonal`. */
 export function zonalSummary(summary: ZonalSummary): RunSummary {
   const { backend, zones, cells, seconds, gridStep, outputs } = summary;
   const [x, y] = gridStep.map((step) => step.toPrecision(3));

@@ -18,12 +18,12 @@ import { openContext, protectInputs, type RunContext, type Surroundings } from '
 import { writeToStdout } from './standard-output.ts';
 import { zonalSummary } from './zonal-summary.ts';
 
-/** A raster band and what its reader noticed. */
+/** A raster band and the notes of its reader. */
 export interface OpenedRaster extends RasterSource {
   readonly notes: readonly Note[];
 }
 
-/** What a run is made of. */
+/** The inputs of a run. */
 export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
@@ -35,7 +35,7 @@ export interface ZonalJob {
   onProgress(doneCells: number, totalCells: number): void;
 }
 
-/** The parts that the command puts together. */
+/** The parts of the command that other floors provide; tests pass their own. */
 export interface ZonalParts<C extends RunContext> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
@@ -52,9 +52,9 @@ export interface ZonalParts<C extends RunContext> {
 }
 
 /**
- * Runs `quadrille zonal`: reads, counts, and writes all outputs, or none of them.
+ * Runs `quadrille zonal`: reads, counts, and writes either all outputs or none.
  *
- * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ * @throws the errors of its parts; the reason of {@link Surroundings.signal} when it is aborted.
  */
 export async function runZonal<C extends RunContext>(
   options: ZonalOptions,
@@ -92,7 +92,7 @@ function outputFiles({ out, stats, plot }: ZonalOptions): string[] {
   return [out, stats, plot].filter((path) => path !== undefined).filter((path) => path !== '-');
 }
 
-/** A result with what is needed to write it. */
+/** A result and everything needed to write it. */
 interface ZonalResult {
   readonly histogram: ZonalHistogram;
   readonly zones: Zones;
@@ -119,7 +119,7 @@ async function compute<C extends RunContext>(
     crs: options.assumeCrs,
     antimeridian: options.antimeridian,
   });
-  // Threads start while zones are read: those that decode the raster, and those of the backend.
+  // The threads of the raster decoder and of the backend start while zones are read.
   const opening = parts.openRaster(options.raster, {
     band: options.band,
     nodata: options.nodata,
@@ -127,7 +127,7 @@ async function compute<C extends RunContext>(
     maxBlockBytes: Math.min(MAX_BLOCK_BYTES, sharesOf(options.memory).record),
   });
   const starting = openContext(options, parts.openContext);
-  // Errors of the zones are told first, then those of the raster: each promise is awaited in that order below.
+  // The promises are awaited below so that errors of the zones are reported before errors of the raster.
   for (const part of [opening, starting]) part.catch(() => {});
   try {
     const { zones, notes: zoneNotes } = await reading;
@@ -174,19 +174,19 @@ async function count<C extends RunContext>(
   }
 }
 
-/** Of a block that is decoded as a whole, however much memory there is. */
+/** Max bytes of a block, which is decoded as a whole, for any --memory. */
 const MAX_BLOCK_BYTES = 2 ** 29;
 
-/** What is not written need not be computed. */
+/** Whether an output needs statistics; otherwise they are not computed. */
 function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }
 
-/** Says that bins were asked for and are not written. */
+/** A note that bins were given but histograms are not written. */
 function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Note[] {
   if (out !== undefined || !binsGiven) return [];
   const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);
-  const message = `The histograms are not written, as stdout has the ${taken.join(' and ')}; --out FILE writes them.`;
+  const message = `The histograms are not written, because stdout holds the ${taken.join(' and ')}; --out FILE writes them.`;
   return [{ code: 'zonal/histograms-unwritten', message }];
 }
 
@@ -225,7 +225,7 @@ function histogramText(options: ZonalOptions, { histogram, backend, notes }: Zon
 }
 
 async function drawn(options: ZonalOptions, { histogram, zones, raster }: ZonalResult): Promise<string> {
-  // Drawing loads a quarter of a second's worth of code that other runs do not need.
+  // Loading the code for plots takes a quarter of a second, so other runs do not load it.
   const { zonalPlot } = await import('../formats/zonal-plot.ts');
   const title = `${basename(options.raster)} by ${options.layer ?? basename(options.zones)}`;
   return zonalPlot({ histogram, polygons: zones.polygons, grid: raster, title });

@@ -63,8 +63,8 @@ describe('--bins', () => {
   });
 
   test.each([
-    ['1:0:0.1', 'not upwards'],
-    ['1:1:0.1', 'not upwards'],
+    ['1:0:0.1', 'is not below'],
+    ['1:1:0.1', 'is not below'],
     ['0:1:0', 'width of 0'],
     ['0:1:-0.1', 'width of -0.1'],
     ['0:1', 'lo:hi:width'],
@@ -145,9 +145,9 @@ describe('parseZonalArguments', () => {
     [['--memory', '1XB'], 'size in bytes'],
     [['--memory', '0'], 'size in bytes'],
     [['--budget', '1GB'], '--memory'],
-    [['--band', '0'], 'whole number from 1'],
-    [['--band', '1.5'], 'whole number from 1'],
-    [['--workers', '-2'], 'whole number from 1'],
+    [['--band', '0'], 'whole number of at least 1'],
+    [['--band', '1.5'], 'whole number of at least 1'],
+    [['--workers', '-2'], 'whole number of at least 1'],
     [['--nodata', 'none'], 'finite number'],
     [['--assume-crs', '4326'], 'EPSG:4326'],
     [['--backend', 'workrs'], 'Did you mean workers?'],
@@ -163,8 +163,8 @@ describe('parseZonalArguments', () => {
     [['stray'], "'stray' belongs to no option"],
     [['--out', '-', '--stats', '-'], '--out and --stats cannot both write to stdout'],
     [['--out', 'a', '--stats', '-', '--plot', '-'], '--stats and --plot cannot both write to stdout'],
-    [['--backend', 'reference', '--workers', '2'], 'means nothing to --backend reference'],
-    [['--backend', 'workers', '--adapter', 'software'], 'means nothing to --backend workers'],
+    [['--backend', 'reference', '--workers', '2'], 'has no effect with --backend reference'],
+    [['--backend', 'workers', '--adapter', 'software'], 'has no effect with --backend workers'],
   ])('refuses %j', (args, why) => {
     expect(() => parse('--unique', ...args)).toThrow(why);
   });

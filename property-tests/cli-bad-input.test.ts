@@ -138,12 +138,20 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ],
   ['edges that fall', { bins: undefined, edges: '0,2,1' }, /^--edges must increase, but 1 follows 2\. Sort/],
   ['edges that repeat', { bins: undefined, edges: '0,0' }, /^--edges must increase, but 0 follows 0\. Sort/],
-  ['one edge', { bins: undefined, edges: '1' }, /^--edges 1 makes no bin\. Give at least two edges\.$/],
-  ['hi = lo', { bins: '1:1:0.1' }, /^--bins 1:1:0\.1 runs from 1 to 1, .+Put the lower end first\.$/],
-  ['hi < lo', { bins: '1:0:0.1' }, /^--bins 1:0:0\.1 runs from 1 to 0, .+Put the lower end first\.$/],
+  ['one edge', { bins: undefined, edges: '1' }, /^--edges 1 gives no bin\. Give at least two edges\.$/],
+  [
+    'hi = lo',
+    { bins: '1:1:0.1' },
+    /^--bins 1:1:0\.1: the lower end 1 is not below the upper end 1\. Put the lower end first\.$/,
+  ],
+  [
+    'hi < lo',
+    { bins: '1:0:0.1' },
+    /^--bins 1:0:0\.1: the lower end 1 is not below the upper end 0\. Put the lower end first\.$/,
+  ],
   ['a width of 0', { bins: '0:1:0' }, /^--bins 0:1:0 has a width of 0\. Give a width above 0\.$/],
   ['a width below 0', { bins: '0:1:-0.5' }, /^--bins 0:1:-0\.5 has a width of -0\.5\. Give/],
-  ['a width that does not divide', { bins: '0:1:0.3' }, /^--bins 0:1:0\.3 makes 3\.33\d+ bins, .+ or list the edges/],
+  ['a width that does not divide', { bins: '0:1:0.3' }, /^--bins 0:1:0\.3 gives 3\.33\d+ bins, .+ or list the edges/],
   ['more than one binning', { unique: '' }, /^--bins and --unique exclude each other\. Give one of/],
   [
     'an unknown layer',
@@ -163,7 +171,7 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^nameless\.json, record 0: The "n" of feature 0 \("a"\) is null\. Give it a value/,
   ],
   ['an unknown band', { band: '2' }, /^raster\.tif: The raster has no band 2\. .+band 1, the only one/],
-  ['band 0', { band: '0' }, /^--band 0 is not a whole number from 1\.$/],
+  ['band 0', { band: '0' }, /^--band 0 is not a whole number of at least 1\.$/],
   [
     'an output in no folder',
     { out: '@no/out.csv' },

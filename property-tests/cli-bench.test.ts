@@ -220,7 +220,7 @@ describe('quadrille bench', () => {
       'wrong 2 reference',
       'wrong 2 javascript',
     ]);
-    const sentence = 'is left out of wrong u32 3: its answer is wrong: 0 instead of 1 in row 2';
+    const sentence = 'skips wrong u32 3: its answer is wrong: 0 instead of 1 in row 2';
     expect(stderr).toContain(`note: reference ${sentence}\nnote: javascript ${sentence}\n`);
     expect(stderr).toContain(`quadrille: reference ${sentence}. And 1 more.\n`);
     const unchecked = await bench(...words, ...QUICK, '--check-up-to', '2');
@@ -237,7 +237,7 @@ describe('quadrille bench', () => {
     const words = ['--experiment', '@fails.mjs', '--only', 'fails,map', '--sizes', '2', '--csv', ...QUICK];
     const { exitCode, stdout, stderr } = await bench(...words);
     expect([exitCode, rowsOf(stdout)]).toMatchObject([1, [{ experiment: 'map' }, { experiment: 'map' }]]);
-    expect(stderr).toContain('quadrille: reference is left out of fails u32 2: no such luck.\n');
+    expect(stderr).toContain('quadrille: reference skips fails u32 2: no such luck.\n');
   });
 });
 
@@ -309,7 +309,7 @@ describe('experiments of users', () => {
     const none = await bench('--experiment', '@none.mjs', '--only', 'none', '--sizes', '2', '--csv', ...QUICK);
     expect([none.exitCode, none.stderr]).toEqual([
       1,
-      expect.stringMatching(/quadrille: reference is left out of none .*[^.]\.\n/),
+      expect.stringMatching(/quadrille: reference skips none .*[^.]\.\n/),
     ]);
   });
 });
@@ -322,14 +322,14 @@ describe('peers', () => {
       const words = ['--only', 'map', '--sizes', '9', '--rounds', '1', '--backends', 'reference', '--csv'];
       const { exitCode, stdout, stderr } = await bench(...words, '--peers', 'cpp,cuda,duckdb,arquero,luma');
       expect([exitCode, rowsOf(stdout).map(({ candidate }) => candidate)]).toEqual([0, ['reference']]);
-      for (const peer of ['cpp', 'cuda']) expect(stderr).toContain(`note: There is no ${peer} here to compare with.\n`);
+      for (const peer of ['cpp', 'cuda']) expect(stderr).toContain(`note: The peer ${peer} is not installed.\n`);
       expect(stderr).toMatch(/\n1 row, [\d.]+ s on reference\.\n$/);
       const all = await bench(...words, '--peers', 'all');
       expect(all.stderr).not.toContain('There is no');
       const broken = await bench(...words, '--peers', 'cpp', '--compiled', 'cpp=no-such-program');
       expect(broken.exitCode).toBe(0);
       expect(broken.stderr).toContain(
-        'note: c++ is left out of map u32 9: no-such-program ended: spawn no-such-program ENOENT.',
+        'note: c++ skips map u32 9: no-such-program ended: spawn no-such-program ENOENT.',
       );
     } finally {
       delete process.env.CXX;
@@ -358,27 +358,27 @@ describe('peers', () => {
 describe('bad input', () => {
   test.each([
     [['--only', 'srot'], 'There is no experiment srot. Did you mean sort?'],
-    [['--only', 'histogram', '--types', 'f32'], 'None of the experiments has elements of such a type.'],
-    [['--sizes', '0'], "--sizes has '0' where a number of elements belongs."],
-    [['--sizes', '2^32'], "--sizes has '2^32' where"],
-    [['--sizes', '2^9..2^3'], "--sizes has '2^9..2^3' where a range of sizes belongs."],
+    [['--only', 'histogram', '--types', 'f32'], 'None of the experiments takes elements of these types.'],
+    [['--sizes', '0'], "--sizes: '0' is not a number of elements."],
+    [['--sizes', '2^32'], "--sizes: '2^32' is not"],
+    [['--sizes', '2^9..2^3'], "--sizes: '2^9..2^3' is not a range of sizes."],
     [['--types', 'u23'], '--types cannot have u23. Did you mean u32?'],
     [['--backends', 'worker'], '--backends cannot have worker. Did you mean workers?'],
-    [['--backends', 'workers', '--adapter', 'software'], '--adapter means nothing to --backends workers.'],
+    [['--backends', 'workers', '--adapter', 'software'], '--adapter has no effect with --backends workers.'],
     [['--peers', 'rust'], '--peers cannot have rust. Choose from'],
     [['--compiled', 'rust=x'], '--compiled rust=x is not of the form PEER=FILE.'],
-    [['--rounds', '0'], '--rounds 0 is not a whole number from 1.'],
+    [['--rounds', '0'], '--rounds 0 is not a whole number of at least 1.'],
     [['--html'], '--html needs a folder.'],
     [['--csv', '--json'], '--csv and --json cannot both write to stdout.'],
     [['--experiment', '@nothing.mjs'], 'nothing.mjs cannot be loaded: there is no such file.'],
     [['--experiment', '@text.mjs'], 'text.mjs cannot be loaded:'],
-    [['--experiment', '@empty.mjs'], 'empty.mjs has no experiment for its default export: it is undefined.'],
+    [['--experiment', '@empty.mjs'], 'empty.mjs is no experiment: it is undefined.'],
     [['--experiment', '@nameless.mjs'], 'its name is not one word'],
     [['--experiment', '@runless.mjs'], 'run of x is no function'],
-    [['--experiment', '@typed.mjs'], 'types of x are not among u32, i32, f32'],
+    [['--experiment', '@typed.mjs'], 'types of x must be among u32, i32, f32'],
     [['--experiment', '@twice.mjs'], 'Two experiments are called map.'],
     [['--tuning', '@tuning.json', '--adapter', 'software'], "tuning.json: 'scan.itens' is no member of a tuning."],
-    [['--out', '@text.mjs'], 'text.mjs is no folder that can be written to.'],
+    [['--out', '@text.mjs'], 'text.mjs is not a writable folder.'],
   ])('%j is refused', async (words, sentence) => {
     await shop.write('text.mjs', 'this is no module');
     await shop.write('empty.mjs', 'export const x = 1;');
@@ -448,7 +448,7 @@ describe('Ctrl-C', () => {
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
       event: 'error',
       code: 'run/interrupted',
-      message: 'Stopped by SIGINT; what had been measured is written.',
+      message: 'Stopped by SIGINT; the results so far were written.',
     });
     const { complete, rows } = JSON.parse(await textOf('stopped/bench.json'));
     expect([complete, rows.length]).toEqual([false, 1]);

@@ -141,7 +141,7 @@ describe('quadrille compare', () => {
       '@out/skipped.json',
     );
     expect([exitCode, stdout]).toEqual([0, '0.5\n']);
-    expect(stderr).toMatch(/^note: The tile "t2" is left out: torn\/t2\.txt:1/);
+    expect(stderr).toMatch(/^note: The tile "t2" is skipped: torn\/t2\.txt:1/);
     expect(stderr).toContain('1 of 3 tiles could not be read: the tile was left out of all figures.');
     const { tiles, skipped } = JSON.parse(await written('out/skipped.json'));
     expect([tiles, skipped]).toEqual([
@@ -180,7 +180,7 @@ describe('quadrille compare', () => {
     const { exitCode, stdout, stderr } = await compare(...words);
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(
-      /^note: The tile "t1" is left out: all-torn\/t1\.txt:1.*\nquadrille: No tile could be compared/,
+      /^note: The tile "t1" is skipped: all-torn\/t1\.txt:1.*\nquadrille: No tile could be compared/,
     );
     expect(await readdir(shop.path('out'))).not.toContain('none-left.json');
   });
@@ -215,11 +215,11 @@ describe('quadrille compare', () => {
     [['@human', '@model', '--min-iou', '1.5'], 'above 0 and at most 1'],
     [['@human', '@model', '--pixel-size', '-1'], 'above 0'],
     [['@human', '@model', '--match', 'optimum'], 'Did you mean optimal'],
-    [['@human', '@model', '--pairs', '@out/p.xlsx'], 'not what .xlsx says'],
-    [['@human', '@model', '--out', '@out/o.csv'], 'not what .csv says'],
-    [['@human', '@model', '--report', '@out/r.pdf'], 'not what .pdf says'],
+    [['@human', '@model', '--pairs', '@out/p.xlsx'], 'which does not match .xlsx'],
+    [['@human', '@model', '--out', '@out/o.csv'], 'which does not match .csv'],
+    [['@human', '@model', '--report', '@out/r.pdf'], 'which does not match .pdf'],
     [['@human', '@model', '--pairs', '-', '--tiles', '-'], 'cannot both write to stdout'],
-    [['@human', '@model', '--migrate', 'on'], 'means nothing to --backend reference'],
+    [['@human', '@model', '--migrate', 'on'], 'has no effect with --backend reference'],
     [['@human', '@model', '--pairs', '@human/pairs.csv'], 'among the tiles of'],
     [['@human/t1.txt', '@model/t1.txt', '--pairs', '@model/t1.txt', '--format', 'csv'], 'both read and written'],
     [['@human', '@out/nothing'], 'There is no such file'],

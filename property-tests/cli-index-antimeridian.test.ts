@@ -156,6 +156,6 @@ describe('quadrille index of parts that overlap', () => {
     expect(rows.map((row) => row.slice(0, 3))).toEqual([['both', 'tiles', 'common']]);
     expect(await rowsOf(...ask, '--fill', 'even-odd')).toEqual([]);
     const refused = await shop.query('@tiles.maq', '--points', '@in-parts.csv', '--fill', 'union');
-    expect(refused.stderr).toContain('--fill means nothing to --points.');
+    expect(refused.stderr).toContain('--fill has no effect with --points.');
   });
 });

@@ -208,7 +208,7 @@ describe('quadrille index build', () => {
     );
     expect(await readdir(shop.folder)).not.toContain('part.maq');
     const skipped = await shop.build(...words, '--on-bad-record', 'skip');
-    expect(skipped.stderr).toContain('note: 2 polygons are not in the domain and were left out: "frame", "island".');
+    expect(skipped.stderr).toContain('note: 2 polygons are not in the domain and were skipped: "frame", "island".');
     expect((await shop.treeOf('part.maq')).sets[0]!.names).toEqual(['wedge']);
   });
 
@@ -244,7 +244,7 @@ describe('quadrille index build', () => {
   test('notes names of sets that are the same, and a set without polygons', async () => {
     await shop.write('empty.json', collection());
     const { exitCode, stderr } = await shop.build('@empty.json', '@empty.json', '-o', '@none.maq');
-    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Several sets are called "empty"')]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Several sets have the name "empty"')]);
     expect(stderr).toContain('There are no polygons in the file.');
     expect((await shop.treeOf('none.maq')).tree.nodes.level).toHaveLength(0);
     expect(await answer(shop.query('@none.maq', '--points', '@points.csv'))).toBe('point,set,polygon\n');

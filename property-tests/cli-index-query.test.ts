@@ -126,7 +126,7 @@ describe('quadrille index query --points', () => {
     await shop.write('some.csv', 'x,y\n35,35\nx,y\n1\n10,10\n');
     const { stdout, stderr } = await shop.query('@shapes.maq', '--points', '@some.csv', '--on-bad-record', 'skip');
     expect(stdout).toBe('point,set,polygon\n0,shapes,island\n3,shapes,frame\n');
-    expect(stderr).toMatch(/note: 2 rows were left out\. .*some\.csv:3: The row cannot be read/);
+    expect(stderr).toMatch(/note: 2 rows were skipped\. .*some\.csv:3: The row cannot be read/);
   });
 
   test('numbers points and windows as their file does, whatever rows are left out, in batches of any size', async () => {
@@ -297,7 +297,7 @@ describe('quadrille index query --polygons', () => {
       'query',
     );
     expect(stdout).toBe('query,count\nok,1\n');
-    expect(notes).toContain('1 polygon is not in the domain and was left out: "wide"');
+    expect(notes).toContain('1 polygon is not in the domain and was skipped: "wide"');
   });
 });
 

@@ -91,7 +91,7 @@ describe('humanLog', () => {
     log.summary(summary);
     expect(stream.text()).toContain('note: Note 20.\n');
     expect(stream.text()).not.toContain('Note 21.');
-    expect(stream.text()).toContain('note: 5 more, which --json-log lists.\n');
+    expect(stream.text()).toContain('note: 5 more; --json-log lists them.\n');
     expect(stream.text()).toContain('3,231 zones, 1,152,921,504,606,846,976 cells inside');
     expect(stream.text()).toContain('9.54e-7 × 9.54e-7');
   });
@@ -118,9 +118,7 @@ describe('humanLog', () => {
   test('admits what is its own mistake', () => {
     const stream = record();
     humanLog(stream, { quiet: false }).error(new TypeError('x is undefined'), 1);
-    expect(stream.text()).toMatch(
-      /^quadrille: x is undefined \(This is a mistake in quadrille.*QUADRILLE_DEBUG=1.*\)\n$/,
-    );
+    expect(stream.text()).toMatch(/^quadrille: x is undefined \(This is a bug in quadrille.*QUADRILLE_DEBUG=1.*\)\n$/);
   });
 });
 

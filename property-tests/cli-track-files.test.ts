@@ -182,11 +182,11 @@ describe('quadrille track', () => {
   });
 
   test.each([
-    [['--overlay', '@same', '--ctc', '@same/'], '--overlay same and --ctc same/ name one folder'],
-    [['--overlay', '@same', '--ctc', '@linked'], '--overlay same and --ctc linked name one folder'],
+    [['--overlay', '@same', '--ctc', '@same/'], '--overlay same and --ctc same/ name the same folder'],
+    [['--overlay', '@same', '--ctc', '@linked'], '--overlay same and --ctc linked name the same folder'],
     [['--overlay', '@new/in', '--ctc', '@new'], '--overlay new/in lies in the folder of --ctc new'],
     [['--ctc', '@same', '--out', '@same/t.csv'], '--out same/t.csv lies in the folder of --ctc same'],
-    [['--overlay', '@new.csv', '--out', '@new.csv'], '--overlay new.csv and --out new.csv name one folder'],
+    [['--overlay', '@new.csv', '--out', '@new.csv'], '--overlay new.csv and --out new.csv name the same folder'],
   ])('%j are told apart', async (words, message) => {
     await mkdir(shop.path('same'), { recursive: true });
     if (!(await there('linked'))) await symlink(shop.path('same'), shop.path('linked'));
@@ -215,20 +215,20 @@ describe('quadrille track', () => {
     [['@v.avi', '--radios', '8:20:2'], 'Did you mean --radius?'],
     [['@v.avi', '--radius', '8:20'], '--radius 8:20 is not of the form lo:hi:step.'],
     [['@v.avi', '--radius', '0:20:2'], 'gives no radii from 1 to 256 pixels.'],
-    [['@v.avi', '--radius', '8:x:2'], "--radius has 'x' where a finite number belongs."],
-    [['@v.avi', '--pixel-size', '0.4um'], "'0.4um' where a finite number belongs. Write the number without a unit"],
-    [['@v.avi', '--frame-rate', '29,97'], 'its decimals behind a point'],
-    [['@v.avi', '--direction', 'right'], '--direction right is no direction x,y. Write it as --direction 1,0'],
-    [['@v.avi', '--direction', '0,0'], '--direction 0,0 is no direction x,y.'],
-    [['@v.avi', '--threshold', '-1'], '--threshold -1 is not 0 or above.'],
+    [['@v.avi', '--radius', '8:x:2'], "--radius: 'x' is not a finite number."],
+    [['@v.avi', '--pixel-size', '0.4um'], "'0.4um' is not a finite number. Write the number without a unit"],
+    [['@v.avi', '--frame-rate', '29,97'], 'with a point before the decimals'],
+    [['@v.avi', '--direction', 'right'], '--direction right is not a direction x,y. Write it as --direction 1,0'],
+    [['@v.avi', '--direction', '0,0'], '--direction 0,0 is not a direction x,y.'],
+    [['@v.avi', '--threshold', '-1'], '--threshold must be at least 0; got -1.'],
     [['@v.avi', '--frame-rate', '0'], '--frame-rate 0 is not above 0.'],
-    [['@v.avi', '--detect-every', '0'], '--detect-every 0 is not a whole number from 1.'],
+    [['@v.avi', '--detect-every', '0'], '--detect-every 0 is not a whole number of at least 1.'],
     [['@v.avi', '--channel', 'gray'], 'Did you mean grey?'],
     [['@v.avi', '--json', '--out', '-'], 'cannot both write to stdout'],
-    [['@v.avi', '--overlay', '-'], '--overlay writes a folder, which stdout is not.'],
+    [['@v.avi', '--overlay', '-'], '--overlay writes a folder, so it cannot write to stdout.'],
     [['@v.avi', '--plot', 'tracks.png'], '--plot tracks.png would hold SVG'],
     [['@v.avi', '--out', 'tracks.xlsx'], '--out tracks.xlsx would hold CSV'],
-    [['-', '--background', 'still'], 'standard input comes once'],
+    [['-', '--background', 'still'], 'standard input can be read only once'],
     [[], 'VIDEO is missing.'],
     [['@missing.avi'], 'missing.avi'],
   ])('%j is told before anything is done', async (words, message) => {

@@ -92,32 +92,29 @@ describe('quadrille', () => {
   test.each([
     [[], 'No command is given. See --help.'],
     [['zonl'], 'There is no command zonl. Did you mean zonal?'],
-    [['frobnicate'], 'There is no command frobnicate. See --help for those there are.'],
+    [['frobnicate'], 'There is no command frobnicate. See --help for the commands.'],
     [['devices', '--jsn'], 'There is no option --jsn. Did you mean --json?'],
     [[...ZONAL, '--unique', '--otu', 'x'], 'There is no option --otu. Did you mean --out?'],
-    [
-      ZONAL,
-      'Nothing says how to bin. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
-    ],
+    [ZONAL, 'The bins are missing. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.'],
     [
       [...ZONAL, '--stats', '-', '--format', 'json'],
-      'Nothing says how to bin for --format. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --format out: --stats alone needs no bins.',
+      'There are no bins for --format. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --format out: --stats alone needs no bins.',
     ],
     [
       [...ZONAL, '--stats', 's.csv', '--out', 'o.csv', '--plot', 'p.svg'],
-      'Nothing says how to bin for --out and --plot. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --out and --plot out: --stats alone needs no bins.',
+      'There are no bins for --out and --plot. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --out and --plot out: --stats alone needs no bins.',
     ],
     [
       [...ZONAL, '--bins', '1:0:0.1', '--out', 'o.csv'],
-      '--bins 1:0:0.1 runs from 1 to 0, which is not upwards. Put the lower end first.',
+      '--bins 1:0:0.1: the lower end 1 is not below the upper end 0. Put the lower end first.',
     ],
     [
       [...ZONAL, '--unique', '--plot', 'p.png'],
-      '--plot p.png would hold SVG, not what .png says. Name a file that ends in .svg; browsers and rsvg-convert make other images of it.',
+      '--plot p.png would hold SVG, which does not match .png. Name a file that ends in .svg; browsers and rsvg-convert can convert it.',
     ],
     [
       [...ZONAL, '--unique', '--out', 'o.xlsx'],
-      '--out o.xlsx would hold CSV or JSON, not what .xlsx says. Name a file that ends in .csv or .json, or give --format csv or json to write it under this name.',
+      '--out o.xlsx would hold CSV or JSON, which does not match .xlsx. Name a file that ends in .csv or .json, or keep the name and give --format csv or json.',
     ],
   ])('answers %j with exit code 2 and one line on stderr', async (args, line) => {
     expect(await quadrille(args)).toMatchObject({ exitCode: 2, stdout: '', stderr: `quadrille: ${line}\n` });

@@ -318,7 +318,7 @@ describe(`one corrupt tile among ${TILES}`, () => {
     const words = ['--backend', 'reference', '--on-error', 'skip', '--out', '@out.json', '--tiles', '@tiles.csv'];
     const { exitCode, stdout, stderr } = await quadrille('@first', '@torn', ...words);
     expect([exitCode, stdout]).toEqual([0, `${good!.similarity}\n`]);
-    expect(stderr).toMatch(new RegExp(`^note: The tile "${BROKEN}" is left out: torn/${BROKEN}\\.txt:`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^note: The tile "${BROKEN}" is skipped: torn/${BROKEN}\\.txt:`, 'm'));
     const summary = JSON.parse(await readFile(shop.path('out.json'), 'utf8'));
     expect(summary).toMatchObject({
       similarity: good!.similarity,

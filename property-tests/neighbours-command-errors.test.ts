@@ -14,11 +14,11 @@ afterAll(() => context.close());
 
 describe('a command line', () => {
   test.each<readonly [string, string, RegExp]>([
-    ['', 'usage/neighbours', /Nothing says which neighbours\. Give one of -k K and --radius R\./],
+    ['', 'usage/neighbours', /The kind of neighbours is missing\. Give one of -k K and --radius R\./],
     ['-k 3 --radius 3', 'usage/neighbours', /exclude each other/],
-    ['-k 0', 'usage/not-a-count', /^-k 0 is not a whole number from 1/],
+    ['-k 0', 'usage/not-a-count', /^-k 0 is not a whole number of at least 1/],
     ['-k 1048576', 'usage/out-of-range', /at most 1048575, got 1048576/],
-    ['--radius -1', 'usage/out-of-range', /not 0 or above/],
+    ['--radius -1', 'usage/out-of-range', /must be at least 0; got -1/],
     ['--radius nan', 'usage/not-a-number', /finite number/],
     ['--radius 1e20', 'usage/out-of-range', /Expected 0, or 1\.08e-19 to 1\.84e\+19 with l2/],
     ['--radius 1e-30', 'usage/out-of-range', /Change the unit/],
@@ -67,10 +67,10 @@ describe('files', () => {
     expect([exitCode, stderr.split('\n')]).toEqual([
       0,
       [
-        'note: 1 row of points.csv without a place was left out. Row 2: x is null.',
+        'note: 1 row of points.csv without finite coordinates was skipped. Row 2: x is null.',
         '2 points of points.csv, 4 nearest: 2 rows.',
         'Distances (l2): 5 to 5, mean 5.',
-        expect.stringMatching(/^[\d.]+ s on reference, \d+ queries a second\.$/),
+        expect.stringMatching(/^[\d.]+ s on reference, \d+ queries per second\.$/),
         'Wrote near.json, near.svg.',
         '',
       ],
@@ -85,7 +85,7 @@ describe('files', () => {
   test('without rows give none, and that is noted', async () => {
     const { exitCode, stdout, stderr } = await run('@header.csv', '-k', '2');
     expect([exitCode, stdout]).toEqual([0, 'query,rank,id,distance\n']);
-    expect(stderr).toContain('note: There are no points, and so no neighbours.\n0 points of header.csv');
+    expect(stderr).toContain('note: There are no points, so there are no neighbours.\n0 points of header.csv');
   });
 
   test.each<readonly [string, RegExp]>([
@@ -95,7 +95,7 @@ describe('files', () => {
       '@words.csv -k 2',
       /The column "x" of .*words\.csv does not hold numbers\. Expected one of its columns of numbers: y, got string/,
     ],
-    ['@points.csv -k 2', /points\.csv, record 2: A point has no place: x is null/],
+    ['@points.csv -k 2', /points\.csv, record 2: A point has no valid coordinates: x is null/],
     ['@cut.arrow -k 2', /cut\.arrow/],
     ['@points.csv -k 2 --queries @missing.csv', /missing\.csv: There is no such file/],
     ['@points.csv -k 2 --out @points.csv', /both read and written/],

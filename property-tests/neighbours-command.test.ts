@@ -249,7 +249,7 @@ describe('rows without a place', () => {
   test.each(Object.entries(bad))('as of %s stop the run, or are told', async (what, points) => {
     await expect(csvOf(points, '-k 1')).rejects.toMatchObject({
       code: 'neighbours/no-place',
-      message: `points, record 1: A point has no place: x is ${what}. Mend the row, or leave such rows out with --on-bad-record skip.`,
+      message: `points, record 1: A point has no valid coordinates: x is ${what}. Correct the row, or skip such rows with --on-bad-record skip.`,
     });
     const { stdout, told } = await neighboursOf(context, { points, queries: points }, [
       '-k',

@@ -48,9 +48,9 @@ describe('a text that does not parse', () => {
     ['--where', 'fare > 10 and', 'Something is missing at the end.', 13],
     ['--where', 'fare >> 10', 'A value is missing here.', 6],
     ['--where', 'faer > 10', 'There is no column "faer".', 0],
-    ['--where', "zone = 'a", 'This quote is opened and not closed.', 7],
+    ['--where', "zone = 'a", 'This quote is not closed.', 7],
     ['--group-by', 'zone, huor', 'There is no column "huor".', 6],
-    ['--aggregate', 'count, medain(fare)', 'This is no aggregate.', 7],
+    ['--aggregate', 'count, medain(fare)', 'This is not an aggregate.', 7],
     ['--columns', 'zone, zone', 'The column "zone" is named twice.', 6],
   ])('of %s has a caret below the place: %s', async (option, text, sentence, at) => {
     const { exitCode, stdout, stderr } = await shop.quadrille(['table', '@rides.csv', option, text]);
@@ -113,11 +113,11 @@ describe('what the types of columns do not allow is refused', () => {
     [['--where', 'fare + 1 > 3'], 'tables/type', "'fare', a column of f64"],
     [['--where', 'at > 5'], 'table/time', '"at", a column of times in us'],
     [['--where', "at > '2020-13-01'"], 'table/time', "'2020-13-01' is not a time"],
-    [['--where', "at > '2020-12-01T00:00Z'"], 'table/time', 'tells its offset'],
-    [['--where', 'at = day'], 'table/time', 'is not compared with'],
+    [['--where', "at > '2020-12-01T00:00Z'"], 'table/time', 'has an offset'],
+    [['--where', 'at = day'], 'table/time', 'cannot be compared with'],
     [['--aggregate', 'avg(zone)'], 'tables/type', "There is no avg of 'zone', a column of string"],
     [['--aggregate', 'sum(at)'], 'tables/type', 'a column of times'],
-    [['--aggregate', 'max(at + 1)'], 'table/time', 'of which nothing is computed'],
+    [['--aggregate', 'max(at + 1)'], 'table/time', 'which cannot be computed with'],
     [['--aggregate', 'sum(3)'], 'tables/type', 'A constant has no values of rows'],
     [
       [
@@ -132,9 +132,9 @@ describe('what the types of columns do not allow is refused', () => {
       'usage/repeated-column',
       'the name of a column of --group-by',
     ],
-    [['--group-by', 'zone,fare,hour,card,day'], 'usage/group-by', '4 columns at most'],
+    [['--group-by', 'zone,fare,hour,card,day'], 'usage/group-by', 'at most 4 columns'],
     [['--order-by', 'fare'], 'usage/contradiction', 'needs --top'],
-    [['--columns', 'zone', '--aggregate', 'count'], 'usage/contradiction', '--columns means nothing'],
+    [['--columns', 'zone', '--aggregate', 'count'], 'usage/contradiction', '--columns has no effect'],
     [['--plot', '-', '--aggregate', 'count'], 'plot/no-numbers', 'Without groups'],
     [['--plot', '-', '--columns', 'zone'], 'plot/no-numbers', 'no column of numbers'],
     [['--out', 'rides.xlsx'], 'usage/format', '.xlsx'],
@@ -329,7 +329,7 @@ describe('a run', () => {
   test('that would keep too much says what it would have taken', async () => {
     const path = await fileOf(`x\n${Array.from({ length: 5000 }, (_, i) => i).join('\n')}\n`, '.csv');
     const error = await refusal(path, '--aggregate', 'median(x)', '--memory', '100kB');
-    expect([error.code, error.message]).toEqual(['memory/limit', expect.stringContaining('different values')]);
+    expect([error.code, error.message]).toEqual(['memory/limit', expect.stringContaining('distinct values')]);
     expect(await answer(path, '--aggregate', 'median(x)', '--memory', '10MB')).toBe('median(x)\n2499.5\n');
     const said = await shop.quadrille(['table', path, '--group-by', 'x', '--memory', '100kB']);
     expect([said.exitCode, said.stdout, said.stderr]).toEqual([

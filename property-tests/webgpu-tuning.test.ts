@@ -260,13 +260,13 @@ describe('quadrille tune', () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout).measured.date).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect(stderr).toContain('0 candidates');
-    expect(stderr).toContain('There was no time for all of them: give more --seconds.');
+    expect(stderr).toContain('Not all candidates were tried: give more --seconds.');
   });
 
   test.each([
-    [['--only', 'scan.itens'], 'There is no member scan.itens to try. There are forEach.threads,'],
-    [['--out', 'tuning.csv'], '--out tuning.csv would hold JSON, not what .csv says.'],
-    [['--size', '2^40'], "--size has '2^40' where a number of elements belongs."],
+    [['--only', 'scan.itens'], 'A tuning has no part scan.itens. There are forEach.threads,'],
+    [['--out', 'tuning.csv'], '--out tuning.csv would hold JSON, which does not match .csv.'],
+    [['--size', '2^40'], "--size: '2^40' is not a number of elements."],
     [['--tuning', '@missing.json'], 'missing.json'],
   ])('%j is refused', async (words, sentence) => {
     const { exitCode, stderr } = await shop.quadrille(['tune', '--adapter', adapter, ...words]);

@@ -19,31 +19,31 @@ import { suggest } from '../suggest.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
-/** What a part of a text says: a value of every row, or whether something holds. */
+/** A parsed part of a text: an expression or a condition. */
 export type Meaning =
   | { readonly value: Expression; readonly condition?: undefined; readonly at: number }
   | { readonly condition: Condition; readonly value?: undefined; readonly at: number };
 
 /** Reads a text from left to right. */
 export interface Parser {
-  /** What comes next. */
+  /** The next token. */
   peek(): Token;
   take(): Token;
-  /** Takes a sign or a word, in either case, if it comes next. */
+  /** Consumes a sign or word (in any case) if it comes next. */
   takes(text: string): boolean;
-  /** Takes a sign or a word, which has to come next. */
+  /** Consumes a sign or word that must come next. */
   wants(text: string, what: string): Token;
-  /** A condition or a value, as far as it goes. */
+  /** Parses the longest condition or value. */
   meaning(): Meaning;
   value(): Expression;
-  /** A number that is written as one. */
+  /** Parses a number literal. */
   number(): number;
-  /** The name of a column. */
+  /** Parses the name of a column. */
   columnName(): string;
   wrong(token: Token, sentence: string, remedy?: string): UsageError;
 }
 
-/** Words that are no names of columns unless they stand in double quotes. */
+/** Keywords; a column with such a name must be in double quotes. */
 const RESERVED = ['and', 'or', 'not', 'between', 'in', 'is', 'null', 'true', 'false', 'as'];
 const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
   '<': '<',
@@ -55,7 +55,7 @@ const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
   '<>': '<>',
   '!=': '<>',
 };
-/** Nobody nests deeper by hand. */
+/** Max nesting depth. */
 const DEEPEST = 200;
 
 export function parserOf(given: OptionText, columns: readonly string[]): Parser {
@@ -101,7 +101,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return { condition: not(conditionOf(nested(negation))), at };
   }
 
-  /** A column of flags is a condition of itself. */
+  /** Turns a column of bools into a condition. */
   function conditionOf(read: Meaning): Condition {
     if (read.condition !== undefined) return read.condition;
     const { value, at } = read;
@@ -120,7 +120,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
       take();
       const condition: Condition = { kind: 'compare', operator, left: asValue(first), right: asValue(sum()) };
       if (COMPARISONS[peek().text] !== undefined && peek().kind === 'sign') {
-        throw wrong(peek(), 'Comparisons do not follow one another.', 'Write a < b and b < c, or b between a and c.');
+        throw wrong(peek(), 'Comparisons cannot be chained.', 'Write a < b and b < c, or b between a and c.');
       }
       return { condition, at: first.at };
     }
@@ -235,7 +235,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
   };
 }
 
-/** As exact as it is written: more digits than a number holds make a bigint or a decimal. */
+/** Parses a number exactly. Numbers with more digits than an f64 become a bigint or a decimal. */
 function numberOf(text: string): LiteralValue {
   const value = Number(text);
   if (/e/i.test(text) || text.replace(/\D/g, '').length <= 15) return value;
@@ -255,7 +255,7 @@ function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly
   return textError(given, at, `There is no column "${text}".`, { code: 'usage/unknown-column', remedy });
 }
 
-/** A name as it is written in a text. */
+/** A name as written in a text, in quotes if needed. */
 export function quotedName(name: string): string {
   const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u.test(name) && !RESERVED.includes(name.toLowerCase());
   return isPlain ? name : `"${name.replaceAll('"', '""')}"`;

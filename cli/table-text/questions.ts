@@ -5,12 +5,12 @@ import { type OptionText, textError } from './text-error.ts';
 import type { Token } from './tokens.ts';
 
 /**
- * A condition such as `fare > 10 and (hour between 7 and 9 or not card)`: comparisons (`< <= > >= = <>`) of columns, numbers,
+ * Parses a condition such as `fare > 10 and (hour between 7 and 9 or not card)`: comparisons (`< <= > >= = <>`) of columns, numbers,
  * `'strings'` and dates as strings, and of sums, differences and products of them; `between … and …`, `in (…)`, `is null`, a column
- * of flags; `and`, `or`, `not`, parentheses. Words are of either case; names of columns are as they are, in double quotes where they
- * are no words.
+ * of bools; `and`, `or`, `not`, parentheses. Keywords may have any case. Names of columns are case-sensitive, and in double quotes
+ * if they are not plain words.
  *
- * @throws UsageError `usage/expression`, `usage/unknown-column`: with the text, and a caret below the place.
+ * @throws UsageError `usage/expression`, `usage/unknown-column`, with the text and a caret below the place.
  */
 export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
   const parser = parserOf(given, columns);
@@ -23,7 +23,7 @@ export function parseCondition(given: OptionText, columns: readonly string[]): C
 }
 
 /**
- * Names of columns with commas between them.
+ * Parses comma-separated names of columns.
  *
  * @throws UsageError `usage/expression`, `usage/unknown-column`.
  */
@@ -52,8 +52,8 @@ const PLAIN: { readonly [name: string]: 'sum' | 'avg' | 'min' | 'max' | 'varianc
 const FUNCTIONS = [...Object.keys(PLAIN), 'count', 'quantile', 'smallest', 'largest'];
 
 /**
- * Aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`: by
- * their names, which are what is written where none is given by `as`.
+ * Parses aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`.
+ * The name of an aggregate is the one after `as`, otherwise its text.
  *
  * @throws UsageError `usage/expression`, `usage/unknown-column`.
  */
@@ -100,7 +100,7 @@ function argumentsOf(parser: Parser, name: string): Aggregate {
     throw parser.wrong(token, 'A quantile is a fraction from 0 to 1.');
   }
   if (Number.isInteger(number) && number >= 1) return { kind: name as 'smallest' | 'largest', of, k: number };
-  throw parser.wrong(token, 'A whole number from 1 on is expected here.');
+  throw parser.wrong(token, 'A whole number of at least 1 is expected here.');
 }
 
 function aliasOf(parser: Parser): string {
@@ -113,7 +113,7 @@ function unknownFunction(parser: Parser, token: Token): Error {
   if (token.kind === 'end') return parser.wrong(token, 'An aggregate is missing at the end.');
   const nearest = suggest(token.text.toLowerCase(), FUNCTIONS);
   const remedy = nearest === undefined ? `There are ${FUNCTIONS.join(', ')}.` : `Did you mean ${nearest}?`;
-  return parser.wrong(token, 'This is no aggregate.', remedy);
+  return parser.wrong(token, 'This is not an aggregate.', remedy);
 }
 
 const OPERATORS = 'Operators are < <= > >= = <> between, in, is null, and, or, + - *.';
@@ -122,6 +122,6 @@ function expectEnd(parser: Parser, sentence: string, remedy?: string): void {
   const token = parser.peek();
   if (token.kind === 'end') return;
   const isUnopened = token.text === ')' && token.kind === 'sign';
-  if (isUnopened) throw parser.wrong(token, 'There is no opening parenthesis for this one.');
+  if (isUnopened) throw parser.wrong(token, 'This parenthesis was never opened.');
   throw parser.wrong(token, sentence, remedy);
 }

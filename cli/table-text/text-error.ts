@@ -1,16 +1,16 @@
 import { UsageError } from '../../formats/usage-error.ts';
 
-/** A text that an option was given. */
+/** The text of an option. */
 export interface OptionText {
   /** The option, such as `--where`. */
   readonly option: string;
   readonly text: string;
 }
 
-/** So many characters are shown before and behind the place. */
+/** Number of characters shown before and after the place. */
 const SHOWN = 60;
 
-/** The error for a place in the text of an option: the text with a caret below the place. */
+/** An error that shows the text of an option with a caret below the place. */
 export function textError(
   { option, text }: OptionText,
   at: number,

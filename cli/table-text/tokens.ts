@@ -3,9 +3,9 @@ import { type OptionText, textError } from './text-error.ts';
 /** A word, a name in quotes, a number, a string, or a sign. */
 export interface Token {
   readonly kind: 'word' | 'name' | 'number' | 'string' | 'sign' | 'end';
-  /** What it says: of a name or a string what is in its quotes, of a word as it is written. */
+  /** Its content: without quotes for names and strings, as written for words. */
   readonly text: string;
-  /** Where it stands in the text. */
+  /** Its position in the text. */
   readonly at: number;
   readonly end: number;
 }
@@ -19,7 +19,7 @@ const PATTERNS: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
 ];
 
 /**
- * The tokens of a text, and one that stands for its end.
+ * Splits a text into tokens; the last one stands for its end.
  *
  * @throws UsageError `usage/expression`.
  */
@@ -47,16 +47,16 @@ function tokenAt(given: OptionText, at: number): Token {
     if (found === undefined) continue;
     const end = at + found.length;
     if (kind === 'number' && /[\p{L}_]/u.test(text[end] ?? '')) {
-      throw textError(given, at, 'A name does not begin with a digit.', { remedy: 'Put it in double quotes.' });
+      throw textError(given, at, 'A name cannot begin with a digit.', { remedy: 'Put it in double quotes.' });
     }
     return { kind, text: bare(kind, found), at, end };
   }
   const sign = String.fromCodePoint(text.codePointAt(at)!);
-  if (sign === "'" || sign === '"') throw textError(given, at, 'This quote is opened and not closed.');
+  if (sign === "'" || sign === '"') throw textError(given, at, 'This quote is not closed.');
   if (sign === '/' || sign === '%')
-    throw textError(given, at, 'Columns are added, subtracted and multiplied, not divided.');
+    throw textError(given, at, 'Columns cannot be divided, only added, subtracted and multiplied.');
   const word = WORDS_FOR[sign];
-  throw textError(given, at, `${sign} means nothing here.`, {
+  throw textError(given, at, `${sign} has no meaning here.`, {
     remedy: word === undefined ? undefined : `Write ${word}.`,
   });
 }
