@@ -1,4 +1,5 @@
 import { quotient } from '../algorithms/tables/aggregate-plans.ts';
+import { I64, isWithin, U64 } from '../algorithms/tables/bounds.ts';
 import { tableError } from '../algorithms/tables/errors.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/index.ts';
 import { overMemory } from '../formats/memory.ts';
@@ -10,7 +11,7 @@ import type { PartAnswer, PartGroups } from './table-part.ts';
 import type { Plan, Recipe } from './table-plan.ts';
 import type { Question } from './table-question.ts';
 import { type RankedValues, rankedValues } from './table-ranked.ts';
-import { addTotals, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
+import { addTotals, addValues, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
 
 /** A table on the host with its fields. */
 export interface Answer {
@@ -44,13 +45,14 @@ export function groupTally({ groups, order, top }: Question, plan: Plan, memory:
     });
   }
 
-  function addReals({ ids, columns, rows, reals: values }: PartAnswer): void {
+  function addRows({ ids, columns, rows, reals: values, wide }: PartAnswer): void {
     const indices = store.indicesOf(
       keys.map(({ name }) => columns[name]!),
       rows,
       ids,
     );
     for (const [i, each] of reals.entries()) each.add(values[i]!, indices, ids);
+    for (const { total, values } of wide) addValues((totals[total] as { sums: ExactSums }).sums, values, indices, ids);
   }
 
   function requireRoom(): void {
@@ -77,7 +79,7 @@ export function groupTally({ groups, order, top }: Question, plan: Plan, memory:
     },
     add(answer) {
       if (answer.groups !== undefined) addGroups(answer.groups);
-      if (reals.length > 0) addReals(answer);
+      if (reals.length > 0 || answer.wide.length > 0) addRows(answer);
       for (const [i, each] of ranked.entries()) {
         const { keys: columns, size, totals: counts } = answer.ranked[i]!;
         const indices = store.indicesOf(columns.slice(0, keys.length), size);
@@ -158,7 +160,8 @@ function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ran
 }
 
 /** Checks that a sum fits in 64 bits. */
-function whole({ name }: TableField, sum: bigint): bigint {
-  if (BigInt.asIntN(64, sum) === sum) return sum;
-  throw tableError('overflow', `${name} does not fit in 64 bits.`, { expected: 'at most 2^63 − 1', got: sum });
+function whole({ name, type }: TableField, sum: bigint): bigint {
+  const [bounds, greatest] = type === 'u64' ? [U64, '2^64 − 1'] : [I64, '2^63 − 1'];
+  if (isWithin({ least: sum, greatest: sum }, bounds)) return sum;
+  throw tableError('overflow', `${name} does not fit in 64 bits.`, { expected: `at most ${greatest}`, got: sum });
 }

@@ -20,7 +20,7 @@ import { sortedDictionaries } from './table-dictionaries.ts';
 import { groupStore } from './table-groups.ts';
 import type { Plan, TypedExpression } from './table-plan.ts';
 import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
-import { cellTotal, columnTotal, type PartTotal } from './table-totals.ts';
+import { cellTotal, columnTotal, type PartTotal, wideSums } from './table-totals.ts';
 
 /** The answer of one part of a file. */
 export interface PartAnswer {
@@ -34,6 +34,15 @@ export interface PartAnswer {
   readonly ranked: readonly PartGroups[];
   /** The values of the expressions that the host adds up in the order of the file. */
   readonly reals: readonly HostColumn[];
+  /** For each total whose sum might not fit in 64 bits: the values, which the host adds up. */
+  readonly wide: readonly WideSum[];
+}
+
+/** The values of a sum that the host adds up, because those of one part might not fit in 64 bits. */
+export interface WideSum {
+  /** Index into the totals of the plan. */
+  readonly total: number;
+  readonly values: HostColumn;
 }
 
 /** Distinct rows of some columns, with the aggregates of each. */
@@ -57,6 +66,8 @@ interface Part {
   readonly chosen: Where;
   /** Computed expressions, as columns of the table. */
   readonly computed: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
+  /** Sums that the host adds up, by their index in the totals of the plan. */
+  readonly wide: ReadonlyMap<number, TypedExpression>;
 }
 
 /** Max number of columns by which a device groups rows. */
@@ -77,7 +88,6 @@ export function partAsker(
   const computed = [...reals, ...ranked].filter(({ of }) => of.kind !== 'column');
   const wantsTop = groups === undefined && order !== undefined && top !== undefined;
   const wantsIds = !wantsTop && (reals.length > 0 || groups === undefined);
-  const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds);
   const dictionaries = sortedDictionaries();
   const compared = new Set([
     ...(where === undefined ? [] : columnsOfCondition(where)),
@@ -116,17 +126,22 @@ export function partAsker(
     return { ...createTable(context, Object.fromEntries(host)), rows: batch.rows };
   }
 
-  async function askTotals({ table, batch, chosen }: Part): Promise<PartGroups | undefined> {
+  /** Totals that the host adds up have no values here. */
+  async function askTotals({ table, batch, chosen, wide }: Part): Promise<PartGroups | undefined> {
     if (totals.length === 0) return undefined;
-    const named = Object.fromEntries(totals.map((each, i) => [`t${i}`, each]));
+    const asked = Object.fromEntries(
+      totals.flatMap((each, i) => (wide.has(i) ? [] : [[`\u0000t${i}`, each] as const])),
+    );
     if (keys.length === 0) {
-      const cells = await aggregate(table, named, { where: chosen });
-      return { size: 1, keys: [], totals: totals.map((_, i) => cellTotal(cells[`t${i}`]!)) };
+      const cells = await aggregate(table, asked, { where: chosen });
+      return { size: 1, keys: [], totals: totals.map((_, i) => cellTotal(cells[`\u0000t${i}`] ?? null)) };
     }
     const columns = keys.map((name) => groupColumn(name, batch));
-    const renamed = Object.fromEntries(totals.map((each, i) => [`\u0000t${i}`, each]));
     const names = columns.map(({ name }) => name);
-    return decoded(await groupBy(table, names, renamed, { where: chosen }), columns, Object.keys(renamed));
+    const answer = await groupBy(table, names, asked, { where: chosen });
+    const made = decoded(answer, columns, Object.keys(asked));
+    let next = 0;
+    return { ...made, totals: totals.map((_, i) => (wide.has(i) ? cellTotal(null) : made.totals[next++]!)) };
   }
 
   async function askRanked(part: Part, each: TypedExpression): Promise<PartGroups> {
@@ -162,12 +177,12 @@ export function partAsker(
     }
   }
 
-  async function askIds({ table, chosen }: Part): Promise<Uint32Array | undefined> {
+  async function askIds({ table, chosen, wide }: Part): Promise<Uint32Array | undefined> {
     if (wantsTop) {
       const { by, descending } = order;
       return takeIds(context, await topRows(table, { by, k: top, ascending: !descending, ...whereOf(chosen) }));
     }
-    if (!wantsIds || chosen === undefined) return undefined;
+    if (!(wantsIds || wide.size > 0) || chosen === undefined) return undefined;
     if ('words' in chosen) return takeIds(context, selectedIds(chosen));
     const selection = selectRows(table, chosen);
     const ids = await takeIds(context, selectedIds(selection));
@@ -177,18 +192,30 @@ export function partAsker(
 
   return async (batch) => {
     const uploaded = upload(batch);
-    const { table, columns, free } = await computeColumns(uploaded, computed);
+    const wide = wideSums(uploaded, totals);
+    const needed = [...computed, ...[...wide.values()].filter(({ of }) => of.kind !== 'column')];
+    const { table, columns, free } = await computeColumns(uploaded, needed);
     // A condition that is used once is fused into its user.
+    const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds || wide.size > 0);
     const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
-    const part: Part = { batch, table, chosen, computed: columns };
+    const part: Part = { batch, table, chosen, computed: columns, wide };
+    const valuesOf = (each: TypedExpression): HostColumn =>
+      columns.get(each)?.[1] ?? batch.columns[(each.of as { name: string }).name]!;
     try {
       const [made, ids, ...some] = await Promise.all([
         askTotals(part),
         askIds(part),
         ...ranked.map((each) => askRanked(part, each)),
       ]);
-      const values = reals.map((each) => columns.get(each)?.[1] ?? batch.columns[(each.of as { name: string }).name]!);
-      return { rows: batch.rows, ids, columns: batch.columns, groups: made, ranked: some, reals: values };
+      return {
+        rows: batch.rows,
+        ids,
+        columns: batch.columns,
+        groups: made,
+        ranked: some,
+        reals: reals.map(valuesOf),
+        wide: [...wide].map(([total, each]) => ({ total, values: valuesOf(each) })),
+      };
     } finally {
       if (chosen !== undefined && 'words' in chosen) context.dispose(chosen.words);
       free();

@@ -184,7 +184,8 @@ function sumOutput(
     const squares = placeIn(plan.totals, { kind: 'sum', of: { kind: 'mul', left: of, right: of } });
     return { field, recipe: { kind, sum, squares, count, scale } };
   }
-  const sums: TableField = scale > 0 ? { ...field, type: 'decimal', scale } : ({ ...field, type: 'i64' } as TableField);
+  const type = values.type === 'u64' ? 'u64' : 'i64';
+  const sums: TableField = scale > 0 ? { ...field, type: 'decimal', scale } : ({ ...field, type } as TableField);
   return { field: kind === 'sum' ? sums : field, recipe: { kind, sum, count, scale } };
 }
 

@@ -9,25 +9,36 @@ export interface ExactSums {
   readonly bytes: number;
 }
 
-/** Adds the high and low halves of the integers separately, as numbers that are exact below 2^53. This is much faster than bigints. */
+/**
+ * Adds the high and low halves of the integers separately, as numbers that are exact below 2^53. This is much faster than bigints.
+ * Halves that have grown large are moved into a bigint.
+ */
 export function exactSums(): ExactSums {
   let [low, high] = [new Float64Array(16), new Float64Array(16)];
+  const carried = new Map<number, bigint>();
+  const at = (group: number): bigint =>
+    BigInt(low[group] ?? 0) + (BigInt(high[group] ?? 0) << 32n) + (carried.get(group) ?? 0n);
   return {
     add(group, value) {
       if (group >= low.length) [low, high] = [roomy(low, group), roomy(high, group)];
-      if (typeof value === 'number') {
-        low[group]! += value;
-        return;
+      if (typeof value === 'number') low[group]! += value;
+      else {
+        low[group]! += Number(value & 0xffffffffn);
+        high[group]! += Number(value >> 32n);
       }
-      low[group]! += Number(value & 0xffffffffn);
-      high[group]! += Number(value >> 32n);
+      if (Math.abs(low[group]!) < LARGE && Math.abs(high[group]!) < LARGE) return;
+      carried.set(group, at(group));
+      low[group] = high[group] = 0;
     },
-    at: (group) => BigInt(low[group] ?? 0) + (BigInt(high[group] ?? 0) << 32n),
+    at,
     get bytes() {
-      return 2 * low.byteLength;
+      return 2 * low.byteLength + 64 * carried.size;
     },
   };
 }
+
+/** Sums below this, and one more half of an integer, are exact as numbers. */
+const LARGE = 2 ** 52;
 
 /** One bigint per group, initially 0. */
 export interface GroupNumbers {
@@ -131,6 +142,20 @@ function roomy(numbers: Float64Array, place: number): Float64Array<ArrayBuffer> 
   const copy = new Float64Array(Math.max(2 * numbers.length, place + 1));
   copy.set(numbers);
   return copy;
+}
+
+/** Adds the integers of all rows, or of the given ones, to the sums of their groups. */
+export function addValues(
+  into: ExactSums,
+  { validity, ...column }: HostColumn,
+  groups: Uint32Array,
+  places: Uint32Array | undefined,
+): void {
+  const { values } = column as { values: ArrayLike<number | bigint> };
+  for (let i = 0; i < groups.length; i++) {
+    const row = places === undefined ? i : places[i]!;
+    if (validity === undefined || isSet(validity, row)) into.add(groups[i]!, values[row]!);
+  }
 }
 
 /** Adds the totals of a part to the totals of the groups. */

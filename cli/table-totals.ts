@@ -1,5 +1,32 @@
-import type { CellValue, HostColumn } from '../algorithms/tables/index.ts';
+import { I64, isWithin } from '../algorithms/tables/bounds.ts';
+import type { CellValue, DeviceTable, GroupAggregate, HostColumn } from '../algorithms/tables/index.ts';
+import { valueOperand } from '../algorithms/tables/values.ts';
 import { isSet } from '../formats/tables/bits.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import type { TypedExpression } from './table-plan.ts';
+
+/**
+ * The sums of a part that might not fit in 64 bits, by their index. Devices would refuse them, though the sum of the whole file
+ * may fit, or only its average be asked for.
+ */
+export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]): ReadonlyMap<number, TypedExpression> {
+  const wide = new Map<number, TypedExpression>();
+  for (const [i, { kind, of }] of totals.entries()) {
+    if (kind !== 'sum' || of === undefined) continue;
+    const operand = valueOperand(table, of);
+    if (operand.family !== 'integer') continue;
+    const rows = BigInt(table.rows);
+    const { bounds, scale } = operand;
+    if (isWithin({ least: rows * bounds.least, greatest: rows * bounds.greatest }, I64)) continue;
+    const field: TableField = {
+      name: '',
+      nullable: true,
+      ...(scale > 0 ? { type: 'decimal', scale } : { type: 'i64' }),
+    };
+    wide.set(i, { of, field });
+  }
+  return wide;
+}
 
 /** The total of a group in a part of a file. Decimals are in units of their last digit. Undefined if no row has a value. */
 export type PartTotal = (group: number) => number | bigint | undefined;

@@ -183,7 +183,7 @@ describe('coordinates of more digits than f32 holds', () => {
       rows: 3,
     });
     expect(l2.told('note')[0]).toMatchObject({ code: 'neighbours/rounded' });
-    expect(l2.told('note')[0]!.message).toContain('1000000001 of x, 2 of y');
+    expect(l2.told('note')[0]!.message).toContain('1000000001 from x, 2 from y');
     const inner = await neighboursOf(context, { points }, ['-k', '1', '--json', '--metric', 'inner']);
     expect(JSON.parse(inner.stdout.toString())).toMatchObject({ offset: null, way: 'all points' });
     expect(inner.told('note')[0]).toMatchObject({ code: 'neighbours/rounded' });

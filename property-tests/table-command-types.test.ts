@@ -102,6 +102,48 @@ onEveryBackend((opened, { name }) => {
     expect(await answer('--where', 'a < 18446744073709551615')).toBe('a\n18446744073709551614\n');
   });
 
+  test('sums of 64 bits are exact and do not depend on how the file is cut', async () => {
+    const edges = fc.constantFrom(2n ** 62n, -(2n ** 62n), 2n ** 63n - 1n, -(2n ** 63n), 0n, 2n ** 32n, -1n);
+    const row = fc.tuple(
+      fc.integer({ min: 0, max: 2 }),
+      fc.oneof(edges, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+    );
+    const law = fc.asyncProperty(
+      fc.array(row, { minLength: 1, maxLength: 40 }),
+      fc.boolean(),
+      fc.constantFrom(1, 2, 7),
+      async (rows, isUnsigned, rowsPerBatch) => {
+        const values = rows.map(([key, x]) => [key, isUnsigned ? BigInt.asUintN(64, x) : x] as const);
+        // The first rows make the column one of u64 or i64, wherever the file is cut.
+        const path = await fileOf(
+          `k,x\n9,${isUnsigned ? 2n ** 64n - 1n : -1n}\n${values.map((each) => each.join()).join('\n')}\n`,
+          '.csv',
+        );
+        const ask = async (aggregates: string, parts: object): Promise<string> => {
+          const words = [path, '--where', 'k < 9', '--group-by', 'k', '--aggregate', aggregates, '--quiet'];
+          return (await tableAnswer(opened().context, words, parts)).stdout.toString();
+        };
+        const averages = await ask('avg(x), count', { rowsPerBatch });
+        expect(averages).toBe(await ask('avg(x), count', {}));
+        const sums = new Map<number, bigint>();
+        for (const [key, x] of values) sums.set(key, (sums.get(key) ?? 0n) + x);
+        const sorted = [...sums].sort(([a], [b]) => a - b);
+        for (const [i, line] of averages.trim().split('\n').slice(1).entries()) {
+          const [key, average, count] = line.split(',').map(Number);
+          expect(key).toBe(sorted[i]![0]);
+          expect(Math.abs(average! * count! - Number(sorted[i]![1]))).toBeLessThanOrEqual(
+            Math.abs(average! * count!) * 2 ** -50,
+          );
+        }
+        const fits = sorted.every(([, sum]) => sum === (isUnsigned ? BigInt.asUintN(64, sum) : BigInt.asIntN(64, sum)));
+        const answer = ask('sum(x)', { rowsPerBatch });
+        if (fits) expect(await answer).toBe(`k,sum(x)\n${sorted.map((each) => `${each.join()}\n`).join('')}`);
+        else await expect(answer).rejects.toMatchObject({ code: 'tables/overflow' });
+      },
+    );
+    await fc.assert(law, { numRuns });
+  }, 120_000);
+
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
     'a column may be called %s, as a member of every object is',
     async (name) => {
