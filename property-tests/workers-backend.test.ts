@@ -339,6 +339,9 @@ test('compiled code is shared by launches that differ in lengths, offsets and un
   });
 });
 
+/** A share of a sort's time for which the event loop may be held up without a pause. */
+const SHORT = 1 / 5;
+
 test('the event loop is never held up for long while a large sort runs', async () => {
   await withBackend({ workers: 1 }, async (backend) => {
     const n = 2 ** 23;
@@ -350,17 +353,19 @@ test('the event loop is never held up for long while a large sort runs', async (
     const command = { extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } };
     backend.sort(command);
     await backend.sync();
-    // Other processes may hold the thread up too: what counts is the quietest of several rounds.
+    // Other processes hold the thread up too, and machines differ: what counts is the longest delay as a share of the sort's
+    // time, in the quietest of several rounds.
     let quietest = Number.POSITIVE_INFINITY;
-    for (let round = 0; round < 20 && quietest >= 20; round++) {
+    for (let round = 0; round < 20 && quietest >= SHORT; round++) {
       const delay = monitorEventLoopDelay({ resolution: 1 });
+      const start = performance.now();
       delay.enable();
       backend.sort(command);
       const sorted = await backend.read(keys, 0, n);
       delay.disable();
-      quietest = Math.min(quietest, delay.max / 1e6);
+      quietest = Math.min(quietest, delay.max / 1e6 / (performance.now() - start));
       expect(sorted.every((word, i) => i === 0 || word >= sorted[i - 1]!)).toBe(true);
     }
-    expect(quietest).toBeLessThan(20);
+    expect(quietest).toBeLessThan(SHORT);
   });
 });
