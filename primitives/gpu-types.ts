@@ -4,7 +4,7 @@
  * gets what is declared here, and compiles.
  *
  * Exported functions, options and results name `Gpu`, `GpuDevice`, `GpuBuffer` and so on. Other code of this folder may
- * name the global types, in modules that no exported declaration imports: property-tests/package-types.test.ts finds
+ * name the global types, in modules that no exported declaration imports: property-tests/release/package.test.ts finds
  * those that are.
  */
 

@@ -2,12 +2,9 @@ import { BaseSequencer } from 'vitest/node';
 
 /** Files that would hold up the end of a run if they began late: `npm test` names the slowest ones at its end. */
 const LONGEST = [
-  'package',
   'guide',
-  'docs-site',
   'webgpu-sort',
   'webgpu-plans',
-  'browser-bundles',
   'replays',
   'spilling',
   'spilling-budget',

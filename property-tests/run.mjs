@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-// The command behind `npm test`: runs all tests, or those in the files named, with Node alone, on the adapter that
-// QUADRILLE_ADAPTER chooses (`software` by default, or `hardware`). `--thorough` runs the files that state laws, or those
-// named, and tries each law on all the cases that it asks for. The last line counts what passed and what failed.
+// The command behind `npm test`: runs all tests but those of the release, or those in the files named, with Node alone, on
+// the adapter that QUADRILLE_ADAPTER chooses (`software` by default, or `hardware`). `--thorough` runs the files that state
+// laws, or those named, and tries each law on all the cases that it asks for. The last line counts what passed and what failed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { configDefaults } from 'vitest/config';
 import { startVitest } from 'vitest/node';
 import { LongestFirst } from './longest-first.mjs';
 import { ProgressReporter } from './progress-reporter.mjs';
@@ -31,6 +32,9 @@ const LEFT_OUT = [
   'workers-prepared',
 ];
 
+/** Tests of what is published, which build it first: `npm run test:release`. */
+const RELEASE = 'property-tests/release/**';
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { thorough: { type: 'boolean' } } });
 if (values.thorough) process.env.QUADRILLE_THOROUGH = '1';
@@ -38,6 +42,7 @@ const names = values.thorough && positionals.length === 0 ? filesOfLaws() : posi
 const vitest = await startVitest('test', names, {
   root,
   watch: false,
+  ...(names.length === 0 && { exclude: [...configDefaults.exclude, RELEASE] }),
   reporters: [new ProgressReporter()],
   sequence: { sequencer: LongestFirst },
 });

@@ -14,10 +14,10 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { tarFiles } from '../backends/webgpu-node/tar-files.ts';
-import manifest from '../package.json' with { type: 'json' };
+import { tarFiles } from '../../backends/webgpu-node/tar-files.ts';
+import manifest from '../../package.json' with { type: 'json' };
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 /** What a fresh clone does not have, and what no published file is made of. */
 const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache', join('docs', 'site')]);
 

@@ -3,11 +3,11 @@ import { basename, dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import manifest from '../package.json' with { type: 'json' };
-import { THOROUGH } from './cases.ts';
-import { openWorkshop } from './cli-support.ts';
-import { entries } from './entry-sources.ts';
-import { promisedBy } from './example-output.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { THOROUGH } from '../cases.ts';
+import { openWorkshop } from '../cli-support.ts';
+import { entries } from '../entry-sources.ts';
+import { promisedBy } from '../example-output.ts';
 import { installIn, node, npmRun, type Packed, pack, quadrille, script } from './package-support.ts';
 
 let packed: Packed;

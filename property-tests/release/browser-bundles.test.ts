@@ -1,12 +1,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { createServer } from 'vite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { OpenOptions } from '../index.ts';
-import { type Bundle, bundlers } from './browser/bundlers.ts';
-import { launchChromium } from './browser/chromium.ts';
-import { createProject, type Project } from './browser/project.ts';
-import { ISOLATION, serve } from './browser/site.ts';
-import { entries } from './entry-sources.ts';
+import type { OpenOptions } from '../../index.ts';
+import { type Bundle, bundlers } from '../browser/bundlers.ts';
+import { launchChromium } from '../browser/chromium.ts';
+import { createProject, type Project } from '../browser/project.ts';
+import { ISOLATION, serve } from '../browser/site.ts';
+import { entries } from '../entry-sources.ts';
 
 /** Entry points of an application on a page: the laws and their fast-check are for tests. */
 const forPages = entries().filter(({ name, pageSource }) => pageSource !== undefined && name !== './property-tests');
@@ -61,7 +61,7 @@ beforeAll(async () => {
   await project.write('app.js', app);
   await project.write('index.html', '<!doctype html><script type="module" src="/app.js"></script>');
   browser = await launchChromium();
-  const { fn, map, open, plus, reduce, sort, u32 } = await import('../index.ts');
+  const { fn, map, open, plus, reduce, sort, u32 } = await import('../../index.ts');
   await using context = await open({ backend: 'reference' });
   const half = fn('half', { n: u32 }, u32, ({ n }) => n.shr(1));
   const rows = map(half, {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import * as primitives from '../primitives/index.ts';
+import * as primitives from '../../primitives/index.ts';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 
 let site: string;
 let said: string;
@@ -65,7 +65,7 @@ describe('the site that npm run docs builds', () => {
   });
 
   test('is not taken for whole where a link leads nowhere', async () => {
-    const links = '../docs/site-sources/links.mjs';
+    const links = '../../docs/site-sources/links.mjs';
     const { deadLinks } = (await import(links)) as {
       deadLinks(site: string): Promise<{ pages: number; dead: readonly { page: string; link: string }[] }>;
     };
