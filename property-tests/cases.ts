@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+
 /** Whether laws are tried on as many cases as they were given: `npm run test:thorough`. */
 export const THOROUGH: boolean = process.env.QUADRILLE_THOROUGH === '1';
 
@@ -28,4 +30,14 @@ export function costlyCaseCount(thorough: number, examples = 0): number {
  */
 export function lawsOfVariant<T>(laws: readonly T[], variant: number, variants: number): readonly T[] {
   return THOROUGH ? laws : laws.filter((_, i) => i % variants === variant);
+}
+
+/**
+ * Cases that take long and of which each says the same of another input: all of them under `npm run test:thorough`. Under
+ * `npm test` as many as `count`, other ones in every run.
+ */
+export function someOf<T>(cases: readonly T[], count: number): readonly T[] {
+  if (THOROUGH) return cases;
+  const [some] = fc.sample(fc.shuffledSubarray([...cases], { minLength: count, maxLength: count }), 1) as [T[]];
+  return some;
 }

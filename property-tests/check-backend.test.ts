@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Backend } from '../primitives/backend.ts';
+import { costlyCaseCount } from './cases.ts';
 import { checkBackend, kernelLaws } from './index.ts';
 
 /** A reference backend with one thing done differently. */
@@ -14,7 +15,7 @@ function changed(change: (backend: Backend) => Partial<Backend>): () => Backend 
 
 describe('checkBackend', () => {
   test('finds no fault in the reference', async () => {
-    await checkBackend(createReferenceBackend, { numRuns: 5, seed: 7 });
+    await checkBackend(createReferenceBackend, { numRuns: costlyCaseCount(5), seed: 7 });
   }, 60_000);
 
   const faults: { readonly [fault: string]: (backend: Backend) => Partial<Backend> } = {

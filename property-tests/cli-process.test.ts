@@ -86,7 +86,7 @@ describe('Ctrl-C while counting', () => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
     // Small windows, so that the slow ones of these backends come to an end of one soon.
-    const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '32MB'];
+    const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '16MB'];
     const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
     const { exitCode, stdout, stderr } = await ended(run);
     const events = stderr

@@ -11,6 +11,7 @@ import { parseTrackArguments } from '../cli/track-arguments.ts';
 import type { TrackParts } from '../cli/track-video.ts';
 import type { Video } from '../formats/video/video.ts';
 import { Context } from '../primitives/context.ts';
+import { THOROUGH } from './cases.ts';
 import { openWorkshop, type Workshop } from './cli-support.ts';
 import { LOST, lostBefore } from './faulty-backend.ts';
 import { slow } from './webgpu-support.ts';
@@ -22,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => shop.remove());
 
-const [WIDTH, HEIGHT, FRAMES] = [64, 40, 8];
+const [WIDTH, HEIGHT, FRAMES] = [64, 40, 6];
 
 /** Two discs that go to the right, one of which begins outside. */
 const videoOfDiscs: Video = {
@@ -72,7 +73,7 @@ describe('a backend that is lost while a video is tracked', () => {
       expect(whole.csv.split('\n').length).toBeGreaterThan(FRAMES);
       expect(whole.notes).toEqual([]);
       let lost = 0;
-      for (const at of [1, 9, 20, 47, 104]) {
+      for (const at of THOROUGH ? [1, 9, 20, 47, 104] : [1, 47, 90]) {
         const found = await tracks(async (_, onFailover) => {
           const backend = lostBefore(await createWorkersBackend({ workers: 1 }), at);
           const standby = () => createWorkersBackend({ workers: 1 });
@@ -81,7 +82,7 @@ describe('a backend that is lost while a video is tracked', () => {
         expect(found.csv).toBe(whole.csv);
         lost += found.notes.filter((code) => code === 'track/failover').length;
       }
-      expect(lost).toBeGreaterThan(2);
+      expect(lost).toBeGreaterThan(1);
     },
     slow,
   );

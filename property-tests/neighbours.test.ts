@@ -11,6 +11,7 @@ import {
 } from '../algorithms/neighbours/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
 import { assertSame } from './laws/compare.ts';
 import { byDistance, type HostPoints, listsOf, rowOf } from './neighbours-by-hand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
@@ -63,7 +64,7 @@ const queriesOf = ({ elements, dimensions }: HostPoints): Float32Array[] =>
   Array.from({ length: elements.length / dimensions }, (_, i) => rowOf({ elements, dimensions }, i));
 
 onEveryBackend((opened, { name }) => {
-  const numRuns = name === 'reference' ? 40 : name === 'workers' ? 40 : 6;
+  const numRuns = name.startsWith('webgpu') ? costlyCaseCount(6) : caseCount(40);
 
   test('nearest of all points are those of the formula, ties by id', async () => {
     const dimensions = fc.constantFrom(1, 2, 3, 5, 16, 33);

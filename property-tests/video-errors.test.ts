@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
 import { openVideo } from '../formats/index.ts';
 import { FormatError } from '../primitives/errors.ts';
-import { caseCount } from './cases.ts';
+import { caseCount, THOROUGH } from './cases.ts';
 import { fc, test } from './law-test.ts';
 import {
   aviOf,
@@ -53,7 +53,10 @@ function expectTold({ error, video, frames: read }: Outcome): void {
 
 describe.each(SOURCES)('damage of %s', (_, bytes) => {
   test('cut anywhere, gives frames before the cut and then an error that is told', async () => {
-    for (let length = 0; length < bytes.length; length++) {
+    // Other places are tried in every run of the tests.
+    const every = THOROUGH ? 1 : 4;
+    const [first] = fc.sample(fc.nat(every - 1), 1) as [number];
+    for (let length = first; length < bytes.length; length += every) {
       const outcome = await readAll(await fileOf(bytes.subarray(0, length)));
       expectTold(outcome);
       expect(outcome.frames).toEqual(expected.slice(0, outcome.frames.length));

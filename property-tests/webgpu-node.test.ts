@@ -35,8 +35,8 @@ test('a process ends by itself once its backend is closed', async () => {
 
 test('processes that unpack the software adapter at once do not disturb each other', async () => {
   const cache = await mkdtemp(join(tmpdir(), 'quadrille-test-'));
-  const runs = await Promise.all([1, 2, 3].map(() => runNode(openAndClose, { XDG_CACHE_HOME: cache })));
-  expect(runs).toEqual([1, 2, 3].map(() => ({ code: 0, out: 'read 7\n' })));
+  const runs = await Promise.all([1, 2].map(() => runNode(openAndClose, { XDG_CACHE_HOME: cache })));
+  expect(runs).toEqual([1, 2].map(() => ({ code: 0, out: 'read 7\n' })));
   await rm(cache, { recursive: true });
 });
 

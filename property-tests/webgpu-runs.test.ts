@@ -12,7 +12,7 @@ import { type AnyMonoid, bitXor, type Monoid, maximum, minimum, monoid, plus, pr
 import { reduceByKey } from '../primitives/reduce-by-key.ts';
 import { slice } from '../primitives/slice.ts';
 import { type Presentation, present, presentation } from './arbitraries/presentations.ts';
-import { costlyCaseCount, lawsOfVariant } from './cases.ts';
+import { costlyCaseCount, lawsOfVariant, THOROUGH } from './cases.ts';
 import { keysOfRuns, runLengths } from './run-keys.ts';
 import {
   bind,
@@ -139,9 +139,11 @@ const prefixed = <T>(table: { readonly [name: string]: T }): { [name: string]: T
 
 const { scan } = defaultTuning;
 const heads = { threads: 64, words: 16 };
-const small = { ...scan, lookBack: true, threads: 64, items: 16, heads, tiles: 1, tries: 1 };
+/** Items of a thread; a software GPU takes seconds to compile 16. */
+const items = THOROUGH ? 16 : 8;
+const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tries: 1 };
 
-/** Ways to look back over runs, in tiles of 256 or 1,024 elements, whose counts go in one word or two. */
+/** Ways to look back over runs, in tiles of 128 to 1,024 elements, whose counts go in one word or two. */
 const tunings: { readonly [name: string]: LookBackTuning } = {
   'as they are tuned': small,
   'past silent tiles, few subgroups a workgroup': {

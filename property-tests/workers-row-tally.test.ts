@@ -97,8 +97,8 @@ function materialOf({ storage, bins, entries, together, masks, repeat, seed }: R
 function countPlainly(
   { functor, ranks, bins, histograms }: Rows,
   { n, cells, binOf, mask, group, start }: ReturnType<typeof materialOf>,
-): number[] {
-  const counts = new Array<number>(bins * histograms).fill(0);
+): Uint32Array {
+  const counts = new Uint32Array(bins * histograms);
   for (let i = 0; i < n; i++) {
     if (mask[i] === INACTIVE) continue;
     for (let rank = 0; rank < ranks; rank++) {
@@ -143,6 +143,6 @@ describe.each([
     for (const { buffer } of [...program.arrays.values(), ...inner.row.arrays.values()]) backend.release(buffer);
     backend.release(into);
     expect([got[0], got.at(-1)]).toEqual([guards[0], guards.at(-1)]);
-    expect(Array.from(got.subarray(1, -1))).toEqual(countPlainly(given, material));
+    expect(got.subarray(1, -1)).toEqual(countPlainly(given, material));
   });
 });

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 
 /** A row of README.md: what a page imports, and the modules that it loads when it runs. */
 interface Row {
@@ -60,7 +60,7 @@ async function sizeOf({ program, loads }: Row): Promise<readonly [minified: numb
 
 /** What README.md says of a row, in kB. */
 function stated(name: string): readonly number[] {
-  const readme = readFileSync(join(dirname(import.meta.dirname), 'README.md'), 'utf8');
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const line = readme.split('\n').find((line) => line.startsWith('|') && line.split('|')[1]!.trim() === name);
   expect(line, `the row of ${name} in README.md`).toBeDefined();
   return [...line!.matchAll(/\| *(\d+) kB/g)].map(([, size]) => Number(size));

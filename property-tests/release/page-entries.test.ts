@@ -2,9 +2,9 @@ import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { entries } from './entry-sources.ts';
+import { entries } from '../entry-sources.ts';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 const forPages = entries().filter(({ pageSource }) => pageSource !== undefined);
 
 describe('entry points for pages', () => {
