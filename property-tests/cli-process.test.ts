@@ -70,7 +70,7 @@ describe('Ctrl-C while counting', () => {
     const [stepX, stepY] = [4 / columns, -4 / rows];
     await shop.writeRaster(
       'large.tif',
-      { width: columns, height: rows, originY: 4, stepX, stepY, stripRows: 512, compression: 'deflate', level: 1 },
+      { width: columns, height: rows, originY: 4, stepX, stepY, stripRows: 64, compression: 'deflate', level: 1 },
       new Uint8Array(columns * rows),
     );
     await shop.write('all.json', collection(zone('all', rectangle(0, 0, 4, 4))));
@@ -86,7 +86,7 @@ describe('Ctrl-C while counting', () => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
     // Small windows, so that the slow ones of these backends come to an end of one soon.
-    const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '16MB'];
+    const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '8MB'];
     const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
     const { exitCode, stdout, stderr } = await ended(run);
     const events = stderr
