@@ -6,9 +6,9 @@ export interface OrderKey {
   readonly bits: number;
 }
 
-/** Bits of whole numbers up to `most`, below 2³². */
-export function bitsUpTo(most: number): number {
-  return 32 - Math.clz32(most);
+/** Bits of whole numbers up to `max`, below 2³². */
+export function bitsUpTo(max: number): number {
+  return 32 - Math.clz32(max);
 }
 
 /**

@@ -15,7 +15,7 @@ export interface FilledMemory {
 /** Reads a source into memory of the host, several pieces at once; the bytes after its last one are 0 up to the word's end. */
 export async function fillMemory(source: WordSource, { place, pause }: FilledMemory): Promise<void> {
   const { bytes, whole } = source;
-  const most = whole ? bytes : PIECE;
+  const max = whole ? bytes : PIECE;
   await inLanes(pieces(), LANES, async (into) => {
     await source.read(into.memory, into.at);
     await pause?.();
@@ -24,7 +24,7 @@ export async function fillMemory(source: WordSource, { place, pause }: FilledMem
 
   function* pieces(): Generator<{ readonly at: number; readonly memory: Uint8Array }> {
     for (let at = 0; at < bytes; ) {
-      const memory = place(at, Math.min(most, bytes - at));
+      const memory = place(at, Math.min(max, bytes - at));
       yield { at, memory };
       at += memory.length;
     }

@@ -22,14 +22,14 @@ export interface Locals {
  * otherwise, and every round adds constants of one sign to it, so that it does not wrap before it reaches the bound. A bound
  * of half of all words or more, such as that of an element that may be anything, is none.
  */
-export function mostRounds(loop: Loop, fn: IrFunction, locals: Locals): number {
+export function maxRounds(loop: Loop, fn: IrFunction, locals: Locals): number {
   if (pathsThrough(loop.body).every((path) => path === 'left')) return 1;
   const counted = guardsOf(loop, locals).flatMap(({ place, comparisons }) =>
     comparisons.map((comparison) => passes(loop, fn, locals, place, comparison)),
   );
   // The round in which the comparison fails starts too.
-  const most = Math.min(loop.rounds ?? Number.POSITIVE_INFINITY, 1 + Math.min(Number.POSITIVE_INFINITY, ...counted));
-  return most < NO_BOUND ? most : Number.POSITIVE_INFINITY;
+  const max = Math.min(loop.rounds ?? Number.POSITIVE_INFINITY, 1 + Math.min(Number.POSITIVE_INFINITY, ...counted));
+  return max < NO_BOUND ? max : Number.POSITIVE_INFINITY;
 }
 
 const NO_BOUND = 2 ** 31;

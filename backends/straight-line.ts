@@ -45,10 +45,10 @@ export interface ReadNode extends NodeCommon {
   readonly floors: readonly Floor[];
 }
 
-/** Holds for the indices of the loop that are, plus `shift`, not below `least`. Neither of the two varies. */
+/** Holds for the indices of the loop that are, plus `shift`, not below `min`. Neither of the two varies. */
 export interface Floor {
   readonly shift: Node;
-  readonly least: Node;
+  readonly min: Node;
 }
 
 /** How far on an index is from the loop's, for those above the floors. */
@@ -99,11 +99,11 @@ export class NotStraight extends Error {
 }
 
 /** More are not kept in vector registers anyhow. */
-const MOST_VALUES = 4096;
+const MAX_VALUES = 4096;
 /** Statements that are walked through to find them. */
-const MOST_WALKED = 2 ** 17;
+const MAX_WALKED = 2 ** 17;
 /** Values that are computed from values, one of the other: a chain of twice as many is too deep for the stack of who emits it. */
-const MOST_DEPTH = 1024;
+const MAX_DEPTH = 1024;
 
 /** What an operation is known to be beside what every graph knows; undefined where it is itself. */
 export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
@@ -192,7 +192,7 @@ export class Graph {
     const full = `${node.kind},${node.type},${key}`;
     let known = this.#nodes.get(full);
     if (known === undefined) {
-      if (this.size === MOST_VALUES) throw new NotStraight(`it computes more than ${MOST_VALUES} values`);
+      if (this.size === MAX_VALUES) throw new NotStraight(`it computes more than ${MAX_VALUES} values`);
       this.#depths.push(this.#depthOf(node));
       known = { ...node, id: this.#nodes.size } as Node;
       this.#nodes.set(full, known);
@@ -205,7 +205,7 @@ export class Graph {
     if (node.kind === 'operation') for (const { id } of node.operands) depth = Math.max(depth, this.#depths[id]! + 1);
     if (node.kind === 'read' || node.kind === 'gather') depth = this.#depths[node.index.id]! + 1;
     if (node.kind === 'rowBits') depth = this.#depths[node.of.id]! + 1;
-    if (depth > MOST_DEPTH) throw new NotStraight(`it computes more than ${MOST_DEPTH} values one of the other`);
+    if (depth > MAX_DEPTH) throw new NotStraight(`it computes more than ${MAX_DEPTH} values one of the other`);
     return depth;
   }
 
@@ -238,12 +238,12 @@ export class Graph {
       case 'add':
       case 'sub': {
         const [moving, other] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
-        const least = index.name === 'sub' ? this.#takenAtMost(moving, other) : undefined;
-        const still = least ?? other;
+        const min = index.name === 'sub' ? this.#takenAtMost(moving, other) : undefined;
+        const still = min ?? other;
         const shift = still.varying ? undefined : this.#shiftOf(moving);
         if (shift === undefined) return undefined;
         const by = this.operation(index.name, 'u32', [shift.by, invariant(still)]);
-        return { by, floors: least === undefined ? shift.floors : [...shift.floors, { shift: shift.by, least }] };
+        return { by, floors: min === undefined ? shift.floors : [...shift.floors, { shift: shift.by, min }] };
       }
       default:
         return undefined;
@@ -281,15 +281,15 @@ function isLiteral(node: Node | undefined, value: number | boolean): boolean {
 export function mostOf(node: Node): number {
   // Nodes share operands, so that there are exponentially many paths between them: each is asked once.
   const known = new Map<Node, number>();
-  const most = (each: Node): number => {
-    const found = known.get(each) ?? mostByOperands(each, most);
+  const max = (each: Node): number => {
+    const found = known.get(each) ?? maxByOperands(each, max);
     known.set(each, found);
     return found;
   };
-  return most(node);
+  return max(node);
 }
 
-function mostByOperands(node: Node, most: (operand: Node) => number): number {
+function maxByOperands(node: Node, max: (operand: Node) => number): number {
   const all = 2 ** 32 - 1;
   if (node.kind === 'literal') return Number(node.value) >>> 0;
   if (node.kind !== 'operation' || node.type !== 'u32') return all;
@@ -297,9 +297,9 @@ function mostByOperands(node: Node, most: (operand: Node) => number): number {
   switch (node.name) {
     case 'and':
     case 'min':
-      return Math.min(most(a), most(b));
+      return Math.min(max(a), max(b));
     case 'shr':
-      return b.kind === 'literal' ? most(a) >>> Number(b.value) : most(a);
+      return b.kind === 'literal' ? max(a) >>> Number(b.value) : max(a);
     case 'convert':
       return a.type === 'bool' ? 1 : all;
     default:
@@ -381,7 +381,7 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   const walk = (frame: Frame, statements: readonly Statement[]): void => {
     walked += statements.length;
     // Helpers that call each other twice with the same arguments make few values, however often they are walked through.
-    if (walked > MOST_WALKED) throw new NotStraight(`it has more than ${MOST_WALKED} operations, all calls inlined`);
+    if (walked > MAX_WALKED) throw new NotStraight(`it has more than ${MAX_WALKED} operations, all calls inlined`);
     for (const statement of statements) step(frame, statement);
   };
 

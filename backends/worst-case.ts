@@ -1,5 +1,5 @@
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../primitives/functors/ir.ts';
-import { type Locals, mostRounds } from './loop-rounds.ts';
+import { type Locals, maxRounds } from './loop-rounds.ts';
 import { literalRange, operationRange, type ValueRange, wholeRange } from './value-ranges.ts';
 
 /** What a statement costs each time it runs; of a loop, each time a round begins. */
@@ -67,7 +67,7 @@ function costOfStatement(statement: Statement, frame: Frame): number {
       return own + costOfBlock(statement.consequent, frame) + costOfBlock(statement.alternative, frame);
     case 'loop': {
       const round = own + costOfBlock(statement.body, frame) + costOfBlock(statement.step, frame);
-      return round === 0 ? 0 : mostRounds(statement, fn, locals) * round;
+      return round === 0 ? 0 : maxRounds(statement, fn, locals) * round;
     }
     default:
       return own;

@@ -8,7 +8,7 @@ export interface AviFormat {
   readonly frameRate: number;
 }
 
-const MOST_BYTES = 2 ** 31;
+const MAX_BYTES = 2 ** 31;
 
 /**
  * Writes frames of grey bytes, given row after row from the top, as an uncompressed AVI of 8 bits with a palette of greys and an
@@ -24,7 +24,7 @@ export async function writeAvi(path: string, format: AviFormat, frames: Iterable
     let count = 0;
     await file.write(aviHead(format, 0));
     for (const grey of frames) {
-      if (HEAD_BYTES + (count + 1) * (chunk.length + 16) > MOST_BYTES) {
+      if (HEAD_BYTES + (count + 1) * (chunk.length + 16) > MAX_BYTES) {
         throw new RangeError(`After ${count} frames, the file would be larger than 2 GiB: write fewer.`);
       }
       fillChunk(chunk, grey, format, stride);

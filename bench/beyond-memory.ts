@@ -135,6 +135,6 @@ function show(one: Side, other: Side): void {
 }
 
 function timesOf(name: string, [, rows, costs]: Side): string[] {
-  const { median, least, greatest } = costs.get(name)!.milliseconds;
-  return [median.toFixed(3), `${least.toFixed(3)} … ${greatest.toFixed(3)}`, (rows / median / 1e6).toFixed(2)];
+  const { median, min, max } = costs.get(name)!.milliseconds;
+  return [median.toFixed(3), `${min.toFixed(3)} … ${max.toFixed(3)}`, (rows / median / 1e6).toFixed(2)];
 }

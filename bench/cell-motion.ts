@@ -6,9 +6,9 @@ export interface MotionOptions {
   readonly height: number;
   readonly cells: number;
   readonly frames: number;
-  readonly radius: readonly [least: number, most: number];
+  readonly radius: readonly [min: number, max: number];
   /** Pixels a frame. */
-  readonly speed: readonly [least: number, most: number];
+  readonly speed: readonly [min: number, max: number];
   /** Along the vessel, of any length but 0. */
   readonly direction: readonly [x: number, y: number];
   /** Cells leave the frame at its end, and others come in for them. */
@@ -118,12 +118,12 @@ function inside(x: number, y: number, dx: number, dy: number, size: MotionOption
 }
 
 function newCell(options: MotionOptions, id: number, random: Random): LaneCell {
-  const [least, most] = options.radius;
-  const half = options.occlusion ? most : SLACK;
+  const [min, max] = options.radius;
+  const half = options.occlusion ? max : SLACK;
   return {
     id,
-    rx: random.between(least, most),
-    ry: random.between(least, most),
+    rx: random.between(min, max),
+    ry: random.between(min, max),
     across: random.between(-half, half),
     at: 0,
     speed: random.between(...options.speed),
@@ -159,11 +159,11 @@ function spreadOut(
   { length, cells }: Lane,
   gap: number,
   steps: number,
-  [least, most]: readonly [number, number],
+  [min, max]: readonly [number, number],
   random: Random,
 ): void {
   const loose = length - (cells.length - 1) * gap;
-  const ahead = Math.min(Math.max(Math.min(((least + most) / 2) * steps, 0.6 * loose), least * steps), loose);
+  const ahead = Math.min(Math.max(Math.min(((min + max) / 2) * steps, 0.6 * loose), min * steps), loose);
   const places = cells.map(() => random.between(0, loose - ahead)).sort((a, b) => a - b);
   for (const [i, cell] of cells.entries()) cell.at = places[i]! + i * gap;
 }

@@ -113,7 +113,7 @@ async function stopsApart(
   const apart = differences.flatMap((difference, c) => (difference > BARS.snake ? [c] : []));
   for (const c of apart) {
     for (const offset of [-1, 1]) {
-      const there = await track(given, { leastMove: 0, maxSnakeRounds: ours.snakeRounds[c]! + offset });
+      const there = await track(given, { minMove: 0, maxSnakeRounds: ours.snakeRounds[c]! + offset });
       differences[c] = Math.min(differences[c]!, snakeDifferences(theirs, there, windows)[c]!);
     }
   }

@@ -60,7 +60,7 @@ const flow = () =>
 const { field } = flow();
 const snakes = () =>
   evolveSnakes(field, windows, undefined, {
-    ...{ cells, across: { x: 0, y: 1 }, step: 1, leastChange: 0.1, maxRounds: 1000 },
+    ...{ cells, across: { x: 0, y: 1 }, step: 1, minChange: 0.1, maxRounds: 1000 },
   });
 
 const inputs = {

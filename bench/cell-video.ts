@@ -21,9 +21,9 @@ export interface CellVideoOptions {
   /** From the least to the greatest difference of a cell to its background; negative for dark cells. */
   readonly contrast?: readonly [number, number];
   /** Half axes in pixels. */
-  readonly radius?: readonly [least: number, most: number];
+  readonly radius?: readonly [min: number, max: number];
   /** Pixels a frame along the vessel. */
-  readonly speed?: readonly [least: number, most: number];
+  readonly speed?: readonly [min: number, max: number];
   /** Along the vessel; `[1, 0]` unless given. */
   readonly direction?: readonly [x: number, y: number];
   /** A ring around each cell of this share of its contrast, of the other sign; 0 unless given. */
@@ -99,8 +99,8 @@ function* drawFrames(settings: Settings): Generator<CellVideoFrame> {
   const contrastRandom = randomOf(seed, CONTRASTS);
   let index = 0;
   for (const cells of cellMotion(settings, randomOf(seed, MOTION))) {
-    const most = cells.at(-1)?.id ?? 0;
-    while (contrasts.length <= most) contrasts.push(contrastRandom.between(...contrast));
+    const max = cells.at(-1)?.id ?? 0;
+    while (contrasts.length <= max) contrasts.push(contrastRandom.between(...contrast));
     const { light, visible } = drawCells(cells, contrasts, settings);
     const grey = withNoise(still, light, noise, randomOf(seed, FIRST_FRAME + index++));
     yield { frame: { width, height, grey }, truth: cells.map((cell, i) => ({ ...cell, visible: visible[i]! })) };

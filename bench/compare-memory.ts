@@ -97,7 +97,7 @@ function report(name: string, samples: readonly number[], found: string): void {
   globalThis.gc?.();
   const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
   const words = [
-    `peak ${megabytes(samples.reduce((most, sample) => Math.max(most, sample), 0))}`,
+    `peak ${megabytes(samples.reduce((max, sample) => Math.max(max, sample), 0))}`,
     `first quarter ${megabytes(early)}, last quarter ${megabytes(late)}: ${megabytes(late - early)} more`,
     `after it ${megabytes(rss)}, heap ${megabytes(heapUsed)}, buffers ${megabytes(arrayBuffers)}`,
     found,

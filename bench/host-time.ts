@@ -70,11 +70,11 @@ interface HostTime {
   readonly launches: number;
   /** Microseconds of a call, and the least of these. */
   readonly median: number;
-  readonly least: number;
+  readonly min: number;
 }
 
-function cellsOf({ launches, median, least }: HostTime): string[] {
-  return [String(launches), ...[median, least, median / launches].map((µs) => µs.toFixed(0))];
+function cellsOf({ launches, median, min }: HostTime): string[] {
+  return [String(launches), ...[median, min, median / launches].map((µs) => µs.toFixed(0))];
 }
 
 async function timeOf(call: () => unknown): Promise<HostTime> {

@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
   options: {
     layer: { type: 'string' },
     levels: { type: 'string', default: '12' },
-    least: { type: 'string', default: '1e-6' },
+    min: { type: 'string', default: '1e-6' },
     ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '5' },
     geos: { type: 'boolean', default: true },
@@ -112,22 +112,22 @@ function pairsOfBoxes(): number[] {
 async function compareWithGeos(): Promise<void> {
   const geos = await Geos.open();
   const from = performance.now();
-  let [large, missed, extra, most] = [0, 0, 0, 0];
+  let [large, missed, extra, max] = [0, 0, 0, 0];
   for (const key of new Set([...boxPairs, ...join])) {
     const { intersection } = geos.areas(polygons, Math.floor(key / count), polygons, key % count);
-    if (intersection > Number(options.least)) {
+    if (intersection > Number(options.min)) {
       large++;
       if (!join.has(key)) missed++;
     } else if (join.has(key)) {
       extra++;
-      most = Math.max(most, intersection);
+      max = Math.max(max, intersection);
     }
   }
   const seconds = (performance.now() - from) / 1000;
-  console.log(`GEOS        ${seconds.toFixed(1)} s, ${large} pairs share more than ${options.least} square degrees`);
+  console.log(`GEOS        ${seconds.toFixed(1)} s, ${large} pairs share more than ${options.min} square degrees`);
   console.log(
     `            of these ${missed} are not joined, ${[...join].filter((key) => !filter.has(key)).length} not in`,
   );
-  console.log(`            the filter; ${extra} are joined that share less, ${most} at most`);
+  console.log(`            the filter; ${extra} are joined that share less, ${max} at most`);
   process.exitCode = missed === 0 ? 0 : 1;
 }

@@ -60,9 +60,9 @@ interface Disc {
 /** Discs anywhere, by a generator that gives the same ones in every run. */
 function randomCentres(parts: number): Disc[] {
   let state = 1;
-  const next = (most: number): number => {
+  const next = (max: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * most);
+    return Math.floor((state / 2 ** 32) * max);
   };
   return Array.from({ length: Number(options.labels) * parts }, (_, disc) => {
     return { label: 1 + Math.floor(disc / parts), x: next(size), y: next(size) };

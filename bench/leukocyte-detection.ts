@@ -37,7 +37,7 @@ import { type HostPeaks, plainPeaks } from './leukocyte-plain.ts';
 
 const [POINTS, DILATION, THRESHOLD] = [150, 12, 1.8];
 /** Scores count from here on: n times the variance that the threshold asks for. */
-const LEAST = (THRESHOLD ** 2 * POINTS ** 2) / (POINTS - 1);
+const MIN_COUNT = (THRESHOLD ** 2 * POINTS ** 2) / (POINTS - 1);
 const UNIT = (POINTS - 1) / POINTS ** 2;
 
 /**
@@ -80,7 +80,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
   const circleByCircle = (sumsOf: (circle: number, slopes: Column<'u32'>) => Sums): Scores => {
     const slopes = packSlopes(context, frame);
     let best: Best = context.materialize({
-      best: constant(f32, LEAST, width * height),
+      best: constant(f32, MIN_COUNT, width * height),
       ...{ sum: zeros(), radius: zeros() },
     });
     for (const [circle, candidate] of DEFAULT_RADII.entries()) {
@@ -98,7 +98,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
       circles: DEFAULT_RADII.length,
       pairs: tables.pairs,
       inverse: 1 / POINTS,
-      least: LEAST,
+      min: MIN_COUNT,
       unit: UNIT,
     };
     return context.materialize(map(scoreOfAll, { ...circlesFor(slopes), radii, ...numbers, ...place }));
@@ -109,8 +109,8 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     const around = disc(DILATION);
     const cell = sequence(width * height);
     const shape = { around: context.column(around), count: around.length, width, height };
-    const greatest = context.materialize(map(dilated, { cell, score, ...shape }));
-    const found = copyIf(cell, map(isGreatest, { score, greatest }));
+    const max = context.materialize(map(dilated, { cell, score, ...shape }));
+    const found = copyIf(cell, map(isGreatest, { score, max }));
     return context.materialize(map(peakAt, { cell: found, score, radius, width }));
   };
   const scored = (scores: () => Scores) => () => context.scope(() => peaksOf(scores()));
@@ -245,11 +245,11 @@ const scoreOfAll = fn(
   'scoreOfAll',
   {
     ...{ ...CIRCLES, radii: array(f32), circles: uniform(u32), pairs: uniform(u32) },
-    ...{ inverse: uniform(f32), least: uniform(f32), unit: uniform(f32), ...PLACE },
+    ...{ inverse: uniform(f32), min: uniform(f32), unit: uniform(f32), ...PLACE },
   },
   { score: f32, radius: f32 },
   (given) => {
-    const [best, sum, radius] = [Var(given.least), Var(f32(0)), Var(f32(0))];
+    const [best, sum, radius] = [Var(given.min), Var(f32(0)), Var(f32(0))];
     If(isInside(given.cell, given), () => {
       For(0, given.circles, (circle) => {
         const [total, squares] = [Var(i32(0)), Var(f32(0))];
@@ -282,18 +282,18 @@ const dilated = fn(
   ({ cell, score, around, count, width, height }) => {
     const row = cell.div(width);
     const column = cell.sub(row.mul(width));
-    const greatest = Var(f32(0));
+    const max = Var(f32(0));
     For(0, count, (i) => {
       const step = around.at(i);
       const [x, y] = [column.add(step.and(0xffff)).sub(MIDDLE), row.add(step.shr(16)).sub(MIDDLE)];
       If(x.lt(width).and(y.lt(height)), () => {
-        greatest.set(greatest.max(score.at(y.mul(width).add(x)).abs()));
+        max.set(max.max(score.at(y.mul(width).add(x)).abs()));
       });
     });
-    return Let(greatest);
+    return Let(max);
   },
 );
 
-const isGreatest = fn('isGreatest', { score: f32, greatest: f32 }, bool, ({ score, greatest }) =>
-  score.abs().gt(0).and(score.abs().ge(greatest)),
+const isGreatest = fn('isGreatest', { score: f32, max: f32 }, bool, ({ score, max }) =>
+  score.abs().gt(0).and(score.abs().ge(max)),
 );

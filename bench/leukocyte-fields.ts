@@ -34,7 +34,7 @@ import { columnsOfCells, type GivenCells } from './tracked-cells.ts';
 
 const [RADIUS, MAX_ROUNDS, FLOW] = [10, 500, { x: 1, y: 1 }];
 const PLAIN = {
-  ...{ leastChange: MIN_MEAN_CHANGE * 2 ** FIELD_BITS, maxRounds: MAX_ROUNDS },
+  ...{ minChange: MIN_MEAN_CHANGE * 2 ** FIELD_BITS, maxRounds: MAX_ROUNDS },
 };
 
 interface Window {
@@ -127,7 +127,7 @@ async function untilStill(
   image: Column<'f32'>,
   round: (u: Column<'f32'>) => Column<'f32'>,
 ): Promise<Column<'f32'>> {
-  const bound = Math.trunc(Math.fround(image.capacity * Math.fround(PLAIN.leastChange)));
+  const bound = Math.trunc(Math.fround(image.capacity * Math.fround(PLAIN.minChange)));
   let u = image;
   for (let rounds = 1; ; rounds++) {
     const next = round(u);
@@ -185,7 +185,7 @@ function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Pr
     const key = `${width} ${area}`;
     const step = steps.get(key) ?? prepare(width, area);
     steps.set(key, step);
-    const { result } = await context.iterate(step, { own: { u: own, image: own } }, { most: MAX_ROUNDS });
+    const { result } = await context.iterate(step, { own: { u: own, image: own } }, { maxRounds: MAX_ROUNDS });
     context.dispose(result.done, result.own.image);
     return result.own.u as Column<'f32'>;
   };

@@ -41,13 +41,13 @@ function plainScores(frame: CellVideoFrame['frame'], { radii, points, threshold 
   const [cos, sin] = [weights.map((weight) => weight << 16), weights].map((words) =>
     Int32Array.from(words, (word) => word >> 16),
   ) as [Int32Array, Int32Array];
-  const least = f((threshold ** 2 * points ** 2) / (points - 1));
+  const min = f((threshold ** 2 * points ** 2) / (points - 1));
   const [inverse, unit] = [f(1 / points), f((points - 1) / points ** 2)];
   const margin = Math.ceil(Math.max(...radii)) + 2;
   const [score, radius] = [new Float32Array(width * height), new Float32Array(width * height)];
   for (let y = margin; y < height - margin; y++) {
     for (let cell = y * width + margin; cell < (y + 1) * width - margin; cell++) {
-      let best = least;
+      let best = min;
       let sum = 0;
       let chosen = 0;
       for (let circle = 0; circle < radii.length; circle++) {
@@ -82,7 +82,7 @@ function plainScores(frame: CellVideoFrame['frame'], { radii, points, threshold 
 /** Doubled slopes as whole numbers, of which the greatest has 14 bits. */
 function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int32Array; y: Int32Array } {
   const [x, y] = [new Int32Array(width * height), new Int32Array(width * height)];
-  let greatest = 0;
+  let max = 0;
   for (let row = 0, i = 0; row < height; row++) {
     const [above, below] = [Math.max(0, row - 1) * width, Math.min(height - 1, row + 1) * width];
     for (let column = 0; column < width; column++, i++) {
@@ -93,10 +93,10 @@ function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int
       ];
       x[i] = right - left === 1 ? 2 * dx : dx;
       y[i] = below - above === width ? 2 * dy : dy;
-      greatest = Math.max(greatest, Math.abs(x[i]!), Math.abs(y[i]!));
+      max = Math.max(max, Math.abs(x[i]!), Math.abs(y[i]!));
     }
   }
-  const scale = greatest === 0 ? 0 : 2 ** (13 - Math.floor(Math.log2(greatest)));
+  const scale = max === 0 ? 0 : 2 ** (13 - Math.floor(Math.log2(max)));
   for (let i = 0; i < x.length; i++) [x[i], y[i]] = [x[i]! * scale, y[i]! * scale];
   return { x, y };
 }
@@ -110,15 +110,15 @@ function plainPeakCells(
   const found: number[] = [];
   for (let y = 0, cell = 0; y < height; y++) {
     for (let x = 0; x < width; x++, cell++) {
-      let greatest = 0;
+      let max = 0;
       for (let dy = Math.max(-dilation, -y); dy <= Math.min(dilation, height - 1 - y); dy++) {
         const half = Math.floor(Math.sqrt(dilation * dilation - dy * dy));
         const row = (y + dy) * width;
         for (let at = Math.max(0, x - half); at <= Math.min(width - 1, x + half); at++) {
-          greatest = Math.max(greatest, Math.abs(score[row + at]!));
+          max = Math.max(max, Math.abs(score[row + at]!));
         }
       }
-      if (score[cell] !== 0 && Math.abs(score[cell]!) >= greatest) found.push(cell);
+      if (score[cell] !== 0 && Math.abs(score[cell]!) >= max) found.push(cell);
     }
   }
   return found;
@@ -128,9 +128,9 @@ function plainPeakCells(
 export function plainFlow(
   image: Float32Array,
   width: number,
-  { leastChange, maxRounds }: PlainFlow,
+  { minChange, maxRounds }: PlainFlow,
 ): { readonly field: Float32Array; readonly rounds: number } {
-  const bound = Math.trunc(f(image.length * f(leastChange)));
+  const bound = Math.trunc(f(image.length * f(minChange)));
   const weights = Float32Array.from(image, (value) => value * f(0.2 * 2 ** -20));
   let [u, next] = [image.slice(), image.slice()];
   for (let rounds = 1; ; rounds++) {
@@ -142,7 +142,7 @@ export function plainFlow(
 
 export interface PlainFlow {
   /** The mean change, with 20 bits behind the point, at which a field is still. */
-  readonly leastChange: number;
+  readonly minChange: number;
   readonly maxRounds: number;
 }
 

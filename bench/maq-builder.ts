@@ -10,7 +10,7 @@ export interface BuiltTree {
 }
 
 /** The most levels whose codes, with their level, are one 32-bit key. */
-export const MOST_LEVELS = 13;
+export const MAX_LEVELS = 13;
 
 /**
  * Builds a tree over the quadrants of one set in plain JavaScript on one thread: what a careful programmer writes without a
@@ -20,7 +20,7 @@ export const MOST_LEVELS = 13;
 export function buildByHand(polygon: Uint32Array, code: Uint32Array, level: Uint32Array): BuiltTree {
   const count = polygon.length;
   const keys = new Uint32Array(count);
-  for (let i = 0; i < count; i++) keys[i] = ((level[i]! << (2 * MOST_LEVELS)) | code[i]!) >>> 0;
+  for (let i = 0; i < count; i++) keys[i] = ((level[i]! << (2 * MAX_LEVELS)) | code[i]!) >>> 0;
   const order = radixOrder(keys);
   const entries = new Uint32Array(count);
   for (let i = 0; i < count; i++) entries[i] = polygon[order[i]!]!;
@@ -54,13 +54,13 @@ interface Level {
 
 function mergeLevels(keys: Uint32Array, order: Uint32Array): Level[] {
   const levels: Level[] = [];
-  const mask = 2 ** (2 * MOST_LEVELS) - 1;
+  const mask = 2 ** (2 * MAX_LEVELS) - 1;
   let end = order.length;
   let below: Level | undefined;
-  const last = end === 0 ? -1 : keys[order[end - 1]!]! >>> (2 * MOST_LEVELS);
+  const last = end === 0 ? -1 : keys[order[end - 1]!]! >>> (2 * MAX_LEVELS);
   for (let level = last; level >= 0; level--) {
     let start = end;
-    while (start > 0 && keys[order[start - 1]!]! >>> (2 * MOST_LEVELS) === level) start--;
+    while (start > 0 && keys[order[start - 1]!]! >>> (2 * MAX_LEVELS) === level) start--;
     const made: Level = { code: [], childCount: [], firstEntry: [], entryCount: [] };
     let [own, child] = [start, 0];
     const children = below?.code ?? [];

@@ -38,7 +38,7 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
   [8192, 64, 1],
 ];
 /** A method is left out where it would take minutes: products of corners, or words of masks. */
-const MOST_PRODUCTS = 2 ** 31;
+const MAX_PRODUCTS = 2 ** 31;
 
 const { backend, adapter } = options;
 const context = await open({ backend, adapter } as Parameters<typeof open>[0]);
@@ -55,7 +55,7 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
   const cells: string[] = [];
   let expected: BigUint64Array | undefined;
   for (const method of METHODS) {
-    if (method === 'corners' && count * (4 * teeth) ** 2 > MOST_PRODUCTS) {
+    if (method === 'corners' && count * (4 * teeth) ** 2 > MAX_PRODUCTS) {
       cells.push('–');
       continue;
     }

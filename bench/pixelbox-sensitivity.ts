@@ -62,8 +62,8 @@ type Method = (workload: Workload) => Promise<SampledAreas>;
 /** Milliseconds: the median, the least and the greatest of all rounds. */
 interface Spread {
   readonly median: number;
-  readonly least: number;
-  readonly greatest: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 const methods: Record<string, Method> = {
@@ -145,12 +145,11 @@ async function timesOf(run: () => Promise<SampledAreas>): Promise<Spread> {
     context.dispose(areas);
   }
   times.sort((a, b) => a - b);
-  return { median: times[Math.floor(times.length / 2)]!, least: times[0]!, greatest: times.at(-1)! };
+  return { median: times[Math.floor(times.length / 2)]!, min: times[0]!, max: times.at(-1)! };
 }
 
 function report(): void {
-  const show = ({ median, least, greatest }: Spread): string =>
-    `${median.toFixed(2)} (${least.toFixed(2)} … ${greatest.toFixed(2)})`;
+  const show = ({ median, min, max }: Spread): string => `${median.toFixed(2)} (${min.toFixed(2)} … ${max.toFixed(2)})`;
   console.log(`\n| method | ${scales.map((scale) => `scale ${scale}`).join(' | ')} | slope |`);
   console.log(`| --- | ${scales.map(() => '---').join(' | ')} | --- |`);
   for (const [name, row] of byScale) console.log(`| ${name} | ${row.map(show).join(' | ')} | ${slopeOf(row)} |`);

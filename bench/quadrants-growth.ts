@@ -16,12 +16,12 @@ import { BACKEND_OPTIONS, openNamed } from './options.ts';
 const { values: options } = parseArgs({
   options: {
     levels: { type: 'string', default: '12' },
-    most: { type: 'string', default: '20' },
+    max: { type: 'string', default: '20' },
     ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '3' },
   },
 });
-const [levels, most] = [Number(options.levels), Number(options.most)];
+const [levels, max] = [Number(options.levels), Number(options.max)];
 /** Polygons stand in a lattice of 2^10 × 2^10 cells. */
 const CELLS = 2 ** 10;
 const CELL = DOMAIN_STEPS / CELLS;
@@ -34,7 +34,7 @@ console.log(`backend   ${context.backend.name}, ${levels} levels`);
 console.log('\n| polygons | vertices | quadrants | quadrants, s | per vertex, ns | tree, s | per quadrant, ns |');
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 for (const [what, make] of Object.entries({ lattice, pile, ring })) {
-  for (let exponent = most - 4; exponent <= most; exponent++) await measure(what, make(2 ** exponent));
+  for (let exponent = max - 4; exponent <= max; exponent++) await measure(what, make(2 ** exponent));
 }
 
 /** Irregular polygons, one a cell. */

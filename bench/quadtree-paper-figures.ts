@@ -113,8 +113,8 @@ export const FIGURES: readonly Figure[] = [
     panels: (points) => {
       const decomposed = only(points, 'decompose');
       return namesBut(decomposed, SERIAL).map((name) => {
-        const least = Math.min(...decomposed.filter((point) => point.name === name).map(({ x }) => x));
-        const own = decomposed.filter((point) => point.name === name && point.x === least);
+        const min = Math.min(...decomposed.filter((point) => point.name === name).map(({ x }) => x));
+        const own = decomposed.filter((point) => point.name === name && point.x === min);
         const groups = [...new Set(own.map(({ group }) => group))];
         const lines = own.map(
           ({ method, group, time }): PanelPoint => ({
@@ -124,7 +124,7 @@ export const FIGURES: readonly Figure[] = [
             line: 'solid',
           }),
         );
-        const panel = panelOf(`${name}, ${least} levels`, 'seconds', 'vertices of a polygon', lines);
+        const panel = panelOf(`${name}, ${min} levels`, 'seconds', 'vertices of a polygon', lines);
         return { ...panel, ticks: [...groups.keys()], tickText: (tick: number) => groups[tick]! };
       });
     },

@@ -1,6 +1,6 @@
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { queryPolygons } from '../algorithms/queries/index.ts';
-import { buildByHand, MOST_LEVELS } from './maq-builder.ts';
+import { buildByHand, MAX_LEVELS } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
 
@@ -13,7 +13,7 @@ const FEWEST = 10;
  */
 export async function measurePolygonQueries(bench: Bench): Promise<void> {
   const { context, map, groups } = bench;
-  for (let levels = FEWEST; levels <= MOST_LEVELS; levels++) {
+  for (let levels = FEWEST; levels <= MAX_LEVELS; levels++) {
     const { polygon, code, level, boundary } = quadrantsOnHost(map, levels);
     if (context === undefined) {
       const tree = buildByHand(polygon, code, level);

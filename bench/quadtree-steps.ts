@@ -35,7 +35,7 @@ export async function followSteps(
   levels: number,
   rounds: number,
 ): Promise<Step[]> {
-  const rules = { least: DOMAIN_BITS - levels, keepsEdges: false };
+  const rules = { min: DOMAIN_BITS - levels, keepsEdges: false };
   const steps: Step[] = [];
   for (let round = -1; round < rounds; round++) {
     const edges = context.scope(() => uploadEdges(context, placed));

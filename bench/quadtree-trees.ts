@@ -1,5 +1,5 @@
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
-import { buildByHand, MOST_LEVELS } from './maq-builder.ts';
+import { buildByHand, MAX_LEVELS } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, randomFrom, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 import type { SerialQuadrants } from './serial-quadrants.ts';
 
@@ -12,7 +12,7 @@ const SEED = 2014;
  */
 export async function measureTrees(bench: Bench): Promise<void> {
   const { context } = bench;
-  const all = quadrantsOnHost(bench.map, MOST_LEVELS);
+  const all = quadrantsOnHost(bench.map, MAX_LEVELS);
   for (const size of SIZES.filter((size) => size <= all.code.length)) {
     const sample = sampleOf(all, size);
     const { seconds, last } = await timeRounds(bench, async () => {

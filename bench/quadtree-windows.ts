@@ -10,7 +10,7 @@ const COUNTS = [1_000, 5_000, 10_000, 50_000, 100_000];
 const LEVELS = 12;
 const SEED = 15;
 /** Degrees. The paper does not say how large its windows get. */
-const MOST_WIDE = 1;
+const MAX_WIDE = 1;
 
 /**
  * Windows in the tree over all polygons of a map (Figure 15): centres anywhere, widths and heights up to a degree. From
@@ -49,7 +49,7 @@ function randomWindows(count: number): Windows {
   const windows = { left: column(), bottom: column(), right: column(), top: column() };
   for (let i = 0; i < count; i++) {
     const [x, y] = [360 * random() - 180, 180 * random() - 90];
-    const [width, height] = [MOST_WIDE * random(), MOST_WIDE * random()];
+    const [width, height] = [MAX_WIDE * random(), MAX_WIDE * random()];
     windows.left[i] = x - width / 2;
     windows.right[i] = x + width / 2;
     windows.bottom[i] = y - height / 2;

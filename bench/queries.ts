@@ -5,7 +5,7 @@ import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../a
 import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../algorithms/queries/index.ts';
 import { machine, median, spread } from './compare-input.ts';
 import { readParts } from './map-polygons.ts';
-import { buildByHand, countByWalking, MOST_LEVELS } from './maq-builder.ts';
+import { buildByHand, countByWalking, MAX_LEVELS } from './maq-builder.ts';
 import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
 
@@ -31,7 +31,7 @@ const { values: options } = parseArgs({
 });
 if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
 const levels = Number(options.levels);
-if (levels > MOST_LEVELS) throw new Error(`The builder by hand has at most ${MOST_LEVELS} levels.`);
+if (levels > MAX_LEVELS) throw new Error(`The builder by hand has at most ${MAX_LEVELS} levels.`);
 const rounds = Number(options.rounds);
 const wanted = new Set(options.only.split(','));
 const parts = await readParts(options.file);

@@ -196,13 +196,13 @@ async function compare(name: string, task: Task, grids: number): Promise<void> {
   const expected = plain(task, state, image, grids);
   const alone = performance.now() - from;
   requireSame(name, bytes as Cells, expected.state, rounds as Uint32Array, expected.rounds);
-  const most = Math.max(...expected.rounds);
+  const max = Math.max(...expected.rounds);
   const mean = expected.rounds.reduce((sum, each) => sum + each, 0) / grids;
   const device = await deviceTime(replay);
   const fastest = device ?? played;
   const cell = (value: number | undefined, digits = 3): string => value?.toFixed(digits) ?? '–';
   console.log(
-    `| ${[name, grids, mean.toFixed(0), most, cell(called), cell(played), cell(device), cell((1e3 * fastest) / most, 2), cell(alone, 1), cell(alone / played, 1)].join(' | ')} |`,
+    `| ${[name, grids, mean.toFixed(0), max, cell(called), cell(played), cell(device), cell((1e3 * fastest) / max, 2), cell(alone, 1), cell(alone / played, 1)].join(' | ')} |`,
   );
   context.dispose(found, columns, sizes);
   prepared.dispose();
@@ -280,9 +280,9 @@ function windows(grids: number): { readonly state: Float32Array; readonly image:
         seen[Math.min(HEIGHT - 1, Math.max(0, y + dy)) * WIDTH + Math.min(WIDTH - 1, Math.max(0, x + dx))]!;
       return Math.hypot(at(1, 0) - at(-1, 0), at(0, 1) - at(0, -1)) / 2;
     });
-    const [least, most] = [Math.min(...steep), Math.max(...steep)];
+    const [min, max] = [Math.min(...steep), Math.max(...steep)];
     image.set(
-      steep.map((value) => (value - least) / (most - least)),
+      steep.map((value) => (value - min) / (max - min)),
       g * CELLS,
     );
   }

@@ -37,7 +37,7 @@ export interface SerialQuadrant {
 }
 
 /** The smallest quadrant around edges, but none below a side of 2^least steps. */
-export function enclosingQuadrant(ends: Int32Array, from: number, to: number, least: number): SerialQuadrant {
+export function enclosingQuadrant(ends: Int32Array, from: number, to: number, min: number): SerialQuadrant {
   let [left, bottom, right, top] = [2 ** 31, 2 ** 31, -1, -1];
   for (let at = 4 * from; at < 4 * to; at += 4) {
     const [x, y] = [ends[at + 2]!, ends[at + 3]!];
@@ -49,7 +49,7 @@ export function enclosingQuadrant(ends: Int32Array, from: number, to: number, le
   const cell = (coordinate: number): number => Math.min(coordinate, 2 ** DOMAIN_BITS - 1);
   const [x0, y0] = [cell(left), cell(bottom)];
   const differ = (x0 ^ cell(Math.max(right - 1, left))) | (y0 ^ cell(Math.max(top - 1, bottom)));
-  const shift = Math.max(least, 32 - Math.clz32(differ));
+  const shift = Math.max(min, 32 - Math.clz32(differ));
   const corner = (at: number): number => Math.floor(at / 2 ** shift) * 2 ** shift;
   return { x: corner(x0), y: corner(y0), shift };
 }

@@ -10,7 +10,7 @@ export interface SerialQuadrants {
 }
 
 /** The most levels whose codes are one word. */
-export const MOST_LEVELS = 16;
+export const MAX_LEVELS = 16;
 
 /**
  * What `decompose` does, in plain JavaScript on one thread: what a careful programmer writes without a framework. Polygon
@@ -18,10 +18,10 @@ export const MOST_LEVELS = 16;
  * as a stack, and whether the polygon holds its corner. Exact as `decompose` is.
  */
 export function decomposeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
-  const least = DOMAIN_BITS - levels;
+  const min = DOMAIN_BITS - levels;
   const { ends, first } = serialEdgesOf(polygons);
   const found = collector();
-  const edges = new Uint32Array((mostEdges(first) + 1) * (levels + 2));
+  const edges = new Uint32Array((maxEdges(first) + 1) * (levels + 2));
   const looks = new Uint8Array(edges.length);
 
   function split(polygon: number, x: number, y: number, shift: number, parity: number, from: number, to: number): void {
@@ -38,7 +38,7 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
     for (let child = 0; child < 4; child++) {
       const [left, bottom] = [x + (child & 1) * 2 ** half, y + (child >> 1) * 2 ** half];
       const corner = parity ^ parityOn(flipped, child);
-      if ((marks >> child) & 1 && half > least) {
+      if ((marks >> child) & 1 && half > min) {
         let end = to;
         for (let i = from; i < to; i++) if ((looks[i]! >> child) & 1) edges[end++] = edges[i]!;
         split(polygon, left, bottom, half, corner, to, end);
@@ -53,7 +53,7 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
   for (let polygon = 0; polygon + 1 < first.length; polygon++) {
     const [from, to] = [first[polygon]!, first[polygon + 1]!];
     if (from === to) continue;
-    const { x, y, shift } = enclosingQuadrant(ends, from, to, least);
+    const { x, y, shift } = enclosingQuadrant(ends, from, to, min);
     let [count, parity] = [0, 0];
     for (let edge = from; edge < to; edge++) {
       const at = 4 * edge;
@@ -61,7 +61,7 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
       if (passes(ax, ay, bx, by, 2 ** shift)) edges[count++] = edge;
       if (flips(ax, ay, bx, by)) parity ^= 1;
     }
-    if (count > 0 && shift > least) split(polygon, x, y, shift, parity, 0, count);
+    if (count > 0 && shift > min) split(polygon, x, y, shift, parity, 0, count);
     else if (count > 0) found.add(polygon, x, y, shift, 1);
     else if (parity === 1) found.add(polygon, x, y, shift, 0);
   }
@@ -70,7 +70,7 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
 
 /** What `decomposeWhole` does: every quadrant is tested against its whole polygon. */
 export function decomposeWholeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
-  const least = DOMAIN_BITS - levels;
+  const min = DOMAIN_BITS - levels;
   const { ends, first } = serialEdgesOf(polygons);
   const found = collector();
 
@@ -79,8 +79,8 @@ export function decomposeWholeSerially(polygons: DomainPolygons, levels: number)
     const side = 2 ** shift;
     for (let at = from; at < to; at += 4) {
       if (!passes(ends[at]! - x, ends[at + 1]! - y, ends[at + 2]! - x, ends[at + 3]! - y, side)) continue;
-      if (shift === least) found.add(polygon, x, y, shift, 1);
-      for (let child = 0; child < 4 && shift > least; child++) {
+      if (shift === min) found.add(polygon, x, y, shift, 1);
+      for (let child = 0; child < 4 && shift > min; child++) {
         test(polygon, x + ((child & 1) * side) / 2, y + ((child >> 1) * side) / 2, shift - 1);
       }
       return;
@@ -95,17 +95,17 @@ export function decomposeWholeSerially(polygons: DomainPolygons, levels: number)
   for (let polygon = 0; polygon + 1 < first.length; polygon++) {
     const [from, to] = [first[polygon]!, first[polygon + 1]!];
     if (from === to) continue;
-    const { x, y, shift } = enclosingQuadrant(ends, from, to, least);
+    const { x, y, shift } = enclosingQuadrant(ends, from, to, min);
     test(polygon, x, y, shift);
   }
   return found.columns();
 }
 
-function mostEdges(first: Uint32Array): number {
-  let most = 0;
+function maxEdges(first: Uint32Array): number {
+  let max = 0;
   for (let polygon = 0; polygon + 1 < first.length; polygon++)
-    most = Math.max(most, first[polygon + 1]! - first[polygon]!);
-  return most;
+    max = Math.max(max, first[polygon + 1]! - first[polygon]!);
+  return max;
 }
 
 /** The parity on the way from a quadrant's corner to a child's, of flips along the bottom, up the left side, and along the middle. */

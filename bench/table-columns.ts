@@ -24,12 +24,12 @@ export function tableOnDevice(context: Context, rows: number): DeviceTable {
   const integers = (seed: number, end: number): Stored => ({
     kind: 'i32',
     words: context.materialize(map(integerAt, { index, seed, end })),
-    bounds: { least: 0n, greatest: BigInt(end - 1) },
+    bounds: { min: 0n, max: BigInt(end - 1) },
   });
   const f: Stored = {
     kind: 'f32',
     words: context.materialize(map(fractionAt, { index, seed: 6 })),
-    bounds: { least: 0n, greatest: BigInt(keyOfF32(1000)) },
+    bounds: { min: 0n, max: BigInt(keyOfF32(1000)) },
     smallestMagnitude: keyOfF32(1000 / 2 ** 24),
   };
   const some = ['a', 'b', 'c', 'd'].map((name, seed): [string, Stored] => [name, integers(seed, 1_000_000)]);

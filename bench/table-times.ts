@@ -2,7 +2,7 @@ import { median as middle } from './compare-input.ts';
 
 /** Milliseconds of several calls. */
 export interface Times {
-  readonly least: number;
+  readonly min: number;
   readonly median: number;
 }
 
@@ -19,11 +19,11 @@ export async function measured(ask: () => Promise<unknown>, times: number): Prom
 
 export function timesOf(taken: readonly number[]): Times {
   const sorted = taken.toSorted((a, b) => a - b);
-  return { least: sorted[0]!, median: middle(sorted) };
+  return { min: sorted[0]!, median: middle(sorted) };
 }
 
-export function shown({ least, median }: Times, digits = 2): string {
-  return `${least.toFixed(digits)} (${median.toFixed(digits)})`;
+export function shown({ min, median }: Times, digits = 2): string {
+  return `${min.toFixed(digits)} (${median.toFixed(digits)})`;
 }
 
 /** Asks for some time: a device that is idle is slow at first. */

@@ -62,8 +62,8 @@ async function reportSpeed(): Promise<void> {
       launches = (context.backend.counters.dispatches - before.dispatches) / counted;
       allocations = context.backend.counters.allocations - before.allocations;
     }
-    const { median, least, greatest } = spread(times);
-    const ms = `${median.toFixed(2)} (${least.toFixed(2)} to ${greatest.toFixed(2)})`;
+    const { median, min, max } = spread(times);
+    const ms = `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
     console.log(`| ${cells} | ${ms} | ${(1000 / median).toFixed(0)} | ${launches.toFixed(1)} | ${allocations} |`);
   }
   console.log();

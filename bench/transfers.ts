@@ -124,8 +124,8 @@ async function measureSmall(): Promise<void> {
         if (round > 0) times.push((performance.now() - from) / calls);
       }
     }
-    const [mine, least] = [spread(ours).median, spread(theirs).median];
-    console.log(`| ${name} | ${mine.toFixed(4)} | ${least.toFixed(4)} | ${(mine / least).toFixed(2)} |`);
+    const [mine, min] = [spread(ours).median, spread(theirs).median];
+    console.log(`| ${name} | ${mine.toFixed(4)} | ${min.toFixed(4)} | ${(mine / min).toFixed(2)} |`);
   };
   await each('one word', () => context.read(columns[0]!));
   await each('eight words of eight columns, at once', () => Promise.all(columns.map((column) => context.read(column))));
@@ -133,11 +133,11 @@ async function measureSmall(): Promise<void> {
 
 /** Runs both in turns; the first round warms up. */
 async function compare(name: string, mib: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) {
-  const [mine, least]: [number[], number[]] = [[], []];
+  const [mine, min]: [number[], number[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [times, work] of [
       [mine, ours],
-      [least, theirs],
+      [min, theirs],
     ] as const) {
       const from = performance.now();
       await work();
@@ -145,7 +145,7 @@ async function compare(name: string, mib: number, ours: () => Promise<unknown>, 
     }
   }
   const rate = (times: number[]): number => (mib * MIB) / spread(times).median / 1e6;
-  const [rateOfOurs, rateOfFloor] = [rate(mine), rate(least)];
+  const [rateOfOurs, rateOfFloor] = [rate(mine), rate(min)];
   const cells = [name, mib, rateOfOurs.toFixed(2), rateOfFloor.toFixed(2), (rateOfOurs / rateOfFloor).toFixed(2)];
   console.log(`| ${cells.join(' | ')} |`);
 }
@@ -156,12 +156,12 @@ function requireSame(got: Uint32Array, expected: Uint32Array): void {
 }
 
 /** Buffers that stay: one on the device, and a few that are mapped, for each way. */
-async function gpuFloor(most: number): Promise<Floor> {
+async function gpuFloor(max: number): Promise<Floor> {
   const gpu = await openNodeGpu(adapter === 'software' ? 'software' : 'hardware');
   const found = (await gpu.requestAdapter(
     adapter === 'software' ? { forceFallbackAdapter: true } : { powerPreference: 'high-performance' },
   ))!;
-  const size = Math.min(most, found.limits.maxBufferSize);
+  const size = Math.min(max, found.limits.maxBufferSize);
   const device = await found.requestDevice({ requiredLimits: { maxBufferSize: found.limits.maxBufferSize } });
   const target = device.createBuffer({ size, usage: usage.copySource | usage.copyDestination });
   const ring = (uses: number, mapped: boolean): GPUBuffer[] =>
@@ -235,8 +235,8 @@ async function gpuFloor(most: number): Promise<Floor> {
 }
 
 /** Copies between arrays, and a file's bytes into an array. */
-function hostFloor(most: number): Floor {
-  const target = new Uint8Array(new SharedArrayBuffer(most)).fill(1);
+function hostFloor(max: number): Floor {
+  const target = new Uint8Array(new SharedArrayBuffer(max)).fill(1);
   const readInto = promisify(read);
   return {
     upload: async (from) => target.set(from),

@@ -14,7 +14,7 @@ export interface QueryQuadrants {
  */
 export function countPolygonsByWalking(tree: BuiltTree, { polygon, code, level }: QueryQuadrants): number {
   const { code: codes, firstChild, childCount, firstEntry, entryCount, polygon: entries } = tree;
-  const stamps = new Int32Array(entries.reduce((most, each) => Math.max(most, each + 1), 0)).fill(-1);
+  const stamps = new Int32Array(entries.reduce((max, each) => Math.max(max, each + 1), 0)).fill(-1);
   let met = 0;
   const stamp = (query: number, from: number, to: number): void => {
     for (let entry = from; entry < to; entry++) {

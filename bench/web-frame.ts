@@ -28,7 +28,7 @@ const [rounds, warmUp] = [Number(options.rounds), Number(options['warm-up'])];
 const titles = [
   'backend',
   'computed',
-  'least',
+  'min',
   '9 of 10',
   'with picture',
   'launches',
@@ -62,10 +62,8 @@ async function measure(backend: string): Promise<void> {
   for (let i = 0; i < rounds; i++) inSteps.push(await player.nextInSteps(controls));
   const { components, checksum } = await inSteps.at(-1)!.frame.told;
   const steps = STEPS.map((step) => spread(inSteps.map(({ times }) => times[step])).median);
-  const { median, least } = spread(computed);
-  const most = computed.toSorted((a, b) => a - b)[Math.floor(rounds * 0.9)]!;
-  const [first, last] = [[median, least, most, spread(shown).median], steps].map((all) =>
-    all.map((ms) => ms.toFixed(2)),
-  );
+  const { median, min } = spread(computed);
+  const max = computed.toSorted((a, b) => a - b)[Math.floor(rounds * 0.9)]!;
+  const [first, last] = [[median, min, max, spread(shown).median], steps].map((all) => all.map((ms) => ms.toFixed(2)));
   console.log(`| ${[backend, ...first!, launches, ...last!, components, checksum].join(' | ')} |`);
 }

@@ -65,7 +65,7 @@ export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software
 }
 
 /** The middle of some numbers, and the least and the greatest. */
-export function spread(numbers: readonly number[]): { median: number; least: number; greatest: number } {
+export function spread(numbers: readonly number[]): { median: number; min: number; max: number } {
   const sorted = [...numbers].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, least: sorted[0]!, greatest: sorted.at(-1)! };
+  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }

@@ -85,7 +85,7 @@ function isWanted(name: string): boolean {
 
 /** Calls that are handed to the device together, of columns up to a length. */
 const TOGETHER = 100;
-const MOST_TOGETHER = 2 ** 20;
+const MAX_TOGETHER = 2 ** 20;
 
 const heater = context.materialize(q.sequence(adapter === 'hardware' ? 2 ** 26 : 2 ** 10));
 
@@ -121,7 +121,7 @@ async function measure(log2: number): Promise<void> {
   for (const [name, { peer, bytes }] of Object.entries(measured)) {
     if (!isWanted(name)) continue;
     const run = calls[name]!;
-    const small = n <= MOST_TOGETHER ? { together: await timeTogether(run), toDone: await timeToDone(run) } : undefined;
+    const small = n <= MAX_TOGETHER ? { together: await timeTogether(run), toDone: await timeToDone(run) } : undefined;
     line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte, small);
   }
   context.dispose(inputs);
@@ -171,7 +171,7 @@ function warmUp(): void {
 
 function line(name: string, log2: number, times: Spread, peer?: number, floor?: number, small?: Small): void {
   const ratio = (other: number | undefined): string => (other === undefined ? '' : (other / times.median).toFixed(2));
-  const shown = (of: Spread): string[] => [of.median.toFixed(4), `${of.least.toFixed(4)} … ${of.greatest.toFixed(4)}`];
+  const shown = (of: Spread): string[] => [of.median.toFixed(4), `${of.min.toFixed(4)} … ${of.max.toFixed(4)}`];
   const rate = (2 ** log2 / times.median / 1e6).toFixed(1);
   const together = [small?.together.toFixed(4) ?? '', small && peer ? (peer / small.together).toFixed(2) : ''];
   const toDone = small === undefined ? ['', ''] : shown(small.toDone);

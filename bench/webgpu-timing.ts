@@ -43,8 +43,8 @@ export async function timePipeline(
   return { total: spread(totals), steps };
 }
 
-export function showSpread({ median, least, greatest }: Spread): string {
-  return `${median.toFixed(4)} ms (${least.toFixed(4)} to ${greatest.toFixed(4)})`;
+export function showSpread({ median, min, max }: Spread): string {
+  return `${median.toFixed(4)} ms (${min.toFixed(4)} to ${max.toFixed(4)})`;
 }
 
 /** A table of the kernels of a pipeline. */

@@ -60,15 +60,15 @@ async function measurePrepared(log2: number): Promise<void> {
     const done = context.materialize(map(isSought, { sum: reduce(next, plus(u32)) }));
     return { x: next, done };
   });
-  await measureLoop(rows, async (most) => {
-    const { result, rounds } = await context.iterate(step, { x, by: 2 }, { most });
+  await measureLoop(rows, async (max) => {
+    const { result, rounds } = await context.iterate(step, { x, by: 2 }, { maxRounds: max });
     context.dispose(result);
-    if (rounds !== most) throw new Error(`The loop ended after ${rounds} rounds.`);
+    if (rounds !== max) throw new Error(`The loop ended after ${rounds} rounds.`);
   });
 }
 
 /** The rounds of a loop that never stops by itself. */
-async function measureLoop(rows: string, loop: (most: number) => Promise<void>): Promise<void> {
+async function measureLoop(rows: string, loop: (max: number) => Promise<void>): Promise<void> {
   const times: number[] = [];
   for (let round = -WARM_UPS; round < Number(options.rounds); round++) {
     const start = performance.now();

@@ -76,19 +76,7 @@ console.log(
   `${cpus()[0]!.model}, Node ${process.version}, ${peer?.compiler ?? 'no C++'}; n = 2^${options.log2}, ` +
     `${workers} workers, ${workers} threads of C++, one of JavaScript; ${rounds} rounds\n`,
 );
-line(
-  'primitive',
-  'ours ms',
-  'least',
-  'C++ ms',
-  'least',
-  'C++ ÷ ours',
-  'of leasts',
-  'JS ms',
-  'least',
-  'JS ÷ ours',
-  'of leasts',
-);
+line('primitive', 'ours ms', 'min', 'C++ ms', 'min', 'C++ ÷ ours', 'of mins', 'JS ms', 'min', 'JS ÷ ours', 'of mins');
 line(...Array.from({ length: 11 }, () => '---'));
 for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
 peer?.close();
@@ -164,7 +152,7 @@ async function measureChain(): Promise<void> {
     times.unfused.push(other);
   }
   console.log('');
-  line('map, scan, map, copyIf', 'fused ms', 'least', 'step by step ms', 'least', 'ratio', 'of leasts');
+  line('map, scan, map, copyIf', 'fused ms', 'min', 'step by step ms', 'min', 'ratio', 'of mins');
   line(...Array.from({ length: 7 }, () => '---'));
   line('', ...sideOf(times.fused), ...sideOf(times.unfused), ...ratiosOf(times.unfused, times.fused));
 }

@@ -163,8 +163,8 @@ async function requireAgreement(): Promise<void> {
   for (const [zone, [cells, , ...statistics]] of theirs) {
     const [ownCells, nodata, ...own] = ours.get(zone)!;
     if (ownCells! - nodata! !== cells || cells === 0) continue;
-    const [least, most, mean] = own.map((value, i) => Math.abs(value - statistics[i]!));
-    if (least !== 0 || most !== 0 || !(mean! <= 1e-9 * Math.abs(own[2]!) + 1e-9)) {
+    const [min, max, mean] = own.map((value, i) => Math.abs(value - statistics[i]!));
+    if (min !== 0 || max !== 0 || !(mean! <= 1e-9 * Math.abs(own[2]!) + 1e-9)) {
       throw new Error(`Zone ${zone}: ${own.join(', ')}, not ${statistics.join(', ')}.`);
     }
     same++;

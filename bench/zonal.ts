@@ -142,10 +142,10 @@ async function compare(
     const cpu = spread(measured.map(({ cpuSeconds }) => cpuSeconds));
     const ratio = spread(measured.map(({ seconds }, i) => seconds / ours[i]!.seconds));
     const figures = [
-      `${who.padEnd(12)}${milliseconds(wall.median)}  (${milliseconds(wall.least)} …${milliseconds(wall.most)})`,
+      `${who.padEnd(12)}${milliseconds(wall.median)}  (${milliseconds(wall.min)} …${milliseconds(wall.max)})`,
       milliseconds(cpu.median),
       `${(inside / wall.median / 1e6).toFixed(0).padStart(8)} M/s  `,
-      `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} … ${ratio.most.toFixed(2)})`,
+      `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)} … ${ratio.max.toFixed(2)})`,
     ];
     console.log(figures.join('  '));
   }
@@ -182,9 +182,9 @@ function requireEqual(counts: Int32Array): void {
   throw new Error(`Zone ${zones.names[zone]}, bin ${wrong % BINS}: ${counts[wrong]}, not ${expected[wrong]}.`);
 }
 
-function spread(values: readonly number[]): { median: number; least: number; most: number } {
+function spread(values: readonly number[]): { median: number; min: number; max: number } {
   const sorted = [...values].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, least: sorted[0]!, most: sorted.at(-1)! };
+  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
 function milliseconds(seconds: number): string {

@@ -128,8 +128,8 @@ function pairRows(
       ...(areas === undefined
         ? []
         : [
-            ['least', { type: 'ratio', values: areas.least }] as const,
-            ['most', { type: 'ratio', values: areas.most }] as const,
+            ['min', { type: 'ratio', values: areas.min }] as const,
+            ['max', { type: 'ratio', values: areas.max }] as const,
           ]),
       ...(areas === undefined || !tellsSure ? [] : [['sure', { type: 'flag', values: areas.sure }] as const]),
     ],

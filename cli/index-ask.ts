@@ -66,8 +66,8 @@ export interface Answers {
 
 /** Lower and upper bounds of shared areas, in square units of the domain's coordinates, and whether the lower bound exceeds the threshold. */
 export interface AnswerAreas {
-  readonly least: Float64Array;
-  readonly most: Float64Array;
+  readonly min: Float64Array;
+  readonly max: Float64Array;
   readonly sure: Uint8Array;
 }
 
@@ -174,7 +174,7 @@ async function polygonsSharing(
   const quadrants = await decompose(context, polygons, {
     levels,
     budget,
-    mostWords: memory / BYTES_PER_WORD,
+    maxWords: memory / BYTES_PER_WORD,
     keepsEdges: !filterOnly,
   });
   try {
@@ -213,9 +213,9 @@ async function readAreas(
   job: QueryJob,
   windowOf?: Uint32Array,
 ): Promise<AreaRows> {
-  const { region, set, polygon, least: min, most: max } = shared;
+  const { region, set, polygon, min, max } = shared;
   const read = await context
-    .read({ region, set, polygon, least: { ...min }, most: { ...max } })
+    .read({ region, set, polygon, min: { ...min }, max: { ...max } })
     .finally(() => context.dispose(shared));
   const found = windowOf === undefined ? read : addHalves(read, windowOf, stepsAbove(job));
   const step = areaOfStep(job.file);
@@ -224,14 +224,14 @@ async function readAreas(
     Float64Array.from(lo, (low, row) => (hi[row]! * 2 ** 32 + low) * step);
   const [aboveHigh, aboveLow] = [Number(above >> 32n), Number(above & 0xffffffffn)];
   const isSure = (low: number, row: number): number => {
-    const high = found.least.hi[row]!;
+    const high = found.min.hi[row]!;
     return high > aboveHigh || (high === aboveHigh && low > aboveLow) ? 1 : 0;
   };
   return {
     query: found.region,
     set: found.set,
     polygon: found.polygon,
-    areas: { least: areaOf(found.least), most: areaOf(found.most), sure: Uint8Array.from(found.least.lo, isSure) },
+    areas: { min: areaOf(found.min), max: areaOf(found.max), sure: Uint8Array.from(found.min.lo, isSure) },
   };
 }
 
@@ -252,14 +252,14 @@ function onlyPairs(rows: AreaRows, pairs: Pick<Answers, 'query' | 'set' | 'polyg
     if (order <= 0) row++;
     if (order >= 0) pair++;
   }
-  const { least, most, sure } = rows.areas;
+  const { min, max, sure } = rows.areas;
   return {
     query: Uint32Array.from(kept, (row) => rows.query[row]!),
     set: Uint32Array.from(kept, (row) => rows.set[row]!),
     polygon: Uint32Array.from(kept, (row) => rows.polygon[row]!),
     areas: {
-      least: Float64Array.from(kept, (row) => least[row]!),
-      most: Float64Array.from(kept, (row) => most[row]!),
+      min: Float64Array.from(kept, (row) => min[row]!),
+      max: Float64Array.from(kept, (row) => max[row]!),
       sure: Uint8Array.from(kept, (row) => sure[row]!),
     },
   };

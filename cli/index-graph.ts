@@ -97,7 +97,7 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
   };
   const split = async ({ set, bytes, polygons, firstPolygon }: PlacedBatch): Promise<DecomposedBatch> => {
     const max = maxWords - words;
-    const quadrants = await decompose(context, polygons, { levels, budget, mostWords: max, keepsEdges });
+    const quadrants = await decompose(context, polygons, { levels, budget, maxWords: max, keepsEdges });
     words += wordsOf(quadrants);
     figures.polygons += polygons.polygonRings.length - 1;
     figures.vertices += polygons.x.length;

@@ -40,8 +40,8 @@ interface AreaWords {
   readonly region: Uint32Array;
   readonly set: Uint32Array;
   readonly polygon: Uint32Array;
-  readonly least: { readonly lo: Uint32Array; readonly hi: Uint32Array };
-  readonly most: { readonly lo: Uint32Array; readonly hi: Uint32Array };
+  readonly min: { readonly lo: Uint32Array; readonly hi: Uint32Array };
+  readonly max: { readonly lo: Uint32Array; readonly hi: Uint32Array };
 }
 
 /** Adds the shared areas of both halves of each window, and drops rows that cannot exceed the threshold. */
@@ -50,25 +50,25 @@ export function addHalves(rows: AreaWords, windowOf: Uint32Array, above: bigint)
   const order = Uint32Array.from(window.keys()).sort(
     (a, b) => window[a]! - window[b]! || rows.set[a]! - rows.set[b]! || rows.polygon[a]! - rows.polygon[b]!,
   );
-  const sums: { row: number; least: bigint; most: bigint }[] = [];
-  const areaAt = ({ lo, hi }: AreaWords['least'], row: number): bigint => (BigInt(hi[row]!) << 32n) | BigInt(lo[row]!);
+  const sums: { row: number; min: bigint; max: bigint }[] = [];
+  const areaAt = ({ lo, hi }: AreaWords['min'], row: number): bigint => (BigInt(hi[row]!) << 32n) | BigInt(lo[row]!);
   for (const row of order) {
     const last = sums.at(-1);
-    const [least, most] = [areaAt(rows.least, row), areaAt(rows.most, row)];
+    const [min, max] = [areaAt(rows.min, row), areaAt(rows.max, row)];
     const isSame =
       last !== undefined &&
       window[last.row] === window[row] &&
       rows.set[last.row] === rows.set[row] &&
       rows.polygon[last.row] === rows.polygon[row];
-    if (!isSame) sums.push({ row, least, most });
+    if (!isSame) sums.push({ row, min, max });
     else {
-      last.least += least;
-      last.most += most;
+      last.min += min;
+      last.max += max;
     }
   }
-  const kept = sums.filter(({ most }) => most > above);
+  const kept = sums.filter(({ max }) => max > above);
   const column = (value: (sum: (typeof kept)[number]) => number): Uint32Array => Uint32Array.from(kept, value);
-  const words = (area: (sum: (typeof kept)[number]) => bigint): AreaWords['least'] => ({
+  const words = (area: (sum: (typeof kept)[number]) => bigint): AreaWords['min'] => ({
     lo: column((sum) => Number(area(sum) & 0xffffffffn)),
     hi: column((sum) => Number(area(sum) >> 32n)),
   });
@@ -76,7 +76,7 @@ export function addHalves(rows: AreaWords, windowOf: Uint32Array, above: bigint)
     region: column(({ row }) => window[row]!),
     set: column(({ row }) => rows.set[row]!),
     polygon: column(({ row }) => rows.polygon[row]!),
-    least: words(({ least }) => least),
-    most: words(({ most }) => most),
+    min: words(({ min }) => min),
+    max: words(({ max }) => max),
   };
 }

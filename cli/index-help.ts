@@ -74,13 +74,13 @@ Output: one row for every query and polygon that belong together, in the order o
   --points    point,set,polygon: exact on the tree's grid, to whose nearest steps polygons and points are moved. A step is
               the side of the domain / 2^30 (quadrille index info prints it): 37 mm at the equator for longitudes and
               latitudes. A point on a left or bottom edge is inside, one on a right or top edge outside.
-  --windows   window,set,polygon,least,most: lower and upper bound of the shared area, in square units of the coordinates.
-              If least is 0, they may share none. Sides of windows are moved to the nearest steps of the domain.
+  --windows   window,set,polygon,min,max: lower and upper bound of the shared area, in square units of the coordinates.
+              If min is 0, they may share none. Sides of windows are moved to the nearest steps of the domain.
               With --antimeridian unwrap, a window whose left is greater than its right crosses the antimeridian.
-  --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not, too.
+  --polygons  query,set,polygon,min,max: exactly those that share area. With --filter-only some that do not, too.
               A query polygon is the union of its parts, or with --fill even-odd all its rings filled together. Polygons
               of the tree keep the fill rule that it was built with.
-  --above     keeps rows whose most is above AREA, and adds a column sure: 1 if least is above it as well.
+  --above     keeps rows whose max is above AREA, and adds a column sure: 1 if min is above it as well.
   --count     query,count or set,polygon,count: a row for each query or polygon, also where the count is 0.
   The column id or the feature's id names a query; --id names another column or property. Without one, a query is named
   by its number in the file, from 0; skipped records are numbered too.

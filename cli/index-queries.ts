@@ -70,7 +70,7 @@ async function rowQueries(
   readers: QueryReaders,
 ): Promise<QuerySource> {
   const comesRound = reading.antimeridian === 'unwrap' && sets.some(({ crs }) => isGeographicCrs(crs));
-  const most = maxRows(kind, built);
+  const max = maxRows(kind, built);
   let size: number = FIRST_ROWS;
   let [beyond, flat] = [0, 0];
   const faultOf = kind === 'points' ? undefined : comesRound ? heightFault : windowFault;
@@ -102,7 +102,7 @@ async function rowQueries(
     },
     learn({ batch, query }) {
       const fitting = Math.floor((ANSWERS * batch.count) / Math.max(1, query.length));
-      size = Math.max(MIN_ROWS, Math.min(most, GROWTH * size, fitting));
+      size = Math.max(MIN_ROWS, Math.min(max, GROWTH * size, fitting));
     },
     tellNotes(log) {
       skipping?.tellNotes(log);

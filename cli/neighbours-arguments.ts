@@ -128,7 +128,7 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
 }
 
 /** The max of -k. */
-const MOST_NEAREST: number = 2 ** 20 - 1;
+const MAX_NEAREST: number = 2 ** 20 - 1;
 
 function parseAsked(values: OptionValues, metric: Metric): Asked {
   const [k, radius] = [
@@ -140,9 +140,9 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
     throw new UsageError('usage/neighbours', complaint, { remedy: 'Give one of -k K and --radius R.' });
   }
   if (k !== undefined) {
-    if (k <= MOST_NEAREST) return { kind: 'nearest', k };
+    if (k <= MAX_NEAREST) return { kind: 'nearest', k };
     throw new UsageError('usage/out-of-range', `-k ${k} is too large.`, {
-      expected: `at most ${MOST_NEAREST}`,
+      expected: `at most ${MAX_NEAREST}`,
       got: k,
       remedy: 'Use --radius to find all points.',
     });
@@ -161,15 +161,15 @@ function requireRadius(radius: number, metric: Metric): void {
   const power = powerOf(metric);
   const compared = Math.abs(Math.fround(radius ** power));
   if (radius === 0 || (compared >= MIN_F32 && Number.isFinite(compared))) return;
-  const greatest = 2 ** (Math.log2(GREATEST_F32) / power);
+  const max = 2 ** (Math.log2(MAX_F32) / power);
   throw new UsageError('usage/out-of-range', `--radius ${radius} is out of the range of f32.`, {
-    expected: `0, or ${(MIN_F32 ** (1 / power)).toPrecision(3)} to ${greatest.toPrecision(3)} with ${nameOfMetric(metric)}`,
+    expected: `0, or ${(MIN_F32 ** (1 / power)).toPrecision(3)} to ${max.toPrecision(3)} with ${nameOfMetric(metric)}`,
     got: radius,
     remedy: power > 1 ? 'Change the unit of the coordinates, or use --metric max or l1.' : undefined,
   });
 }
 
-const GREATEST_F32 = 2 ** 128 - 2 ** 104;
+const MAX_F32 = 2 ** 128 - 2 ** 104;
 
 /** The exponent of the powers that a metric compares. */
 function powerOf(metric: Metric): number {

@@ -63,14 +63,14 @@ const GOOD_ROWS = 2 ** 20;
 const GROWTH = 8;
 
 /** Uses the best size if the size of results is known. Otherwise the first batch is small, and its results tell the size of the next. */
-export function batchSize(most: number, areKnown: boolean): BatchSize {
-  let size = areKnown ? most : Math.min(most, FIRST_QUERIES);
+export function batchSize(max: number, areKnown: boolean): BatchSize {
+  let size = areKnown ? max : Math.min(max, FIRST_QUERIES);
   return {
     next: () => size,
     learn({ batch, found }) {
       if (areKnown) return;
       const fitting = Math.floor((GOOD_ROWS * batch.count) / Math.max(1, found.ids.length));
-      size = Math.max(1, Math.min(most, GROWTH * size, fitting));
+      size = Math.max(1, Math.min(max, GROWTH * size, fitting));
     },
   };
 }

@@ -25,7 +25,7 @@ export interface NeighbourIndex {
   /** The search: a tree, or a scan of all points. */
   readonly way: 'tree' | 'all points';
   /** The best max number of queries per call. */
-  readonly mostQueries: number;
+  readonly maxQueries: number;
   /** Finds neighbours of queries. If `own` is given, the queries are the points from `own` on, and none is its own neighbour. */
   search(elements: Float32Array, own: number | undefined): Promise<Found>;
 }
@@ -98,8 +98,8 @@ export function neighbourIndex(
   const rows = asked.kind === 'nearest' ? Math.min(count, asked.k + 1) : 1;
   const atOnce = hasTree ? MAX_QUERIES : MAX_STEPS / Math.max(1, count * dimensions);
   const pairs = asked.kind === 'radius' && !hasTree ? MAX_PAIRS / Math.max(1, count) : MAX_QUERIES;
-  const most = Math.floor(Math.min(MAX_QUERIES, atOnce, pairs, MAX_ROWS / Math.max(1, rows)));
-  return { way: hasTree ? 'tree' : 'all points', mostQueries: Math.max(1, most), search: searchInParts };
+  const max = Math.floor(Math.min(MAX_QUERIES, atOnce, pairs, MAX_ROWS / Math.max(1, rows)));
+  return { way: hasTree ? 'tree' : 'all points', maxQueries: Math.max(1, max), search: searchInParts };
 }
 
 /** Rows from the algorithms; some may be no neighbours. */

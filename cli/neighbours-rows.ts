@@ -31,12 +31,12 @@ export interface LeftOut {
 }
 
 /** The difference of two larger numbers may overflow f32. */
-const GREATEST: number = 2 ** 126;
+const MAX_COUNT: number = 2 ** 126;
 const MAX_ROWS = 2 ** 32 - 1;
 
 /**
  * Reads points in the order of the table, batch by batch. A row is invalid if a coordinate is null, NaN, infinite or above
- * {@link GREATEST}.
+ * {@link MAX_COUNT}.
  *
  * @throws FormatError `neighbours/no-place` at the first invalid row, unless such rows are skipped.
  */
@@ -83,7 +83,7 @@ function numbersOf(column: HostColumn, rows: number): Float64Array {
 }
 
 function isPlace(coordinate: number): boolean {
-  return Math.abs(coordinate) <= GREATEST;
+  return Math.abs(coordinate) <= MAX_COUNT;
 }
 
 function interleaved(columns: readonly Float64Array[], places: Uint32Array, count: number): Float64Array {
@@ -99,7 +99,7 @@ function faultOf(columns: HostTable, name: string, numbers: Float64Array, row: n
   const isNull = validity !== undefined && !isSet(validity, row);
   const value = numbers[row]!;
   if (isNull || !Number.isFinite(value)) return `${name} is ${isNull ? 'null' : value}.`;
-  return `${name} is ${value}, beyond ±${GREATEST.toPrecision(2)}.`;
+  return `${name} is ${value}, beyond ±${MAX_COUNT.toPrecision(2)}.`;
 }
 
 function noPlace(file: string, row: number, fault: string): FormatError {

@@ -78,7 +78,7 @@ export async function searchNeighbours<C extends RunContext>(
         throw explained(error, options);
       });
     const sink = await neighbourSink(sinkOptions(options, table, asking, points, writer));
-    const size = batchSize(index.mostQueries, asked.kind === 'nearest');
+    const size = batchSize(index.maxQueries, asked.kind === 'nearest');
     let isRounded = points.areRounded;
     const batches =
       asking === undefined

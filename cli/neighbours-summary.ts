@@ -82,8 +82,8 @@ function distanceLines({ metric }: NeighboursRun, { distances }: NeighbourFigure
   const { min, mean, max, infinite } = distances;
   const beyond = infinite === 0 ? '' : `, ${grouped(infinite)} of them infinite`;
   if (min === null) return infinite === 0 ? [] : [`All distances (${nameOfMetric(metric)}) are infinite.`];
-  const [least, middle, most] = [min, mean!, max!].map((distance) => Number(distance.toPrecision(3)));
-  return [`Distances (${nameOfMetric(metric)}): ${least} to ${most}, mean ${middle}${beyond}.`];
+  const [from, middle, to] = [min, mean!, max!].map((distance) => Number(distance.toPrecision(3)));
+  return [`Distances (${nameOfMetric(metric)}): ${from} to ${to}, mean ${middle}${beyond}.`];
 }
 
 function fieldsOf(run: NeighboursRun, { queries, alone, rows, distances }: NeighbourFigures): object {

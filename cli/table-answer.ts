@@ -161,7 +161,7 @@ function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ran
 
 /** Checks that a sum fits in 64 bits. */
 function whole({ name, type }: TableField, sum: bigint): bigint {
-  const [bounds, greatest] = type === 'u64' ? [U64, '2^64 − 1'] : [I64, '2^63 − 1'];
-  if (isWithin({ least: sum, greatest: sum }, bounds)) return sum;
-  throw tableError('overflow', `${name} does not fit in 64 bits.`, { expected: `at most ${greatest}`, got: sum });
+  const [bounds, max] = type === 'u64' ? [U64, '2^64 − 1'] : [I64, '2^63 − 1'];
+  if (isWithin({ min: sum, max: sum }, bounds)) return sum;
+  throw tableError('overflow', `${name} does not fit in 64 bits.`, { expected: `at most ${max}`, got: sum });
 }

@@ -20,7 +20,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
   const plan = planOf(context, question);
   const { groups, columns, order, top } = question;
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
-  const most = rowsAtOnce(options);
+  const max = rowsAtOnce(options);
 
   /** Handles answers: rows are written part by part, aggregates are kept and written at the end. */
   function takerOf(
@@ -28,7 +28,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
   ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
     if (groups === undefined && top === undefined) {
       const take = async (answer: PartAnswer): Promise<void> => {
-        for (const rows of chosenRows(answer, columns, most)) if (outputs.isWanted()) await outputs.add(rows);
+        for (const rows of chosenRows(answer, columns, max)) if (outputs.isWanted()) await outputs.add(rows);
       };
       return { take, end: async () => undefined, groups: () => undefined };
     }
@@ -36,7 +36,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
     const tally = own ?? topTally(order!, top!, columns);
     return {
       take: (answer) => tally.add(answer),
-      end: () => writeAnswer(tally.end(), outputs, most),
+      end: () => writeAnswer(tally.end(), outputs, max),
       groups: () => own?.size,
     };
   }
@@ -67,6 +67,6 @@ export function tableSession(context: Context, question: Question, options: Tabl
 /** The number of rows per part with which all parts in flight fit in memory. */
 function rowsWithin(memory: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
-  const most = 2 ** Math.floor(Math.log2(Math.max(1, memory / perRow)));
-  return Math.min(MAX_ROWS, Math.max(MIN_ROWS, most));
+  const max = 2 ** Math.floor(Math.log2(Math.max(1, memory / perRow)));
+  return Math.min(MAX_ROWS, Math.max(MIN_ROWS, max));
 }

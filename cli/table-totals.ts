@@ -17,7 +17,7 @@ export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]):
     if (operand.family !== 'integer') continue;
     const rows = BigInt(table.rows);
     const { bounds, scale } = operand;
-    if (isWithin({ least: rows * bounds.least, greatest: rows * bounds.greatest }, I64)) continue;
+    if (isWithin({ min: rows * bounds.min, max: rows * bounds.max }, I64)) continue;
     const field: TableField = {
       name: '',
       nullable: true,

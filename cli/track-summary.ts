@@ -47,7 +47,7 @@ function speedLine(
   { unit, median, lowerQuartile, upperQuartile, max }: SpeedFigures,
   scale: TrackRun['scale'],
 ): string {
-  const [middle, lower, upper, most] = [median, lowerQuartile, upperQuartile, max].map((speed) =>
+  const [middle, lower, upper, top] = [median, lowerQuartile, upperQuartile, max].map((speed) =>
     Number(speed!.toPrecision(3)),
   );
   const missing = [
@@ -55,7 +55,7 @@ function speedLine(
     ...(scale.frameRate === undefined ? ['--frame-rate'] : []),
   ];
   const remedy = missing.length === 0 ? '' : ` (in µm/s with ${missing.join(' and ')})`;
-  return `Speeds: median ${middle} ${unit}, half of them from ${lower} to ${upper}, ${most} at most${remedy}.`;
+  return `Speeds: median ${middle} ${unit}, half of them from ${lower} to ${upper}, ${top} at most${remedy}.`;
 }
 
 function partialLine(frames: number, frameCount: number | undefined): string {

@@ -186,13 +186,13 @@ async function backgroundOf<C>(
 ): Promise<HostFrame | undefined> {
   await using video = closing(await open());
   const { width, height, bits } = video.value;
-  const most = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
+  const max = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
   let [samples, every]: [VideoFrame[], number] = [[], 1];
   // Tracking will report a frame that cannot be read.
   for await (const frame of framesOf(video.value, onError).frames(signal)) {
     if (frame.index % every !== 0) continue;
     samples.push(frame);
-    while (samples.length > most) {
+    while (samples.length > max) {
       every *= 2;
       samples = samples.filter(({ index }) => index % every === 0);
     }

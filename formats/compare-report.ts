@@ -28,13 +28,13 @@ export interface WorstTiles {
 }
 
 /**
- * Starts with no tiles, and keeps at most `most`.
+ * Starts with no tiles, and keeps at most `max`.
  *
  * @example
  * worstTiles(20).list(); // []
  */
-export function worstTiles(most: number): WorstTiles {
-  requireArguments('worstTiles', { most }, { most: atLeast(0) });
+export function worstTiles(max: number): WorstTiles {
+  requireArguments('worstTiles', { max }, { max: atLeast(0) });
   const worst: TileFigures[] = [];
   const likeness = ({ similarity }: TileFigures): number => (Number.isNaN(similarity) ? -1 : similarity);
   return {
@@ -43,7 +43,7 @@ export function worstTiles(most: number): WorstTiles {
       const similarity = meanOf(ratioSum, pairs.ratio.length);
       worst.push({ tile, similarity, pairs: pairs.ratio.length, missingA, missingB });
       worst.sort((a, b) => likeness(a) - likeness(b));
-      if (worst.length > most) worst.pop();
+      if (worst.length > max) worst.pop();
     },
     list: () => [...worst],
   };

@@ -63,7 +63,7 @@ interface Columns {
   readonly numbers: readonly number[];
   readonly id: number;
   /** Fields that a row has at least. */
-  readonly least: number;
+  readonly min: number;
 }
 
 async function* readRows(input: LayerInput, options: CsvRowsOptions, signal?: AbortSignal): AsyncGenerator<CsvRows> {
@@ -190,7 +190,7 @@ function columnsOf(header: string, reading: Reading): Columns {
   if (missing >= 0) throw missingColumn(reading, numbers[missing]!.join(' or '), names);
   const idAt = find([id ?? 'id']);
   if (id !== undefined && idAt < 0) throw missingColumn(reading, id, names);
-  return { delimiter, numbers: at, id: idAt, least: Math.max(...at, idAt) + 1 };
+  return { delimiter, numbers: at, id: idAt, min: Math.max(...at, idAt) + 1 };
 }
 
 function fieldsOf(record: string, delimiter: string): string[] {
@@ -256,7 +256,7 @@ function readRow(text: string, columns: Columns, batch: Batch, reading: Reading)
 
 function fillRow(
   fields: readonly string[],
-  { numbers, least: min }: Columns,
+  { numbers, min }: Columns,
   batch: Batch,
   { options }: Reading,
 ): string | undefined {

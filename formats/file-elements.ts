@@ -58,9 +58,9 @@ export async function fileElements<E extends Storage>(
   requireOneOf('fileElements', 'the option type', type, Object.keys(BYTES));
   const shared = sharedFile(file);
   const size = await shared.use(async (_, { size }) => Number(size));
-  const most = Math.max(0, Math.floor((size - offset) / BYTES[type]));
-  const { length = most } = options;
-  if (length > most) throw shortFile(shared.name, offset + length * BYTES[type], size);
+  const max = Math.max(0, Math.floor((size - offset) / BYTES[type]));
+  const { length = max } = options;
+  if (length > max) throw shortFile(shared.name, offset + length * BYTES[type], size);
   return {
     type,
     length,

@@ -20,25 +20,25 @@ const gunzipAsync = promisify(gunzip);
 /**
  * What the bytes of a gzipped file unpack to; other bytes as they are.
  *
- * @throws OutOfMemoryError `memory/limit` where that is more than `most` bytes.
+ * @throws OutOfMemoryError `memory/limit` where that is more than `max` bytes.
  * @throws FormatError `format/bad-gzip` where the stream is damaged or cut off.
  */
-export async function unpacked(bytes: Buffer, file: string, most: number): Promise<Buffer> {
+export async function unpacked(bytes: Buffer, file: string, max: number): Promise<Buffer> {
   if (!isGzip(bytes)) return bytes;
   try {
-    return await gunzipAsync(bytes, { maxOutputLength: outputLimit(most) });
+    return await gunzipAsync(bytes, { maxOutputLength: outputLimit(max) });
   } catch (cause) {
-    throw gunzipError(cause, file, most);
+    throw gunzipError(cause, file, max);
   }
 }
 
 /** {@link unpacked}, on a thread that has nothing else to do meanwhile. */
-export function unpackedSync(bytes: Buffer, file: string, most: number): Buffer {
+export function unpackedSync(bytes: Buffer, file: string, max: number): Buffer {
   if (!isGzip(bytes)) return bytes;
   try {
-    return gunzipSync(bytes, { maxOutputLength: outputLimit(most) });
+    return gunzipSync(bytes, { maxOutputLength: outputLimit(max) });
   } catch (cause) {
-    throw gunzipError(cause, file, most);
+    throw gunzipError(cause, file, max);
   }
 }
 
@@ -80,13 +80,13 @@ async function* copiesOf(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   for await (const block of blocks) yield block.slice();
 }
 
-function outputLimit(most: number): number {
-  return Math.max(1, Math.min(most, 2 ** 32));
+function outputLimit(max: number): number {
+  return Math.max(1, Math.min(max, 2 ** 32));
 }
 
-function gunzipError(cause: unknown, file: string, most: number): unknown {
+function gunzipError(cause: unknown, file: string, max: number): unknown {
   const { code } = cause as NodeJS.ErrnoException;
-  if (code === 'ERR_BUFFER_TOO_LARGE') return fileTooLarge(file, most + 1, most);
+  if (code === 'ERR_BUFFER_TOO_LARGE') return fileTooLarge(file, max + 1, max);
   if (code?.startsWith('Z_') !== true) return cause;
   return new FormatError('format/bad-gzip', 'The gzip stream is damaged or cut off.', {
     expected: 'a whole gzip stream',

@@ -39,8 +39,8 @@ export async function histogramChart(given: HistogramChart): Promise<string> {
   const { width, height, bars, start = 0, end, label, ticks, named, limits = [] } = given;
   const { Plot, document } = await loadPlot();
   const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text } = Plot;
-  const most = bars.reduce((greatest, { count }) => Math.max(greatest, count), 1);
-  const countTicks = Math.min(ticks.y, most);
+  const max = bars.reduce((max, { count }) => Math.max(max, count), 1);
+  const countTicks = Math.min(ticks.y, max);
   const names = Number.isNaN(named.x) ? [] : [named];
   const chart = plot({
     document,
@@ -51,7 +51,7 @@ export async function histogramChart(given: HistogramChart): Promise<string> {
     marginRight: 8,
     marginBottom: 40,
     x: { domain: [start, end], label: null },
-    y: { domain: [0, most], label: null },
+    y: { domain: [0, max], label: null },
     marks: [
       gridY({ ticks: countTicks, stroke: HAIRLINE, strokeOpacity: 1 }),
       axisY({ ticks: countTicks, tickSize: 0, color: MUTED, tickFormat: countText }),

@@ -34,14 +34,14 @@ const HEAP_FACTOR = 1.5;
 /** The text stands there as bytes and as a string before it is parsed, and compressed as well. */
 const TEXT_FACTOR = 4;
 
-async function readWhole(file: string, most: number): Promise<Buffer> {
+async function readWhole(file: string, max: number): Promise<Buffer> {
   try {
     const { size } = await stat(file);
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
-    return await unpacked(await readBounded(file, most), file, most);
+    return await unpacked(await readBounded(file, max), file, max);
   } catch (error) {
     // However much memory there is, a string has no more characters.
-    if (error instanceof OutOfMemoryError && most === constants.MAX_STRING_LENGTH) throw tooLarge(file);
+    if (error instanceof OutOfMemoryError && max === constants.MAX_STRING_LENGTH) throw tooLarge(file);
     throw fileError(file, error);
   }
 }

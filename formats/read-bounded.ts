@@ -5,17 +5,17 @@ import { fileTooLarge } from './memory.ts';
 const BLOCK_BYTES = 2 ** 20;
 
 /**
- * All bytes of a file. A file that is larger than `most` is refused by its size; what has no size (a pipe, a device) as soon as
+ * All bytes of a file. A file that is larger than `max` is refused by its size; what has no size (a pipe, a device) as soon as
  * more came out of it.
  *
  * @throws OutOfMemoryError `memory/limit`; what the file system throws.
  */
-export async function readBounded(file: string, most: number, signal?: AbortSignal): Promise<Buffer> {
+export async function readBounded(file: string, max: number, signal?: AbortSignal): Promise<Buffer> {
   const handle = await open(file, 'r');
   try {
     const { size } = await handle.stat();
-    if (size > most) throw fileTooLarge(file, size, most);
-    return await readAll(handle, size, { file, most, signal });
+    if (size > max) throw fileTooLarge(file, size, max);
+    return await readAll(handle, size, { file, max, signal });
   } finally {
     await handle.close();
   }
@@ -23,12 +23,12 @@ export async function readBounded(file: string, most: number, signal?: AbortSign
 
 interface Bounds {
   readonly file: string;
-  readonly most: number;
+  readonly max: number;
   readonly signal: AbortSignal | undefined;
 }
 
-async function readAll(handle: FileHandle, size: number, { file, most, signal }: Bounds): Promise<Buffer> {
-  const gathered = gatherBlocks(file, size, most);
+async function readAll(handle: FileHandle, size: number, { file, max, signal }: Bounds): Promise<Buffer> {
+  const gathered = gatherBlocks(file, size, max);
   for (;;) {
     signal?.throwIfAborted();
     const block = gathered.next();
@@ -38,12 +38,12 @@ async function readAll(handle: FileHandle, size: number, { file, most, signal }:
 }
 
 /** {@link readBounded}, on a thread that has nothing else to do meanwhile. */
-export function readBoundedSync(file: string, most: number): Buffer {
+export function readBoundedSync(file: string, max: number): Buffer {
   const handle = openSync(file, 'r');
   try {
     const { size } = fstatSync(handle);
-    if (size > most) throw fileTooLarge(file, size, most);
-    const gathered = gatherBlocks(file, size, most);
+    if (size > max) throw fileTooLarge(file, size, max);
+    const gathered = gatherBlocks(file, size, max);
     while (gathered.take(readSync(handle, gathered.next()))) {}
     return gathered.bytes();
   } finally {
@@ -52,7 +52,7 @@ export function readBoundedSync(file: string, most: number): Buffer {
 }
 
 /** Blocks that are read into one after another: the first is as large as the file says that it is, and one byte more. */
-function gatherBlocks(file: string, size: number, most: number) {
+function gatherBlocks(file: string, size: number, max: number) {
   let current = Buffer.allocUnsafeSlow(size + 1);
   let [filled, total] = [0, 0];
   const full: Buffer[] = [];
@@ -69,7 +69,7 @@ function gatherBlocks(file: string, size: number, most: number) {
     take(read: number): boolean {
       filled += read;
       total += read;
-      if (total > most) throw fileTooLarge(file, total, most);
+      if (total > max) throw fileTooLarge(file, total, max);
       return read > 0;
     },
     bytes: (): Buffer => {

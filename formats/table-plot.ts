@@ -127,19 +127,19 @@ const CHART_HEIGHT = 320;
 /** Bins are as wide as the least power of two with which so many hold all numbers: bins of half the width merge to them. */
 function histogramOf(title: string, field: TableField): TablePicture {
   let [power, counts, count, missing] = [0, new Map<number, number>(), 0, 0];
-  let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 
   function widenFor(value: number): void {
-    const wasOne = !(least < greatest);
-    [least, greatest] = [Math.min(least, value), Math.max(greatest, value)];
+    const wasOne = !(min < max);
+    [min, max] = [Math.min(min, value), Math.max(max, value)];
     if (wasOne) {
       // So far all numbers are the same one.
-      power = powerFor(least, greatest);
-      const other = value === least ? greatest : least;
+      power = powerFor(min, max);
+      const other = value === min ? max : min;
       counts = count === 0 ? new Map() : new Map([[Math.floor(other / 2 ** power), count]]);
       return;
     }
-    const wider = powerFor(least, greatest);
+    const wider = powerFor(min, max);
     const merged = new Map<number, number>();
     for (const [bin, each] of counts) {
       const into = Math.floor(bin / 2 ** (wider - power));
@@ -155,7 +155,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
           missing++;
           continue;
         }
-        if (value < least || value > greatest) widenFor(value);
+        if (value < min || value > max) widenFor(value);
         const bin = Math.floor(value / 2 ** power);
         counts.set(bin, (counts.get(bin) ?? 0) + 1);
         count++;
@@ -187,10 +187,10 @@ function histogramOf(title: string, field: TableField): TablePicture {
 }
 
 /** The least power of two with which few enough bins reach from one number to another. */
-function powerFor(least: number, greatest: number): number {
-  if (least === greatest) return Math.max(MIN_POWER, Math.floor(Math.log2(Math.abs(least))) - 4);
-  let power = Math.max(MIN_POWER, Math.floor(Math.log2(greatest / 2 - least / 2)) - 6);
-  while (Math.floor(greatest / 2 ** power) - Math.floor(least / 2 ** power) >= MAX_BINS) power++;
+function powerFor(min: number, max: number): number {
+  if (min === max) return Math.max(MIN_POWER, Math.floor(Math.log2(Math.abs(min))) - 4);
+  let power = Math.max(MIN_POWER, Math.floor(Math.log2(max / 2 - min / 2)) - 6);
+  while (Math.floor(max / 2 ** power) - Math.floor(min / 2 ** power) >= MAX_BINS) power++;
   return power;
 }
 

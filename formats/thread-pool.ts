@@ -58,12 +58,12 @@ interface Thread<Request, Answer> {
 
 /** Makes a pool. Threads start when there is work for them, and do not keep the process alive without. */
 export function createThreadPool<Request, Answer extends object>({
-  threads: most,
+  threads: max,
   start,
   died,
   closed: poolClosed,
 }: ThreadPoolOptions): ThreadPool<Request, Answer> {
-  const size = Math.max(1, most ?? availableParallelism());
+  const size = Math.max(1, max ?? availableParallelism());
   const threads = new Set<Thread<Request, Answer>>();
   const waiting = new Set<Task<Request, Answer>>();
   let closed: Promise<void> | undefined;

@@ -39,12 +39,12 @@ export function drawOccupancy(trace: Trace): string {
   const rows = edges.map((name, row) => {
     const { mean, peak } = fullnessOf(trace, name, SLICES);
     const { items } = trace.shape.edges[names.indexOf(name)]!.capacity;
-    const most = Number.isFinite(items) ? items : Math.max(1, ...peak);
+    const max = Number.isFinite(items) ? items : Math.max(1, ...peak);
     const top = row * ROW;
     return [
       rowLabel(`→ ${name}`, `of ${formatCount(items)}`, top),
-      area(peak, most, top, EDGE.fill, 'none'),
-      area(mean, most, top, 'none', EDGE.line),
+      area(peak, max, top, EDGE.fill, 'none'),
+      area(mean, max, top, 'none', EDGE.line),
     ].join('');
   });
   return chart('Occupancy of edges over time', rows, trace);
@@ -75,12 +75,12 @@ function rowLabel(name: string, figure: string, top: number): string {
 }
 
 /** Draws a step for each slice; neighbours of equal height become one step. */
-function area(values: Float64Array, most: number, top: number, fill: string, line: string): string {
+function area(values: Float64Array, max: number, top: number, fill: string, line: string): string {
   const bottom = top + BAND;
   const steps: string[] = [];
   let last: number | undefined;
   for (const [slice, value] of values.entries()) {
-    const y = bottom - BAND * Math.min(1, value / most);
+    const y = bottom - BAND * Math.min(1, value / max);
     if (y === last) continue;
     steps.push(`H${formatPoint(LEFT + (PLOT * slice) / SLICES)}V${formatPoint(y)}`);
     last = y;

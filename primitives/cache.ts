@@ -9,7 +9,7 @@ export interface Cache<K, V> {
 
 export interface CacheOptions<V> {
   /** Sum of the weights of all values, at most. What was used since half of it was added is still there. */
-  readonly most: number;
+  readonly max: number;
   /** 1 where it is left out. */
   readonly weigh?: (value: V) => number;
   /** Is told what is forgotten to keep within the bound. */
@@ -20,7 +20,7 @@ export interface CacheOptions<V> {
  * Two generations: values that are used move to the young one, and when that holds half of what there may be, the old one is
  * forgotten and the young one grows old. A hit costs one lookup, unlike in a list by last use.
  */
-export function createCache<K, V>({ most, weigh = () => 1, onForget }: CacheOptions<V>): Cache<K, V> {
+export function createCache<K, V>({ max, weigh = () => 1, onForget }: CacheOptions<V>): Cache<K, V> {
   let young = new Map<K, V>();
   let old = new Map<K, V>();
   let weight = 0;
@@ -29,7 +29,7 @@ export function createCache<K, V>({ most, weigh = () => 1, onForget }: CacheOpti
     weight += weigh(value) - (young.has(key) ? weigh(young.get(key)!) : 0);
     young.set(key, value);
     old.delete(key);
-    if (weight <= most / 2) return;
+    if (weight <= max / 2) return;
     const forgotten = old;
     old = young;
     young = new Map();

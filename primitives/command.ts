@@ -161,9 +161,9 @@ function within(
   { offset, capacity }: { readonly offset: number; readonly capacity: number },
 ): ArrayBinding {
   const { length } = binding;
-  const most = Math.max(0, capacity - binding.offset);
+  const max = Math.max(0, capacity - binding.offset);
   const bounded =
-    typeof length === 'number' ? Math.min(length, most) : { ...length, limit: Math.min(length.limit, most) };
+    typeof length === 'number' ? Math.min(length, max) : { ...length, limit: Math.min(length.limit, max) };
   // An array that begins past the end has no elements, wherever it begins.
   return { ...binding, offset: Math.min(binding.offset, capacity) + offset, length: bounded };
 }

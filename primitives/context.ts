@@ -59,7 +59,7 @@ import {
 import { watchedBackend } from './watched-backend.ts';
 
 /** Pipelines of its own that the library keeps prepared. */
-const MOST_STEPS = 64;
+const MAX_STEPS = 64;
 
 /** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
 interface Owner {
@@ -89,7 +89,7 @@ export class Context {
   readonly #preparing: PreparingContext;
   readonly #lentArrays: LentArrays;
   readonly #steps = createCache<string, Prepared>({
-    most: MOST_STEPS,
+    max: MAX_STEPS,
     onForget: (steps) => {
       for (const step of steps) step.dispose();
     },
@@ -545,13 +545,13 @@ export class Context {
    * `prepare/disposed` after `dispose`.
    *
    * @example
-   * const above = fn({ x: f32, least: uniform(f32) }, bool, ({ x, least }) => x.gt(least));
-   * const tallest = ctx.prepare({ heights: input(f32, 1000), least: uniform(f32) }, ({ heights, least }) =>
-   *   sort(copyIf(heights, map(above, { x: heights, least }))),
+   * const above = fn({ x: f32, min: uniform(f32) }, bool, ({ x, min }) => x.gt(min));
+   * const tallest = ctx.prepare({ heights: input(f32, 1000), min: uniform(f32) }, ({ heights, min }) =>
+   *   sort(copyIf(heights, map(above, { x: heights, min }))),
    * );
    * const heights = ctx.column(Float32Array.of(4, 8, 2, 6));
-   * const some = await ctx.read(tallest({ heights, least: 3 }));
-   * const few = await ctx.read(tallest({ heights, least: 7 }));
+   * const some = await ctx.read(tallest({ heights, min: 3 }));
+   * const few = await ctx.read(tallest({ heights, min: 7 }));
    * [...some, ...few]; // [4, 6, 8, 8]
    */
   prepare<const I extends PreparedInputs, R extends Table>(
@@ -582,7 +582,7 @@ export class Context {
 
   /**
    * Calls a prepared step again and again, on the device: tables that it returns under the names of its inputs are what the next
-   * round is called with, the other arguments stay. It ends after `most` rounds, or with the first round that returns a `done`
+   * round is called with, the other arguments stay. It ends after `maxRounds` rounds, or with the first round that returns a `done`
    * (a bool column of one row) that holds: then the result is that of this round, whatever the host had issued beyond it.
    *
    * - Lengths may change from round to round, up to the capacities that the step was prepared with.
@@ -599,7 +599,7 @@ export class Context {
    *   const x = map(half, given);
    *   return { x, done: ctx.materialize(all(x, isZero)) };
    * });
-   * const { rounds } = await ctx.iterate(step, { x: ctx.column(Uint32Array.of(5, 9, 2)) }, { most: 100 });
+   * const { rounds } = await ctx.iterate(step, { x: ctx.column(Uint32Array.of(5, 9, 2)) }, { maxRounds: 100 });
    * rounds; // 4
    */
   iterate<I extends PreparedInputs, R extends Table>(

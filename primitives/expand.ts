@@ -112,7 +112,7 @@ function expansionOf<R extends Shape>(
 }
 
 /** Rows of a walk up to which output rows are looked up: backends that want longer ones run few at once, and scan faster. */
-const MOST_WALKED = 16;
+const MAX_WALKED = 16;
 
 /** Whether a walk finds room for all that it stores and reads, beside as much: there is no walking piece by piece. */
 function fitsTwice(expansion: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
@@ -126,7 +126,7 @@ function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): C
   const { context, functor } = expansion;
   return context.scope(() => {
     const results = leafTypes(functor.result).map((type) => context.stored(type, spread.length));
-    const walks = context.backend.walkRows <= MOST_WALKED && fitsTwice(expansion, spread, results);
+    const walks = context.backend.walkRows <= MAX_WALKED && fitsTwice(expansion, spread, results);
     const make = walks ? expandBySearch : expandByScan;
     make(expansion, spread, results);
     return assemble<Column>(functor.result, results) as ColumnsOf<R>;

@@ -1,20 +1,20 @@
 /** More of a text than this says no more about what is wrong with it. */
-const MOST_QUOTED = 60;
+const MAX_QUOTED = 60;
 
 /** A text as errors quote it: cut in the middle where it is long. */
 export function shortened(text: string): string {
-  if (text.length <= MOST_QUOTED) return text;
-  const [head, tail] = [text.slice(0, MOST_QUOTED - 20), text.slice(-10)];
+  if (text.length <= MAX_QUOTED) return text;
+  const [head, tail] = [text.slice(0, MAX_QUOTED - 20), text.slice(-10)];
   return `${head}…${tail} (${text.length} characters)`;
 }
 
 /** A sentence whose words, which may be those of a user's text, are cut where they are long. */
 export function shortenedWords(sentence: string): string {
   const words = sentence.replace(/\S{100,}/g, shortened);
-  return words.length <= MOST_SAID ? words : `${words.slice(0, MOST_SAID)}…`;
+  return words.length <= MAX_SAID ? words : `${words.slice(0, MAX_SAID)}…`;
 }
 
-const MOST_SAID = 2000;
+const MAX_SAID = 2000;
 
 /** Whether something is a promise: what an asynchronous function returns where `await` is forgotten. */
 export function isPromise(given: unknown): given is PromiseLike<unknown> {

@@ -175,10 +175,10 @@ const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
  * those decides as f64 would. Edges above all values of the type are left out: no value reaches them.
  */
 function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
-  if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(leastF32From(edge)));
-  const [least, most] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
-  const reached = edges.map((edge) => Math.max(least, Math.ceil(edge))).filter((edge) => edge <= most);
-  return Uint32Array.from(reached, (edge) => edge - least);
+  if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(minF32From(edge)));
+  const [min, max] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+  const reached = edges.map((edge) => Math.max(min, Math.ceil(edge))).filter((edge) => edge <= max);
+  return Uint32Array.from(reached, (edge) => edge - min);
 }
 
 function sortableBits(value: number): number {
@@ -187,7 +187,7 @@ function sortableBits(value: number): number {
 }
 
 /** The least f32 that is not below an f64. */
-function leastF32From(edge: number): number {
+function minF32From(edge: number): number {
   const near = Math.fround(edge);
   return near >= edge ? near : nextUp(near);
 }

@@ -49,16 +49,16 @@ function isNumbers(given: unknown): boolean {
   return ArrayBuffer.isView(given) && 'length' in given && !/^Big/.test(given.constructor.name);
 }
 
-/** A whole number from `least` to `most`. */
-export function aWhole(least = 0, most: number = 2 ** 32 - 1, code?: string): Kind {
+/** A whole number from `min` to `max`. */
+export function aWhole(min = 0, max: number = 2 ** 32 - 1, code?: string): Kind {
   const holds = (given: unknown): boolean =>
-    Number.isInteger(given) && (given as number) >= least && (given as number) <= most;
-  return where(`a whole number from ${least} to ${most}`, holds, { code });
+    Number.isInteger(given) && (given as number) >= min && (given as number) <= max;
+  return where(`a whole number from ${min} to ${max}`, holds, { code });
 }
 
-/** A number from `least` on, which may be infinite. */
-export function atLeast(least: number, code?: string): Kind {
-  return where(`a number from ${least}`, (given) => typeof given === 'number' && given >= least, { code });
+/** A number from `min` on, which may be infinite. */
+export function atLeast(min: number, code?: string): Kind {
+  return where(`a number from ${min}`, (given) => typeof given === 'number' && given >= min, { code });
 }
 
 /** A number above 0, which may be infinite. */

@@ -144,8 +144,8 @@ function cutPath(primitive: string, context: Context, path: Path): Column<'u32'>
     ['u32'],
     (part, _, loader) => {
       const start = part.mul(PART).min(loader.length(length));
-      const [least, most] = diagonal(path, start, loader);
-      return [split(path, start, least, most, loader)];
+      const [min, max] = diagonal(path, start, loader);
+      return [split(path, start, min, max, loader)];
     },
     keyOf(cutPath, path),
   );
@@ -174,8 +174,8 @@ function walkTiles(
       const [low] = loader.load([cuts], part) as [U32];
       const [high] = loader.load([cuts], part.add(1)) as [U32];
       // Of tables that are not sorted, cuts may lie anywhere.
-      const [least, most] = diagonal(path, start, loader);
-      const i = split(path, start, low.max(least), high.min(most), loader);
+      const [min, max] = diagonal(path, start, loader);
+      const i = split(path, start, low.max(min), high.min(max), loader);
       return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
     },
     keyOf(walkTiles, path, [cuts], walkRows),
@@ -220,8 +220,8 @@ function diagonal({ first, second }: Path, count: U32, loader: Loader): [U32, U3
 }
 
 /** How many of them are, between two numbers: where the path crosses the diagonal. */
-function split({ first, second }: Path, count: U32, least: U32, most: U32, loader: Loader): U32 {
-  return partitionPoint(least, most, (number) => {
+function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: Loader): U32 {
+  return partitionPoint(min, max, (number) => {
     const ofFirst = loader.load(first.keys, number) as U32[];
     const ofSecond = loader.load(second.keys, count.sub(number).sub(1)) as U32[];
     return below(ofSecond, ofFirst).not();

@@ -213,8 +213,8 @@ export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>
   'times',
 ) as never;
 
-const least = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
-const greatest = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
+const min = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
+const max = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
 
 /**
  * The smaller of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand.
@@ -224,7 +224,7 @@ const greatest = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as cons
  */
 export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
   'min',
-  (type) => greatest[type],
+  (type) => max[type],
   () => true,
   NUMERIC,
   'minimum',
@@ -238,7 +238,7 @@ export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
  */
 export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
   'max',
-  (type) => least[type],
+  (type) => min[type],
   () => true,
   NUMERIC,
   'maximum',
@@ -309,8 +309,8 @@ export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
  *
  * @example
  * const x = ctx.column(Uint32Array.of(4, 9, 2));
- * const range = product({ least: minimum(u32), greatest: maximum(u32) });
- * await ctx.read(reduce({ least: x, greatest: x }, range)); // { least: Uint32Array [2], greatest: Uint32Array [9] }
+ * const range = product({ min: minimum(u32), max: maximum(u32) });
+ * await ctx.read(reduce({ min: x, max: x }, range)); // { min: Uint32Array [2], max: Uint32Array [9] }
  */
 export function product<const M extends { readonly [name: string]: AnyMonoid }>(
   fields: M,

@@ -95,7 +95,7 @@ function numberCells(
   ]);
   const emit = assemble('gridSoFar', ['u32'], {}, (_i, { parameters }) => [parameters[1]!], ['u32', 'u32']);
   const stores = [{ buffer: grid, offset: 0, capacity, value: 0 }];
-  backend.scan({ extent: capacity, program: element, monoid: GREATEST, emit, stores });
+  backend.scan({ extent: capacity, program: element, monoid: MAX_COUNT, emit, stores });
   return grid;
 }
 
@@ -287,9 +287,9 @@ function toU32(flag: Bool): U32 {
 }
 
 /** The greatest number so far. */
-const GREATEST: MonoidProgram = {
+const MAX_COUNT: MonoidProgram = {
   module: oneOf(
-    record({ name: 'greatest', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
+    record({ name: 'max', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
       new Value<'u32'>(a!).max(new Value<'u32'>(b!)).operand,
     ]),
   ),

@@ -216,15 +216,15 @@ interface GridSize {
   readonly height: number;
 }
 
-function requireSize(given: Column<'u32'> | number, name: string, most: number): void {
+function requireSize(given: Column<'u32'> | number, name: string, max: number): void {
   if (typeof given !== 'number') requireType(given, ['u32'], name, 'relax');
-  else if (!(Number.isInteger(given) && given >= 1 && given <= Math.min(most, 2 ** 32 - 1)))
-    throw wrongSize(given, name, most);
+  else if (!(Number.isInteger(given) && given >= 1 && given <= Math.min(max, 2 ** 32 - 1)))
+    throw wrongSize(given, name, max);
 }
 
-function wrongSize(given: number, name: string, most: number): ArgumentError {
+function wrongSize(given: number, name: string, max: number): ArgumentError {
   return new ArgumentError('relax/size', `relax was given a size that grids cannot have as ${name}.`, {
-    expected: `a column of u32, or a whole number from 1 to ${most}`,
+    expected: `a column of u32, or a whole number from 1 to ${max}`,
     got: given,
   });
 }
@@ -277,14 +277,14 @@ function requireRule<S extends Shape, M extends Shape>(state: S, { change, total
 }
 
 /** A functor that takes some of the values of a record, and returns values of a shape. */
-function requireSignature(functor: FunctorDescription, most: { readonly [name: string]: Shape }, result: Shape): void {
+function requireSignature(functor: FunctorDescription, max: { readonly [name: string]: Shape }, result: Shape): void {
   const { values, neighbours } = splitParameters(functor.parameters);
   const fits = Object.entries(values).every(
-    ([name, shape]) => Object.hasOwn(most, name) && shapeText(most[name]!) === shapeText(shape),
+    ([name, shape]) => Object.hasOwn(max, name) && shapeText(max[name]!) === shapeText(shape),
   );
   if (fits && neighbours.size === 0 && shapeText(functor.result) === shapeText(result)) return;
   throw new ArgumentError('relax/rule', `Functor ${functor.functorName} does not fit the rule.`, {
-    expected: `${shapeText(most)} → ${shapeText(result)}`,
+    expected: `${shapeText(max)} → ${shapeText(result)}`,
     got: `${shapeText(values)} → ${shapeText(functor.result)}`,
   });
 }

@@ -77,19 +77,19 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
 }
 
 /** Of more keys the device takes longer than the host needs for its passes. */
-const MOST_KEYS_OF_STEP = 2 ** 20;
+const MAX_KEYS_OF_STEP = 2 ** 20;
 
 /** The passes for one place among so many stored keys, prepared. */
 function selectingStep(context: Context, keys: SortKeys, { descending = false }: SelectOptions) {
   const columns = columnsOf(keys as Table);
-  const most = capacityFor(columns[0]!);
+  const max = capacityFor(columns[0]!);
   const storages = columns.map(({ source }) => (source.kind === 'stored' ? source.storage : 'view'));
-  if (most > MOST_KEYS_OF_STEP || columns.length > 2 || storages.includes('view')) return undefined;
+  if (max > MAX_KEYS_OF_STEP || columns.length > 2 || storages.includes('view')) return undefined;
   const shape = shapeOf(keys as Table);
   const paths = leafPaths(shape);
   const packed = Object.fromEntries(paths.flatMap((path, i) => (isPacked(storages[i]!) ? [[path, storages[i]!]] : [])));
-  const key = ['selectKth', most, descending, ...paths, ...leafTypes(shape), ...storages].join();
-  const inputs = () => ({ keys: input(shape, most, { storage: packed }), place: uniform(u32) });
+  const key = ['selectKth', max, descending, ...paths, ...leafTypes(shape), ...storages].join();
+  const inputs = () => ({ keys: input(shape, max, { storage: packed }), place: uniform(u32) });
   return context.step(key, inputs, ({ keys: given, place }) => {
     const all = given as unknown as SortKeys;
     const [{ context: own, length }] = keyColumns(all) as [Column];
@@ -153,7 +153,7 @@ function requirePlace(k: number, length: Length): number {
 }
 
 /** More places than this are taken out of the sorted keys. */
-const MOST_PLACES = 256;
+const MAX_PLACES = 256;
 
 function selectPlaces<K extends SortKeys>(
   context: Context,
@@ -163,7 +163,7 @@ function selectPlaces<K extends SortKeys>(
   options: SelectOptions,
 ): K {
   if (places.capacity === 0) return context.materialize(gather(keys, places));
-  if (places.capacity > MOST_PLACES) return context.materialize(gather(sort(keys, options), places));
+  if (places.capacity > MAX_PLACES) return context.materialize(gather(sort(keys, options), places));
   const words = orderedWords(keys, options.descending);
   const found = (places.capacity === 1 ? findOne : findAll)(context, words, lastOr(places, length));
   const types = keyColumns(keys).map(({ type }) => type);

@@ -261,9 +261,9 @@ function requireBuffer(argument: string, given: unknown): asserts given is GpuBu
 }
 
 /** A number of bytes or elements within a buffer. */
-function requireBytes(option: string, given: number, step: number, most: number): void {
-  if (Number.isInteger(given) && given >= 0 && given <= most && given % step === 0) return;
-  const expected = `${step === 1 ? 'a whole number' : `a multiple of ${step}`} from 0 to ${Math.max(0, most)}`;
+function requireBytes(option: string, given: number, step: number, max: number): void {
+  if (Number.isInteger(given) && given >= 0 && given <= max && given % step === 0) return;
+  const expected = `${step === 1 ? 'a whole number' : `a multiple of ${step}`} from 0 to ${Math.max(0, max)}`;
   throw wrongArgument('borrow', `the option ${option}`, given, expected, { code: 'buffer/range' });
 }
 

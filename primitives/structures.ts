@@ -67,12 +67,12 @@ interface Entry<V> {
 const LIST_WORDS = 32;
 
 /**
- * Values for which the sum of `weigh` and of the lists' words, two a number, is `most` at most; those used last are kept. Of two
+ * Values for which the sum of `weigh` and of the lists' words, two a number, is `max` at most; those used last are kept. Of two
  * lists with one hash the later is.
  */
-export function createStructures<V>(most: number, weigh: (value: V) => number = () => 0): Structures<V> {
+export function createStructures<V>(max: number, weigh: (value: V) => number = () => 0): Structures<V> {
   const entries = createCache<number, Entry<V>>({
-    most,
+    max,
     weigh: ({ list, value }) => LIST_WORDS + list.length + weigh(value),
   });
   return {

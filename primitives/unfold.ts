@@ -205,7 +205,7 @@ function placeWalks(walk: Walk): PlacedWalks {
     const written = context.materialize(viewsIn(captures));
     const counts = context.stored('u32', length);
     const { value: shape } = walk.step.result;
-    const types = leafTypes(shape).length <= MOST_KEPT ? leafTypes(shape) : [];
+    const types = leafTypes(shape).length <= MAX_KEPT ? leafTypes(shape) : [];
     const firsts = types.map((type) => context.stored(type, length));
     runWalk({ ...walk, captures: { ...captures, ...written } }, `${walk.name}Count`, {
       own: ['u32'],
@@ -226,7 +226,7 @@ function placeWalks(walk: Walk): PlacedWalks {
 }
 
 /** First rows of at most so many columns are kept from when they are counted: a kernel writes to few buffers. */
-const MOST_KEPT = 4;
+const MAX_KEPT = 4;
 
 function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column } {
   return Object.fromEntries(

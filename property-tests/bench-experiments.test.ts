@@ -120,7 +120,7 @@ describe('a run', () => {
     expect(order.slice(2 * warmUps, -2).join('')).toBe('aabb'.repeat(5));
     expect(order.slice(-2)).toEqual(['a closed', 'b closed']);
     expect(rows.map(({ candidate, time, rounds }) => [candidate, time, rounds])).toEqual(
-      ['a', 'b'].map((name) => [name, { median: 9e7, least: 5e7, greatest: 13e7 }, 5]),
+      ['a', 'b'].map((name) => [name, { median: 9e7, min: 5e7, max: 13e7 }, 5]),
     );
     expect(advanced).toBe(10);
   });
@@ -194,7 +194,7 @@ describe('a run', () => {
       candidate,
       kind,
       hardware: 'cpu',
-      time: { median, least: median, greatest: median },
+      time: { median, min: median, max: median },
       latency: undefined,
       clock: 'host',
       rounds: 1,

@@ -85,12 +85,12 @@ describe('open on a page that is cross-origin isolated', () => {
 
   test('leaves no worker behind when it is closed', async () => {
     const page = await openPage();
-    let most = 0;
+    let max = 0;
     page.on('worker', () => {
-      most = Math.max(most, page.workers().length);
+      max = Math.max(max, page.workers().length);
     });
     for (let round = 0; round < 3; round++) await on(page, 'use', { backend: 'workers', workers: 2 });
-    expect(most).toBeGreaterThanOrEqual(2);
+    expect(max).toBeGreaterThanOrEqual(2);
     await expect.poll(() => page.workers().length).toBe(0);
   });
 });

@@ -8,10 +8,10 @@ describe('a cache', () => {
 
   test.prop([uses, fc.integer({ min: 16, max: 64 })])(
     'holds no more than its bound, and everything that was used since half of it was added',
-    (list: readonly Use[], most) => {
+    (list: readonly Use[], max) => {
       const forgotten: { readonly weight: number }[] = [];
       const cache = createCache<number, { readonly key: number; readonly weight: number }>({
-        most,
+        max,
         weigh: ({ weight }) => weight,
         onForget: (values) => forgotten.push(...values),
       });
@@ -29,25 +29,25 @@ describe('a cache', () => {
         // Distinct values used lately, newest first, as far as they weigh less than half together.
         const lately = new Map<number, number>();
         let sum = 0;
-        for (let i = at; i >= 0 && sum <= most / 2 - 8; i--) {
+        for (let i = at; i >= 0 && sum <= max / 2 - 8; i--) {
           const [recent, weighs] = list[i]!;
           if (lately.has(recent)) continue;
           lately.set(recent, weighs);
           // What stands there may weigh as much as any.
           sum += 8;
         }
-        if (sum <= most / 2) for (const recent of lately.keys()) expect(cache.get(recent)?.key).toBe(recent);
+        if (sum <= max / 2) for (const recent of lately.keys()) expect(cache.get(recent)?.key).toBe(recent);
       }
       const sum = (values: readonly { readonly weight: number }[]): number =>
         values.reduce((total, { weight }) => total + weight, 0);
       // The value that passes half of the bound stays too.
-      expect(sum(made) - sum(forgotten)).toBeLessThanOrEqual(most + 2 * 8);
+      expect(sum(made) - sum(forgotten)).toBeLessThanOrEqual(max + 2 * 8);
     },
   );
 
   test('tells what it forgets once, and nothing that it still has', () => {
     const forgotten: number[] = [];
-    const cache = createCache<number, number>({ most: 10, onForget: (values) => forgotten.push(...values) });
+    const cache = createCache<number, number>({ max: 10, onForget: (values) => forgotten.push(...values) });
     for (let k = 0; k < 1000; k++) {
       cache.set(k, k);
       cache.get(0);

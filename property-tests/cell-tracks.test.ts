@@ -297,11 +297,11 @@ describe('speedHistogram', () => {
     },
   );
 
-  test.prop([speeds, fc.integer({ min: 1, max: 50 })])('is shown in so many bins at most', (all, most) => {
+  test.prop([speeds, fc.integer({ min: 1, max: 50 })])('is shown in so many bins at most', (all, max) => {
     const histogram = speedHistogram();
     for (const value of all) histogram.add(value);
-    const { width, counts } = inBins(histogram.distribution(), most);
-    expect(counts.length).toBeLessThanOrEqual(most);
+    const { width, counts } = inBins(histogram.distribution(), max);
+    expect(counts.length).toBeLessThanOrEqual(max);
     for (const [bin, count] of counts.entries())
       expect(count).toBe(all.filter((speed) => Math.floor(speed / width) === bin).length);
   });
@@ -317,13 +317,13 @@ describe('speedHistogram', () => {
 describe('trackPaths', () => {
   test.prop([frames, fc.integer({ min: 1, max: 30 })])(
     'keeps no more points than it may, of frames at equal distances',
-    (all, most) => {
-      const paths = trackPaths(most);
+    (all, max) => {
+      const paths = trackPaths(max);
       for (const frame of all) paths.add(frame);
       const kept = paths.list();
-      expect(kept.reduce((sum, { points }) => sum + points.length, 0)).toBeLessThanOrEqual(most);
+      expect(kept.reduce((sum, { points }) => sum + points.length, 0)).toBeLessThanOrEqual(max);
       const total = all.reduce((sum, { track }) => sum + track.length, 0);
-      if (total <= most) expect(paths.every()).toBe(1);
+      if (total <= max) expect(paths.every()).toBe(1);
       for (const { track, points } of kept) {
         const rows = all
           .filter(({ index }) => index % paths.every() === 0)

@@ -66,7 +66,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
     );
     const rows = await rowsOf('@east.maq', '--windows', '@windows.csv', ...unwrap);
     const areas = new Map(
-      rows.map(([window, , polygon, least, most]) => [`${window} ${polygon}`, [Number(least), Number(most)]]),
+      rows.map(([window, , polygon, min, max]) => [`${window} ${polygon}`, [Number(min), Number(max)]]),
     );
     expect([...areas.keys()]).toEqual([
       'across chukotka',
@@ -81,9 +81,9 @@ describe('quadrille index with --antimeridian unwrap', () => {
       ['west', 2],
       ['round', 200],
     ] as const) {
-      const [least, most] = areas.get(`${window} chukotka`)!;
-      expect(least).toBeLessThanOrEqual(area + 1e-5);
-      expect(most).toBeGreaterThanOrEqual(area - 1e-5);
+      const [min, max] = areas.get(`${window} chukotka`)!;
+      expect(min).toBeLessThanOrEqual(area + 1e-5);
+      expect(max).toBeGreaterThanOrEqual(area - 1e-5);
     }
     // What is asked for is the sum of both halves.
     const above = (area: number) =>

@@ -177,9 +177,9 @@ describe('quadrille index query --windows', () => {
       [1, 900 - 225],
       [2, 25],
     ] as const) {
-      const [least, most] = rows[row]!.slice(3).map(Number) as [number, number];
-      expect(least <= area && area <= most).toBe(true);
-      expect(most - least).toBeLessThan(area + 30 * 4 * CELL);
+      const [min, max] = rows[row]!.slice(3).map(Number) as [number, number];
+      expect(min <= area && area <= max).toBe(true);
+      expect(max - min).toBeLessThan(area + 30 * 4 * CELL);
     }
   });
 
@@ -229,8 +229,8 @@ describe('quadrille index query --polygons', () => {
       ['w', 'shapes', 'wedge'],
       ['e', 'shapes', 'frame'],
     ]);
-    const [least, most] = rows[2]!.slice(3).map(Number) as [number, number];
-    expect(least <= 100 && 100 <= most).toBe(true);
+    const [min, max] = rows[2]!.slice(3).map(Number) as [number, number];
+    expect(min <= 100 && 100 <= max).toBe(true);
   });
 
   test('leaves out what only shares quadrants, but for --filter-only, which needs no edges', async () => {
@@ -239,11 +239,11 @@ describe('quadrille index query --polygons', () => {
       zone('touching', rectangle(40, 30, 45, 41)),
     );
     await shop.write('near.json', near);
-    expect(await answer(shop.query('@shapes.maq', '--polygons', '@near.json'))).toBe('query,set,polygon,least,most\n');
+    expect(await answer(shop.query('@shapes.maq', '--polygons', '@near.json'))).toBe('query,set,polygon,min,max\n');
     await answer(shop.build('@shapes.geojson', '-o', '@bare.maq', '--levels', '6', '--no-edges'));
     for (const tree of ['@shapes.maq', '@bare.maq']) {
       const rows = parseCsv(await answer(shop.query(tree, '--polygons', '@near.json', '--filter-only')));
-      expect(rows.slice(1).map(([name, , polygon, least]) => [name, polygon, least])).toEqual([
+      expect(rows.slice(1).map(([name, , polygon, min]) => [name, polygon, min])).toEqual([
         ['beside the island', 'island', '0'],
         ['touching', 'island', '0'],
       ]);

@@ -99,12 +99,12 @@ describe('worstTiles', () => {
 
   test.prop([likenesses, fc.integer({ min: 1, max: 6 })])(
     'keeps the least alike, those without pairs first',
-    (values, most) => {
-      const worst = worstTiles(most);
+    (values, max) => {
+      const worst = worstTiles(max);
       for (const [index, value] of values.entries()) worst.add(tileOf(`${index}`, value === null ? [] : [value]));
       const sorted = values.map((value) => value ?? -1).sort((a, b) => a - b);
       const kept = worst.list().map(({ similarity }) => (Number.isNaN(similarity) ? -1 : similarity));
-      expect(kept).toEqual(sorted.slice(0, most));
+      expect(kept).toEqual(sorted.slice(0, max));
     },
   );
 });

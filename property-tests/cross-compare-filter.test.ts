@@ -13,15 +13,15 @@ const columns = (boxes: readonly Box[]): Boxes => ({
 });
 
 /** Boxes in a small field, so that many touch or coincide; or anywhere on the grid. */
-const box = (least: number, most: number, side: number): fc.Arbitrary<Box> =>
+const box = (min: number, max: number, side: number): fc.Arbitrary<Box> =>
   fc
     .tuple(
-      fc.integer({ min: least, max: most }),
-      fc.integer({ min: least, max: most }),
+      fc.integer({ min, max }),
+      fc.integer({ min, max }),
       fc.integer({ min: 1, max: side }),
       fc.integer({ min: 1, max: side }),
     )
-    .map(([left, top, width, height]): Box => [left, top, Math.min(most, left + width), Math.min(most, top + height)])
+    .map(([left, top, width, height]): Box => [left, top, Math.min(max, left + width), Math.min(max, top + height)])
     .filter(([left, top, right, bottom]) => left < right && top < bottom);
 const boxes = fc.oneof(
   fc.array(box(-8, 8, 6), { maxLength: 60 }),

@@ -37,9 +37,9 @@ describe('ratiosOf', () => {
     (areas) => {
       const sorted = areas.map((three) => three.sort((a, b) => (a < b ? -1 : 1)));
       const columns = {
-        intersection: BigUint64Array.from(sorted, ([least]) => least),
+        intersection: BigUint64Array.from(sorted, ([min]) => min),
         p: BigUint64Array.from(sorted, ([, middle]) => middle),
-        q: BigUint64Array.from(sorted, ([, , most]) => most),
+        q: BigUint64Array.from(sorted, ([, , max]) => max),
       };
       for (const [i, ratio] of ratiosOf(columns).entries()) {
         const [common, p, q] = sorted[i]!;

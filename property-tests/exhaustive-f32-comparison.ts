@@ -19,9 +19,9 @@ export interface Tally {
 /** Elements that one launch computes and one read brings back. */
 const chunk = 2 ** 22;
 
-/** Runs a case on a backend, on `most` operands at most, and compares every word of the results. */
-export async function compareCase(backend: Backend, test: F32Case, most: number, fast: boolean): Promise<Tally> {
-  const evaluated = Math.min(test.count, most);
+/** Runs a case on a backend, on `max` operands at most, and compares every word of the results. */
+export async function compareCase(backend: Backend, test: F32Case, max: number, fast: boolean): Promise<Tally> {
+  const evaluated = Math.min(test.count, max);
   const tally: Tally = { name: test.name, evaluated, compared: 0, different: 0, largest: 0, first: '' };
   const device = deviceModule(test, fast);
   const operands = hostOperands(test);

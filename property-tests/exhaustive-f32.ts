@@ -46,7 +46,7 @@ const { values: options } = parseArgs({
   options: {
     backend: { type: 'string', default: 'webgpu' },
     adapter: { type: 'string', default: 'auto' },
-    most: { type: 'string', default: String(2 ** 26) },
+    max: { type: 'string', default: String(2 ** 26) },
     only: { type: 'string', default: '' },
     fast: { type: 'boolean', default: false },
   },
@@ -58,7 +58,7 @@ console.log(`${backend.name}: ${level}${level === 'exact' ? '' : ` (${ulp} ulp)`
 const tallies: Tally[] = [];
 for (const test of cases) {
   if (!test.name.includes(options.only)) continue;
-  tallies.push(await compareCase(backend, test, Number(options.most), options.fast));
+  tallies.push(await compareCase(backend, test, Number(options.max), options.fast));
 }
 await backend.close();
 printTable(tallies);

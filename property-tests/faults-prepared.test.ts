@@ -23,8 +23,8 @@ type Outcome = PromiseSettledResult<unknown>;
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-const isAtLeast = fn({ x: u32, least: uniform(u32) }, bool, ({ x, least }) => x.ge(least));
-const isSmall = fn({ x: u32, least: uniform(u32) }, bool, ({ x, least }) => x.le(least));
+const isAtLeast = fn({ x: u32, min: uniform(u32) }, bool, ({ x, min }) => x.ge(min));
+const isSmall = fn({ x: u32, min: uniform(u32) }, bool, ({ x, min }) => x.le(min));
 const lessBy = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.sub(by.min(x)));
 const two = fn({ x: u32 }, u32, ({ x }) => x.and(0).add(2));
 const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.mul(2).add(rank));
@@ -53,29 +53,29 @@ async function runPrepared(context: Context): Promise<readonly Outcome[]> {
   await part(async () => {
     const x = hold(context.column(DATA));
     const table = hold(context.column(Uint32Array.of(3, 1, 4, 1)));
-    const call = context.prepare({ x: input(u32, 90), least: uniform(u32) }, ({ x: rows, least }) => {
-      const kept = q.copyIf(rows, q.map(isAtLeast, { x: rows, least }));
+    const call = context.prepare({ x: input(u32, 90), min: uniform(u32) }, ({ x: rows, min }) => {
+      const kept = q.copyIf(rows, q.map(isAtLeast, { x: rows, min }));
       const sorted = q.sort(q.map(plusTable, { x: kept, table }));
       return { sorted, sums: q.inclusiveScan(sorted, q.plus(u32)) };
     });
     prepared.push(call as never);
-    const first = hold(call({ x, least: 100 }));
-    const second = hold(call({ x: first.sorted, least: 200 }));
-    const third = hold(call({ x: q.reverse(x), least: 300 }));
+    const first = hold(call({ x, min: 100 }));
+    const second = hold(call({ x: first.sorted, min: 200 }));
+    const third = hold(call({ x: q.reverse(x), min: 300 }));
     const last = await context.read({ first, second, third });
     context.dispose(first, third);
-    const again = hold(call({ x, least: 400 }));
+    const again = hold(call({ x, min: 400 }));
     return [last, await context.read(again)];
   });
   await part(async () => {
     const step = context.prepare({ x: input(u32, 90), by: uniform(u32) }, ({ x: before, by }) => {
       const x = q.sort(q.map(lessBy, { x: before, by }));
-      return { x, done: q.all(x, q.map(isSmall, { x, least: 40 })) };
+      return { x, done: q.all(x, q.map(isSmall, { x, min: 40 })) };
     });
     prepared.push(step as never);
     const x = hold(context.column(DATA));
     const loops = [1, 4].map(async (batch) => {
-      const { result, rounds } = await context.iterate(step, { x: q.reverse(x), by: 200 }, { most: 20, batch });
+      const { result, rounds } = await context.iterate(step, { x: q.reverse(x), by: 200 }, { maxRounds: 20, batch });
       return [await context.read(hold(result)), rounds];
     });
     const settled = await Promise.allSettled(loops);
@@ -90,9 +90,9 @@ async function runPrepared(context: Context): Promise<readonly Outcome[]> {
     }));
     prepared.push(step as never);
     const x = hold(context.column(Uint32Array.of(1)));
-    const { result } = await context.iterate(step, { x }, { most: 5, batch: 2 });
+    const { result } = await context.iterate(step, { x }, { maxRounds: 5, batch: 2 });
     const rows = await context.read(hold(result));
-    const outgrown = context.iterate(step, { x }, { most: 20, batch: 3 });
+    const outgrown = context.iterate(step, { x }, { maxRounds: 20, batch: 3 });
     const { code } = await outgrown.then(
       ({ result: unexpected }) => hold({ ...unexpected, code: 'none' }),
       (error: { readonly code: string }) => (error.code === 'capacity/outgrown' ? error : Promise.reject(error)),
@@ -251,12 +251,12 @@ describe.each(opened)('on $name', ({ name, open }) => {
       };
       if (looks === 0) controller.abort(reason);
       const { signal } = controller;
-      const loop = context.iterate(step, { x: q.reverse(x) }, { most: 100, batch: 5, signal, onProgress: look });
+      const loop = context.iterate(step, { x: q.reverse(x) }, { maxRounds: 100, batch: 5, signal, onProgress: look });
       await expect(loop).rejects.toBe(reason);
       await context.sync();
       expect(context.backend.counters).toMatchObject({ liveBuffers, liveBytes });
     }
-    const { result } = await context.iterate(step, { x }, { most: 3 });
+    const { result } = await context.iterate(step, { x }, { maxRounds: 3 });
     expect(await context.read(result.x)).toEqual(DATA.map((word) => Math.max(0, word - 3)).sort());
     await context.close();
   });
@@ -389,7 +389,7 @@ test(
       relent();
       await context.sync().catch(() => {});
       const y = context.column(DATA);
-      const iterated = context.iterate(step, { x: y }, { most: 3 });
+      const iterated = context.iterate(step, { x: y }, { maxRounds: 3 });
       expect(await context.read(step({ x: y }))).toEqual({ x: DATA.map((word) => Math.max(0, word - 1)).sort() });
       expect(await context.read((await iterated).result.x)).toEqual(DATA.map((word) => Math.max(0, word - 3)).sort());
       await context.close();

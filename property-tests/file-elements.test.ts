@@ -30,8 +30,8 @@ onEveryBackend((opened) => {
     const width = fc.constantFrom(['u8', 1], ['i16', 2], ['u16', 2], ['u32', 4]);
     const property = fc.asyncProperty(
       ...[fc.nat(1000), fc.nat(299_001), width, fc.nat(2)],
-      async (offset, most, [type, size], by) => {
-        const length = Math.floor(most / (size as number));
+      async (offset, max, [type, size], by) => {
+        const length = Math.floor(max / (size as number));
         const options = { type: type as 'u8', offset, length };
         const from = [file.path, pathToFileURL(file.path), descriptor][by]!;
         const column = await context.upload(await fileElements(from, options));

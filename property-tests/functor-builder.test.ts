@@ -172,14 +172,14 @@ describe('fn', () => {
 
   test('tells calls apart that differ in the bits of a literal uniform alone', () => {
     const over = fn('over', { x: f32, by: uniform(f32) }, f32, ({ x, by }) => x.div(by));
-    const least = fn('least', { x: f32, top: uniform(f32) }, f32, ({ x, top }) => x.min(top));
+    const min = fn('min', { x: f32, top: uniform(f32) }, f32, ({ x, top }) => x.min(top));
     const zeros = fn('zeros', { x: f32 }, { a: f32, b: f32 }, ({ x }) => ({
       a: over({ x, by: f32(0) }),
       b: over({ x, by: f32(-0) }),
     }));
     const bounds = fn('bounds', { x: f32 }, { a: f32, b: f32 }, ({ x }) => ({
-      a: least({ x, top: f32(Infinity) }),
-      b: least({ x, top: f32(-Infinity) }),
+      a: min({ x, top: f32(Infinity) }),
+      b: min({ x, top: f32(-Infinity) }),
     }));
     expect(interpretFunctor(zeros, { x: 1 })).toEqual({ a: Infinity, b: -Infinity });
     expect(interpretFunctor(bounds, { x: 5 })).toEqual({ a: 5, b: -Infinity });

@@ -85,9 +85,9 @@ export function plainGicov(frame: PlainFrame, { radii, points, margin }: Circles
 export function exactGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
   const f = Math.fround;
   const [slopeX, slopeY] = doubledSlopes(frame);
-  let greatest = 0;
-  for (const slopes of [slopeX, slopeY]) for (const slope of slopes) greatest = Math.max(greatest, Math.abs(slope));
-  const scale = greatest === 0 ? 0 : 2 ** (13 - Math.floor(Math.log2(greatest)));
+  let max = 0;
+  for (const slopes of [slopeX, slopeY]) for (const slope of slopes) max = Math.max(max, Math.abs(slope));
+  const scale = max === 0 ? 0 : 2 ** (13 - Math.floor(Math.log2(max)));
   const [x, y] = [slopeX, slopeY].map((slopes) => slopes.map((slope) => Math.trunc(slope * scale)));
   const score = new Float64Array(slopeX.length);
   const radius = new Float64Array(slopeX.length);

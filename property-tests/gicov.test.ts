@@ -159,13 +159,13 @@ function peaksByHand(
   const size = all.score.map((each) => (Math.abs(each) > threshold ? Math.abs(each) : 0));
   const cells = [...size.keys()].filter((i) => {
     const [x, y] = [i % width, Math.floor(i / width)];
-    let most = 0;
+    let max = 0;
     for (let v = Math.max(0, y - reach); v <= Math.min(height - 1, y + reach); v++) {
       for (let u = Math.max(0, x - reach); u <= Math.min(width - 1, x + reach); u++) {
-        if ((u - x) ** 2 + (v - y) ** 2 <= reach ** 2) most = Math.max(most, size[v * width + u]!);
+        if ((u - x) ** 2 + (v - y) ** 2 <= reach ** 2) max = Math.max(max, size[v * width + u]!);
       }
     }
-    return size[i]! > 0 && size[i] === most;
+    return size[i]! > 0 && size[i] === max;
   });
   return {
     x: Float32Array.from(cells, (i) => i % width),

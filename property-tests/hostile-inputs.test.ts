@@ -12,7 +12,7 @@ const MEMORY = '48MB';
 /** As many on every machine: each takes some 20 MB that are not its data. */
 const THREADS = ['--backend', 'workers', '--workers', '2'];
 /** What a run takes beside its data: threads, their code, what is garbage and not collected yet. */
-const MOST_BYTES = 350e6;
+const MAX_BYTES = 350e6;
 
 let shop: Workshop;
 beforeAll(async () => {
@@ -317,7 +317,7 @@ describe('is refused within its memory', () => {
     expect(error).toContain(`"code":"${code}`);
     for (const part of says) expect(error).toContain(part);
     expect(exitCode).toBeGreaterThan(0);
-    expect(peak - before).toBeLessThan(MOST_BYTES);
+    expect(peak - before).toBeLessThan(MAX_BYTES);
   });
 });
 
@@ -350,5 +350,5 @@ test('a PNG that is large and plain takes no memory for its pixels', async () =>
   expect(await shop.quadrille([...compare('@plain.png'), '--memory', MEMORY, '--quiet'])).toMatchObject({
     exitCode: 0,
   });
-  expect(status('VmHWM') - before).toBeLessThan(MOST_BYTES);
+  expect(status('VmHWM') - before).toBeLessThan(MAX_BYTES);
 });

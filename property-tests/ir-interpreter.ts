@@ -137,7 +137,7 @@ function runStatement(machine: Machine, frame: Frame, statement: Statement): Out
     }
     case 'if': {
       const condition = look(statement.condition);
-      machine.path = least(machine.path, condition.reliance);
+      machine.path = min(machine.path, condition.reliance);
       return runBlock(machine, frame, condition.value ? statement.consequent : statement.alternative);
     }
     case 'loop':
@@ -188,7 +188,7 @@ function compute({ name, operands }: Operation, type: ScalarType, args: readonly
     args.map((arg) => arg.value),
   );
   const needed = name === 'select' ? [args[2]!, args[args[2]!.value ? 1 : 0]!] : args;
-  const reliance = needed.map((arg) => arg.reliance).reduce(least);
+  const reliance = needed.map((arg) => arg.reliance).reduce(min);
   return limited({ value, reliance }, ownReliance(name, type, value, args));
 }
 
@@ -206,11 +206,11 @@ function plain(type: ScalarType, value: number | boolean): Evaluated {
   return { value, reliance: type !== 'f32' || isNormalOrZero(value as number) ? PROMISED : SPECIFIED };
 }
 
-const least = (a: Reliance, b: Reliance): Reliance => (a < b ? a : b);
+const min = (a: Reliance, b: Reliance): Reliance => (a < b ? a : b);
 
 const limited = ({ value, reliance }: Evaluated, limit: Reliance): Evaluated => ({
   value,
-  reliance: least(reliance, limit),
+  reliance: min(reliance, limit),
 });
 
 const smallestNormal = 2 ** -126;

@@ -17,7 +17,7 @@ const { bool, fn, input, u32, uniform } = q;
 type Words = q.Column<'u32'>;
 
 const shifted = fn({ x: u32, by: u32 }, u32, ({ x, by }) => x.shr(1).add(by.and(1)));
-const isSmall = fn({ x: u32, least: uniform(u32) }, bool, ({ x, least }) => x.le(least));
+const isSmall = fn({ x: u32, min: uniform(u32) }, bool, ({ x, min }) => x.le(min));
 const down = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.sub(by.min(x)));
 const isLeft = fn({ x: u32 }, bool, ({ x }) => x.gt(0));
 const isOver = fn({ rows: u32 }, bool, ({ rows }) => rows.eq(0));
@@ -67,7 +67,7 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 ];
 
 const rows = fc.uint32Array({ minLength: 0, maxLength: 300, max: 2 ** 20 });
-const rounds = fc.record({ most: fc.integer({ min: 1, max: 40 }), batch: fc.constantFrom(1, 2, 3, 7, 64) });
+const rounds = fc.record({ maxRounds: fc.integer({ min: 1, max: 40 }), batch: fc.constantFrom(1, 2, 3, 7, 64) });
 
 describe.each(opened)('on $name, iterate', ({ open, runs }) => {
   let context: Context;
@@ -81,7 +81,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
       const table = context.column(Uint32Array.of(7, 9));
       return { x: q.gather(table, q.map(isOdd, { x })), table };
     });
-    const { result } = await context.iterate(step, { x: context.column(Uint32Array.of(4, 1, 2)) }, { most: 3 });
+    const { result } = await context.iterate(step, { x: context.column(Uint32Array.of(4, 1, 2)) }, { maxRounds: 3 });
     const called = step({ x: context.column(Uint32Array.of(3, 2)) });
     const read = await context.read({ looped: result.x, called: called.x, table: called.table });
     expect(read).toEqual({
@@ -95,30 +95,30 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
 
   test('is the plain loop, up to the round at which its rule holds, whatever the batch', async () => {
     const step = context.prepare(
-      { x: input(u32, 300), by: input(u32, 300), least: uniform(u32) },
-      ({ x: before, by, least }) => {
+      { x: input(u32, 300), by: input(u32, 300), min: uniform(u32) },
+      ({ x: before, by, min }) => {
         const x = context.materialize(
           q.map(shifted, {
             x: q.gather(before, q.map(down, { x: q.sequence(before.length), by: 0 })),
             by: q.gather(by, q.sequence(before.length)),
           }),
         );
-        return { x, done: q.all(x, q.map(isSmall, { x, least })) };
+        return { x, done: q.all(x, q.map(isSmall, { x, min })) };
       },
     );
-    const property = fc.asyncProperty(rows, fc.nat(300), rounds, async (data, least, { most, batch }) => {
+    const property = fc.asyncProperty(rows, fc.nat(300), rounds, async (data, min, { maxRounds, batch }) => {
       const by = data.map((word) => word >>> 3);
-      const args = { x: context.column(data), by: context.column(by), least };
-      const { result, rounds: done } = await context.iterate(step, args, { most, batch });
+      const args = { x: context.column(data), by: context.column(by), min };
+      const { result, rounds: done } = await context.iterate(step, args, { maxRounds, batch });
       let expected = data;
       let count = 0;
       do {
         expected = expected.map((word, i) => (word >>> 1) + (by[i]! & 1));
         count++;
-      } while (count < most && !expected.every((word) => word <= least));
+      } while (count < maxRounds && !expected.every((word) => word <= min));
       expect(done).toBe(count);
       expect(await context.read(result.x)).toEqual(expected);
-      expect(await context.read(result.done)).toEqual(Uint8Array.of(Number(expected.every((word) => word <= least))));
+      expect(await context.read(result.done)).toEqual(Uint8Array.of(Number(expected.every((word) => word <= min))));
       context.dispose(result, args.x, args.by);
     });
     await fc.assert(property, { numRuns: runs });
@@ -140,7 +140,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
       do {
         expected = expected.map((word) => Math.max(0, word - 3)).filter((word) => word > 0);
         count++;
-      } while (count < how.most && expected.length > 0);
+      } while (count < how.maxRounds && expected.length > 0);
       expect(done).toBe(count);
       expect(await context.read(result.x)).toEqual(expected);
       context.dispose(result, x);
@@ -152,7 +152,11 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
   test('shrinks by lengths that the host knows, and sorts in every round', async () => {
     const step = context.prepare({ x: input(u32, 300) }, ({ x }) => ({ x: q.sort(q.slice(x, 1)) }));
     const data = new Uint32Array(300).map((_, i) => Math.imul(i, 2654435761));
-    const { result, rounds: done } = await context.iterate(step, { x: context.column(data) }, { most: 120, batch: 50 });
+    const { result, rounds: done } = await context.iterate(
+      step,
+      { x: context.column(data) },
+      { maxRounds: 120, batch: 50 },
+    );
     // The first row goes unsorted, then the least ones.
     expect(done).toBe(120);
     expect(await context.read(result.x)).toEqual(data.slice(1).sort().slice(119));
@@ -166,9 +170,9 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     }));
     const x = context.column(Uint32Array.of(1));
     for (const batch of [1, 3, 64]) {
-      const { result } = await context.iterate(step, { x }, { most: 6, batch });
+      const { result } = await context.iterate(step, { x }, { maxRounds: 6, batch });
       expect((await context.read(result.x)).length).toBe(64);
-      await expect(context.iterate(step, { x }, { most: 20, batch })).rejects.toMatchObject({
+      await expect(context.iterate(step, { x }, { maxRounds: 20, batch })).rejects.toMatchObject({
         code: 'capacity/outgrown',
         got: 128,
         message: expect.stringContaining('round 7'),
@@ -185,9 +189,9 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     const x = context.column(Uint32Array.of(300, 200, 100));
     const step = context.prepare({ x: input(u32, 3) }, ({ x: last }) => {
       const x = context.materialize(q.map(shifted, { x: last, by: q.gather(table, q.sequence(last.length)) }));
-      return { x, done: q.all(x, q.map(isSmall, { x, least: 5 })) };
+      return { x, done: q.all(x, q.map(isSmall, { x, min: 5 })) };
     });
-    const loop = context.iterate(step, { x }, { most: 50, batch: 4 });
+    const loop = context.iterate(step, { x }, { maxRounds: 50, batch: 4 });
     step.dispose();
     context.dispose(table);
     const { result, rounds: done } = await loop;
@@ -208,13 +212,13 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
       y: q.sort(y),
       was: q.sort(x),
     }));
-    for (let most = 1; most < 5; most++) {
+    for (let max = 1; max < 5; max++) {
       const y = q.copyIf(all, q.map(isLeft, { x: all }));
-      const loop = context.iterate(step, { x: all, y }, { most });
+      const loop = context.iterate(step, { x: all, y }, { maxRounds: max });
       context.dispose(y);
       const { result } = await loop;
       const kept = Uint32Array.of(9, 7, 4);
-      const was = most === 1 ? Uint32Array.of(0, 4, 7, 9) : kept.slice().sort();
+      const was = max === 1 ? Uint32Array.of(0, 4, 7, 9) : kept.slice().sort();
       expect(await context.read(result)).toEqual({ x: kept, y: kept.slice().sort(), was });
       context.dispose(result);
     }
@@ -230,7 +234,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     const step = context.prepare({ x: input(u32, 3) }, ({ x: last }) => ({
       x: context.materialize(q.map(shifted, { x: last, by: q.gather(lost, q.sequence(last.length)) })),
     }));
-    const { result } = await context.iterate(step, { x }, { most: 3 });
+    const { result } = await context.iterate(step, { x }, { maxRounds: 3 });
     await expect(context.read(result.x)).rejects.toMatchObject({ code: 'capacity/outgrown', got: 6 });
     context.dispose(result, lost, x);
     step.dispose();
@@ -241,7 +245,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     const x = context.column(new Uint32Array(300).fill(2 ** 31));
     const step = context.prepare({ x: input(u32, 300) }, ({ x: last }) => {
       const x = context.materialize(q.map(down, { x: last, by: 1 }));
-      return { x, done: q.all(x, q.map(isSmall, { x, least: 5 })) };
+      return { x, done: q.all(x, q.map(isSmall, { x, min: 5 })) };
     });
     for (let at = 1; at <= 12; at++) {
       await context.sync();
@@ -249,7 +253,7 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
       const onProgress = (rounds: number): void => {
         if (rounds >= at) throw new Error('enough');
       };
-      await expect(context.iterate(step, { x }, { most: 100, batch: 2, onProgress })).rejects.toThrow('enough');
+      await expect(context.iterate(step, { x }, { maxRounds: 100, batch: 2, onProgress })).rejects.toThrow('enough');
       // The step keeps its two sets of results; the first loop has brought them out.
       expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
     }
@@ -263,13 +267,13 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     const x = context.column(new Uint32Array(100).fill(1));
     const before = [counters.liveBuffers, counters.liveBytes];
     const told: number[] = [];
-    const options = { most: 100, batch: 30, onProgress: (count: number) => void told.push(count) };
+    const options = { maxRounds: 100, batch: 30, onProgress: (count: number) => void told.push(count) };
     const { result } = await context.iterate(step, { x }, options);
     expect(told.at(-1)).toBe(100);
     context.dispose(result);
     const controller = new AbortController();
     const onProgress = (): void => controller.abort(new Error('enough'));
-    const ended = context.iterate(step, { x }, { most: 10_000, batch: 5, signal: controller.signal, onProgress });
+    const ended = context.iterate(step, { x }, { maxRounds: 10_000, batch: 5, signal: controller.signal, onProgress });
     await expect(ended).rejects.toThrow('enough');
     await context.sync();
     expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
@@ -292,12 +296,12 @@ async function runLoop(backend: Backend): Promise<unknown> {
   const context = new Context(backend);
   const step = context.prepare({ x: input(u32, 20) }, ({ x: before }) => {
     const x = q.sort(q.map(down, { x: before, by: 2 }));
-    return { x, done: q.all(x, q.map(isSmall, { x, least: 3 })) };
+    return { x, done: q.all(x, q.map(isSmall, { x, min: 3 })) };
   });
   const { result, rounds: done } = await context.iterate(
     step,
     { x: context.column(Uint32Array.of(9, 2, 17)) },
-    { most: 50 },
+    { maxRounds: 50 },
   );
   const x: unknown = await context.read(result.x);
   await context.close();
@@ -311,7 +315,7 @@ test('a state with as many rows as a table of the round before had is refused', 
     x: q.copyIf(x, q.map(isLeft, { x })),
     y: q.sort(x),
   }));
-  await expect(context.iterate(step, { x, y: x }, { most: 3 })).rejects.toMatchObject({ code: 'iterate/state' });
+  await expect(context.iterate(step, { x, y: x }, { maxRounds: 3 })).rejects.toMatchObject({ code: 'iterate/state' });
 });
 
 describe('iterate refuses', () => {
@@ -319,7 +323,7 @@ describe('iterate refuses', () => {
   const x: Words = context.column(Uint32Array.of(1));
   const declared = { x: input(u32, 4) };
   const good = context.prepare(declared, (given) => ({ x: q.sort(given.x) }));
-  const once = { most: 1 };
+  const once = { maxRounds: 1 };
   const of = <R extends q.Table>(pipeline: (given: { readonly x: Words }) => R) => {
     const step = context.prepare(declared, pipeline);
     return () => context.iterate(step, { x }, once);
@@ -335,7 +339,7 @@ describe('iterate refuses', () => {
     ...wrongSteps,
     ['no step', () => context.iterate(((args: never) => args) as never, { x } as never, once), 'argument/type'],
     ['no most', () => context.iterate(good, { x }, {} as never), 'argument/type'],
-    ['no rounds', () => context.iterate(good, { x }, { most: 0 }), 'argument/type'],
+    ['no rounds', () => context.iterate(good, { x }, { maxRounds: 0 }), 'argument/type'],
     ['wrong arguments', () => context.iterate(good, {} as never, once), 'prepare/argument'],
   ])('%s', async (_, run, code) => {
     await expect(run()).rejects.toMatchObject({ code });
@@ -355,7 +359,7 @@ describe.each([
       const loop = context.iterate(
         step,
         { x: context.column(Uint32Array.of(1)) },
-        { most: 2 ** 32 - 1, signal: controller.signal },
+        { maxRounds: 2 ** 32 - 1, signal: controller.signal },
       );
       await expect(loop).rejects.toThrow('enough');
     } finally {
@@ -368,11 +372,11 @@ test('on WebGPU the host looks once a batch, and rounds beyond the last one are 
   const context = new Context(await openTestBackend({}));
   const step = context.prepare({ x: input(u32, 100) }, ({ x: before }) => {
     const x = context.materialize(q.map(down, { x: before, by: 1 }));
-    return { x, done: q.all(x, q.map(isSmall, { x, least: 0 })) };
+    return { x, done: q.all(x, q.map(isSmall, { x, min: 0 })) };
   });
   const x = context.column(new Uint32Array(100).map((_, i) => i));
   const before = context.backend.counters.readbacks;
-  const { rounds: done } = await context.iterate(step, { x }, { most: 1000, batch: 40 });
+  const { rounds: done } = await context.iterate(step, { x }, { maxRounds: 1000, batch: 40 });
   expect(done).toBe(99);
   expect(context.backend.counters.readbacks - before).toBeLessThanOrEqual(5);
   await context.close();

@@ -21,9 +21,9 @@ type RegionKind = 'components' | 'labels';
 const kind = fc.constantFrom<RegionKind>('components', 'labels');
 
 /** Few labels, so that regions are scattered and meet often. */
-const grid = (most = 12): fc.Arbitrary<LabelGrid> =>
+const grid = (max = 12): fc.Arbitrary<LabelGrid> =>
   fc
-    .record({ width: fc.integer({ min: 1, max: most }), height: fc.integer({ min: 1, max: most }) })
+    .record({ width: fc.integer({ min: 1, max }), height: fc.integer({ min: 1, max }) })
     .chain((size) =>
       fc
         .array(fc.nat({ max: 4 }), { minLength: size.width * size.height, maxLength: size.width * size.height })

@@ -78,9 +78,9 @@ describe('a pair of stages', () => {
       });
       const source = meteredSource(length);
       let delivered = 0;
-      let most = 0;
+      let max = 0;
       const counted = stage('count', (item: number) => {
-        most = Math.max(most, source.made - delivered++);
+        max = Math.max(max, source.made - delivered++);
         return item;
       });
       const first = balance.upstream('first', half(0));
@@ -89,7 +89,7 @@ describe('a pair of stages', () => {
       expect(ordered ? results : sorted(results)).toEqual(range(length).map((i) => i + 2));
       expect(sorted([...seen[0]!, ...seen[1]!])).toEqual(range(length));
       const bound = laneCounts.reduce((sum, count) => sum + count, 0) + 2 * capacity + 3;
-      expect(most).toBeLessThanOrEqual(bound);
+      expect(max).toBeLessThanOrEqual(bound);
       for (const { meta, counters } of [first, second]) {
         expect(counters()).toMatchObject({ in: length, out: length, active: 0, depth: 0, skipped: 0, retried: 0 });
         expect(counters().peak).toBeLessThanOrEqual(capacity);

@@ -148,18 +148,18 @@ describe('monoid', () => {
   test('combines columns by the names of its fields, and refuses others', async () => {
     await using context = openReference();
     const column = (...values: number[]): Column<'u32'> => context.column(Uint32Array.from(values));
-    const both = product({ most: maximum(u32), sum: plus(u32) });
-    const [sum, most] = [column(1, 2), column(20, 10)];
-    expect(await context.read(reduce({ sum, most }, both))).toEqual({
-      most: Uint32Array.of(20),
+    const both = product({ max: maximum(u32), sum: plus(u32) });
+    const [sum, max] = [column(1, 2), column(20, 10)];
+    expect(await context.read(reduce({ sum, max }, both))).toEqual({
+      max: Uint32Array.of(20),
       sum: Uint32Array.of(3),
     });
     const strangers = [
-      { sum, least: most },
-      { sum, most, other: sum },
+      { sum, min: max },
+      { sum, max, other: sum },
       { sum },
       sum,
-      { sum, most: context.column([true, true]) },
+      { sum, max: context.column([true, true]) },
     ];
     const heads = context.column([true, true]);
     for (const table of strangers) {

@@ -57,7 +57,7 @@ function partsOn(context: Context, tables: Tables, batches: Batches): Neighbours
       let batch = 0;
       return {
         ...index,
-        mostQueries: Math.min(index.mostQueries, batches.queries ?? Number.POSITIVE_INFINITY),
+        maxQueries: Math.min(index.maxQueries, batches.queries ?? Number.POSITIVE_INFINITY),
         search(elements, own) {
           batches.onSearch?.(batch++);
           return index.search(elements, own);

@@ -13,7 +13,7 @@ test('the README tells how many packages come with the library', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
   // The library itself, which the lock names '', is among them.
   const installed = Object.values(packages).filter(({ dev }) => dev !== true).length;
-  expect(read('README.md')).toContain(`brings ${installed} packages`);
+  expect(read('README.md')).toContain(`installs ${installed} packages`);
 });
 
 describe('optional packages', () => {

@@ -126,7 +126,7 @@ async function overlapsOf(
     readonly side: number;
     readonly parts: readonly Part[];
   }[],
-  options?: { readonly most?: number },
+  options?: { readonly maxEdges?: number },
 ): Promise<number[]> {
   const ends: number[] = [];
   const edge: number[] = [];
@@ -193,9 +193,9 @@ onEveryBackend((opened, { runs }) => {
 
   test('cells that are split first give the same', { timeout: 120_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(cellCases, fc.integer({ min: 0, max: 6 }), async (all, most) => {
+      fc.asyncProperty(cellCases, fc.integer({ min: 0, max: 6 }), async (all, maxEdges) => {
         const rows = withAnswers(all);
-        expect(await overlapsOf(opened().context, rows.map(inOrder), { most })).toEqual(answers(rows));
+        expect(await overlapsOf(opened().context, rows.map(inOrder), { maxEdges })).toEqual(answers(rows));
       }),
       { numRuns: 3 * runs },
     );
@@ -206,8 +206,8 @@ onEveryBackend((opened, { runs }) => {
       fc.asyncProperty(manyEdges, fc.boolean(), fc.boolean(), async (one, isSame, isComplement) => {
         const rows = withAnswers([isSame ? { ...one, q: isComplement ? [...one.p, cellRing(one)] : one.p } : one]);
         const found = [];
-        for (const most of [0, 16, 2 ** 32 - 1]) {
-          found.push(await overlapsOf(opened().context, rows.map(inOrder), { most }));
+        for (const maxEdges of [0, 16, 2 ** 32 - 1]) {
+          found.push(await overlapsOf(opened().context, rows.map(inOrder), { maxEdges }));
         }
         expect(found).toEqual(found.map(() => answers(rows)));
       }),
@@ -232,13 +232,13 @@ onEveryBackend((opened, { runs }) => {
     timeout: 120_000,
   }, async () => {
     await fc.assert(
-      fc.asyncProperty(cellCases, fc.constantFrom(0, 16), async (all, most) => {
+      fc.asyncProperty(cellCases, fc.constantFrom(0, 16), async (all, maxEdges) => {
         const rows = withAnswers(all);
         const besides = (other: (p: Part) => Part) =>
           overlapsOf(
             opened().context,
             rows.map(({ byHand: { p }, ...cell }) => ({ ...cell, parts: [p, other(p)] })),
-            { most },
+            { maxEdges },
           );
         const hasArea = rows.map(({ byHand }) => Number(byHand.p.hasArea));
         expect(await besides((p) => p)).toEqual(hasArea);
@@ -271,9 +271,9 @@ onEveryBackend((opened, { runs }) => {
     const { liveBytes } = context.backend.counters;
     expect(await overlapsOf(context, [])).toEqual([]);
     const rows = withAnswers(fc.sample(cellCase, { numRuns: 40, seed: 7 }));
-    await overlapsOf(context, rows.map(inOrder), { most: 1 });
-    await expect(overlapsOf(context, rows.map(inOrder), { most: 0.5 })).rejects.toThrow(
-      expect.objectContaining({ code: 'overlaps/most' }),
+    await overlapsOf(context, rows.map(inOrder), { maxEdges: 1 });
+    await expect(overlapsOf(context, rows.map(inOrder), { maxEdges: 0.5 })).rejects.toThrow(
+      expect.objectContaining({ code: 'overlaps/max-edges' }),
     );
     expect(context.backend.counters.liveBytes).toBe(liveBytes);
   });

@@ -28,12 +28,12 @@ function deltas(values: readonly bigint[]): Buffer {
   const differences = values.slice(1).map((value, i) => value - values[i]!);
   for (let at = 0; at < differences.length; at += BLOCK) {
     const block = differences.slice(at, at + BLOCK);
-    const least = block.toSorted((a, b) => Number(a > b) - Number(a < b))[0]!;
-    const above = Array.from({ length: BLOCK }, (_, i) => (i < block.length ? block[i]! - least : 0n));
+    const min = block.toSorted((a, b) => Number(a > b) - Number(a < b))[0]!;
+    const above = Array.from({ length: BLOCK }, (_, i) => (i < block.length ? block[i]! - min : 0n));
     const size = BLOCK / MINIBLOCKS;
     const parts = Array.from({ length: MINIBLOCKS }, (_, i) => above.slice(i * size, (i + 1) * size));
     const widths = parts.map((part) => Math.max(...part.map((each) => (each === 0n ? 0 : each.toString(2).length))));
-    bytes.push(...zigzag(least), ...widths, ...parts.flatMap((part, i) => packed(part, widths[i]!)));
+    bytes.push(...zigzag(min), ...widths, ...parts.flatMap((part, i) => packed(part, widths[i]!)));
   }
   return Buffer.from(bytes);
 }

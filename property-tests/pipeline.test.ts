@@ -90,7 +90,7 @@ testLaws([
           rarely: q.reduce(rejected.total, q.plus(u32)),
           rows,
           histogram: q.histogram(rows, 40),
-          least: q.minElement(total),
+          min: q.minElement(total),
           spread: q.scatter(selected.total, selected.key, 4),
         };
       });
@@ -102,15 +102,15 @@ testLaws([
         Array.from({ length: key.filter((other) => other <= k).length }, (_, r) => 10 * k + r),
       );
       const sum = (of: typeof groups): Uint32Array => Uint32Array.of(of.reduce((all, group) => all + group.total, 0));
-      const least = groups.reduce((best, { total }, i) => (total < groups[best]!.total ? i : best), 0);
+      const min = groups.reduce((best, { total }, i) => (total < groups[best]!.total ? i : best), 0);
       assertSame(result, {
         often: sum(often),
         rarely: sum(rarely),
         rows: Uint32Array.from(rows),
         histogram: Uint32Array.from({ length: 40 }, (_, bin) => rows.filter((row) => row === bin).length),
-        least: {
-          value: Uint32Array.of(groups[least]?.total ?? 2 ** 32 - 1),
-          index: Uint32Array.of(groups.length === 0 ? 2 ** 32 - 1 : least),
+        min: {
+          value: Uint32Array.of(groups[min]?.total ?? 2 ** 32 - 1),
+          index: Uint32Array.of(groups.length === 0 ? 2 ** 32 - 1 : min),
         },
         spread: Uint32Array.from({ length: 4 }, (_, k) => often.find((group) => group.k === k)?.total ?? 0),
       });

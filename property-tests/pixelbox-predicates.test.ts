@@ -49,9 +49,9 @@ function pixelsOf(rings: Rings): Vertex[] {
 function expectedOf([p, q]: readonly [Rings, Rings]): Relations {
   const [ofP, ofQ] = [pixelsOf(p), pixelsOf(q)];
   const distance = ([x, y]: Vertex, [u, v]: Vertex): number => Math.max(Math.abs(x - u), Math.abs(y - v));
-  const least = Math.min(...ofP.flatMap((a) => ofQ.map((b) => distance(a, b))));
+  const min = Math.min(...ofP.flatMap((a) => ofQ.map((b) => distance(a, b))));
   const isIn = (b: Vertex): boolean => ofP.some((a) => distance(a, b) === 0);
-  return { contains: ofQ.length > 0 && ofQ.every(isIn), touches: least === 1, intersects: least <= 1 };
+  return { contains: ofQ.length > 0 && ofQ.every(isIn), touches: min === 1, intersects: min <= 1 };
 }
 
 describe('relations of rectilinear polygons', () => {

@@ -89,7 +89,7 @@ const changes = fc.array(change, { minLength: 1, maxLength: 4 });
 const changed = (bytes: Uint8Array, list: readonly Change[]) => list.reduce((file, one) => one(file), bytes);
 
 /** A whole answer, or an error of ours with a code. */
-async function expectAnswer(read: Promise<ReadZones>, most: number): Promise<void> {
+async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void> {
   let answer: ReadZones;
   try {
     answer = await read;
@@ -105,7 +105,7 @@ async function expectAnswer(read: Promise<ReadZones>, most: number): Promise<voi
   expectStarts(ringVertices, x.length);
   expect([polygonRings.length, y.length]).toEqual([names.length + 1, x.length]);
   expect([...x, ...y].every(Number.isFinite)).toBe(true);
-  expect(x.length).toBeLessThanOrEqual(most);
+  expect(x.length).toBeLessThanOrEqual(max);
 }
 
 /** Starts of rows begin at 0, never fall and end at the number of what is in the rows. */

@@ -15,10 +15,10 @@ import { lookingBack, openTestBackend } from './webgpu-support.ts';
 const { bool, fn, input, u32, uniform } = q;
 
 type Words = q.Column<'u32'>;
-type Uniforms = { readonly by: number; readonly least: number };
+type Uniforms = { readonly by: number; readonly min: number };
 
 const plusBy = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(2654435761).add(by));
-const isAtLeast = fn({ x: u32, least: uniform(u32) }, bool, ({ x, least }) => x.ge(least));
+const isAtLeast = fn({ x: u32, min: uniform(u32) }, bool, ({ x, min }) => x.ge(min));
 const mixed = fn({ x: u32, y: u32 }, u32, ({ x, y }) => x.xor(y.shl(1)));
 const sixteenth = fn({ i: u32 }, u32, ({ i }) => i.shr(4));
 const low = fn({ x: u32 }, u32, ({ x }) => x.and(15));
@@ -36,7 +36,7 @@ const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms
   rank: (x) => q.sortPermutation(x),
   scan: (x) => q.exclusiveScan(x, q.plus(u32)),
   reduce: (x) => q.reduce(x, q.plus(u32)),
-  choose: (x, _, { least }) => q.copyIf(x, q.map(isAtLeast, { x, least })),
+  choose: (x, _, { min }) => q.copyIf(x, q.map(isAtLeast, { x, min })),
   runs: (x) => q.reduceByKey(q.map(sixteenth, { i: q.sequence(x.length) }), x, q.plus(u32)).values,
   unique: (x) => q.unique(q.sort(x)),
   histogram: (x) => q.histogram(q.map(low, { x }), 16),
@@ -46,7 +46,7 @@ const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms
   places: (x) => q.map(mixed, { x: q.sequence(x.length), y: x }),
   reversed: (x) => q.reverse(x),
   part: (x) => q.slice(x, 1, 9),
-  least: (x) => q.minElement(x).value,
+  min: (x) => q.minElement(x).value,
   uploaded: (x, _, __, context) => q.map(lookUp, { x, table: context.column(UPLOADED) }),
   scoped: (x, other, __, context) =>
     context.scope(() => q.map(lookUp, { x: q.sort(x), table: q.concatenate([context.column(UPLOADED), other]) })),
@@ -99,7 +99,7 @@ const call: fc.Arbitrary<Call> = fc.record({
   x: rows,
   y: rows,
   by: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-  least: fc.constantFrom(0, 1, 2 ** 16, 2 ** 31, 2 ** 32 - 1),
+  min: fc.constantFrom(0, 1, 2 ** 16, 2 ** 31, 2 ** 32 - 1),
   how: fc.constantFrom('stored' as const, 'slice' as const, 'view' as const, 'device count' as const),
 });
 
@@ -119,19 +119,17 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
   const pipeline = pipelineOf(context, list);
   const prepare = () =>
     context.prepare(
-      { x: input(u32, CAPACITY), y: input(u32, CAPACITY + 7), by: uniform(u32), least: uniform(u32) },
-      ({ x, y, by, least }) => pipeline(x, y, { by, least }),
+      { x: input(u32, CAPACITY), y: input(u32, CAPACITY + 7), by: uniform(u32), min: uniform(u32) },
+      ({ x, y, by, min }) => pipeline(x, y, { by, min }),
     );
   // The structure of the second is known.
   const twice = [prepare(), prepare()];
-  const expected = calls.map(({ x, y, how, by, least }) =>
-    context.scope(() =>
-      context.materialize(pipeline(present(context, x, how), present(context, y, how), { by, least })),
-    ),
+  const expected = calls.map(({ x, y, how, by, min }) =>
+    context.scope(() => context.materialize(pipeline(present(context, x, how), present(context, y, how), { by, min }))),
   );
   // All calls are under way before the first result is read.
-  const made = calls.map(({ x, y, how, by, least }, i) =>
-    context.scope(() => twice[i % 2]!({ x: capped(context, x, how), y: present(context, y, how), by, least })),
+  const made = calls.map(({ x, y, how, by, min }, i) =>
+    context.scope(() => twice[i % 2]!({ x: capped(context, x, how), y: present(context, y, how), by, min })),
   );
   for (const [i, result] of made.entries()) {
     expect(await context.read(result)).toEqual(await context.read(expected[i]!));
@@ -274,7 +272,7 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
     const all = context.column(Uint32Array.of(9, 2, 7, 4));
-    const chosen = () => context.scope(() => q.copyIf(all, q.map(isAtLeast, { x: all, least: 5 })));
+    const chosen = () => context.scope(() => q.copyIf(all, q.map(isAtLeast, { x: all, min: 5 })));
     const around = chosen();
     const prepared = context.prepare({ x: input(u32, 4) }, ({ x }) => ({ x: q.sort(x), around: q.sort(around) }));
     for (const early of [false, true]) {
@@ -521,11 +519,11 @@ describe('preparing', () => {
 
 test('pipelines that are nearly alike are told apart, however often they are prepared', async () => {
   const context = new Context(await openTestBackend({}));
-  const inputs = { t: input({ x: u32, y: u32 }, 5), by: uniform(u32), least: uniform(u32) };
+  const inputs = { t: input({ x: u32, y: u32 }, 5), by: uniform(u32), min: uniform(u32) };
   type Given = { readonly x: Words; readonly y: Words } & Uniforms;
   const all: readonly ((given: Given) => q.Table)[] = [
     ({ x, by }) => q.sort(q.map(plusBy, { x, by })),
-    ({ x, least }) => q.sort(q.map(plusBy, { x, by: least })),
+    ({ x, min }) => q.sort(q.map(plusBy, { x, by: min })),
     ({ x }) => q.sort(q.map(plusBy, { x, by: 3 })),
     ({ x }) => q.sort(q.map(plusBy, { x, by: 4 })),
     ({ y }) => q.sort(q.map(plusBy, { x: y, by: 4 })),
@@ -542,24 +540,22 @@ test('pipelines that are nearly alike are told apart, however often they are pre
     ({ x, y }) => q.inclusiveScan(q.map(mixed, { x: y, y: x }), q.plus(u32)),
     ({ x }) => q.histogram(q.map(low, { x }), 16),
     ({ x }) => q.histogram(q.map(low, { x }), 17),
-    ({ x, least }) => q.copyIf(x, q.map(isAtLeast, { x, least })),
-    ({ x }) => q.copyIf(x, q.map(isAtLeast, { x, least: 5 })),
+    ({ x, min }) => q.copyIf(x, q.map(isAtLeast, { x, min })),
+    ({ x }) => q.copyIf(x, q.map(isAtLeast, { x, min: 5 })),
   ];
   const given = {
     x: context.column(Uint32Array.of(9, 2, 7, 5, 3)),
     y: context.column(Uint32Array.of(4, 8, 1, 6, 0)),
     by: 17,
-    least: 6,
+    min: 6,
   };
   const expected = [];
   for (const pipeline of all) expected.push(await context.read(context.scope(() => pipeline(given))));
   expect(new Set(expected.map((result) => JSON.stringify(result))).size).toBe(all.length);
   for (let round = 0; round < 2; round++) {
-    const prepared = all.map((pipeline) =>
-      context.prepare(inputs, ({ t, by, least }) => pipeline({ ...t, by, least })),
-    );
+    const prepared = all.map((pipeline) => context.prepare(inputs, ({ t, by, min }) => pipeline({ ...t, by, min })));
     for (const [i, call] of prepared.entries()) {
-      expect(await context.read(call({ t: { x: given.x, y: given.y }, by: given.by, least: given.least }))).toEqual(
+      expect(await context.read(call({ t: { x: given.x, y: given.y }, by: given.by, min: given.min }))).toEqual(
         expected[i],
       );
     }
@@ -580,13 +576,13 @@ test('a prepared pipeline goes on where the device is lost at any of its calls',
 
 async function runCalls(backend: Backend): Promise<unknown> {
   const context = new Context(backend);
-  const prepared = context.prepare({ x: input(u32, 20), least: uniform(u32) }, ({ x, least }) =>
-    q.sort(q.copyIf(x, q.map(isAtLeast, { x, least }))),
+  const prepared = context.prepare({ x: input(u32, 20), min: uniform(u32) }, ({ x, min }) =>
+    q.sort(q.copyIf(x, q.map(isAtLeast, { x, min }))),
   );
   const results: unknown[] = [];
   let x: Words = context.column(Uint32Array.of(9, 2, 7, 5, 3));
-  for (let least = 0; least < 5; least++) {
-    const next = prepared({ x, least: 2 * least });
+  for (let min = 0; min < 5; min++) {
+    const next = prepared({ x, min: 2 * min });
     results.push(await context.read(next));
     x = next;
   }

@@ -62,7 +62,7 @@ const startOf = ({ level, code }: Row): bigint => code << BigInt(60 - 2 * level)
 const endOf = ({ level, code }: Row): bigint => (code + 1n) << BigInt(60 - 2 * level);
 
 /** The steps that polygons share surely and at most, by their quadrants, pair by pair. */
-function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<string, [least: bigint, most: bigint]> {
+function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<string, [min: bigint, max: bigint]> {
   const shared = new Map<string, [bigint, bigint]>();
   for (const a of regions.filter(({ boundary }) => boundary < 2)) {
     for (const b of polygons.filter(({ boundary }) => boundary < 2)) {
@@ -70,9 +70,9 @@ function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<st
       const smaller = a.level < b.level ? b : a;
       const [from, to] = [startOf(smaller), endOf(smaller)];
       if (from < startOf(a) || from < startOf(b) || to > endOf(a) || to > endOf(b)) continue;
-      const [least, most] = shared.get(`${a.polygon} ${b.polygon}`) ?? [0n, 0n];
+      const [min, max] = shared.get(`${a.polygon} ${b.polygon}`) ?? [0n, 0n];
       const isSure = a.boundary === 0 && b.boundary === 0;
-      shared.set(`${a.polygon} ${b.polygon}`, [isSure ? least + to - from : least, most + to - from]);
+      shared.set(`${a.polygon} ${b.polygon}`, [isSure ? min + to - from : min, max + to - from]);
     }
   }
   return shared;
@@ -202,14 +202,14 @@ onEveryBackend((opened, { runs }) => {
         );
         const byRows = sharedByRows(await rowsOf(context, regions), await rowsOf(context, quadrants));
         expect((await pairsOf(candidates)).toSorted()).toEqual([...byRows.keys()].sort());
-        const { region, polygon, least, most } = areas;
-        const found = await context.read({ region, polygon, least: { ...least }, most: { ...most } });
-        const steps = ({ lo, hi }: typeof found.least, i: number): bigint => (BigInt(hi[i]!) << 32n) | BigInt(lo[i]!);
+        const { region, polygon, min, max } = areas;
+        const found = await context.read({ region, polygon, min: { ...min }, max: { ...max } });
+        const steps = ({ lo, hi }: typeof found.min, i: number): bigint => (BigInt(hi[i]!) << 32n) | BigInt(lo[i]!);
         expect(
           new Map(
             Array.from(found.region, (number, i) => [
               `${number} ${found.polygon[i]}`,
-              [steps(found.least, i), steps(found.most, i)],
+              [steps(found.min, i), steps(found.max, i)],
             ]),
           ),
         ).toEqual(byRows);

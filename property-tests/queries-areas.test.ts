@@ -20,8 +20,8 @@ import { columnsOfRings, type Ring } from './ring-columns.ts';
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 interface Area {
-  readonly least: bigint;
-  readonly most: bigint;
+  readonly min: bigint;
+  readonly max: bigint;
 }
 
 interface Piece {
@@ -56,23 +56,23 @@ function areasByHand(regions: readonly Piece[], polygons: readonly Piece[]): Map
       const height = smaller(a.top, b.top) - larger(a.bottom, b.bottom);
       if (width <= 0n || height <= 0n) continue;
       const key = `${a.key} ${b.key}`;
-      const { least, most } = areas.get(key) ?? { least: 0n, most: 0n };
+      const { min, max } = areas.get(key) ?? { min: 0n, max: 0n };
       const area = width * height;
-      areas.set(key, { least: least + (a.boundary || b.boundary ? 0n : area), most: most + area });
+      areas.set(key, { min: min + (a.boundary || b.boundary ? 0n : area), max: max + area });
     }
   }
   return areas;
 }
 
 async function read(context: Context, areas: SharedAreas): Promise<[key: string, area: Area][]> {
-  const { region, set, polygon, least, most } = areas;
-  const found = await context.read({ region, set, polygon, least: { ...least }, most: { ...most } });
+  const { region, set, polygon, min, max } = areas;
+  const found = await context.read({ region, set, polygon, min: { ...min }, max: { ...max } });
   context.dispose(areas);
   const wide = ({ lo, hi }: { lo: Uint32Array; hi: Uint32Array }, i: number): bigint =>
     (BigInt(hi[i]!) << 32n) | BigInt(lo[i]!);
   return Array.from(found.region, (number, i) => [
     `${number} ${found.set[i]} ${found.polygon[i]}`,
-    { least: wide(found.least, i), most: wide(found.most, i) },
+    { min: wide(found.min, i), max: wide(found.max, i) },
   ]);
 }
 
@@ -116,7 +116,7 @@ onEveryBackend((opened, { runs }) => {
 
           const polygons = sets.flatMap((set, s) => piecesOf(set, a, `${s} `));
           const expected = areasByHand(piecesOf(asked, b), polygons);
-          const kept = [...expected].filter(([, { most }]) => most > above).map(([key]) => key);
+          const kept = [...expected].filter(([, { max }]) => max > above).map(([key]) => key);
           expect(found).toEqual(inOrder(kept).map((key) => [key, expected.get(key)]));
         },
       ),
@@ -150,7 +150,7 @@ onEveryBackend((opened, { runs }) => {
         }));
         const polygons = sets.flatMap((set, s) => piecesOf(set, levels, `${s} `));
         const expected = areasByHand(pieces, polygons);
-        const kept = [...expected].filter(([, { most }]) => most > above).map(([key]) => key);
+        const kept = [...expected].filter(([, { max }]) => max > above).map(([key]) => key);
         expect(found).toEqual(inOrder(kept).map((key) => [key, expected.get(key)]));
       }),
       { numRuns: 2 * runs },
@@ -180,10 +180,10 @@ onEveryBackend((opened, { runs }) => {
         expect([...new Set([...nodes[1]!, ...nodes[2]!])].sort()).toEqual(nodes[0]!.toSorted());
         for (const polygon of set.keys()) {
           const [whole, first, second] = [0, 1, 2].map((number) => {
-            return areas.get(`${number} 0 ${polygon}`) ?? { least: 0n, most: 0n };
+            return areas.get(`${number} 0 ${polygon}`) ?? { min: 0n, max: 0n };
           }) as [Area, Area, Area];
-          expect(whole.least).toBe(first.least + second.least);
-          expect(whole.most).toBe(first.most + second.most);
+          expect(whole.min).toBe(first.min + second.min);
+          expect(whole.max).toBe(first.max + second.max);
         }
       }),
       { numRuns: runs },
@@ -212,17 +212,17 @@ onEveryBackend((opened, { runs }) => {
           if (ringsHold(a, point) && ringsHold(b, point)) cells++;
         }
         const area = cells * BigInt(cell) ** 2n;
-        let outer: Area = { least: 0n, most: 2n ** 60n };
+        let outer: Area = { min: 0n, max: 2n ** 60n };
         for (let levels = 0; levels <= 4; levels++) {
           const region = await decompose(context, columnsOfRings([a]), { levels });
           const quadrants = await decompose(context, columnsOfRings([b]), { levels });
           const tree = await buildMaqTree(context, [quadrants]);
           const found = await read(context, await areasByRegion(context, tree, region));
           context.dispose(quadrants, tree, region);
-          const { least, most } = found[0]?.[1] ?? { least: 0n, most: 0n };
-          expect(least >= outer.least && most <= outer.most && least <= area && area <= most).toBe(true);
-          if (levels >= 3) expect(least).toBe(most);
-          outer = { least, most };
+          const { min, max } = found[0]?.[1] ?? { min: 0n, max: 0n };
+          expect(min >= outer.min && max <= outer.max && min <= area && area <= max).toBe(true);
+          if (levels >= 3) expect(min).toBe(max);
+          outer = { min, max };
         }
       }),
       { numRuns: runs },

@@ -47,8 +47,7 @@ function greyOf(values: readonly number[], as: string): Grey {
   return as === 'u8' ? Uint8Array.from(values) : Uint16Array.from(values);
 }
 
-const eighths = (least: number, most: number) =>
-  fc.integer({ min: 8 * least, max: 8 * most }).map((value) => value / 8);
+const eighths = (min: number, max: number) => fc.integer({ min: 8 * min, max: 8 * max }).map((value) => value / 8);
 const disc = fc.record({
   x: eighths(12, 31),
   y: eighths(12, 23),

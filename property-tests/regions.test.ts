@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { GRID_LIMIT } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
-import { appendRuns, columnInRow, emptyRuns, mostRuns, type Runs } from '../algorithms/pixelbox/runs.ts';
+import { appendRuns, columnInRow, emptyRuns, maxRuns, type Runs } from '../algorithms/pixelbox/runs.ts';
 import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
 import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
 import { GeometryError } from '../primitives/errors.ts';
@@ -64,7 +64,7 @@ describe('the runs of a region', () => {
           expect(runs.row[run]).toBeGreaterThanOrEqual(regions.top[region]!);
           expect(runs.row[run]).toBeLessThanOrEqual(regions.bottom[region]!);
         }
-        expect(runs.length).toBeLessThanOrEqual(mostRuns(regions, region));
+        expect(runs.length).toBeLessThanOrEqual(maxRuns(regions, region));
       }
     },
   );
@@ -123,9 +123,9 @@ describe('regions', () => {
     const { left, top, right, bottom } = regionsOf(columnsOfRings(polygons));
     for (const [i, rings] of polygons.entries()) {
       const vertices = rings.flat();
-      const least = (axis: 0 | 1): number => Math.min(...vertices.map((vertex) => vertex[axis]));
-      const most = (axis: 0 | 1): number => Math.max(...vertices.map((vertex) => vertex[axis]));
-      const box = vertices.length === 0 ? [0, 0, 0, 0] : [least(0), least(1), most(0), most(1)];
+      const min = (axis: 0 | 1): number => Math.min(...vertices.map((vertex) => vertex[axis]));
+      const max = (axis: 0 | 1): number => Math.max(...vertices.map((vertex) => vertex[axis]));
+      const box = vertices.length === 0 ? [0, 0, 0, 0] : [min(0), min(1), max(0), max(1)];
       expect([left[i], top[i], right[i], bottom[i]]).toEqual(box);
     }
   });

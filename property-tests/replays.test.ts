@@ -100,8 +100,8 @@ describe.each(opened)('on $name', ({ replays, open }) => {
       const x = context.column(new Uint32Array(2));
       const iterate = async (rounds: number): Promise<void> => {
         const loops = [
-          await context.iterate(step, { x }, { most: rounds }),
-          await context.iterate(until, { x, last: 3 * rounds }, { most: 2 * rounds }),
+          await context.iterate(step, { x }, { maxRounds: rounds }),
+          await context.iterate(until, { x, last: 3 * rounds }, { maxRounds: 2 * rounds }),
         ];
         for (const { result, rounds: done } of loops) {
           expect(done).toBe(rounds);

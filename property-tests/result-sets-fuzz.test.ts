@@ -68,7 +68,7 @@ const changes = fc.array(change, { minLength: 1, maxLength: 4 });
 const changed = (bytes: Uint8Array, list: readonly Change[]) => list.reduce((file, one) => one(file), bytes);
 
 /** A whole answer, or an error of ours. */
-function expectAnswer(read: () => PolygonTile, most: number): void {
+function expectAnswer(read: () => PolygonTile, max: number): void {
   let tile: PolygonTile;
   try {
     tile = read();
@@ -84,7 +84,7 @@ function expectAnswer(read: () => PolygonTile, most: number): void {
   expect(tile.ids.starts.length).toBe(polygonRings.length);
   expect(y.length).toBe(x.length);
   expect([...x, ...y].every(Number.isFinite)).toBe(true);
-  expect(x.length).toBeLessThanOrEqual(most);
+  expect(x.length).toBeLessThanOrEqual(max);
 }
 
 /** Starts of rows begin at 0, never fall and end at the number of what is in the rows. */

@@ -13,9 +13,9 @@ interface LabelImage {
   readonly labels: number[];
 }
 
-const labelImage = (most: number): fc.Arbitrary<LabelImage> =>
+const labelImage = (max: number): fc.Arbitrary<LabelImage> =>
   fc
-    .tuple(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: most }))
+    .tuple(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max }))
     .chain(([width, height, top]) =>
       fc.record({
         width: fc.constant(width),

@@ -69,8 +69,8 @@ test('a bound is found for a loop whose condition shares parts', () => {
     );
     return rounds;
   });
-  const most = worstCase(counted.module, ({ kind }) => Number(kind === 'loop'));
-  expect(most).toBeLessThan(16);
+  const max = worstCase(counted.module, ({ kind }) => Number(kind === 'loop'));
+  expect(max).toBeLessThan(16);
 });
 
 describe('helpers that call each other twice', () => {

@@ -82,9 +82,9 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
     'what has to lie on the device as a whole and does not fit is an error of what needs it, and of nothing else',
     async () => {
       const { inner, context } = await opened();
-      const most = memoryBytes / 4;
-      const table = context.column(randomWords(2 * most, 1));
-      const at = context.column(Uint32Array.from({ length: most }, (_, i) => Math.imul(i, 7919) >>> 0));
+      const max = memoryBytes / 4;
+      const table = context.column(randomWords(2 * max, 1));
+      const at = context.column(Uint32Array.from({ length: max }, (_, i) => Math.imul(i, 7919) >>> 0));
       const found = context.scope(() => q.copyIf(q.gather(table, at), odd));
       const later = context.scope(() => q.reduce(found, q.plus(u32)));
       const sorted = context.scope(() => q.sort(table));
@@ -93,10 +93,10 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
         expect(error).toBeInstanceOf(OutOfMemoryError);
         expect(error).toMatchObject({
           code: 'memory/random-access',
-          message: expect.stringMatching(new RegExp(`a\\d \\(${8 * most} bytes\\)`)),
+          message: expect.stringMatching(new RegExp(`a\\d \\(${8 * max} bytes\\)`)),
         });
       }
-      expect(await context.read(sorted)).toEqual(randomWords(2 * most, 1).sort());
+      expect(await context.read(sorted)).toEqual(randomWords(2 * max, 1).sort());
       await context.sync();
       context.dispose(table, at, found, later, sorted);
       for (const { counters } of [inner, context.backend]) {

@@ -93,15 +93,13 @@ describe('choices', () => {
   });
 
   test.prop([anyFloat, anyFloat, anyFloat])('min and max of f32 leave NaNs out', (x, y, z) => {
-    const extremes = fn('extremes', { x: f32, y: f32, z: f32 }, { least: f32, greatest: f32 }, (v) => ({
-      least: min(v.x, v.y, v.z),
-      greatest: max(v.x, v.y, v.z),
+    const extremes = fn('extremes', { x: f32, y: f32, z: f32 }, { min: f32, max: f32 }, (v) => ({
+      min: min(v.x, v.y, v.z),
+      max: max(v.x, v.y, v.z),
     }));
     const numbers = [x, y, z].filter((value) => !Number.isNaN(value));
     const expected =
-      numbers.length === 0
-        ? { least: NaN, greatest: NaN }
-        : { least: Math.min(...numbers), greatest: Math.max(...numbers) };
+      numbers.length === 0 ? { min: NaN, max: NaN } : { min: Math.min(...numbers), max: Math.max(...numbers) };
     expect(interpretFunctor(extremes, { x, y, z })).toEqual(expected);
   });
 });

@@ -7,8 +7,8 @@ import { interpretFunctor } from './ir-interpreter.ts';
 import { fc, test } from './law-test.ts';
 
 const sign = (x: bigint): number => (x > 0n ? 1 : x < 0n ? -1 : 0);
-const least = (a: bigint, b: bigint): bigint => (sign(a - b) < 0 ? a : b);
-const greatest = (a: bigint, b: bigint): bigint => (sign(a - b) < 0 ? b : a);
+const min = (a: bigint, b: bigint): bigint => (sign(a - b) < 0 ? a : b);
+const max = (a: bigint, b: bigint): bigint => (sign(a - b) < 0 ? b : a);
 
 describe('64-bit integers of two words', () => {
   test.prop([word64, word64])('add, subtract and negate modulo 2⁶⁴', (a, b) => {
@@ -23,8 +23,8 @@ describe('64-bit integers of two words', () => {
     expect(interpretFunctor(wide.ltU64, args)).toBe(a < b);
     expect(interpretFunctor(wide.eq64, args)).toBe(a === b);
     expect(interpretFunctor(wide.compareU64, args)).toBe(sign(a - b));
-    expect(unsigned(interpretFunctor(wide.minU64, args))).toBe(least(a, b));
-    expect(unsigned(interpretFunctor(wide.maxU64, args))).toBe(greatest(a, b));
+    expect(unsigned(interpretFunctor(wide.minU64, args))).toBe(min(a, b));
+    expect(unsigned(interpretFunctor(wide.maxU64, args))).toBe(max(a, b));
   });
 
   test.prop([word64, word64])('compare as two’s complement numbers', (x, y) => {
@@ -32,8 +32,8 @@ describe('64-bit integers of two words', () => {
     const args = { a: ofSigned(a), b: ofSigned(b) };
     expect(interpretFunctor(wide.ltI64, args)).toBe(a < b);
     expect(interpretFunctor(wide.compareI64, args)).toBe(sign(a - b));
-    expect(signed(interpretFunctor(wide.minI64, args))).toBe(least(a, b));
-    expect(signed(interpretFunctor(wide.maxI64, args))).toBe(greatest(a, b));
+    expect(signed(interpretFunctor(wide.minI64, args))).toBe(min(a, b));
+    expect(signed(interpretFunctor(wide.maxI64, args))).toBe(max(a, b));
     expect(interpretFunctor(wide.signI64, { a: args.a })).toBe(sign(a));
     expect(unsigned(interpretFunctor(wide.absI64, { a: args.a }))).toBe(a < 0n ? -a : a);
   });

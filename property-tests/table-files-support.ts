@@ -96,8 +96,8 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** Columns of any type with as many rows. */
-export function someColumns(most = 100, kinds: readonly Kind[] = KINDS): fc.Arbitrary<readonly Written[]> {
-  const size = fc.oneof(fc.constantFrom(0, 1, 31, 32, 33), fc.integer({ min: 0, max: most }));
+export function someColumns(max = 100, kinds: readonly Kind[] = KINDS): fc.Arbitrary<readonly Written[]> {
+  const size = fc.oneof(fc.constantFrom(0, 1, 31, 32, 33), fc.integer({ min: 0, max }));
   return fc
     .tuple(size, fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 6 }))
     .chain(([rows, chosen]) =>

@@ -46,12 +46,12 @@ const cells: { readonly [name: string]: fc.Arbitrary<Cell> } = {
   s: fc.constantFrom(...WORDS),
 };
 
-const MOST_ROWS = 90;
+const MAX_ROWS = 90;
 
 /** Tables with nulls in some columns. */
 export const sampleTable: fc.Arbitrary<SampleTable> = fc
   .record({
-    rows: fc.array(fc.record(Object.fromEntries(Object.entries(cells))), { maxLength: MOST_ROWS, size: 'max' }),
+    rows: fc.array(fc.record(Object.fromEntries(Object.entries(cells))), { maxLength: MAX_ROWS, size: 'max' }),
     nullable: fc.subarray([...NAMES]),
     seed: fc.integer(),
   })

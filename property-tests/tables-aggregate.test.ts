@@ -160,7 +160,7 @@ test('of {10 … 232} the greatest is 232, as is the first from the greatest on'
     second: { kind: 'largest', of, k: 2 },
     third: { kind: 'largest', of, k: 3 },
     fourth: { kind: 'largest', of, k: 4 },
-    least: { kind: 'largest', of, k: 8 },
+    min: { kind: 'largest', of, k: 8 },
     none: { kind: 'largest', of, k: 9 },
     median: { kind: 'median', of },
     variance: { kind: 'variance', of },
@@ -171,7 +171,7 @@ test('of {10 … 232} the greatest is 232, as is the first from the greatest on'
     second: 200,
     third: 200,
     fourth: 192,
-    least: 10,
+    min: 10,
     none: null,
     median: 145.5,
     variance: (182534 - 994 ** 2 / 8) / 7,
@@ -180,10 +180,10 @@ test('of {10 … 232} the greatest is 232, as is the first from the greatest on'
 
 test('a sum that does not fit in 64 bits is an error, and one that does is exact', async () => {
   const context = openReference();
-  const most = 2n ** 63n - 1n;
-  const table = t.createTable(context, { x: { type: 'i64', values: BigInt64Array.of(most, 1n, -1n, -5n) } });
+  const max = 2n ** 63n - 1n;
+  const table = t.createTable(context, { x: { type: 'i64', values: BigInt64Array.of(max, 1n, -1n, -5n) } });
   const of = t.column('x');
-  await expect(t.aggregate(table, { sum: { kind: 'sum', of } })).resolves.toEqual({ sum: most - 5n });
+  await expect(t.aggregate(table, { sum: { kind: 'sum', of } })).resolves.toEqual({ sum: max - 5n });
   const wide = t.createTable(context, { x: { type: 'u64', values: BigUint64Array.of(2n ** 64n - 1n, 1n) } });
   await expect(t.aggregate(wide, { sum: { kind: 'sum', of } })).rejects.toMatchObject({ code: 'tables/overflow' });
 });

@@ -196,7 +196,7 @@ describe('values that go along with the key', () => {
       });
       for (const name of ['large', 'negative', 'f']) {
         const of = t.column(name);
-        const found = await t.groupBy(table, ['zone'], { sum: { kind: 'sum', of }, most: { kind: 'max', of } });
+        const found = await t.groupBy(table, ['zone'], { sum: { kind: 'sum', of }, max: { kind: 'max', of } });
         const given = { large, negative, f: floats }[name] as ArrayLike<bigint | number>;
         const groups = [0, 1, 2].map((zone) => Array.from(given).filter((_, i) => zones[i] === zone));
         const isFloat = name === 'f';
@@ -204,8 +204,8 @@ describe('values that go along with the key', () => {
           isFloat ? (some as number[]).reduce((a, b) => a + b, 0) : (some as bigint[]).reduce((a, b) => a + b),
         );
         expect([0, 1, 2].map((i) => cellAt(found.sum!, i))).toEqual(sums);
-        const most = groups.map((some) => some.toSorted((a, b) => Number(a > b) - Number(a < b)).at(-1));
-        expect([0, 1, 2].map((i) => cellAt(found.most!, i))).toEqual(most);
+        const max = groups.map((some) => some.toSorted((a, b) => Number(a > b) - Number(a < b)).at(-1));
+        expect([0, 1, 2].map((i) => cellAt(found.most!, i))).toEqual(max);
       }
       t.disposeTable(table);
     });

@@ -23,7 +23,7 @@ export interface PlainOptions {
   readonly maxRounds: number;
   readonly maxSnakeRounds: number;
   readonly snakeStep: number;
-  readonly leastMove: number;
+  readonly minMove: number;
 }
 
 /** A cell as a frame has it, with its window, its field and what these took. */
@@ -73,10 +73,10 @@ function windowByHand(
   ];
   const [left, right] = sides(x, f(used * f(sideX)), frame.width);
   const [top, bottom] = sides(y, f(used * f(sideY)), frame.height);
-  const most = (side: number) => Math.ceil(2 * side * maxRadius) + 1;
+  const max = (side: number) => Math.ceil(2 * side * maxRadius) + 1;
   const exists = radius > 0 && x >= 0 && x <= frame.width - 1 && y >= 0 && y <= frame.height - 1;
   return exists
-    ? { left, top, width: Math.min(right - left + 1, most(sideX)), height: Math.min(bottom - top + 1, most(sideY)) }
+    ? { left, top, width: Math.min(right - left + 1, max(sideX)), height: Math.min(bottom - top + 1, max(sideY)) }
     : { left, top, width: 0, height: 0 };
 }
 
@@ -96,12 +96,9 @@ function imageByHand(frame: PlainFrame, { left, top, width, height }: PlainWindo
     const square = f(f(x * x) + f(y * y));
     return square < Number.POSITIVE_INFINITY ? f(Math.sqrt(square)) : 0;
   });
-  const [least, greatest] = [
-    slopes.reduce((a, b) => Math.min(a, b), Infinity),
-    slopes.reduce((a, b) => Math.max(a, b), 0),
-  ];
-  const isFlat = !(greatest > least);
-  const values = slopes.map((slope) => (isFlat ? 0 : roundEven(f(f(slope - least) / f(greatest - least)) * UNITS)));
+  const [min, max] = [slopes.reduce((a, b) => Math.min(a, b), Infinity), slopes.reduce((a, b) => Math.max(a, b), 0)];
+  const isFlat = !(max > min);
+  const values = slopes.map((slope) => (isFlat ? 0 : roundEven(f(f(slope - min) / f(max - min)) * UNITS)));
   return { values, isFlat };
 }
 
@@ -151,7 +148,7 @@ function snakeByHand(
   { left, top, width, height }: PlainWindow,
   isFlat: boolean,
   cell: PlainCell,
-  { direction, maxSnakeRounds, snakeStep, leastMove }: PlainOptions,
+  { direction, maxSnakeRounds, snakeStep, minMove }: PlainOptions,
 ) {
   const at: At = (x, y) => field[y * width + x] ?? 0;
   const normals = field.map((_, i) => {
@@ -217,7 +214,7 @@ function snakeByHand(
       return roundEven(f(Math.min(50, move) * 2 ** 18));
     });
     [x, y, radii] = [toX, toY, next];
-    if (moves.reduce((a, b) => a + b) <= Math.floor(leastMove * 2 ** 18)) break;
+    if (moves.reduce((a, b) => a + b) <= Math.floor(minMove * 2 ** 18)) break;
   }
   lost = radii.some(
     (radius, k) => seenAt(f(x + f(radius * RAYS[k]![0])), f(y + f(radius * RAYS[k]![1]))) === undefined,

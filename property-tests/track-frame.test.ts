@@ -17,7 +17,7 @@ const DEFAULTS: PlainOptions = {
   maxRounds: 500,
   maxSnakeRounds: 1000,
   snakeStep: 1,
-  leastMove: 0.1,
+  minMove: 0.1,
 };
 
 /** Grey values that look like noise over a few soft discs, the same for the same seed. */

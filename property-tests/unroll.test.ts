@@ -148,7 +148,7 @@ describe('programs written out for a run of indices', () => {
   });
 
   test('read each word once, and look at no end that lies beyond', () => {
-    const [index, before, least, left, right] = [0, 1, 2, 3, 4].map((id) => local('u32', id)) as [
+    const [index, before, min, left, right] = [0, 1, 2, 3, 4].map((id) => local('u32', id)) as [
       Local,
       Local,
       Local,
@@ -161,8 +161,8 @@ describe('programs written out for a run of indices', () => {
       [index],
       ['u32', 'u32'],
       [
-        bind(least, 'min', index, literal('u32', 1)),
-        bind(before, 'sub', index, least),
+        bind(min, 'min', index, literal('u32', 1)),
+        bind(before, 'sub', index, min),
         bind(isFirst, 'eq', index, literal('u32', 0)),
         readAt(left, '0', before),
         readAt(right, '0', index),

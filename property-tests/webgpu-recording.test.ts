@@ -148,9 +148,9 @@ describe('memory', () => {
   test('beyond the limit is refused, and what is idle in the pool does not count', async () => {
     const own = await openTestBackend({ limits: { memoryBytes: 100_000 } });
     for (const words of [1000, 3000, 7000, 20_000]) own.release(own.allocate(words));
-    const most = own.allocate(25_000);
+    const max = own.allocate(25_000);
     expect(() => own.allocate(1)).toThrow(expect.objectContaining({ code: 'memory/limit' }));
-    own.release(most);
+    own.release(max);
     own.release(own.allocate(25_000));
     await own.close();
   });

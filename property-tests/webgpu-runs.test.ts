@@ -66,16 +66,16 @@ const samples: { readonly [name: string]: Sample } = {
   ),
   'where the least is': {
     monoid: monoid({
-      of: { least: i32, row: u32, any: bool },
-      identity: { least: 2 ** 31 - 1, row: 2 ** 32 - 1, any: false },
+      of: { min: i32, row: u32, any: bool },
+      identity: { min: 2 ** 31 - 1, row: 2 ** 32 - 1, any: false },
       combine: ({ a, b }) => {
-        const isRight = b.least.lt(a.least);
-        return { least: a.least.min(b.least), row: select(a.row, b.row, isRight), any: a.any.or(b.any) };
+        const isRight = b.min.lt(a.min);
+        return { min: a.min.min(b.min), row: select(a.row, b.row, isRight), any: a.any.or(b.any) };
       },
       exact: true,
     }),
     values: (n) => ({
-      least: signed(n),
+      min: signed(n),
       row: Uint32Array.from({ length: n }, (_, i) => i),
       any: Array.from(words(n), (word) => word % 32 === 0),
     }),
@@ -161,7 +161,7 @@ function emitMirrored(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
   const index = local('u32', 0);
   const prefixes = leaves.map((type, i) => local(type, i + 1));
-  const [last, mirrored, least, before, here, there, difference, bit] = [1, 2, 3, 4, 5, 6, 7, 8].map((i) =>
+  const [last, mirrored, min, before, here, there, difference, bit] = [1, 2, 3, 4, 5, 6, 7, 8].map((i) =>
     local('u32', leaves.length + i),
   ) as [Local, Local, Local, Local, Local, Local, Local, Local];
   const keep = local('bool', leaves.length + 9);
@@ -171,8 +171,8 @@ function emitMirrored(types: readonly ScalarType[]): Module {
     [
       bind(last, 'sub', { kind: 'uniform', type: 'u32', name: 'n' }, literal('u32', 1)),
       bind(mirrored, 'sub', last, index),
-      bind(least, 'min', index, literal('u32', 2)),
-      bind(before, 'sub', index, least),
+      bind(min, 'min', index, literal('u32', 2)),
+      bind(before, 'sub', index, min),
       readAt(here, 'next', index),
       readAt(there, 'next', before),
       bind(difference, 'sub', here, there),

@@ -13,7 +13,7 @@ import { lookingBack, slow } from './webgpu-support.ts';
  * Devices that say of their subgroups no more than that they have so many lanes at least and at most, as those of several
  * vendors do: kernels ask how many there are where they run, and have sets of as many lanes as there might be.
  */
-const claims: readonly (readonly [least: number, most: number, variant: number])[] = [
+const claims: readonly (readonly [min: number, max: number, variant: number])[] = [
   // Those of the software adapter have 4 lanes, those of others 32 or 64.
   testAdapter() === 'software' ? [4, 8, 0] : [8, 64, 0],
   [4, testAdapter() === 'software' ? 32 : 64, 1],
@@ -23,12 +23,12 @@ const claims: readonly (readonly [least: number, most: number, variant: number])
 const isOfKernels = /^(reductions|scans|segmented scans|copyIf|partition|reduceByKey|sortByKey|histogram counts)/;
 const laws = allLaws.filter(({ name }) => isOfKernels.test(name));
 
-describe.each(claims)('subgroups of %i to %i lanes', (least, most, variant) => {
+describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
   const reference = new Context(createReferenceBackend());
   let context: Context;
   beforeAll(async () => {
-    const gpu = claiming(await openTestGpu(), { subgroupMinSize: least, subgroupMaxSize: most });
-    context = new Context(await createWebGpuBackend({ gpu, adapter: testAdapter(), tuning: tuningFor(most) }));
+    const gpu = claiming(await openTestGpu(), { subgroupMinSize: min, subgroupMaxSize: max });
+    context = new Context(await createWebGpuBackend({ gpu, adapter: testAdapter(), tuning: tuningFor(max) }));
   }, slow);
   afterAll(async () => {
     await context.close();
@@ -45,8 +45,8 @@ describe.each(claims)('subgroups of %i to %i lanes', (least, most, variant) => {
 });
 
 /** Single passes by subgroups, in workgroups of as many threads as a subgroup may have; a sort's counts fit 64 of them. */
-function tuningFor(most: number): Tuning {
-  const { reduce, scan, sort, ...others } = lookingBack({ threads: Math.max(64, most) });
+function tuningFor(max: number): Tuning {
+  const { reduce, scan, sort, ...others } = lookingBack({ threads: Math.max(64, max) });
   const { threads } = scan;
   const sweep = { ...sort.sweep, threads, on: threads === 64 };
   return { ...others, reduce: { ...reduce, threads }, scan, sort: { ...sort, sweep } };

@@ -81,7 +81,7 @@ export function lookingBack({ threads = 64, ...silence }: { threads?: number; mu
         few: { rows: 300, keys: 3, parts: 1 },
         ahead: 3,
         groups: 8,
-        leastTiles: 1,
+        minTiles: 1,
         tries: 1,
         ...silence,
       },
@@ -90,13 +90,13 @@ export function lookingBack({ threads = 64, ...silence }: { threads?: number; mu
 }
 
 /** Gathers in windows and scatters by parts, as they are done on columns that no cache holds, of all columns. */
-export function placing(least: number, items: number, windows: number): Partial<Tuning> {
+export function placing(min: number, items: number, windows: number): Partial<Tuning> {
   const { sort } = defaultTuning;
-  const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, leastTiles: 1 };
+  const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, minTiles: 1 };
   return {
     blockBy: 'workgroup',
-    gather: { threads: 64, items, windows, least, most: 2 ** 30 },
-    scatter: { least },
+    gather: { threads: 64, items, windows, min, max: 2 ** 30 },
+    scatter: { min },
     sort: { ...sort, sweep },
   };
 }

@@ -85,10 +85,10 @@ describe('members of tunings', () => {
 
   test('go with the subgroups of the device', () => {
     const tuning = chosenTuning(defaultTuning, { scan: { threads: 64 } });
-    expect(requireUsable(tuning, { least: 4, most: 64 })).toBe(tuning);
-    expect(() => requireUsable(tuning, { least: 4, most: 128 })).toThrow("'scan.threads' is no member");
+    expect(requireUsable(tuning, { min: 4, max: 64 })).toBe(tuning);
+    expect(() => requireUsable(tuning, { min: 4, max: 128 })).toThrow("'scan.threads' is no member");
     const without = { ...tuning, subgroups: false };
-    expect(requireUsable(without, { least: 4, most: 128 })).toBe(without);
+    expect(requireUsable(without, { min: 4, max: 128 })).toBe(without);
   });
 
   test('of tables are members, and each class of device has one entry', () => {

@@ -54,12 +54,12 @@ const steps: {
     };
   },
   inclusiveScan: (a) => {
-    let most = 0;
+    let max = 0;
     return {
       column: inclusiveScan(a.column, maximum(u32)),
       numbers: a.numbers.map((x) => {
-        most = Math.max(most, x);
-        return most;
+        max = Math.max(max, x);
+        return max;
       }),
     };
   },

@@ -156,7 +156,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
     const x = context.column(new Uint32Array(ROWS));
     const { counters } = context.backend;
     const before = counters.readbacks;
-    const { result, rounds } = await context.iterate(step, { x, end: 99 }, { most: 1000, batch: 40 });
+    const { result, rounds } = await context.iterate(step, { x, end: 99 }, { maxRounds: 1000, batch: 40 });
     expect(rounds).toBe(99);
     expect(await context.read(result.x)).toEqual(new Uint32Array(ROWS).fill(99));
     expect(counters.readbacks - before).toBeLessThanOrEqual(6);
@@ -177,7 +177,7 @@ async function runAll(backend: Backend): Promise<unknown> {
   const x = context.column(data);
   const results: unknown[] = [];
   for (let by = 0; by < 4; by++) results.push(await context.read(prepared({ x, by })));
-  const { result, rounds } = await context.iterate(stepOf(context), { x, end: 2 ** 31 }, { most: 20, batch: 6 });
+  const { result, rounds } = await context.iterate(stepOf(context), { x, end: 2 ** 31 }, { maxRounds: 20, batch: 6 });
   results.push(rounds, await context.read(result.x));
   await context.close();
   return results;

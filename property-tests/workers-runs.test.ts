@@ -47,20 +47,20 @@ describe.each([
       expect([...sums.keys]).toEqual(runs.map(([from]) => keys[from]));
       expect([...sums.values]).toEqual(folded(words, runs, (a, b) => a + b));
 
-      const least = await context.read(reduceByKey(byKey, signed, minimum(i32)).values);
+      const min = await context.read(reduceByKey(byKey, signed, minimum(i32)).values);
       const numbers = new Int32Array(words.buffer);
-      expect([...least]).toEqual(runs.map(([from, to]) => numbers.subarray(from, to).reduce((a, b) => Math.min(a, b))));
+      expect([...min]).toEqual(runs.map(([from, to]) => numbers.subarray(from, to).reduce((a, b) => Math.min(a, b))));
     }
   });
 
   test('several values of several types, with identities that are not zero', async () => {
-    const rows = { sum: u32, most: i32, mixed: u32, any: bool };
+    const rows = { sum: u32, max: i32, mixed: u32, any: bool };
     const several = monoid({
       of: rows,
-      identity: { sum: 0, most: -(2 ** 31), mixed: 0, any: false },
+      identity: { sum: 0, max: -(2 ** 31), mixed: 0, any: false },
       combine: ({ a, b }) => ({
         sum: a.sum.add(b.sum),
-        most: a.most.max(b.most),
+        max: a.max.max(b.max),
         mixed: a.mixed.xor(b.mixed),
         any: a.any.or(b.any),
       }),
@@ -70,14 +70,14 @@ describe.each([
       const byKey = context.column(keys);
       const { words, values, signed } = columns(n);
       const flags = Array.from(words, (word) => word % 5 === 0);
-      const table = { sum: values, most: signed, mixed: sequence(n), any: context.column(flags) };
+      const table = { sum: values, max: signed, mixed: sequence(n), any: context.column(flags) };
       const got = await context.read(reduceByKey(byKey, table as never, several).values as unknown as typeof table);
       const runs = runsOf(keys);
       expect([...got.sum]).toEqual(folded(words, runs, (a, b) => a + b));
       expect([...got.mixed]).toEqual(folded(Uint32Array.from(words.keys()), runs, (a, b) => a ^ b));
       expect([...got.any]).toEqual(runs.map(([from, to]) => Number(flags.slice(from, to).includes(true))));
-      const most = await context.read(reduceByKey(byKey, signed, maximum(i32)).values);
-      expect(got.most).toEqual(most);
+      const max = await context.read(reduceByKey(byKey, signed, maximum(i32)).values);
+      expect(got.max).toEqual(max);
     }
   });
 

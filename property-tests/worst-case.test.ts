@@ -19,7 +19,7 @@ const weights = { let: 1, read: 3, length: 5, var: 7, set: 11, call: 13, if: 17,
 const weigh = ({ kind }: { readonly kind: string }): number => weights[kind as keyof typeof weights] ?? 31;
 
 /** Statements after which an evaluation is taken not to end. */
-const MOST_STATEMENTS = 5000;
+const MAX_STATEMENTS = 5000;
 
 /** What the statements cost that run in an evaluation, or in its beginning where it does not end soon. */
 function costOfRun(module: Module, args: readonly (number | boolean)[], bindings: Bindings = {}): number {
@@ -27,7 +27,7 @@ function costOfRun(module: Module, args: readonly (number | boolean)[], bindings
   let statements = 0;
   try {
     interpret(module, args, bindings, (statement) => {
-      if (++statements > MOST_STATEMENTS) throw new RangeError('long enough');
+      if (++statements > MAX_STATEMENTS) throw new RangeError('long enough');
       cost += weigh(statement);
     });
   } catch (error) {
@@ -151,7 +151,7 @@ describe('the worst case of a functor', () => {
     }
   });
 
-  const most = (module: Module): number => worstCase(module, ({ kind }) => (kind === 'loop' ? 1 : 0));
+  const max = (module: Module): number => worstCase(module, ({ kind }) => (kind === 'loop' ? 1 : 0));
   const counting = (rounds: (x: U32) => void): Module =>
     fn('f', { x: u32, xs: array(u32), n: uniform(u32) }, u32, ({ x }) => {
       rounds(x);
@@ -214,7 +214,7 @@ describe('the worst case of a functor', () => {
       ),
     ],
   ])('of %s is %i rounds', (_, rounds, module) => {
-    expect(most(module)).toBe(rounds);
+    expect(max(module)).toBe(rounds);
   });
 
   test.each<[string, Module]>([
@@ -277,7 +277,7 @@ describe('the worst case of a functor', () => {
       }),
     ],
   ])('of %s is unbounded', (_, module) => {
-    expect(most(module)).toBe(Number.POSITIVE_INFINITY);
+    expect(max(module)).toBe(Number.POSITIVE_INFINITY);
   });
 
   test.each<[string, Module]>([
@@ -303,6 +303,6 @@ describe('the worst case of a functor', () => {
       }).module,
     ],
   ])('of For up to a number out of %s is unbounded', (_, module) => {
-    expect(most(module)).toBe(Number.POSITIVE_INFINITY);
+    expect(max(module)).toBe(Number.POSITIVE_INFINITY);
   });
 });

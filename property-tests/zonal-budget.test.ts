@@ -156,19 +156,19 @@ describe('a window', () => {
     const binning = { kind: 'even', low: 0, high: 1000, width: 1 } as const;
     const backend = createReferenceBackend();
     const context = new Context(backend);
-    let most = 0;
+    let max = 0;
     const watched = backend.allocate;
     backend.allocate = (words) => {
       const buffer = watched(words);
-      most = Math.max(most, backend.counters.liveBytes);
+      max = Math.max(max, backend.counters.liveBytes);
       return buffer;
     };
     const budget = 2 ** 23;
     const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, budget });
     await context.close();
     expect(Array.from(cells, Number)).toEqual(Array.from({ length: 40 }, (_, i) => 256 * (200 + i)));
-    expect(most).toBeGreaterThan(budget / 8);
-    expect(most).toBeLessThan(budget);
+    expect(max).toBeGreaterThan(budget / 8);
+    expect(max).toBeLessThan(budget);
   });
 
   test.each([0, -64, 16, 48, 33, 8192, Number.NaN, 64.5])('of tiles with side %d is refused', async (tile) => {

@@ -128,7 +128,7 @@ function* wholeLines(text: Uint8Array, bytes: number): Generator<Lines> {
 const LONGEST_LINE = 2 ** 28;
 
 async function readPart(context: Context, text: Uint8Array, { from, to }: Lines): Promise<BoundaryPart> {
-  const room = Math.ceil((to - from) / BYTES_A_MARK) + LEAST_ROOM;
+  const room = Math.ceil((to - from) / BYTES_A_MARK) + MIN_ROOM;
   if (to - from > LONGEST_LINE) return { from, to, found: undefined };
   const columns = context.scope(() => {
     const marked = markText(context, text.subarray(from, to), room);
@@ -158,4 +158,4 @@ function marksUpTo(at: Uint32Array, last: number): number {
 /** Fewer bytes than this a mark, and there is no room: that many only texts of mistakes have. A vertex has four or more. */
 const BYTES_A_MARK = 3;
 /** Short texts may have a mark a byte, and there are newlines behind them. */
-const LEAST_ROOM = 64;
+const MIN_ROOM = 64;

@@ -82,10 +82,10 @@ function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
   const value = Var(u32(0));
   const end = Var(start);
   const fits = Var(bool(true));
-  For(start, start.add(MOST_DIGITS), (next) => {
+  For(start, start.add(MAX_DIGITS), (next) => {
     const digit = bytes.at(next).sub(BYTE.zero);
     If(isDigit(digit).not(), () => Break());
-    fits.set(fits.and(value.le(MOST_TENS)));
+    fits.set(fits.and(value.le(MAX_TENS)));
     value.set(value.mul(10).add(digit));
     end.set(next.add(1));
   });
@@ -98,9 +98,9 @@ function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
   return { value: select(magnitude, magnitude.neg(), negative), end, read };
 }
 
-const MOST_DIGITS = 10;
+const MAX_DIGITS = 10;
 /** Ten times as many and nine more are still below 2³². */
-const MOST_TENS = 214748364;
+const MAX_TENS = 214748364;
 
 function endsVertex(bytes: ArrayValue<'u32'>, at: U32): Bool {
   const byte = bytes.at(at);

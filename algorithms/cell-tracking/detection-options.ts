@@ -45,7 +45,7 @@ function isPoints(given: number): boolean {
 export const DETECTION_OPTIONS: FieldKinds<DetectionOptions> = {
   ...GICOV_OPTIONS,
   dilation: optional(aWhole(0, 64, 'cells/dilation')),
-  maxCells: optional(aWhole(1, 2 ** 24, 'cells/most')),
+  maxCells: optional(aWhole(1, 2 ** 24, 'cells/max')),
 };
 
 export const DEFAULT_RADII: readonly number[] = [8, 10, 12, 14, 16, 18, 20];

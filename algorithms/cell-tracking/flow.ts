@@ -29,7 +29,7 @@ const MU = 0.5;
 const LAMBDA = 5;
 export const MIN_MEAN_CHANGE = 1e-5;
 /** Cells up to which changes, which are at most 1, cannot add up beyond u32. */
-const MOST_EXACT = 2 ** (32 - FIELD_BITS) - 1;
+const MAX_EXACT = 2 ** (32 - FIELD_BITS) - 1;
 
 /** The eight neighbours in the order in which they are summed. */
 export const SIDES = [
@@ -136,7 +136,7 @@ export function flowOfWindows(
           ...{ pixel: sequence(image.capacity), image, windows, cells, maxArea },
           ...{ field: previous.field, before: previous.windows },
         });
-  const total = maxArea > MOST_EXACT ? saturatingPlus : plus(u32);
+  const total = maxArea > MAX_EXACT ? saturatingPlus : plus(u32);
   const { state, rounds } = relax(
     { width: word('width'), height: word('height') },
     flowStep(options.flow),

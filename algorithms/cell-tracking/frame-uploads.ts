@@ -22,7 +22,7 @@ export interface FrameUploads {
 }
 
 /** Kept frames that nobody takes are given up from so many on. A graph has fewer between its stages. */
-const MOST_KEPT = 8;
+const MAX_KEPT = 8;
 
 interface KeptFrame {
   /** Whose frame it is: an index may come with another array. */
@@ -42,7 +42,7 @@ export function frameUploads(context: Context, source: FrameSource): FrameUpload
     const [first, second] = holdTwice(context, source.upload(frame));
     giveUp(index);
     kept.set(index, { array: frame.grey, frame: second });
-    if (kept.size > MOST_KEPT) giveUp(kept.keys().next().value!);
+    if (kept.size > MAX_KEPT) giveUp(kept.keys().next().value!);
     return first;
   }
 

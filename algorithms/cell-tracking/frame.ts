@@ -19,17 +19,17 @@ export interface HostFrame {
 }
 
 /** More pixels along a side are refused: coordinates are kept as f32, and pixels counted in u32. */
-const MOST_SIDE = 2 ** 16 - 1;
+const MAX_SIDE = 2 ** 16 - 1;
 
 export const aHostFrame: Kind = aRecord<HostFrame>({
-  width: aWhole(1, MOST_SIDE, 'frame/size'),
-  height: aWhole(1, MOST_SIDE, 'frame/size'),
+  width: aWhole(1, MAX_SIDE, 'frame/size'),
+  height: aWhole(1, MAX_SIDE, 'frame/size'),
   grey: anInstance(Uint8Array, Uint16Array, Float32Array),
 });
 
 export const aFrame: Kind = aRecord<Frame>({
-  width: aWhole(1, MOST_SIDE, 'frame/size'),
-  height: aWhole(1, MOST_SIDE, 'frame/size'),
+  width: aWhole(1, MAX_SIDE, 'frame/size'),
+  height: aWhole(1, MAX_SIDE, 'frame/size'),
   grey: aColumn('u32', 'f32'),
 });
 

@@ -87,7 +87,7 @@ export function gicov(frame: Frame, options: GicovOptions = {}): Gicov {
       circles: radii.length,
       pairs: tables.pairs,
       firstPairs: tables.firstPairs,
-      least: (threshold ** 2 * points ** 2) / (points - 1),
+      min: (threshold ** 2 * points ** 2) / (points - 1),
       inverse: 1 / points,
       inverseOfFirst: 1 / samples,
       share: points / samples,
@@ -100,14 +100,14 @@ export function gicov(frame: Frame, options: GicovOptions = {}): Gicov {
 }
 
 function requireRadii(radii: readonly number[]): void {
-  if (radii.length > 0 && radii.length <= MOST_RADII) return;
+  if (radii.length > 0 && radii.length <= MAX_RADII) return;
   throw new ArgumentError('cells/radii', 'gicov was given an unusable number of radii.', {
-    expected: `from 1 to ${MOST_RADII} radii`,
+    expected: `from 1 to ${MAX_RADII} radii`,
     got: radii.length,
   });
 }
 
-const MOST_RADII = 64;
+const MAX_RADII = 64;
 
 const scoreOfCell = fn(
   'gicov',
@@ -124,7 +124,7 @@ const scoreOfCell = fn(
     pairs: uniform(u32),
     firstPairs: uniform(u32),
     /** Of the sum squared by n times the variance: what it has to exceed. */
-    least: uniform(f32),
+    min: uniform(f32),
     inverse: uniform(f32),
     inverseOfFirst: uniform(f32),
     share: uniform(f32),
@@ -135,7 +135,7 @@ const scoreOfCell = fn(
   { score: f32, radius: f32 },
   (given) => {
     const { cell, width, height, margin, circles, pairs, firstPairs } = given;
-    const [best, sum, radius] = [Var(given.least), Var(f32(0)), Var(f32(0))];
+    const [best, sum, radius] = [Var(given.min), Var(f32(0)), Var(f32(0))];
     const row = cell.div(width);
     const column = cell.sub(row.mul(width));
     If(isWithin(column, width, margin).and(isWithin(row, height, margin)), () => {
@@ -196,13 +196,13 @@ function mayExceed(
   const spread = spreadOf(sum, squares, inverseOfFirst);
   const whole = sum.mul(share);
   // Less than was computed, so that rounding leaves nothing out.
-  const least = spread
+  const min = spread
     .sub(squares.mul(2 ** -12))
     .max(0)
     .mul(best.sub(reach).max(0))
     .mul(1 - 2 ** -10);
   return whole
     .mul(whole)
-    .ge(least)
+    .ge(min)
     .and(squares.gt(0).or(best.le(reach)));
 }

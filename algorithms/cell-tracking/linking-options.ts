@@ -27,11 +27,11 @@ export function linkingSettings(
 }
 
 /** Costs of links are squares of distances as whole numbers below 2^32. */
-const MOST_DISTANCE = 256;
+const MAX_DISTANCE = 256;
 
 const aDistance = where(
-  `a number from 0 to ${MOST_DISTANCE}`,
-  (given) => typeof given === 'number' && given >= 0 && given <= MOST_DISTANCE,
+  `a number from 0 to ${MAX_DISTANCE}`,
+  (given) => typeof given === 'number' && given >= 0 && given <= MAX_DISTANCE,
   { code: 'tracks/distance' },
 );
 

@@ -37,7 +37,7 @@ export type Peaks = ColumnsOf<{ x: typeof f32; y: typeof f32; score: typeof f32;
  * - Work that of `gicov` and O(pixels + pixels above the threshold · dilation²), the latter at most: a pixel is done with at the
  *   first greater score, from the nearest on. Deterministic, ascending by row and column.
  *
- * @throws `ArgumentError` as `gicov` does, `cells/dilation`, `cells/most`; reads of the peaks throw `CapacityError` where there
+ * @throws `ArgumentError` as `gicov` does, `cells/dilation`, `cells/max`; reads of the peaks throw `CapacityError` where there
  * are more than `maxCells`.
  * @example
  * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 20) - 9));

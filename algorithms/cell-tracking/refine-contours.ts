@@ -79,9 +79,9 @@ const CONTOUR_OPTIONS: FieldKinds<ContourOptions> = {
   border: optional(aNumber(0, 2 ** 16, 'contours/border')),
 };
 
-function aNumber(least: number, most: number, code: string) {
-  const isWithin = (given: unknown): boolean => typeof given === 'number' && given >= least && given <= most;
-  return where(`a number from ${least} to ${most}`, isWithin, { code });
+function aNumber(min: number, max: number, code: string) {
+  const isWithin = (given: unknown): boolean => typeof given === 'number' && given >= min && given <= max;
+  return where(`a number from ${min} to ${max}`, isWithin, { code });
 }
 
 const ARGUMENTS = {

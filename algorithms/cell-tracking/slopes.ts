@@ -24,16 +24,16 @@ const SLOPE_BITS = 14;
 /** The slopes of a frame along x (low half) and y (high half), as i16 of which the greatest has 14 bits. */
 export function packSlopes(context: Context, frame: Frame): Column<'u32'> {
   const slopes = doubledGradients(frame);
-  const greatest = reduce(map(greaterSlope, slopes), maximum(f32));
-  return context.materialize(map(packSlope, { ...slopes, greatest }));
+  const max = reduce(map(greaterSlope, slopes), maximum(f32));
+  return context.materialize(map(packSlope, { ...slopes, max }));
 }
 
 const greaterSlope = fn('greaterSlope', { x: f32, y: f32 }, f32, ({ x, y }) => finite(x).abs().max(finite(y).abs()));
 
-const packSlope = fn('packSlope', { x: f32, y: f32, greatest: array(f32) }, u32, ({ x, y, greatest }) => {
-  const scale = powerOfTwo(greatest.at(0));
-  const most = 2 ** SLOPE_BITS;
-  const whole = (slope: F32) => i32(finite(slope).mul(scale)).max(-most).min(most);
+const packSlope = fn('packSlope', { x: f32, y: f32, max: array(f32) }, u32, ({ x, y, max }) => {
+  const scale = powerOfTwo(max.at(0));
+  const limit = 2 ** SLOPE_BITS;
+  const whole = (slope: F32) => i32(finite(slope).mul(scale)).max(-limit).min(limit);
   return packHalves(whole(x), whole(y));
 });
 
@@ -43,8 +43,8 @@ function finite(value: F32): F32 {
 }
 
 /** The power of two that brings numbers up to a greatest one below 2^SLOPE_BITS. */
-function powerOfTwo(greatest: F32): F32 {
-  const exponent = bitsToU32(greatest).shr(23);
+function powerOfTwo(max: F32): F32 {
+  const exponent = bitsToU32(max).shr(23);
   return bitsToF32(
     u32(2 * 127 + SLOPE_BITS - 1)
       .sub(exponent)

@@ -127,7 +127,7 @@ function lengthOf(from: Vector, to: Vector): U32 {
 
 /** A window whose image is flat has no field to follow. */
 function windowOf(windows: ArrayValue<'u32'>, cell: U32): Window {
-  const isFlat = numberOf(windows, cell, 'greatest').le(numberOf(windows, cell, 'least'));
+  const isFlat = numberOf(windows, cell, 'max').le(numberOf(windows, cell, 'min'));
   const width = wordOf(windows, cell, 'width');
   return {
     first: wordOf(windows, cell, 'first'),
@@ -278,11 +278,11 @@ export function evolveSnakes(
     readonly cells: number;
     readonly across: Direction;
     readonly step: number;
-    readonly leastChange: number;
+    readonly minChange: number;
     readonly maxRounds: number;
   },
 ): Snakes {
-  const { cells, across, step, leastChange, maxRounds } = options;
+  const { cells, across, step, minChange, maxRounds } = options;
   /** What an implicit step of a force towards something goes of the way to it. */
   const share = (weight: number): number => (step * weight) / (1 + step * weight);
   const index = sequence(cells * SNAXELS);
@@ -300,7 +300,7 @@ export function evolveSnakes(
       ...{ snake, ...map(settings, { index, windows }), field, acrossX: across.x, acrossY: across.y },
       ...{ step, sizeShare: share(SIZE_WEIGHT), pathShare: share(PATH_WEIGHT) },
     },
-    { change, total: plus(u32), until: isStill, captures: { bound: Math.floor(leastChange * 2 ** CHANGE_BITS) } },
+    { change, total: plus(u32), until: isStill, captures: { bound: Math.floor(minChange * 2 ** CHANGE_BITS) } },
     { maxRounds, boundary: 'wrap' },
   );
   return { x: state.x, y: state.y, radius: state.radius, outside: state.outside, rounds };

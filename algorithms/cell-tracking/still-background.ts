@@ -30,7 +30,7 @@ export interface BackgroundOptions {
 }
 
 /** The greatest number of frames, so that counts of them are exact whatever they are kept in. */
-const MOST_FRAMES = 1024;
+const MAX_FRAMES = 1024;
 /** Grey values on the device at once. */
 const BAND = 2 ** 24;
 
@@ -83,9 +83,9 @@ const ARGUMENTS = {
 };
 
 function requireAlike(frames: readonly HostFrame[]): void {
-  if (frames.length === 0 || frames.length > MOST_FRAMES) {
+  if (frames.length === 0 || frames.length > MAX_FRAMES) {
     throw new ArgumentError('background/frames', 'stillBackground was given too few frames, or too many.', {
-      expected: `from 1 to ${MOST_FRAMES} frames`,
+      expected: `from 1 to ${MAX_FRAMES} frames`,
       got: frames.length,
       remedy: 'Take frames at equal distances from all of the video.',
     });

@@ -115,7 +115,7 @@ export function trackInFieldUnits(
   options: Omit<TrackingOptions, 'previous'>,
   previous: PreviousFields | undefined,
 ): CellsInFieldUnits {
-  const { maxRadius = 10, maxRounds = 500, maxSnakeRounds = 1000, snakeStep = 1, leastMove = 0.1 } = options;
+  const { maxRadius = 10, maxRounds = 500, maxSnakeRounds = 1000, snakeStep = 1, minMove = 0.1 } = options;
   const { direction = { x: 1, y: 0 }, flow = options.direction ?? { x: 1, y: 1 } } = options;
   const length = commonLength(givenOf(cells), 'trackFrame');
   const [capacity, radii] = [cells.x.capacity, cells.radii];
@@ -129,7 +129,7 @@ export function trackInFieldUnits(
     const { windows, image } = cutWindows(context, frame, placed, shape, across);
     const { field, rounds } = flowOfWindows(image, windows, shape, { flow, maxRounds, cells: capacity, previous });
     const snakes = evolveSnakes(field, windows, radii, {
-      ...{ cells: capacity, across, step: snakeStep, leastChange: leastMove, maxRounds: maxSnakeRounds },
+      ...{ cells: capacity, across, step: snakeStep, minChange: minMove, maxRounds: maxSnakeRounds },
     });
     const {
       x,

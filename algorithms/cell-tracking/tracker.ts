@@ -10,7 +10,7 @@ import { type FrameUploads, frameUploads, type HeldFrame } from './frame-uploads
 import { linkingSettings } from './linking-options.ts';
 import { detectPeaks } from './peaks.ts';
 import type { CellTracker, TrackCellsOptions } from './track-cells-options.ts';
-import { MOST_RADIUS } from './tracking-options.ts';
+import { MAX_RADIUS } from './tracking-options.ts';
 import { createTracks, type SeenCells, type TrackedFrame } from './tracks.ts';
 
 /** The tracker of checked options. Its pipelines are prepared for the first frame that comes. */
@@ -131,14 +131,14 @@ const USUAL_RADIUS = 10;
 const TOLERANCE = 1.3;
 
 function radiusOfWindows(cells: readonly StartingCell[], before: number): number {
-  const greatest = cells.reduce((most, { radius }) => Math.max(most, radius), 0);
+  const max = cells.reduce((max, { radius }) => Math.max(max, radius), 0);
   let radius = before;
-  while (greatest > TOLERANCE * radius && radius < MOST_RADIUS) radius = Math.min(MOST_RADIUS, 2 * radius);
+  while (max > TOLERANCE * radius && radius < MAX_RADIUS) radius = Math.min(MAX_RADIUS, 2 * radius);
   return radius;
 }
 
 /** Rows that there are at first. */
-const LEAST_ROWS = 64;
+const MIN_ROWS = 64;
 
 function createFollower(
   context: Context,
@@ -191,7 +191,7 @@ function createFollower(
 
   /** Goes on with the cells that the host knows; with more rows or larger windows where they need them. */
   function restart(cells: readonly StartingCell[]): void {
-    const rows = Math.max(LEAST_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, tracks.rows))));
+    const rows = Math.max(MIN_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, tracks.rows))));
     const radius = tracking.maxRadius ?? radiusOfWindows(cells, windowRadius);
     if (step !== undefined && (step.rows < rows || radius > windowRadius)) disposeStep();
     // What stands in rows now may be a cell that left long ago.

@@ -36,7 +36,7 @@ export interface TrackingOptions {
    */
   readonly snakeStep?: number | undefined;
   /** A snake ends where the moves of its centre and of its snaxels add up to at most so many pixels in a round; 0.1 unless given. */
-  readonly leastMove?: number | undefined;
+  readonly minMove?: number | undefined;
   /** What an earlier call returned of the same cells in the same rows: fields start from there. */
   readonly previous?: WindowFields | undefined;
 }
@@ -51,15 +51,15 @@ const aDirection = (code: string) => (given: unknown, path: string, homes: Map<s
   where('a direction, not 0, 0', isLong, { code })(given, path, homes);
 
 /** No window is larger than some 500 pixels. */
-export const MOST_RADIUS = 64;
+export const MAX_RADIUS = 64;
 
 export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
   direction: optional(aDirection('tracking/direction')),
   flow: optional(aDirection('tracking/direction')),
   maxRadius: optional(
     where(
-      `a number from 1 to ${MOST_RADIUS}`,
-      (given) => typeof given === 'number' && given >= 1 && given <= MOST_RADIUS,
+      `a number from 1 to ${MAX_RADIUS}`,
+      (given) => typeof given === 'number' && given >= 1 && given <= MAX_RADIUS,
       { code: 'tracking/radius' },
     ),
   ),
@@ -70,7 +70,7 @@ export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
       code: 'tracking/step',
     }),
   ),
-  leastMove: optional(
+  minMove: optional(
     where('a number from 0 to 1,000', (given) => typeof given === 'number' && given >= 0 && given <= 1000, {
       code: 'tracking/step',
     }),

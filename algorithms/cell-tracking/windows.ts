@@ -42,8 +42,8 @@ export const WORD = {
   height: 2,
   left: 3,
   top: 4,
-  least: 5,
-  greatest: 6,
+  min: 5,
+  max: 6,
   x: 7,
   y: 8,
   path: 9,
@@ -70,8 +70,8 @@ export interface WindowShape {
 /** Windows of ±4 radii along a direction and ±2 across: as large as the ellipse with these half axes. */
 export function windowShape({ x, y }: Direction, maxRadius: number): WindowShape {
   const [alongX, alongY] = [Math.sqrt(16 * x * x + 4 * y * y), Math.sqrt(16 * y * y + 4 * x * x)];
-  const most = (side: number): number => Math.ceil(2 * side * maxRadius) + 1;
-  return { x: alongX, y: alongY, maxRadius, maxWidth: most(alongX), maxHeight: most(alongY) };
+  const max = (side: number): number => Math.ceil(2 * side * maxRadius) + 1;
+  return { x: alongX, y: alongY, maxRadius, maxWidth: max(alongX), maxHeight: max(alongY) };
 }
 
 /** What tells a cell's window within the frame. */
@@ -173,18 +173,18 @@ function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f3
 
 /** The least and the greatest squared slope of a row of a window. */
 const rowExtremes = ofGrey((grey) =>
-  fn('rowExtremes', { index: u32, grey, ...place }, { least: f32, greatest: f32 }, (given) => {
+  fn('rowExtremes', { index: u32, grey, ...place }, { min: f32, max: f32 }, (given) => {
     const [cell, row] = [given.index.div(given.maxHeight), given.index.rem(given.maxHeight)];
     const window = windowOf(cell, given);
-    const [least, greatest] = [Var(f32(Number.POSITIVE_INFINITY)), Var(f32(0))];
+    const [min, max] = [Var(f32(Number.POSITIVE_INFINITY)), Var(f32(0))];
     If(row.lt(window.height), () => {
       For(0, window.width, (x) => {
         const square = squaredSlope(given.grey, given.frameWidth, window, x, row);
-        least.set(least.min(square));
-        greatest.set(greatest.max(square));
+        min.set(min.min(square));
+        max.set(max.max(square));
       });
     });
-    return { least, greatest };
+    return { min, max };
   }),
 );
 
@@ -194,8 +194,8 @@ const windowWord = fn(
   {
     index: u32,
     firsts: array(u32),
-    least: array(f32),
-    greatest: array(f32),
+    min: array(f32),
+    max: array(f32),
     path: array(f32),
     /** Across the vessel. */
     acrossX: uniform(f32),
@@ -213,15 +213,15 @@ const windowWord = fn(
       const rows = cell.mul(given.maxHeight);
       For(0, height, (row) => extreme.set(combine(Let(extreme), values.at(rows.add(row)))));
     };
-    If(word.eq(WORD.least), () => fold(given.least, (a, b) => a.min(b), Number.POSITIVE_INFINITY)).ElseIf(
-      () => word.eq(WORD.greatest),
-      () => fold(given.greatest, (a, b) => a.max(b), 0),
+    If(word.eq(WORD.min), () => fold(given.min, (a, b) => a.min(b), Number.POSITIVE_INFINITY)).ElseIf(
+      () => word.eq(WORD.max),
+      () => fold(given.max, (a, b) => a.max(b), 0),
     );
     const [fromLeft, fromTop] = [x.sub(f32(left)), y.sub(f32(top))];
     const path = finite(given.path.at(cell)).sub(given.acrossX.mul(f32(left)).add(given.acrossY.mul(f32(top))));
     const slope = bitsToU32(sqrt(select(f32(0), extreme, extreme.lt(Number.POSITIVE_INFINITY))));
     const words = {
-      ...{ first: given.firsts.at(cell), width, height, left, top, least: slope, greatest: slope },
+      ...{ first: given.firsts.at(cell), width, height, left, top, min: slope, max: slope },
       ...{ x: bitsToU32(fromLeft), y: bitsToU32(fromTop), path: bitsToU32(path), radius: bitsToU32(radius) },
     };
     return chosen(word, words);
@@ -259,14 +259,14 @@ const imageOfWindows = ofGrey((grey) =>
       const [left, top, width, height] = (['left', 'top', 'width', 'height'] as const).map((name) =>
         wordOf(windows, cell, name),
       ) as [U32, U32, U32, U32];
-      const [least, greatest] = [numberOf(windows, cell, 'least'), numberOf(windows, cell, 'greatest')];
+      const [min, max] = [numberOf(windows, cell, 'min'), numberOf(windows, cell, 'max')];
       const place = pixel.sub(wordOf(windows, cell, 'first'));
       const row = place.div(width);
       const value = Var(f32(0));
-      If(row.lt(height).and(width.gt(0)).and(greatest.gt(least)), () => {
+      If(row.lt(height).and(width.gt(0)).and(max.gt(min)), () => {
         const window = { left, top, width, height };
         const slope = sqrt(squaredSlope(grey, frameWidth, window, place.sub(row.mul(width)), row));
-        value.set(inFieldUnits(slope.sub(least).div(greatest.sub(least))));
+        value.set(inFieldUnits(slope.sub(min).div(max.sub(min))));
       });
       return value;
     },
@@ -315,7 +315,7 @@ export function cutWindows(
   );
   const windows = context.materialize(
     map(windowWord, {
-      ...{ index: sequence(capacity * WINDOW_WORDS), firsts, least: rows.least, greatest: rows.greatest },
+      ...{ index: sequence(capacity * WINDOW_WORDS), firsts, min: rows.min, max: rows.max },
       ...{ path: cells.path, acrossX: across.x, acrossY: across.y, ...placing },
     }),
   );

@@ -24,11 +24,11 @@ export function minHeap(): MinHeap {
     pop() {
       if (heap.length < 2) return heap.pop();
       swap(0, heap.length - 1);
-      const least = heap.pop();
+      const min = heap.pop();
       for (let at = 0; ; ) {
         let child = 2 * at + 1;
         if (child + 1 < heap.length && before(child + 1, child)) child++;
-        if (child >= heap.length || !before(child, at)) return least;
+        if (child >= heap.length || !before(child, at)) return min;
         swap(at, child);
         at = child;
       }

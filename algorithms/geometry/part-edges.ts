@@ -46,8 +46,8 @@ export interface Bounds {
 
 /** The bounds of some rings. O(vertices). */
 export function boundsOfRings({ ringVertices, x, y }: WholeRings, rings: readonly number[]): Bounds {
-  let [left, bottom, leastSum, leastDifference] = [Infinity, Infinity, Infinity, Infinity];
-  let [right, top, mostSum, mostDifference] = [-Infinity, -Infinity, -Infinity, -Infinity];
+  let [left, bottom, minSum, minDifference] = [Infinity, Infinity, Infinity, Infinity];
+  let [right, top, maxSum, maxDifference] = [-Infinity, -Infinity, -Infinity, -Infinity];
   for (let i = 0; i < rings.length; i++) {
     const end = ringVertices[rings[i]! + 1]!;
     for (let v = ringVertices[rings[i]!]!; v < end; v++) {
@@ -57,15 +57,15 @@ export function boundsOfRings({ ringVertices, x, y }: WholeRings, rings: readonl
       if (column > right) right = column;
       if (row < bottom) bottom = row;
       if (row > top) top = row;
-      if (sum < leastSum) leastSum = sum;
-      if (sum > mostSum) mostSum = sum;
-      if (difference < leastDifference) leastDifference = difference;
-      if (difference > mostDifference) mostDifference = difference;
+      if (sum < minSum) minSum = sum;
+      if (sum > maxSum) maxSum = sum;
+      if (difference < minDifference) minDifference = difference;
+      if (difference > maxDifference) maxDifference = difference;
     }
   }
   return {
     box: { left, bottom, right, top },
-    diagonal: { left: leastSum, bottom: leastDifference, right: mostSum, top: mostDifference },
+    diagonal: { left: minSum, bottom: minDifference, right: maxSum, top: maxDifference },
   };
 }
 

@@ -170,8 +170,8 @@ function overlappingParts(
       // Most parts side by side are told apart by their bounds, without a look at their edges.
       if (next.part === other.part || !shareArea(bounds[next.part]!, bounds[other.part]!, by)) continue;
       if ((next.isCopy && other.isCopy) || found.get(next.part)?.has(other.part)) continue;
-      const least = Math.min(next.turns, other.turns);
-      const [one, two] = [edgesAt(next.part, next.turns - least), edgesAt(other.part, other.turns - least)];
+      const min = Math.min(next.turns, other.turns);
+      const [one, two] = [edgesAt(next.part, next.turns - min), edgesAt(other.part, other.turns - min)];
       if (one === undefined || two === undefined || !partsOverlap(one, two)) continue;
       addTo(found, next.part, other.part);
       addTo(found, other.part, next.part);
@@ -203,7 +203,7 @@ function placedParts(bounds: readonly Bounds[], turn?: number): PlacedPart[] {
     const turns = turn === undefined ? 0 : -Math.floor(left / turn);
     return { part, turns, isCopy: false, left: left + turns * (turn ?? 0), right: right + turns * (turn ?? 0) };
   });
-  const furthest = placed.reduce((most, { right }) => Math.max(most, right), 0);
+  const furthest = placed.reduce((max, { right }) => Math.max(max, right), 0);
   const copies = [...placed];
   for (let turns = 1; turn !== undefined && turns * turn < furthest; turns++) {
     for (const { part, turns: own, left, right } of placed) {

@@ -27,7 +27,7 @@ interface RowRange {
  * Cuts jobs into bands of rows with at most so many runs of both sides, unless a single row has more. Rows that one of the
  * images has no run in are left out. Regions are numbered over all jobs.
  */
-export function* bandsOf(jobs: readonly LabelPair[], mostRuns: number): Generator<Band> {
+export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator<Band> {
   const firsts = firstRegions(jobs);
   let [ranges, pixels, runs] = [[] as RowRange[], 0, 0];
   for (const [job, { p, q }] of jobs.entries()) {
@@ -36,7 +36,7 @@ export function* bandsOf(jobs: readonly LabelPair[], mostRuns: number): Generato
     for (let row = 0; row < rows; row++) {
       const [ofP, ofQ] = [runsIn(p, row), runsIn(q, row)];
       if (ofP === 0 || ofQ === 0) continue;
-      const isFull = pixels + width > BAND_PIXELS || runs + ofP + ofQ > mostRuns;
+      const isFull = pixels + width > BAND_PIXELS || runs + ofP + ofQ > maxRuns;
       if (isFull && ranges.length > 0) {
         yield bandOf(jobs, firsts, ranges);
         [ranges, pixels, runs] = [[], 0, 0];

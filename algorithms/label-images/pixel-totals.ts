@@ -85,8 +85,8 @@ function rowsOf({ hi, lo, pixels }: BandPixels, bits: KeyBits): Rows {
 const NO_ROWS: Rows = { p: new Uint32Array(0), q: new Uint32Array(0), pixels: new Float64Array(0) };
 
 function merged(a: Rows, b: Rows): Rows {
-  const most = a.p.length + b.p.length;
-  const rows = { p: new Uint32Array(most), q: new Uint32Array(most), pixels: new Float64Array(most) };
+  const max = a.p.length + b.p.length;
+  const rows = { p: new Uint32Array(max), q: new Uint32Array(max), pixels: new Float64Array(max) };
   let [i, j, length] = [0, 0, 0];
   for (; i < a.p.length || j < b.p.length; length++) {
     const order = i === a.p.length ? 1 : j === b.p.length ? -1 : a.p[i]! - b.p[j]! || a.q[i]! - b.q[j]!;

@@ -81,12 +81,12 @@ async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<Ba
 }
 
 /** Of longer bands the device takes longer than the host needs for its launches. */
-const MOST_RUNS_OF_STEP = 2 ** 16;
+const MAX_RUNS_OF_STEP = 2 ** 16;
 
 /** All that is done with a short band, prepared: for bands of up to twice as many runs, and regions of about as many bits. */
 function summingStep(context: Context, p: Runs, q: Runs, width: number | undefined) {
   const [ofP, ofQ] = [capacityFor(p.start), capacityFor(q.start)];
-  if (ofP + ofQ > MOST_RUNS_OF_STEP) return undefined;
+  if (ofP + ofQ > MAX_RUNS_OF_STEP) return undefined;
   const inputs = () => ({ p: input(run, ofP), q: input(run, ofQ), low: uniform(u32) });
   return context.step(`sharedPixels ${ofP} ${ofQ} ${width}`, inputs, ({ p, q, low }) =>
     sumPieces(intersectRuns(p, q), { width, low }),

@@ -130,12 +130,12 @@ async function growTree(
 
 /** What the rows' columns are at most. Waits for the device once. */
 async function extentOf(context: Context, { polygon, level }: SetRows, sets: number): Promise<MaqExtent> {
-  const most = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
+  const max = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
   try {
-    const { polygon, level } = await context.read(most);
+    const { polygon, level } = await context.read(max);
     return { levels: level[0]!, sets, polygons: polygon[0]! + 1 };
   } finally {
-    context.dispose(most);
+    context.dispose(max);
   }
 }
 

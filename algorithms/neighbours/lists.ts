@@ -81,10 +81,10 @@ export function fillLists(
   search: (index: U32, list: NearestList, loader: Loader, after: After | undefined) => void,
   rowOf?: (index: U32, loader: Loader) => U32,
 ): ListColumns {
-  const most = typeof rows === 'number' ? rows : rows.limit;
-  const [keys, ids] = [context.stored('u32', most * k), context.stored('u32', most * k)];
+  const max = typeof rows === 'number' ? rows : rows.limit;
+  const [keys, ids] = [context.stored('u32', max * k), context.stored('u32', max * k)];
   let last: Column<'u32'> | undefined;
-  for (let done = 0; done < k && most > 0; done += LIST) {
+  for (let done = 0; done < k && max > 0; done += LIST) {
     const size = Math.min(LIST, k - done);
     const results = Array.from({ length: 2 + 2 * size }, () => 'u32' as const);
     const before = last;
@@ -94,7 +94,7 @@ export function fillLists(
       search(index, list, loader, before && afterLast(before, index, loader));
       return [row.mul(k), index.shl(1), ...list.keys.map(Let), ...list.ids.map(Let)] as Value<ScalarType>[];
     };
-    last = done + size < k ? context.stored('u32', 2 * most) : undefined;
+    last = done + size < k ? context.stored('u32', 2 * max) : undefined;
     const [keyOf, idOf] = [(j: number): number => 2 + j, (j: number): number => 2 + size + j];
     const lasts = last === undefined ? [] : [place(last, 0, 1, keyOf(size - 1)), place(last, 1, 1, idOf(size - 1))];
     const stores = Array.from({ length: size }, (_, j) => [

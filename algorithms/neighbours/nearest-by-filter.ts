@@ -30,9 +30,9 @@ import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
 
 /** Below this, a step of the formula is not the time that a search takes. */
-const LEAST_DIMENSIONS = 16;
+const MIN_DIMENSIONS = 16;
 /** Up to here, bounds are proved. */
-const MOST_DIMENSIONS = 2 ** 16;
+const MAX_DIMENSIONS = 2 ** 16;
 /** Runs beyond k that are looked at, so that few queries are left undecided. */
 const EXTRA_RUNS = 5;
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
@@ -52,7 +52,7 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
   // Measured: 256 are best for a million points on an H200, 32 for a hundred thousand on two cores.
   const best = 0.75 * Math.log2(n / listed) - 4;
   const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(best)));
-  const isWorthIt = dimensions >= LEAST_DIMENSIONS && dimensions <= MOST_DIMENSIONS && n >= 4 * listed * run;
+  const isWorthIt = dimensions >= MIN_DIMENSIONS && dimensions <= MAX_DIMENSIONS && n >= 4 * listed * run;
   return isWorthIt ? { run, listed } : undefined;
 }
 
@@ -177,10 +177,10 @@ function runsWithin({ k, listed, dimensions }: FilteredSearch, bounds: Column<'u
     const [square] = loader.load([ownSquares], row) as [F32];
     const last = bitsToF32(at(k - 1));
     const error = square.add(last).mul(loader.uniform('f32', Math.fround(10 * errorShare(dimensions))));
-    const most = last.add(error.add(loader.uniform('f32', Math.fround(4 * dimensions * LEAST_ERROR))));
+    const max = last.add(error.add(loader.uniform('f32', Math.fround(4 * dimensions * MIN_ERROR))));
     return at(0)
       .eq(0)
-      .or(bitsToF32(at(which)).le(most));
+      .or(bitsToF32(at(which)).le(max));
   };
 }
 
@@ -191,9 +191,9 @@ const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum,
 /** A rounding of f32, as a share of the result. */
 const ROUNDING = 2 ** -24;
 /** What a step can lose, and more, where products are too small for f32. */
-const LEAST_ERROR = 2 ** -120;
+const MIN_ERROR = 2 ** -120;
 /** Sums above this may overflow. */
-const MOST_SQUARES = 1e37;
+const MAX_SQUARES = 1e37;
 
 /**
  * How far, at most, the filter's value is above the formula's, as a share of N = |a|² + |b|². With D dimensions, u the rounding,
@@ -213,22 +213,22 @@ function errorShare(dimensions: number): number {
 
 /** Squared lengths less their share of the error of the filter. */
 export function loweredSquares(context: Context, squares: Column<'f32'>, dimensions: number): Column<'f32'> {
-  const captures = { rest: 1 - errorShare(dimensions), least: dimensions * LEAST_ERROR };
+  const captures = { rest: 1 - errorShare(dimensions), min: dimensions * MIN_ERROR };
   return context.materialize(map(loweredSquare, { square: squares, ...captures }));
 }
 
 const loweredSquare = fn(
   'loweredSquare',
-  { square: f32, rest: uniform(f32), least: uniform(f32) },
+  { square: f32, rest: uniform(f32), min: uniform(f32) },
   f32,
-  ({ square, rest, least }) => square.mul(rest).sub(least),
+  ({ square, rest, min }) => square.mul(rest).sub(min),
 );
 
 /** Sums that are not finite or may have overflowed bound nothing. */
 const lowerBound = fn('lowerBound', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => {
   const squares = Let(from.add(to));
   const bound = Let(squares.sub(sum.add(sum)));
-  return select(u32(0), bitsToU32(bound), squares.lt(MOST_SQUARES).and(bound.gt(0)));
+  return select(u32(0), bitsToU32(bound), squares.lt(MAX_SQUARES).and(bound.gt(0)));
 });
 
 /** The squared lengths of vectors. */

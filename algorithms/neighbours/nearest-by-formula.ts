@@ -100,14 +100,14 @@ function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u3
     { a: { elements: queries.elements, dimensions } },
     { b: { elements: search.points, dimensions } },
   ];
-  const least = crossReduce(
+  const min = crossReduce(
     queries.lengths === undefined ? left : { ...left, from: queries.lengths },
     search.lengths === undefined ? right : { ...right, to: search.lengths },
     { start: 0, step, value: keyFunctor(search) },
     minimum(u32),
     { run },
   );
-  return firstRuns(context, least, queries.count, runs, k).ids;
+  return firstRuns(context, min, queries.count, runs, k).ids;
 }
 
 /** The runs with the min keys for every query, of a table with a row for each run. */

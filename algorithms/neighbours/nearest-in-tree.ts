@@ -18,9 +18,9 @@ import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from
 import { curveOrder } from './curve.ts';
 import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.ts';
 import { aBoundedMetric, FAR_KEY, type Measure, measureOf } from './metrics.ts';
-import { MOST_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
+import { MAX_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
-import { boundOf, idOfPoint, keyOfPoint, leafAt, leastIdOf, pointsOfLeaf, searchFrom, treeWords } from './search.ts';
+import { boundOf, idOfPoint, keyOfPoint, leafAt, minIdOf, pointsOfLeaf, searchFrom, treeWords } from './search.ts';
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface TreeSearchOptions extends NearestOptions {
@@ -84,7 +84,7 @@ export const pointsOrOwn: Kind = eitherOf(
 );
 
 const someSearchOptions = someOptions<TreeSearchOptions>({
-  k: aWhole(1, MOST_NEIGHBOURS, 'neighbours/k'),
+  k: aWhole(1, MAX_NEIGHBOURS, 'neighbours/k'),
   metric: optional(aBoundedMetric),
   itself: optional(aFlag),
 });
@@ -176,7 +176,7 @@ function fillFromTree(
       const bound = boundOf(words, measure, axes, node);
       const isTied = bound.eq(lastKey);
       const mayHold = Var(bound.lt(lastKey));
-      If(isTied, () => mayHold.set(leastIdOf(words, node).lt(lastId)));
+      If(isTied, () => mayHold.set(minIdOf(words, node).lt(lastId)));
       return Let(mayHold as Bool);
     },
     (leaf) =>

@@ -72,10 +72,10 @@ export function nearest(context: Context, points: Points, queries: Points, optio
     };
     const lowered =
       filter && loweredSquares(context, squaredLengths(context, elements, points.dimensions, n), points.dimensions);
-    const most = queriesAtOnce(search, listed);
+    const max = queriesAtOnce(search, listed);
     const parts: ListColumns[] = [];
-    for (let from = 0; from < m; from += most) {
-      const count = Math.min(most, m - from);
+    for (let from = 0; from < m; from += max) {
+      const count = Math.min(max, m - from);
       const some = slice(queries.elements, from * points.dimensions, (from + count) * points.dimensions);
       parts.push(
         context.scope(() => {
@@ -91,10 +91,10 @@ export function nearest(context: Context, points: Points, queries: Points, optio
   });
 }
 
-export const MOST_NEIGHBOURS: number = 2 ** 20;
+export const MAX_NEIGHBOURS: number = 2 ** 20;
 
 const someNearestOptions = someOptions<NearestOptions>({
-  k: aWhole(1, MOST_NEIGHBOURS, 'neighbours/k'),
+  k: aWhole(1, MAX_NEIGHBOURS, 'neighbours/k'),
   metric: optional(aMetric),
 });
 
@@ -107,11 +107,11 @@ export function requireDimensions(call: string, points: number, queries: number)
 }
 
 /** The most words that a batch of queries takes for each of its tables. */
-const MOST_WORDS = 2 ** 26;
+const MAX_WORDS = 2 ** 26;
 
 /** Queries whose tables of runs and of candidates have room. */
 function queriesAtOnce({ context, n, run }: Search, listed: number): number {
-  const words = Math.min(MOST_WORDS, context.backend.limits.memoryBytes / 4 / 8);
+  const words = Math.min(MAX_WORDS, context.backend.limits.memoryBytes / 4 / 8);
   const runs = Math.ceil(n / run);
   return Math.max(1, Math.floor(words / Math.max(1, runs, Math.min(runs, listed) * run)));
 }

@@ -33,17 +33,17 @@ export function treeWords({ dimensions, nodes, points }: PointTree, loader: Load
  * operation of it, rounded, grows with the gap, so that no point of the box is nearer by the same formula.
  */
 export function boundOf({ nodes, dimensions }: TreeWords, measure: Measure, query: readonly F32[], node: U32): U32 {
-  const { least, greatest } = boxAt(nodes, dimensions, node);
+  const { min, max } = boxAt(nodes, dimensions, node);
   const sum = query.reduce<F32>((sum, q, d) => {
     // A NaN gives way to 0.
-    const gap = f32(0).max(least[d]!.sub(q)).max(q.sub(greatest[d]!));
+    const gap = f32(0).max(min[d]!.sub(q)).max(q.sub(max[d]!));
     return measure.step(sum, gap, f32(0));
   }, f32(0));
   return measure.keyOf(sum);
 }
 
 /** The least number of a point below a node. */
-export function leastIdOf({ nodes, dimensions }: TreeWords, node: U32): U32 {
+export function minIdOf({ nodes, dimensions }: TreeWords, node: U32): U32 {
   return nodes(node.mul(nodeWords(dimensions)).add(2 * dimensions));
 }
 

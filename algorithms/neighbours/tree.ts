@@ -109,9 +109,9 @@ export function nodeWords(dimensions: number): number {
 
 /** What is known of the points below a node. */
 interface Box {
-  readonly least: readonly F32[];
-  readonly greatest: readonly F32[];
-  readonly leastId: U32;
+  readonly min: readonly F32[];
+  readonly max: readonly F32[];
+  readonly minId: U32;
 }
 
 /** All nodes, level by level, behind a place that no node has. */
@@ -159,9 +159,9 @@ function boxOfPoint(
   );
   const axes = words.slice(0, dimensions).map(bitsToF32);
   return {
-    least: axes.map((x) => select(f32(Number.POSITIVE_INFINITY), x, isPoint)),
-    greatest: axes.map((x) => select(f32(Number.NEGATIVE_INFINITY), x, isPoint)),
-    leastId: select(u32(NO_POINT), words.at(-1)!, isPoint),
+    min: axes.map((x) => select(f32(Number.POSITIVE_INFINITY), x, isPoint)),
+    max: axes.map((x) => select(f32(Number.NEGATIVE_INFINITY), x, isPoint)),
+    minId: select(u32(NO_POINT), words.at(-1)!, isPoint),
   };
 }
 
@@ -178,21 +178,21 @@ export function boxAt(wordAt: WordAt, dimensions: number, node: U32): Box {
   const word = (k: number): U32 => wordAt(first.add(k));
   const axes = Array.from({ length: dimensions }, (_, d) => d);
   return {
-    least: axes.map((d) => bitsToF32(word(d))),
-    greatest: axes.map((d) => bitsToF32(word(dimensions + d))),
-    leastId: word(2 * dimensions),
+    min: axes.map((d) => bitsToF32(word(d))),
+    max: axes.map((d) => bitsToF32(word(dimensions + d))),
+    minId: word(2 * dimensions),
   };
 }
 
 /** A coordinate that is NaN gives way to any other, and to none at the end: then the box has the other one's bounds. */
 function union(a: Box, b: Box): Box {
   return {
-    least: a.least.map((x, d) => x.min(b.least[d]!)),
-    greatest: a.greatest.map((x, d) => x.max(b.greatest[d]!)),
-    leastId: a.leastId.min(b.leastId),
+    min: a.min.map((x, d) => x.min(b.min[d]!)),
+    max: a.max.map((x, d) => x.max(b.max[d]!)),
+    minId: a.minId.min(b.minId),
   };
 }
 
-function wordsOfBox({ least, greatest, leastId }: Box): U32[] {
-  return [...least, ...greatest].map((x) => bitsToU32(x)).concat(leastId);
+function wordsOfBox({ min, max, minId }: Box): U32[] {
+  return [...min, ...max].map((x) => bitsToU32(x)).concat(minId);
 }

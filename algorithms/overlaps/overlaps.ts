@@ -12,7 +12,7 @@ export interface OverlapOptions {
    * Quadrants with more edges than this of both regions are split first, where that lessens the work; 16 where left out. The
    * result is the same.
    */
-  readonly most?: number | undefined;
+  readonly maxEdges?: number | undefined;
 }
 
 /**
@@ -36,7 +36,7 @@ export interface OverlapOptions {
  * @param pairs - The quadrants; where each region's edges stand in `edge`.
  * @param edge - Numbers of edges in `ends`; rows may share them.
  * @param ends - From x, from y, to x, to y of every edge, in steps from 0 to 2³⁰; no edge has length 0.
- * @throws `ArgumentError` `overlaps/most`; `column/size` where the rows have 2³⁰ edges or more.
+ * @throws `ArgumentError` `overlaps/max-edges`; `column/size` where the rows have 2³⁰ edges or more.
  * @example
  * // In the quadrant of 4 × 4 steps at the origin p is what lies below x + y = 5, and q what lies above x + y = 4.
  * const region = (corner, first) => ({ corner: ctx.column(Uint32Array.of(corner)), first: ctx.column(Uint32Array.of(first)),
@@ -53,14 +53,14 @@ export async function overlapsInQuadrants(
   options: OverlapOptions = {},
 ): Promise<Column<'u32'>> {
   requireArguments('overlapsInQuadrants', { context, pairs, edge, ends, options }, ARGUMENTS);
-  const { most = 16 } = options;
+  const { maxEdges: max = 16 } = options;
   let front = await cellsOf(context, pairs, edge);
   const overlaps = freeOnFailure(context, front, () =>
     context.scope(() => context.materialize(map(holdBoth, { p: pairs.p.corner, q: pairs.q.corner }))),
   );
   try {
     for (;;) {
-      const children = await decide(context, front, ends, most, overlaps);
+      const children = await decide(context, front, ends, max, overlaps);
       if (children === undefined) return overlaps;
       context.dispose(front);
       front = children;
@@ -78,7 +78,7 @@ const ARGUMENTS = {
   pairs: somePairs,
   edge: aColumn('u32'),
   ends: aColumn('i32'),
-  options: someOptions<OverlapOptions>({ most: optional(aWhole(0, 2 ** 32 - 1, 'overlaps/most')) }),
+  options: someOptions<OverlapOptions>({ maxEdges: optional(aWhole(0, 2 ** 32 - 1, 'overlaps/max-edges')) }),
 };
 
 const holdBoth = fn('holdBoth', { p: u32, q: u32 }, u32, ({ p, q }) => p.and(q));
@@ -88,13 +88,13 @@ async function decide(
   context: Context,
   front: Front,
   ends: Column<'i32'>,
-  most: number,
+  max: number,
   overlaps: Column<'u32'>,
 ): Promise<Front | undefined> {
   const walks = context.scope(() => prepareWalks(context, front, ends));
   try {
     context.scope(() => walk(context, front, walks, 'first', overlaps));
-    const crowded = await crowdedCells(context, front, walks, most, overlaps);
+    const crowded = await crowdedCells(context, front, walks, max, overlaps);
     try {
       if (crowded.number.length !== 0) return await splitCells(context, front, walks, crowded, ends, overlaps);
       context.scope(() => walk(context, front, walks, 'rest', overlaps));

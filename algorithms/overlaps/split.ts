@@ -38,18 +38,18 @@ export interface CrowdedCells extends Front {
   readonly number: Column<'u32'>;
 }
 
-/** The cells that have more edges than `most`, that can be split, and whose pair is not known to overlap. Waits once. */
+/** The cells that have more edges than `max`, that can be split, and whose pair is not known to overlap. Waits once. */
 export async function crowdedCells(
   context: Context,
   { cells, items }: Front,
   { firsts, outcomes }: Walks,
-  most: number,
+  max: number,
   overlaps: Column<'u32'>,
 ): Promise<CrowdedCells> {
   const made = context.scope(() => {
     const number = sequence(cells.column.length);
     const rows = { number, column: cells.column, pair: cells.pair, outcome: outcomes };
-    const crowded = context.materialize(map(isCrowded, { ...rows, firsts, overlaps, most }));
+    const crowded = context.materialize(map(isCrowded, { ...rows, firsts, overlaps, max }));
     const numbers = exclusiveScan(crowded, plus(u32));
     const renumbered = { cell: gather(numbers, items.cell), item: items.item };
     return {
@@ -72,12 +72,12 @@ const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 
 const isCrowded = fn(
   'isCrowded',
-  { number: u32, column: u32, pair: u32, outcome: u32, firsts: array(u32), overlaps: array(u32), most: uniform(u32) },
+  { number: u32, column: u32, pair: u32, outcome: u32, firsts: array(u32), overlaps: array(u32), max: uniform(u32) },
   u32,
-  ({ number, column, pair, outcome, firsts, overlaps, most }) => {
+  ({ number, column, pair, outcome, firsts, overlaps, max }) => {
     const count = firsts.at(number.add(1)).sub(firsts.at(number));
     const isOpen = outcome.or(overlaps.at(pair)).eq(0);
-    return u32(isOpen.and(count.gt(most)).and(ctz(column).gt(0)));
+    return u32(isOpen.and(count.gt(max)).and(ctz(column).gt(0)));
   },
 );
 

@@ -1,7 +1,7 @@
 import { bandedWords } from './banded-masks.ts';
 import { isNarrow, narrowWords } from './narrow-masks.ts';
 import { type Regions, vertexCount } from './regions.ts';
-import { mostRuns } from './runs.ts';
+import { maxRuns } from './runs.ts';
 
 /** How the areas of pairs can be found; all are exact. */
 export type AreaMethod = 'masks' | 'corners' | 'sweep';
@@ -35,8 +35,8 @@ const CHOICE: {
   /** Products of corners from which a pair is swept. */
   readonly sweepFrom: number;
   /** Words that one mask may have. */
-  readonly mostWords: number;
-} = { wordsPerCorner: 16, productsPerWord: 4, sweepFrom: 2 ** 23, mostWords: 2 ** 22 };
+  readonly maxWords: number;
+} = { wordsPerCorner: 16, productsPerWord: 4, sweepFrom: 2 ** 23, maxWords: 2 ** 22 };
 
 /**
  * Chooses the method of every pair by the sizes of its regions: masks where both have them, which they do unless theirs
@@ -156,7 +156,7 @@ function measureRegions(regions: Regions, used: Uint32Array, draws: boolean): Re
   const [corners, words] = [new Float64Array(wideCount), new Float64Array(wideCount)];
   for (let region = 0, at = 0; at < wideCount; region++) {
     if (kinds[region] !== PLAIN || isNarrow(regions, region)) continue;
-    const runs = mostRuns(regions, region);
+    const runs = maxRuns(regions, region);
     corners[at] = 2 * runs;
     words[at] = bandedWords(regions, region, runs);
     if (draws && isSmall(words[at]!, corners[at]!) && canHaveMask(regions, region, words[at]!)) kinds[region] = BANDED;
@@ -188,7 +188,7 @@ export function maskedWords(regions: Regions, sizes: RegionSizes, region: number
 /** Whether a region can have a mask: areas of masks are 32-bit numbers. */
 function canHaveMask({ left, top, right, bottom }: Regions, region: number, words: number): boolean {
   const pixels = (right[region]! - left[region]!) * (bottom[region]! - top[region]!);
-  return words <= CHOICE.mostWords && pixels < 2 ** 32;
+  return words <= CHOICE.maxWords && pixels < 2 ** 32;
 }
 
 /** Gives masks to the regions for all whose pairs together they are worth it; by masks alone, to all that can have one. */

@@ -191,10 +191,10 @@ function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
 /** Whether an edge has a point strictly inside a box. */
 function meetsBox(edge: Edge, box: Box, rectilinear: boolean): Bool {
   const { lowX, lowY, highX, highY } = edge;
-  const beside = rectilinear ? { least: lowX, most: highX } : { least: lowX.min(highX), most: lowX.max(highX) };
-  const overlaps = beside.least
+  const beside = rectilinear ? { min: lowX, max: highX } : { min: lowX.min(highX), max: lowX.max(highX) };
+  const overlaps = beside.min
     .lt(box.right)
-    .and(beside.most.gt(box.left))
+    .and(beside.max.gt(box.left))
     .and(lowY.lt(box.top))
     .and(highY.gt(box.bottom));
   if (rectilinear) return overlaps;

@@ -2,7 +2,7 @@ import { CapacityError, type Context } from '../../primitives/index.ts';
 import { type Kind, someOptions } from '../../primitives/kinds.ts';
 import type { PolygonEdges } from './polygon-edges.ts';
 import {
-  MOST_PIXELS,
+  MAX_PIXELS,
   measureDirectly,
   planOf,
   requireSampled,
@@ -44,16 +44,16 @@ export async function pixelOnly(
   options: PixelOnlyOptions = {},
 ): Promise<SampledAreas> {
   requireSampled('pixelOnly', { context, p, q, pairs, options }, OPTIONS);
-  const plan = planOf({ ...options, threshold: MOST_PIXELS });
+  const plan = planOf({ ...options, threshold: MAX_PIXELS });
   return measureDirectly(context, p, q, pairs, { ...plan, requireFits: requirePixels });
 }
 
 const OPTIONS: Kind = someOptions<PixelOnlyOptions>(samplingKinds);
 
 function requirePixels(largest: number): void {
-  if (largest < MOST_PIXELS) return;
+  if (largest < MAX_PIXELS) return;
   throw new CapacityError('pixelbox/pixels', 'The MBR of a pair has too many pixels to look at each.', {
-    expected: `fewer than ${MOST_PIXELS} pixels`,
+    expected: `fewer than ${MAX_PIXELS} pixels`,
     got: largest,
     remedy: 'Use pixelBox, which looks at regions.',
   });

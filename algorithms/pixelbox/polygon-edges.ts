@@ -108,8 +108,8 @@ function putBox(
     bottom = Math.min(bottom, y[vertex]!);
     top = Math.max(top, y[vertex]!);
   }
-  const most = Math.max(-left, right, -bottom, top);
-  if (most > GRID_LIMIT) throw beyondGrid(polygon, most);
+  const max = Math.max(-left, right, -bottom, top);
+  if (max > GRID_LIMIT) throw beyondGrid(polygon, max);
   words.set([left, bottom, right, top], at);
 }
 

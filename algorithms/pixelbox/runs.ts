@@ -14,20 +14,20 @@ export interface Runs {
   row: Int32Array;
   length: number;
   /** How many there may be. */
-  readonly most: number;
+  readonly max: number;
 }
 
 /** Runs that may be together: a gibibyte and a half of coordinates. */
-const MOST_RUNS = 2 ** 27;
+const MAX_RUNS = 2 ** 27;
 
 /** Columns without runs, with room for some. */
-export function emptyRuns(room: number, most: number = MOST_RUNS): Runs {
+export function emptyRuns(room: number, max: number = MAX_RUNS): Runs {
   const column = (): Int32Array => new Int32Array(room);
-  return { from: column(), to: column(), row: column(), length: 0, most };
+  return { from: column(), to: column(), row: column(), length: 0, max };
 }
 
 /** Runs that a region has, at most. */
-export function mostRuns(regions: Regions, region: number): number {
+export function maxRuns(regions: Regions, region: number): number {
   const { polygonRings, ringVertices, x, y } = regions;
   let runs = 0;
   for (let ring = polygonRings[region]!; ring < polygonRings[region + 1]!; ring++) {
@@ -107,15 +107,15 @@ function addRun(runs: Runs, from: number, to: number, row: number, region: numbe
 }
 
 function grow(runs: Runs, region: number): void {
-  if (runs.length >= runs.most) {
+  if (runs.length >= runs.max) {
     throw new CapacityError('pixelbox/runs', 'The sloped edges of the polygons cross too many rows of pixels.', {
-      expected: `at most ${runs.most} steps of stairs`,
+      expected: `at most ${runs.max} steps of stairs`,
       got: `more by polygon ${region}`,
       remedy: 'Choose larger pixels, or compare the polygons in parts.',
       place: { record: region },
     });
   }
-  const larger = emptyRuns(Math.min(runs.most, 2 * runs.length + 64));
+  const larger = emptyRuns(Math.min(runs.max, 2 * runs.length + 64));
   larger.from.set(runs.from);
   larger.to.set(runs.to);
   larger.row.set(runs.row);

@@ -23,7 +23,7 @@ export interface SamplingOptions {
 }
 
 /** Pixels of a box that the threads of a single block may look at. */
-export const MOST_PIXELS: number = 2 ** 24;
+export const MAX_PIXELS: number = 2 ** 24;
 
 const SIDES = Array.from({ length: 31 }, (_, i) => i + 2);
 const aSquare: Kind = where(
@@ -41,7 +41,7 @@ export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'bud
 /** The options of {@link pixelBox}. */
 const SAMPLING: Kind = someOptions<SamplingOptions>({
   ...samplingKinds,
-  threshold: optional(aWhole(2, MOST_PIXELS, 'pixelbox/threshold')),
+  threshold: optional(aWhole(2, MAX_PIXELS, 'pixelbox/threshold')),
   start: optional(aWord(['pair', 'overlap'])),
 });
 

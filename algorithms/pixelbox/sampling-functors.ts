@@ -123,16 +123,16 @@ type PairArrays = { readonly [K in keyof PairParameters]: ArrayValue<'u32'> };
 function startBox(pair: U32, overlap: Bool, { p, q, wordsP, wordsQ }: PairArrays): SamplingBox {
   const side = (words: ArrayValue<'u32'>, polygon: U32, field: number): I32 =>
     bitsToI32(words.at(polygon.mul(POLYGON_STRIDE).add(field)));
-  const least = (field: number): I32 => {
+  const min = (field: number): I32 => {
     const [a, b] = [side(wordsP, p.at(pair), field), side(wordsQ, q.at(pair), field)];
     return select(a.min(b), a.max(b), overlap);
   };
-  const most = (field: number): I32 => {
+  const max = (field: number): I32 => {
     const [a, b] = [side(wordsP, p.at(pair), field), side(wordsQ, q.at(pair), field)];
     return select(a.max(b), a.min(b), overlap);
   };
   const { left, bottom, right, top } = POLYGON_FIELDS;
-  return { pair, left: least(left), bottom: least(bottom), right: most(right), top: most(top) };
+  return { pair, left: min(left), bottom: min(bottom), right: max(right), top: max(top) };
 }
 
 type ChildWordParameters = Omit<SubBoxParameters, 'number'> & {

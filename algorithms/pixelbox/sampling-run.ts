@@ -169,9 +169,9 @@ async function lookAtPairs(
 ): Promise<{ largest: number; p: number; q: number }> {
   const { p, q } = polygons;
   const size = map(startSize, { pair: sequence(count), overlap: Number(overlap), ...polygons });
-  const most = context.scope(() => reduce({ size, p, q }, largestOfPairs));
-  const found = await context.read(most);
-  context.dispose(most);
+  const max = context.scope(() => reduce({ size, p, q }, largestOfPairs));
+  const found = await context.read(max);
+  context.dispose(max);
   return { largest: found.size.lo[0]! + found.size.hi[0]! * 2 ** 32, p: found.p[0]!, q: found.q[0]! };
 }
 
@@ -187,7 +187,7 @@ function requireThere(side: string, largest: number, polygons: number): void {
 const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 
 /** Sub-boxes at a time, so that their words are fewer than the rows that a column can have. */
-const MOST_SUB_BOXES = 2 ** 29;
+const MAX_SUB_BOXES = 2 ** 29;
 
 /**
  * As many boxes as fit the budget with all their sub-boxes, should none of them be decided, and those of the levels
@@ -203,7 +203,7 @@ function boxesAtOnce({ grid, threshold, budget }: SamplingPlan, largest: number)
       remedy: 'Raise the budget, or make blockSize smaller.',
     });
   }
-  return Math.floor(Math.min(budget / bytes, MOST_SUB_BOXES / grid ** 2));
+  return Math.floor(Math.min(budget / bytes, MAX_SUB_BOXES / grid ** 2));
 }
 
 function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'union'>): Column[] {

@@ -45,11 +45,11 @@ interface Growing {
 }
 
 /** Runs that a region with signed corners may have: their ends are sorted here. */
-const MOST_RUNS = 2 ** 24;
+const MAX_RUNS = 2 ** 24;
 const BIAS = 2 ** 31;
 
 function addRegion(regions: Regions, region: number, found: Growing): void {
-  const runs = emptyRuns(vertexCount(regions, region), MOST_RUNS);
+  const runs = emptyRuns(vertexCount(regions, region), MAX_RUNS);
   appendRuns(runs, regions, region);
   const ends = sortedEnds(runs);
   let boundary: number[] = [];

@@ -99,7 +99,7 @@ function addOutline(out: Outlines, edges: readonly Edge[]): void {
     sides = below;
     if (done === bottoms.length) break;
     const stop = Math.min(bottoms[done]!, edges[next]?.top ?? Infinity);
-    row = active.reduce((least, edge) => Math.min(least, nextColumnRow(edge, row)), stop);
+    row = active.reduce((min, edge) => Math.min(min, nextColumnRow(edge, row)), stop);
   }
   linkRings(out, corners);
 }

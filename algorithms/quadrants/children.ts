@@ -50,7 +50,7 @@ export interface SortedChildren {
  * Sorts the children of quadrants into those that go on, those that are settled, and the rest.
  *
  * @param quadrant - Numbers of the quadrants that edges are in, and `look`: what each edge does there.
- * @param least - Quadrants of 2^least steps do not go on.
+ * @param min - Quadrants of 2^least steps do not go on.
  * @param counts - How many children go on, and how many are settled, is put into its first two words.
  */
 export function sortChildren(
@@ -58,14 +58,14 @@ export function sortChildren(
   open: OpenQuadrants,
   edges: { readonly quadrant: Column<'u32'>; readonly look: Column<'u32'> },
   bits: ChildBits,
-  least: number,
+  min: number,
   counts: Memory,
 ): SortedChildren {
   return context.scope(() => {
     const marks = markQuadrants(context, edges.quadrant, edges.look, open.column.length);
     const child = sequence(scaleLength(context, open.column.length, 2 ** bits));
     const from = { columns: open.column, rows: open.row, marks, bits };
-    const kind = context.materialize(map(kindOf, { child, ...from, least }));
+    const kind = context.materialize(map(kindOf, { child, ...from, min }));
     return { marks, ...rankChildren(context, kind, counts) };
   });
 }
@@ -154,11 +154,11 @@ function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant 
   };
 }
 
-const kindOf = fn('kindOf', { child: u32, ...parents, least: uniform(u32) }, u32, ({ child, least, ...from }) => {
+const kindOf = fn('kindOf', { child: u32, ...parents, min: uniform(u32) }, u32, ({ child, min, ...from }) => {
   const { shift, parity, passed } = childOf(child, from);
   return select(
     select(u32(NOTHING), u32(INSIDE), parity.eq(1)),
-    select(u32(BOUNDARY), u32(OPEN), shift.gt(least)),
+    select(u32(BOUNDARY), u32(OPEN), shift.gt(min)),
     passed.eq(1),
   );
 });

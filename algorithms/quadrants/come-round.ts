@@ -64,18 +64,18 @@ interface Pieces {
 function placePolygon(polygons: Polygons, polygon: number, { left, size }: Domain, out: Pieces): void {
   const { polygonRings, ringVertices, x } = polygons;
   const rings = [polygonRings[polygon]!, polygonRings[polygon + 1]!] as const;
-  let [least, most] = [Infinity, -Infinity];
+  let [min, max] = [Infinity, -Infinity];
   for (let v = ringVertices[rings[0]]!; v < ringVertices[rings[1]]!; v++) {
-    least = Math.min(least, x[v]!);
-    most = Math.max(most, x[v]!);
+    min = Math.min(min, x[v]!);
+    max = Math.max(max, x[v]!);
   }
-  const isIn = least >= left && most <= left + size;
-  const turns = Math.floor((least - left) / TURN);
-  const fits = most - TURN * turns <= left + size;
+  const isIn = min >= left && max <= left + size;
+  const turns = Math.floor((min - left) / TURN);
+  const fits = max - TURN * turns <= left + size;
   for (let ring = rings[0]; ring < rings[1]; ring++) {
-    if (isIn || !Number.isFinite(most - least) || (!fits && size < TURN)) addRing(polygons, ring, 0, out);
+    if (isIn || !Number.isFinite(max - min) || (!fits && size < TURN)) addRing(polygons, ring, 0, out);
     else if (fits) addRing(polygons, ring, turns, out);
-    else for (let turn = turns; left + TURN * turn < most; turn++) addPiece(polygons, ring, left, turn, out);
+    else for (let turn = turns; left + TURN * turn < max; turn++) addPiece(polygons, ring, left, turn, out);
   }
 }
 

@@ -25,7 +25,7 @@ export interface DecomposeOptions {
    * an edge that passes through it. How many there will be no one knows before; the levels are counted as they are made.
    * Unlimited where left out.
    */
-  readonly mostWords?: number | undefined;
+  readonly maxWords?: number | undefined;
   /** Whether the edges that pass through boundary quadrants are kept, which exact answers need. Default false. */
   readonly keepsEdges?: boolean | undefined;
 }
@@ -48,7 +48,7 @@ export interface DecomposeOptions {
  * GPUs, 2014, section 4.1, where each quadrant is tested against all edges of its polygon.
  *
  * @throws `ArgumentError` `quadrants/levels`, `quadrants/budget`; `OutOfMemoryError` `quadrants/limit`, with the level, where
- * quadrants pass `mostWords`.
+ * quadrants pass `maxWords`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
@@ -66,22 +66,22 @@ export async function decompose(
   options: DecomposeOptions,
 ): Promise<Quadrants> {
   requireArguments('decompose', { context, polygons, options }, ARGUMENTS);
-  const { levels, budget = 2 ** 28, mostWords = Number.POSITIVE_INFINITY, keepsEdges = false } = options;
-  return uniteSheets(context, polygons, (each) => split(context, each, { levels, budget, mostWords, keepsEdges }));
+  const { levels, budget = 2 ** 28, maxWords = Number.POSITIVE_INFINITY, keepsEdges = false } = options;
+  return uniteSheets(context, polygons, (each) => split(context, each, { levels, budget, maxWords, keepsEdges }));
 }
 
 async function split(
   context: Context,
   polygons: DomainPolygons,
-  { levels, budget, mostWords, keepsEdges }: Split,
+  { levels, budget, maxWords, keepsEdges }: Split,
 ): Promise<Quadrants | QuadrantsWithEdges> {
-  const rules = { least: DOMAIN_BITS - levels, keepsEdges };
+  const rules = { min: DOMAIN_BITS - levels, keepsEdges };
   const edges = context.scope(() => uploadEdges(context, polygons));
   const { ends, ...temporary } = edges;
   let kept = false;
   try {
-    const { leaves, passages } = await descendAll(context, edges, rules, { budget, mostWords, levels });
-    const quadrants = quadrantsOf(context, leaves, edges, rules.least, keepsEdges ? passages : undefined);
+    const { leaves, passages } = await descendAll(context, edges, rules, { budget, maxWords, levels });
+    const quadrants = quadrantsOf(context, leaves, edges, rules.min, keepsEdges ? passages : undefined);
     kept = keepsEdges;
     return quadrants;
   } finally {
@@ -93,7 +93,7 @@ async function split(
 interface Split {
   readonly levels: number;
   readonly budget: number;
-  readonly mostWords: number;
+  readonly maxWords: number;
   readonly keepsEdges: boolean;
 }
 
@@ -106,7 +106,7 @@ const ARGUMENTS = {
   options: someOptions<DecomposeOptions>({
     levels: someLevels,
     budget: optional(aPositive('quadrants/budget', 'Leave it out.')),
-    mostWords: optional(aPositive()),
+    maxWords: optional(aPositive()),
     keepsEdges: optional(aFlag),
   }),
 };
@@ -122,7 +122,7 @@ async function descendAll(
   context: Context,
   edges: Edges,
   rules: DescentRules,
-  { budget, mostWords, levels }: { readonly budget: number; readonly mostWords: number; readonly levels: number },
+  { budget, maxWords, levels }: { readonly budget: number; readonly maxWords: number; readonly levels: number },
 ): Promise<Settled> {
   const settled: Settled = { leaves: [], passages: [] };
   let words = 0;
@@ -137,8 +137,8 @@ async function descendAll(
   try {
     for (;;) {
       const held = words + waiting.reduce((sum, { open, passages }) => sum + keptWords(open, passages), 0);
-      if (held + keptWords(front.open, front.passages) > mostWords) {
-        throw await tooManyQuadrants(context, front, { held, mostWords, levels });
+      if (held + keptWords(front.open, front.passages) > maxWords) {
+        throw await tooManyQuadrants(context, front, { held, maxWords, levels });
       }
       const quadrants = front.open.column.length as number;
       if (quadrants > 1 && wordsOf(front) > budget) {
@@ -179,23 +179,23 @@ function keptWords({ column }: Lengths<'column'>, passages: Lengths<'edge'> | un
 
 interface Held {
   readonly held: number;
-  readonly mostWords: number;
+  readonly maxWords: number;
   readonly levels: number;
 }
 
 async function tooManyQuadrants(
   context: Context,
   { open, passages }: Front,
-  { held, mostWords, levels }: Held,
+  { held, maxWords, levels }: Held,
 ): Promise<OutOfMemoryError> {
   const count = open.column.length as number;
   const sample = context.scope(() => context.materialize(slice(open.column, 0, Math.min(count, 2 ** 16))));
   const columns = await context.read(sample).finally(() => context.dispose(sample));
   // The lowest bit that is set tells a quadrant's side.
-  const level = columns.reduce((most, column) => Math.max(most, DOMAIN_BITS - (31 - Math.clz32(column & -column))), 0);
+  const level = columns.reduce((max, column) => Math.max(max, DOMAIN_BITS - (31 - Math.clz32(column & -column))), 0);
   const bytes = 4 * (held + keptWords(open, passages));
   return new OutOfMemoryError('quadrants/limit', `The polygons have too many quadrants from level ${level} on.`, {
-    expected: `at most ${bytesText(4 * mostWords)} for ${levels} levels`,
+    expected: `at most ${bytesText(4 * maxWords)} for ${levels} levels`,
     got: `${bytesText(bytes)} with ${count} quadrants still to be split`,
     remedy: 'Use fewer levels (--levels), leave edges out (--no-edges), or raise the limit (--memory).',
   });

@@ -82,11 +82,11 @@ export async function decomposeDepthFirst(
 ): Promise<Quadrants> {
   requireArguments('decomposeDepthFirst', { context, polygons, options }, ARGUMENTS);
   const { levels, split = 64 } = options;
-  const least = DOMAIN_BITS - levels;
+  const min = DOMAIN_BITS - levels;
   return uniteSheets(context, polygons, async (each) => {
     const edges = context.scope(() => uploadEdges(context, each));
     try {
-      return quadrantsOf(context, await emptyStacks(context, edges, { least, bits: Math.log2(split) }), edges, least);
+      return quadrantsOf(context, await emptyStacks(context, edges, { min, bits: Math.log2(split) }), edges, min);
     } finally {
       context.dispose(edges);
     }
@@ -106,7 +106,7 @@ const ARGUMENTS = {
 
 /** Splits go down to quadrants of 2^least steps, and number the parts of one in so many bits. */
 interface Splits {
-  readonly least: number;
+  readonly min: number;
   readonly bits: number;
 }
 
@@ -134,7 +134,7 @@ const TESTED_AT_ONCE = 2 ** 21;
 
 /** Round after round until all stacks are empty; the host looks ever more seldom whether they are. */
 async function emptyStacks(context: Context, edges: Edges, splits: Splits): Promise<Leaves[]> {
-  const { open, leaves } = await testQuadrants(context, edges, enclosingQuadrants(edges, splits.least), splits.least);
+  const { open, leaves } = await testQuadrants(context, edges, enclosingQuadrants(edges, splits.min), splits.min);
   const settled = [leaves];
   let made: { readonly stacks: Stacks; readonly working: Working } | undefined;
   try {
@@ -180,16 +180,11 @@ async function stackUp(
   }
 }
 
-const roomFor = fn(
-  'roomFor',
-  { column: u32, least: uniform(u32), bits: uniform(u32) },
-  u32,
-  ({ column, least, bits }) => {
-    const halvings = bits.shr(1);
-    const splitsBelow = ctz(column).sub(least).sub(1).div(halvings);
-    return u32(1).shl(bits).sub(1).mul(splitsBelow).add(1);
-  },
-);
+const roomFor = fn('roomFor', { column: u32, min: uniform(u32), bits: uniform(u32) }, u32, ({ column, min, bits }) => {
+  const halvings = bits.shr(1);
+  const splitsBelow = ctz(column).sub(min).sub(1).div(halvings);
+  return u32(1).shl(bits).sub(1).mul(splitsBelow).add(1);
+});
 
 /** So many rounds; then the polygons whose stacks are not empty. Waits for the device once. */
 async function runRounds(
@@ -198,21 +193,19 @@ async function runRounds(
   stacks: Stacks,
   { owner, bottom, ...first }: Working,
   rounds: number,
-  { least, bits }: Splits,
+  { min, bits }: Splits,
 ): Promise<{ readonly working: Working; readonly leaves: Leaves }> {
   const made = context.scope(() => {
     const tested: TestedQuadrants[] = [];
     let taken: Taken = first;
     for (let round = 0; round < rounds; round++) {
-      const step = context.scope(() =>
-        splitTaken(context, edges, stacks, { owner, bottom, ...taken }, { least, bits }),
-      );
+      const step = context.scope(() => splitTaken(context, edges, stacks, { owner, bottom, ...taken }, { min, bits }));
       tested.push(step.tested);
       taken = step.taken;
     }
     const { column } = taken;
     return {
-      leaves: leavesAmong(concatenate(tested.map((quadrants) => ({ ...quadrants }))), least),
+      leaves: leavesAmong(concatenate(tested.map((quadrants) => ({ ...quadrants }))), min),
       unfinished: copyIf({ owner, bottom, ...taken }, map(isTaken, { column })),
     };
   });
@@ -236,14 +229,14 @@ function splitTaken(
   edges: Edges,
   stacks: Stacks,
   { owner, bottom, ...taken }: Working,
-  { least, bits }: Splits,
+  { min, bits }: Splits,
 ): { readonly tested: TestedQuadrants; readonly taken: Taken } {
   const part = sequence((owner.length as number) << bits);
   const polygons = { firsts: edges.polygons.first, ends: edges.ends };
   const places = { columns: taken.column, rows: taken.row, owners: owner };
-  const parts = context.materialize(map(testPart, { part, ...places, ...polygons, least, bits }));
+  const parts = context.materialize(map(testPart, { part, ...places, ...polygons, min, bits }));
   const tested = { ...parts, owner: map(ownerOf, { part, owners: owner, bits }) };
-  const pushed = inclusiveScan(map(asNumber, { flag: areOpen(tested, least) }), plus(u32));
+  const pushed = inclusiveScan(map(asNumber, { flag: areOpen(tested, min) }), plus(u32));
   changeStacks(stacks, taken, tested, pushed, bits);
   const next = { parent: sequence(owner.length), bottom, top: taken.top, pushed, words: stacks, bits };
   return { tested, taken: context.materialize(map(takeNext, next)) };
@@ -252,13 +245,13 @@ function splitTaken(
 /** A part of the quadrant that a polygon has taken: outside, where it has none, or where there are fewer parts. */
 const testPart = fn(
   'testPart',
-  { part: u32, ...quadrantArrays, owners: array(u32), ...polygonArrays, least: uniform(u32), bits: uniform(u32) },
+  { part: u32, ...quadrantArrays, owners: array(u32), ...polygonArrays, min: uniform(u32), bits: uniform(u32) },
   { column: u32, row: u32, kind: u32 },
-  ({ part, columns, rows, owners, least, bits, ...polygons }) => {
+  ({ part, columns, rows, owners, min, bits, ...polygons }) => {
     const parent = part.shr(bits);
     const number = part.sub(parent.shl(bits));
     const { x, y, shift } = unpackQuadrant(columns.at(parent), rows.at(parent));
-    const halvings = bits.shr(1).min(shift.sub(least));
+    const halvings = bits.shr(1).min(shift.sub(min));
     const side = shift.sub(halvings);
     const place = {
       x: x.add(number.and(u32(1).shl(halvings).sub(1)).shl(side)),

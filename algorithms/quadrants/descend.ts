@@ -24,7 +24,7 @@ export interface Descent {
 /** What holds for all steps. */
 export interface DescentRules {
   /** Quadrants of 2^least steps are not split. */
-  readonly least: number;
+  readonly min: number;
   /** Whether it is kept which edges pass through leaves. */
   readonly keepsEdges: boolean;
 }
@@ -32,7 +32,7 @@ export interface DescentRules {
 /** The quadrants around the polygons: those with edges inside go on, the others are settled or of no use. */
 export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
   const { open, edge } = context.scope(() => ({
-    open: context.materialize({ ...enclosingQuadrants(edges, rules.least) }),
+    open: context.materialize({ ...enclosingQuadrants(edges, rules.min) }),
     edge: context.materialize(sequence(edges.owner.length)),
   }));
   const passages = { quadrant: edges.owner, edge };
@@ -64,14 +64,14 @@ function sortFront(
   { open, passages }: Front,
   looks: Column<'u32'>,
   bits: ChildBits,
-  least: number,
+  min: number,
 ): SortedFront {
   return context.scope(() => {
     const memory = context.allocate(4);
     const counts = new Column(context, 'u32', 4, { kind: 'stored', memory, storage: 'u32', offset: 0 });
-    const look = noteLooks(context, looks, passages, open, bits, least);
+    const look = noteLooks(context, looks, passages, open, bits, min);
     countPassages(context, look, memory);
-    const children = sortChildren(context, open, { quadrant: passages.quadrant, look }, bits, least, memory);
+    const children = sortChildren(context, open, { quadrant: passages.quadrant, look }, bits, min, memory);
     return { look, counts, ...children };
   });
 }
@@ -81,10 +81,10 @@ async function settle(
   front: Front,
   looks: Column<'u32'>,
   bits: ChildBits,
-  { least, keepsEdges }: DescentRules,
+  { min, keepsEdges }: DescentRules,
 ): Promise<Descent> {
   const { open, passages } = front;
-  const sorted = context.scope(() => sortFront(context, front, looks, bits, least));
+  const sorted = context.scope(() => sortFront(context, front, looks, bits, min));
   try {
     const { marks, look, rank } = sorted;
     const [openCount, leafCount, passedOn, passedToLeaves] = await context.read(sorted.counts);

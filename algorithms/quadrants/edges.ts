@@ -41,7 +41,7 @@ export interface Edges {
 
 /** Puts the edges of polygons on the device. O(vertices). */
 export function uploadEdges(context: Context, polygons: DomainPolygons): Edges {
-  const isWide = context.backend.walkRows <= MOST_WALKED && polygons.x.length >= MANY_VERTICES;
+  const isWide = context.backend.walkRows <= MAX_WALKED && polygons.x.length >= MANY_VERTICES;
   return isWide && coversAll(polygons) ? makeEdges(context, polygons) : copyEdges(context, polygons);
 }
 
@@ -52,7 +52,7 @@ function coversAll({ polygonRings, ringVertices, x }: DomainPolygons): boolean {
 }
 
 /** Backends that want longer walks run few indices at once: there the host is as fast. */
-const MOST_WALKED = 16;
+const MAX_WALKED = 16;
 
 /** Fewer vertices take less time than the launches. */
 const MANY_VERTICES = 2 ** 14;

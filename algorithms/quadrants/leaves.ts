@@ -70,11 +70,11 @@ export const someQuadrantsWithEdges: Kind = aRecord<QuadrantsWithEdges>({
 
 const place = fn(
   'place',
-  { column: u32, row: u32, least: uniform(u32) },
+  { column: u32, row: u32, min: uniform(u32) },
   { lo: u32, hi: u32 },
-  ({ column, row, least }) => {
+  ({ column, row, min }) => {
     const { x, y } = unpackQuadrant(column, row);
-    return mortonEncode64({ x: x.shr(least), y: y.shr(least) });
+    return mortonEncode64({ x: x.shr(min), y: y.shr(min) });
   },
 );
 
@@ -97,16 +97,16 @@ export function quadrantsOf(
   context: Context,
   settled: readonly Leaves[],
   edges: Edges,
-  least: number,
+  min: number,
   passages?: readonly Passages[],
 ): Quadrants | QuadrantsWithEdges {
   return freeOnFailure(context, [settled, passages], () =>
     context.scope(() => {
       const counts = settled.map(({ column }) => column.length as number);
       const leaves = gatherLeaves(context, settled);
-      const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - least)) };
+      const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - min)) };
       const rows = { ...leaves, leaf: sequence(leaves.column.length) };
-      const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), rows, { bits });
+      const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, min }), rows, { bits });
       const ownerBits = { from: 0, to: Math.max(1, bitsUpTo((edges.polygons.id.length as number) - 1)) };
       const byOwner = sortByKey(byPlace.values.owner, byPlace.values, { bits: ownerBits });
       const { leaf, ...sorted } = byOwner.values;

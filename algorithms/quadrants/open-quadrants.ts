@@ -85,13 +85,13 @@ export function packQuadrant({ x, y, shift, parity }: Quadrant): { readonly colu
 
 const enclosingQuadrant = fn(
   'enclosingQuadrant',
-  { left: i32, bottom: i32, right: i32, top: i32, least: uniform(u32) },
+  { left: i32, bottom: i32, right: i32, top: i32, min: uniform(u32) },
   { column: u32, row: u32 },
-  ({ left, bottom, right, top, least }) => {
+  ({ left, bottom, right, top, min }) => {
     const [x0, y0] = [cellOf(left), cellOf(bottom)];
     const [x1, y1] = [cellOf(right.sub(1).max(left)), cellOf(top.sub(1).max(bottom))];
     const differ = x0.xor(x1).or(y0.xor(y1));
-    const shift = u32(32).sub(clz(differ)).max(least);
+    const shift = u32(32).sub(clz(differ)).max(min);
     const corner = (cell: U32): U32 => cell.shr(shift).shl(shift);
     return packQuadrant({ x: corner(x0), y: corner(y0), shift, parity: u32(0) });
   },
@@ -102,9 +102,9 @@ const enclosingQuadrant = fn(
  * of the Morton codes of two opposite corners as are alike, and so many of each coordinate. Quadrants are half-open: what
  * ends on a quadrant's right or top side is still in it.
  */
-export function enclosingQuadrants({ polygons }: Edges, least: number): OpenQuadrants {
+export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadrants {
   const { left, bottom, right, top } = polygons;
-  const place = map(enclosingQuadrant, { left, bottom, right, top, least });
+  const place = map(enclosingQuadrant, { left, bottom, right, top, min });
   return { ...place, owner: sequence(left.length) };
 }
 

@@ -24,11 +24,11 @@ const SETTLE = 7;
 
 const noted = fn(
   'noted',
-  { look: u32, quadrant: u32, columns: array(u32), bits: uniform(u32), least: uniform(u32) },
+  { look: u32, quadrant: u32, columns: array(u32), bits: uniform(u32), min: uniform(u32) },
   u32,
-  ({ look, quadrant, columns, bits, least }) => {
+  ({ look, quadrant, columns, bits, min }) => {
     const side = ctz(columns.at(quadrant)).sub(bits.shr(1));
-    return look.or(u32(side.le(least)).shl(SETTLE));
+    return look.or(u32(side.le(min)).shl(SETTLE));
   },
 );
 
@@ -39,9 +39,9 @@ export function noteLooks(
   { quadrant }: Passages,
   { column }: OpenQuadrants,
   bits: ChildBits,
-  least: number,
+  min: number,
 ): Column<'u32'> {
-  return context.materialize(map(noted, { look: looks, quadrant, columns: column, bits, least }));
+  return context.materialize(map(noted, { look: looks, quadrant, columns: column, bits, min }));
 }
 
 const passCounts = fn('passCounts', { look: u32 }, { goesOn: u32, settled: u32 }, ({ look }) => {
@@ -58,9 +58,9 @@ export function countPassages(context: Context, look: Column<'u32'>, counts: Mem
 }
 
 /** The most children of a quadrant that one edge passes through. */
-const MOST_PASSED = 3;
+const MAX_PASSED = 3;
 
-const RANKS = Array.from({ length: MOST_PASSED }, (_, rank) => rank);
+const RANKS = Array.from({ length: MAX_PASSED }, (_, rank) => rank);
 
 const passed = fn(
   'passed',
@@ -68,7 +68,7 @@ const passed = fn(
   { first: u32, second: u32, third: u32 },
   ({ quadrant, look, ranks, bits }) => {
     const passes = [look.and(PASSES)];
-    for (let k = 1; k < MOST_PASSED; k++) passes.push(passes[k - 1]!.and(passes[k - 1]!.sub(1)));
+    for (let k = 1; k < MAX_PASSED; k++) passes.push(passes[k - 1]!.and(passes[k - 1]!.sub(1)));
     const [first, second, third] = passes.map((left) => ranks.at(quadrant.shl(bits).add(ctz(left))));
     return { first: first!, second: second!, third: third! };
   },

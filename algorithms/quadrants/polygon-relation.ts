@@ -70,23 +70,23 @@ export interface TestedQuadrants extends OpenQuadrants {
   readonly kind: Column<'u32'>;
 }
 
-const isOpen = fn('isOpen', { column: u32, kind: u32, least: uniform(u32) }, bool, ({ column, kind, least }) =>
-  kind.eq(CROSSED).and(ctz(column).gt(least)),
+const isOpen = fn('isOpen', { column: u32, kind: u32, min: uniform(u32) }, bool, ({ column, kind, min }) =>
+  kind.eq(CROSSED).and(ctz(column).gt(min)),
 );
 
-const isLeaf = fn('isLeaf', { column: u32, kind: u32, least: uniform(u32) }, bool, ({ column, kind, least }) =>
-  kind.eq(INSIDE).or(kind.eq(CROSSED).and(ctz(column).le(least))),
+const isLeaf = fn('isLeaf', { column: u32, kind: u32, min: uniform(u32) }, bool, ({ column, kind, min }) =>
+  kind.eq(INSIDE).or(kind.eq(CROSSED).and(ctz(column).le(min))),
 );
 
 const isCrossed = fn('isCrossed', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(CROSSED)));
 
 /** Which quadrants are to be split: edges pass through them, and their side is above 2^least steps. */
-export function areOpen({ column, kind }: TestedQuadrants, least: number): Column<'bool'> {
-  return map(isOpen, { column, kind, least });
+export function areOpen({ column, kind }: TestedQuadrants, min: number): Column<'bool'> {
+  return map(isOpen, { column, kind, min });
 }
 
 /** The quadrants that are settled; how many, the device knows. */
-export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, least: number): Leaves {
-  const { kind: kinds, ...place } = copyIf({ column, row, owner, kind }, map(isLeaf, { column, kind, least }));
+export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, min: number): Leaves {
+  const { kind: kinds, ...place } = copyIf({ column, row, owner, kind }, map(isLeaf, { column, kind, min }));
   return { ...place, boundary: map(isCrossed, { kind: kinds }) };
 }

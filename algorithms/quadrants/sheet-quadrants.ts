@@ -137,7 +137,7 @@ function uncovered(
   const sorted = context.materialize(gather({ polygon, lo: code.lo, hi: code.hi, level, boundary }, row));
   const { lo, hi, ...others } = sorted;
   const ends = map(insideEnd, { lo, hi, level: others.level, boundary: others.boundary });
-  const covered = segmentedScan(ends, runHeads(others.polygon), greatest, 'exclusive');
+  const covered = segmentedScan(ends, runHeads(others.polygon), max, 'exclusive');
   const isFree = map(startsAt, { lo, hi, level: others.level, from: covered });
   return copyIf({ ...sorted, row }, context.materialize(isFree));
 }
@@ -162,7 +162,7 @@ const insideEnd = fn(
   },
 );
 
-const greatest = monoid({ of: u64, identity: { lo: 0, hi: 0 }, combine: maxU64 });
+const max = monoid({ of: u64, identity: { lo: 0, hi: 0 }, combine: maxU64 });
 
 /** Whether a quadrant starts at a place or behind it. */
 const startsAt = fn('startsAt', { lo: u32, hi: u32, level: u32, from: u64 }, bool, ({ lo, hi, level, from }) =>

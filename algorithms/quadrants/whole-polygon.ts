@@ -37,11 +37,11 @@ export async function decomposeWhole(
 ): Promise<Quadrants> {
   requireArguments('decomposeWhole', { context, polygons, options }, ARGUMENTS);
   const { levels } = options;
-  const least = DOMAIN_BITS - levels;
+  const min = DOMAIN_BITS - levels;
   return uniteSheets(context, polygons, async (each) => {
     const edges = context.scope(() => uploadEdges(context, each));
     try {
-      return quadrantsOf(context, await testAll(context, edges, least), edges, least);
+      return quadrantsOf(context, await testAll(context, edges, min), edges, min);
     } finally {
       context.dispose(edges);
     }
@@ -54,7 +54,7 @@ const ARGUMENTS = {
   options: someOptions<{ levels: number }>({ levels: someLevels }),
 };
 
-async function testAll(context: Context, edges: Edges, least: number): Promise<Leaves[]> {
+async function testAll(context: Context, edges: Edges, min: number): Promise<Leaves[]> {
   const settled: Leaves[] = [];
   let open: OpenQuadrants | undefined;
   try {
@@ -62,8 +62,8 @@ async function testAll(context: Context, edges: Edges, least: number): Promise<L
       const tested = await testQuadrants(
         context,
         edges,
-        open === undefined ? enclosingQuadrants(edges, least) : childrenOf(open),
-        least,
+        open === undefined ? enclosingQuadrants(edges, min) : childrenOf(open),
+        min,
       );
       settled.push(tested.leaves);
       context.dispose(open);
@@ -89,14 +89,14 @@ export async function testQuadrants(
   context: Context,
   edges: Edges,
   { column, row, owner }: OpenQuadrants,
-  least: number,
+  min: number,
 ): Promise<Tested> {
   const made = context.scope(() => {
     const polygons = { firsts: edges.polygons.first, ends: edges.ends };
     const kind = map(relation, { column, row, owner, ...polygons });
     const tested = context.materialize({ column, row, owner, kind });
     const { kind: _, ...place } = tested;
-    return { tested, goesOn: copyIf(place, areOpen(tested, least)), settled: leavesAmong(tested, least) };
+    return { tested, goesOn: copyIf(place, areOpen(tested, min)), settled: leavesAmong(tested, min) };
   });
   try {
     const { goesOn, settled } = made;

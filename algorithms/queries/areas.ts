@@ -39,15 +39,15 @@ import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
  * How much area regions and polygons have in common, in square steps of the domain: ascending by region, set and polygon, each
- * three once. The area is at least `least` and at most `most`: quadrants inside both are in it, those with edges of either may
+ * three once. The area is at least `min` and at most `max`: quadrants inside both are in it, those with edges of either may
  * be in part.
  */
 export interface SharedAreas {
   readonly region: Column<'u32'>;
   readonly set: Column<'u32'>;
   readonly polygon: Column<'u32'>;
-  readonly least: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
-  readonly most: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+  readonly min: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+  readonly max: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 }
 
 export interface ThresholdOptions {
@@ -65,7 +65,7 @@ export interface AreaOptions extends ThresholdOptions, QueryOptions {}
  *     SELECT region, species, SUM(AREA(INTERSECTION)) … GROUP BY region, species HAVING SUM(…) > above
  *
  * with bounds that hold whatever the level, and close in with it. A row is left out where the area is surely not above the
- * threshold; it surely is where `least` is.
+ * threshold; it surely is where `min` is.
  *
  * - Work O(quadrants of regions · levels + pairs of quadrants) and the sorting of these, span O(levels + log pairs).
  * - The same rows on every backend, whatever the capacity. Sums are of 64 bits: the whole domain has 2⁶⁰ square steps.
@@ -81,7 +81,7 @@ export interface AreaOptions extends ThresholdOptions, QueryOptions {}
  * const north = place('{ "type": "Polygon", "coordinates": [[[-90, 45], [90, 45], [90, 90], [-90, 90]]] }');
  * const tree = await buildMaqTree(ctx, [await decompose(ctx, east, { levels: 4 })]);
  * const areas = await areasByRegion(ctx, tree, await decompose(ctx, north, { levels: 4 }));
- * const steps = await ctx.read({ ...areas.least });
+ * const steps = await ctx.read({ ...areas.min });
  * (steps.hi[0] * 2 ** 32 + steps.lo[0]) * (360 / 2 ** 30) ** 2; // 4050
  */
 export async function areasByRegion(
@@ -97,12 +97,12 @@ export async function areasByRegion(
   const parts: SharedAreas[] = [];
   try {
     let queries = 0;
-    await shareQuadrants(context, tree, regions, capacity, async ({ row, entry, shift }, most) => {
-      queries = most;
+    await shareQuadrants(context, tree, regions, capacity, async ({ row, entry, shift }, max) => {
+      queries = max;
       const captures = { levels: regions.level, regions: regions.boundary, polygons: boundary };
       const areas = map(areaOfPair, { row, entry, shift, ...captures });
       const shared = { region: gather(regions.polygon, row), ...gather({ set, polygon }, entry), ...areas };
-      parts.push(await sumAreas(context, tree, shared, most));
+      parts.push(await sumAreas(context, tree, shared, max));
     });
     return await sharedAbove(context, tree, parts, queries, above);
   } finally {
@@ -121,8 +121,8 @@ export async function areasByRegion(
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
  * const windows = placeWindows(ctx, { left: [-10], bottom: [22.5], right: [22.5], top: [45] }, WORLD);
- * const { most } = await areasByWindow(ctx, tree, windows);
- * const steps = await ctx.read({ ...most });
+ * const { max } = await areasByWindow(ctx, tree, windows);
+ * const steps = await ctx.read({ ...max });
  * (steps.hi[0] * 2 ** 32 + steps.lo[0]) * (360 / 2 ** 30) ** 2; // 506.25
  */
 export async function areasByWindow(
@@ -145,9 +145,9 @@ export async function areasByWindow(
       const place = { low: code.lo, high: code.hi, levels: level };
       const areas = map(areaInWindow, { ...shared, ...place, sides: windows.sides, polygons: entries.boundary });
       const { set, polygon } = gather({ set: entries.set, polygon: entries.polygon }, shared.entry);
-      const most = Math.max(0, windows.count - 1);
-      parts.push(await sumAreas(context, tree, { region: shared.region, set, polygon, ...areas }, most));
-      return await sharedAbove(context, tree, parts, most, above);
+      const max = Math.max(0, windows.count - 1);
+      parts.push(await sumAreas(context, tree, { region: shared.region, set, polygon, ...areas }, max));
+      return await sharedAbove(context, tree, parts, max, above);
     } finally {
       context.dispose(shared);
     }
@@ -167,7 +167,7 @@ const AREA_OPTIONS: Kind = someOptions<AreaOptions>({ above: optional(anArea), c
 const areaOfPair = fn(
   'areaOfPair',
   { row: u32, entry: u32, shift: u32, levels: array(u32), regions: array(u32), polygons: array(u32) },
-  { least: u64, most: u64 },
+  { min: u64, max: u64 },
   ({ row, entry, shift, levels, regions, polygons }) => {
     const smaller = shift.min(u32(DOMAIN_BITS).sub(levels.at(row)));
     const area = shl64({ a: { lo: u32(1), hi: u32(0) }, count: smaller.shl(1) });
@@ -194,7 +194,7 @@ const areaInWindow = fn(
     sides: array(u32),
     polygons: array(u32),
   },
-  { least: u64, most: u64 },
+  { min: u64, max: u64 },
   ({ region, node, entry, low, high, levels, sides, polygons }) => {
     const { x: column, y: row } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
     const shift = u32(DOMAIN_BITS).sub(levels.at(node));
@@ -212,28 +212,28 @@ const areaInWindow = fn(
 );
 
 /** Of an area that is shared whole, or, where edges pass through, in part; it counts once, whatever the sheets. */
-function boundsOf(area: U64, boundary: U32): { readonly least: U64; readonly most: U64 } {
+function boundsOf(area: U64, boundary: U32): { readonly min: U64; readonly max: U64 } {
   const none = { lo: u32(0), hi: u32(0) };
-  return { least: select(area, none, boundary.ne(0)), most: select(area, none, boundary.ge(FURTHER_SHEET)) };
+  return { min: select(area, none, boundary.ne(0)), max: select(area, none, boundary.ge(FURTHER_SHEET)) };
 }
 
 /** Of either of two quadrants, and of both together. */
 const FURTHER_SHEET = 2;
 
-const sums = product({ least: plus(u64), most: plus(u64) });
+const sums = product({ min: plus(u64), max: plus(u64) });
 
 /** Adds up the rows of each region and polygon. Waits for the device once. */
-async function sumAreas(context: Context, { extent }: MaqTree, areas: SharedAreas, most: number): Promise<SharedAreas> {
+async function sumAreas(context: Context, { extent }: MaqTree, areas: SharedAreas, max: number): Promise<SharedAreas> {
   const summed = context.scope(() => {
     const { region, set, polygon } = areas;
     const order = orderRows(region.length, [
       { key: polygon, bits: bitsUpTo(extent.polygons - 1) },
       { key: set, bits: bitsUpTo(extent.sets - 1) },
-      { key: region, bits: bitsUpTo(most) },
+      { key: region, bits: bitsUpTo(max) },
     ]);
     const sorted = context.materialize(gather(tableOf(areas), order));
     const keys = { region: sorted.region, set: sorted.set, polygon: sorted.polygon };
-    return reduceByKey(keys, { least: sorted.least, most: sorted.most }, sums);
+    return reduceByKey(keys, { min: sorted.min, max: sorted.max }, sums);
   });
   try {
     const { keys, values } = gather(summed, sequence(await context.count(summed.keys)));
@@ -255,18 +255,18 @@ async function sharedAbove(
   context: Context,
   tree: MaqTree,
   parts: SharedAreas[],
-  most: number,
+  max: number,
   above: bigint,
 ): Promise<SharedAreas> {
   if (parts.length > 1) {
     const all = context.scope(() => concatenate(parts.map(tableOf)));
     context.dispose(parts.splice(0));
-    parts.push(await sumAreas(context, tree, all, most).finally(() => context.dispose(all)));
+    parts.push(await sumAreas(context, tree, all, max).finally(() => context.dispose(all)));
   }
   const [areas] = parts.map(tableOf);
   const threshold = { aboveLow: Number(above & 0xffffffffn), aboveHigh: Number(above >> 32n) };
   const kept = context.scope(() =>
-    copyIf(areas!, context.materialize(map(canBeAbove, { ...areas!.most, ...threshold }))),
+    copyIf(areas!, context.materialize(map(canBeAbove, { ...areas!.max, ...threshold }))),
   );
   try {
     const rows = gather(kept, sequence(await context.count(kept)));
@@ -276,6 +276,6 @@ async function sharedAbove(
   }
 }
 
-function tableOf({ region, set, polygon, least, most }: SharedAreas) {
-  return { region, set, polygon, least: { ...least }, most: { ...most } };
+function tableOf({ region, set, polygon, min, max }: SharedAreas) {
+  return { region, set, polygon, min: { ...min }, max: { ...max } };
 }

@@ -33,14 +33,14 @@ export function noteRows(nodes: MaqNodes, kind: Kind, asked: number, made: numbe
   found.set(nodes, kinds.set(kind, { asked, made }));
 }
 
-const greatest = new WeakMap<Column, number>();
+const max = new WeakMap<Column, number>();
 
 /** Notes how many queries there are whose numbers are in a column. */
 export function noteQueries(query: Column<'u32'>, count: number): void {
-  greatest.set(query, Math.max(0, count - 1));
+  max.set(query, Math.max(0, count - 1));
 }
 
 /** A number that no query in a column exceeds, where one is known. */
-export function greatestQuery(query: Column<'u32'>): number | undefined {
-  return greatest.get(query);
+export function maxQuery(query: Column<'u32'>): number | undefined {
+  return max.get(query);
 }

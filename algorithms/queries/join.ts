@@ -75,9 +75,9 @@ export async function joinPolygons(
   const edges = context.scope(() => edgesOfBoth(context, queries, tree));
   try {
     let queriesTo = 0;
-    await shareQuadrants(context, tree, queries, capacity, async (pairs, most) => {
-      queriesTo = most;
-      parts.push(await joinPart(context, { tree, queries, ...edges, most }, pairs));
+    await shareQuadrants(context, tree, queries, capacity, async (pairs, max) => {
+      queriesTo = max;
+      parts.push(await joinPart(context, { tree, queries, ...edges, max }, pairs));
     });
     return await mergeParts(context, tree.extent, parts, queriesTo);
   } finally {
@@ -92,7 +92,7 @@ interface Join {
   readonly edge: Column<'u32'>;
   readonly ends: Column<'i32'>;
   /** The greatest number of a query. */
-  readonly most: number;
+  readonly max: number;
 }
 
 const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
@@ -155,12 +155,12 @@ const relationOf = fn(
  * Brings the pairs of the same polygons together: `run` has each pair of polygons once, `shared` tells of which it is sure that
  * they share area, and `open` are the pairs of quadrants of the others, with the number of their run.
  */
-function groupPairs(context: Context, { tree, queries, most }: Join, { row, entry, shift }: SharedQuadrants) {
+function groupPairs(context: Context, { tree, queries, max }: Join, { row, entry, shift }: SharedQuadrants) {
   const { set, polygon, boundary } = tree.entries;
   const captures = { own: queries.boundary, levels: queries.level, boundary };
   const { sure, mixed } = context.materialize(map(relationOf, { row, entry, shift, ...captures }));
   const keys = context.materialize({ query: gather(queries.polygon, row), ...gather({ set, polygon }, entry) });
-  const order = orderByPolygons(tree.extent, keys, most);
+  const order = orderByPolygons(tree.extent, keys, max);
   const sorted = context.materialize(gather({ ...keys, row, entry, shift, sure }, order));
   const { query, set: sets, polygon: polygons, ...rest } = sorted;
   const runs = reduceByKey({ query, set: sets, polygon: polygons }, sorted.sure, maximum(u32));

@@ -30,7 +30,7 @@ import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants } from '../quadrants/index.ts';
 import { someQuadrants } from '../quadrants/leaves.ts';
-import { expectedRows, greatestQuery, noteRows } from './found-before.ts';
+import { expectedRows, maxQuery, noteRows } from './found-before.ts';
 import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
 import { type QueryNodes, someNodes } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
@@ -71,14 +71,14 @@ export async function polygonsOf(context: Context, tree: MaqTree, found: QueryNo
   const { nodes, extent } = tree;
   const asked = found.node.length as number;
   const expected = expectedRows(nodes, 'entriesOfNodes', asked);
-  const known = greatestQuery(found.query);
+  const known = maxQuery(found.query);
   if (expected !== undefined && known !== undefined) {
     const polygons = await polygonsWithin(context, tree, found, known, expected);
     if (polygons !== undefined) return polygons;
   }
-  const [all, most] = await allOrNone(context, [expand(...entriesOf(tree, found)), known ?? lastQuery(context, found)]);
+  const [all, max] = await allOrNone(context, [expand(...entriesOf(tree, found)), known ?? lastQuery(context, found)]);
   noteRows(nodes, 'entriesOfNodes', asked, all.query.length as number);
-  return eachOnce(context, extent, all, most).finally(() => context.dispose(all));
+  return eachOnce(context, extent, all, max).finally(() => context.dispose(all));
 }
 
 /** What the entries of nodes are made of. */
@@ -97,7 +97,7 @@ async function polygonsWithin(
   context: Context,
   tree: MaqTree,
   found: QueryNodes,
-  most: number,
+  max: number,
   capacity: number,
 ): Promise<QueryPolygons | undefined> {
   const [rows, counts, functor, options] = entriesOf(tree, found);
@@ -105,7 +105,7 @@ async function polygonsWithin(
   try {
     made = context.scope(() => {
       const all = expand(rows, counts, functor, { ...options, capacity });
-      return { all, distinct: distinctPairs(context, tree.extent, all, most) };
+      return { all, distinct: distinctPairs(context, tree.extent, all, max) };
     });
     const { all, distinct } = made;
     const [entries, polygons] = await Promise.all([context.count({ ...all }), context.count({ ...distinct })]);
@@ -154,10 +154,10 @@ export async function queryPolygons(
   const parts: QueryPolygons[] = [];
   try {
     let queriesTo = 0;
-    await shareQuadrants(context, tree, queries, capacity, async ({ row, entry }, most) => {
-      queriesTo = most;
+    await shareQuadrants(context, tree, queries, capacity, async ({ row, entry }, max) => {
+      queriesTo = max;
       const pairs = { query: gather(queries.polygon, row), ...gather({ set, polygon }, entry) };
-      parts.push(await eachOnce(context, tree.extent, pairs, most));
+      parts.push(await eachOnce(context, tree.extent, pairs, max));
     });
     return await mergeParts(context, tree.extent, parts, queriesTo);
   } finally {
@@ -169,23 +169,23 @@ export async function queryPolygons(
 export function orderByPolygons(
   { sets, polygons }: MaqExtent,
   { query, set, polygon }: QueryPolygons,
-  most: number,
+  max: number,
 ): Column<'u32'> {
   return orderRows(query.length, [
     { key: polygon, bits: bitsUpTo(polygons - 1) },
     { key: set, bits: bitsUpTo(sets - 1) },
-    { key: query, bits: bitsUpTo(most) },
+    { key: query, bits: bitsUpTo(max) },
   ]);
 }
 
-/** Sorts pairs and leaves each once; `most` is the greatest number of a query. Waits for the device once. */
+/** Sorts pairs and leaves each once; `max` is the greatest number of a query. Waits for the device once. */
 async function eachOnce(
   context: Context,
   extent: MaqExtent,
   pairs: QueryPolygons,
-  most: number,
+  max: number,
 ): Promise<QueryPolygons> {
-  const distinct = context.scope(() => distinctPairs(context, extent, pairs, most));
+  const distinct = context.scope(() => distinctPairs(context, extent, pairs, max));
   try {
     return firstPairs(context, distinct, await context.count({ ...distinct }));
   } finally {
@@ -198,10 +198,10 @@ function firstPairs(context: Context, pairs: QueryPolygons, count: number): Quer
 }
 
 /** Pairs are sorted as 64-bit numbers where that is enough for them, which moves no row to and fro. */
-function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons, most: number): QueryPolygons {
+function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons, max: number): QueryPolygons {
   const [setBits, polygonBits] = [bitsUpTo(extent.sets - 1), bitsUpTo(extent.polygons - 1)];
-  const bits = bitsUpTo(most) + setBits + polygonBits;
-  if (bits > 64) return unique(context.materialize(gather({ ...pairs }, orderByPolygons(extent, pairs, most))));
+  const bits = bitsUpTo(max) + setBits + polygonBits;
+  if (bits > 64) return unique(context.materialize(gather({ ...pairs }, orderByPolygons(extent, pairs, max))));
   const keys = sort(map(pairKey, { ...pairs, setBits, polygonBits }), { bits: { from: 0, to: bits } });
   return map(pairOf, { key: unique(keys), setBits, polygonBits });
 }
@@ -242,10 +242,10 @@ export async function mergeParts(
   context: Context,
   extent: MaqExtent,
   parts: QueryPolygons[],
-  most: number,
+  max: number,
 ): Promise<QueryPolygons> {
   if (parts.length === 1) return parts.pop()!;
   const all = context.scope(() => concatenate(parts.map((part) => ({ ...part }))));
   context.dispose(parts.splice(0));
-  return eachOnce(context, extent, all, most).finally(() => context.dispose(all));
+  return eachOnce(context, extent, all, max).finally(() => context.dispose(all));
 }

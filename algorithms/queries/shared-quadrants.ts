@@ -49,17 +49,17 @@ export async function shareQuadrants(
   tree: MaqTree,
   { polygon, code, level }: Quadrants,
   capacity: number,
-  take: (part: SharedQuadrants, most: number) => Promise<void>,
+  take: (part: SharedQuadrants, max: number) => Promise<void>,
 ): Promise<void> {
   const rows = { lo: code.lo, hi: code.hi, level, row: sequence(level.length) };
   const segments = await unfold(rows, fromRoot, nextSegment, { captures: { table: tree.table } });
   try {
-    const { pairs, most } = await measure(context, segments.count, polygon);
+    const { pairs, max } = await measure(context, segments.count, polygon);
     for (const [from, to] of await partsWithin(context, segments.count, pairs, capacity)) {
       const { count, ...firsts } = slice(segments, from, to);
       const isWhole = to - from === segments.count.length && pairs <= capacity;
       const part = isWhole ? expand(firsts, count, entryAt, { capacity: pairs }) : await expand(firsts, count, entryAt);
-      await take(part, most).finally(() => context.dispose(part));
+      await take(part, max).finally(() => context.dispose(part));
     }
   } finally {
     context.dispose(segments);
@@ -71,10 +71,10 @@ async function measure(
   context: Context,
   counts: Column<'u32'>,
   polygon: Column<'u32'>,
-): Promise<{ readonly pairs: number; readonly most: number }> {
-  const sizes = context.scope(() => ({ pairs: reduce(counts, saturatingPlus), most: reduce(polygon, maximum(u32)) }));
-  const { pairs, most } = await context.read(sizes).finally(() => context.dispose(sizes));
-  return { pairs: pairs[0]!, most: most[0]! };
+): Promise<{ readonly pairs: number; readonly max: number }> {
+  const sizes = context.scope(() => ({ pairs: reduce(counts, saturatingPlus), max: reduce(polygon, maximum(u32)) }));
+  const { pairs, max } = await context.read(sizes).finally(() => context.dispose(sizes));
+  return { pairs: pairs[0]!, max: max[0]! };
 }
 
 /** Runs of segments that have no more pairs than the capacity, or are one segment; one that is empty where there are none. */

@@ -154,7 +154,7 @@ function requireIntegers(kind: string, operand: ValueOperand): IntegerOperand {
 }
 
 function sumCell(operand: ValueOperand, sum: bigint): CellValue {
-  const itself = { least: sum, greatest: sum };
+  const itself = { min: sum, max: sum };
   if (!isWithin(itself, I64) && !isWithin(itself, U64)) {
     throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: sum });
   }
@@ -164,8 +164,8 @@ function sumCell(operand: ValueOperand, sum: bigint): CellValue {
 
 /** A quotient of integers, rounded once to a number. */
 export function quotient(dividend: bigint, divisor: bigint): number {
-  const most = 2n ** 53n;
-  if (dividend < most && dividend > -most && divisor < most) return Number(dividend) / Number(divisor);
+  const max = 2n ** 53n;
+  if (dividend < max && dividend > -max && divisor < max) return Number(dividend) / Number(divisor);
   // More digits than a number has, so that what is cut off does not show.
   const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
   return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;

@@ -28,8 +28,8 @@ import { reducedTotals, wordsOfTotals } from './totals.ts';
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232) } });
  * const of = column('x');
- * await aggregate(table, { most: { kind: 'max', of }, mean: { kind: 'avg', of }, third: { kind: 'largest', of, k: 3 } });
- * // { most: 232, mean: 124.25, third: 200 }
+ * await aggregate(table, { max: { kind: 'max', of }, mean: { kind: 'avg', of }, third: { kind: 'largest', of, k: 3 } });
+ * // { max: 232, mean: 124.25, third: 200 }
  */
 export async function aggregate<A extends Aggregates>(
   table: DeviceTable,

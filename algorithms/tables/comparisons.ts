@@ -184,8 +184,8 @@ function compareWithCut(
   // Of what lies between two integers, those up to the lower one are below it.
   const exact = isThere ? operator : operator.startsWith('<') ? '<=' : '>';
   const [domain, range] = domainOf(integers.bounds);
-  if (!isWithin({ least: at, greatest: at }, range)) {
-    const isBelow = at > range.greatest;
+  if (!isWithin({ min: at, max: at }, range)) {
+    const isBelow = at > range.max;
     if (exact === '=') return 'never';
     if (exact === '<>') return 'always';
     return exact.startsWith('<') === isBelow ? 'always' : 'never';

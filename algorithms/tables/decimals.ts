@@ -2,7 +2,7 @@ import type { LiteralValue } from './expressions.ts';
 import type { Decimal } from './host-table.ts';
 
 /** Digits behind the point that a literal may have. */
-const MOST_DIGITS = 400;
+const MAX_DIGITS = 400;
 
 /** A number as decimal digits, as it is written; undefined for what is none, and for NaN and infinities. */
 export function decimalOf(value: LiteralValue): Decimal | undefined {
@@ -12,9 +12,7 @@ export function decimalOf(value: LiteralValue): Decimal | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(`${value}`)!;
   const units = BigInt(`${sign}${whole}${fraction}`);
   const scale = fraction.length - Number(exponent);
-  return scale < 0
-    ? { units: units * 10n ** BigInt(-scale), scale: 0 }
-    : { units, scale: Math.min(scale, MOST_DIGITS) };
+  return scale < 0 ? { units: units * 10n ** BigInt(-scale), scale: 0 } : { units, scale: Math.min(scale, MAX_DIGITS) };
 }
 
 export function numberOf({ units, scale }: Decimal): number {

@@ -78,8 +78,8 @@ function summandOf(rows: number, operand: ValueOperand): Summand | undefined {
         ? scaledIntegers(operand, operand.column)
         : undefined;
   if (scaled === undefined || rangeBits(scaled.integers) > 64) return undefined;
-  const { least, greatest } = scaled.integers.bounds;
-  const isExact = rows * Math.max(Number(greatest - least), Math.abs(Number(least))) < MAX_EXACT;
+  const { min, max } = scaled.integers.bounds;
+  const isExact = rows * Math.max(Number(max - min), Math.abs(Number(min))) < MAX_EXACT;
   return { operand, ...scaled, isExact };
 }
 
@@ -93,8 +93,8 @@ function isSame(a: IntegerPart, b: IntegerPart): boolean {
   );
 }
 
-function rangeBits({ bounds: { least, greatest } }: IntegerPart): number {
-  return (greatest - least).toString(2).length;
+function rangeBits({ bounds: { min, max } }: IntegerPart): number {
+  return (max - min).toString(2).length;
 }
 
 /** Sums of one weight, by group. */
@@ -158,10 +158,10 @@ function weightsOf(integers: IntegerPart): Part<U32>[] {
   const counts = mapBool(isValid);
   const digits = Array.from({ length: count }, (_, digit) => {
     const name = `digit ${digit} of ${bits > 32 ? 'pairs' : count > 1 ? 'words' : 'narrow words'}`;
-    const parts = [part, pairConstant(bounds.least), isValid];
+    const parts = [part, pairConstant(bounds.min), isValid];
     return combineParts<IntegerValue | Bool, U32>(name, parts, (made) => {
-      const [value, least, valid] = made as [IntegerValue, IntegerValue, Bool];
-      const [a, b] = [wideOf(value), wideOf(least)];
+      const [value, min, valid] = made as [IntegerValue, IntegerValue, Bool];
+      const [a, b] = [wideOf(value), wideOf(min)];
       const above = bits > 32 ? sub64({ a, b }) : { lo: a.lo.sub(b.lo), hi: u32(0) };
       return select(u32(0), count === 1 ? above.lo : digitAt(above, digit), valid);
     });
@@ -219,14 +219,14 @@ function foundOf(
   present: Uint32Array,
 ): Found {
   const count = digitsOf(integers);
-  const { least } = integers.bounds;
+  const { min } = integers.bounds;
   const counted = sums.length > count ? sums[0]!.lo : rows;
   const digits = sums.slice(sums.length - count);
   const counts = present.map((code) => counted[code]!);
   if (!isExact) {
     const values = Array.from(present, (code, i) => {
       const above = digits.reduceRight((sum, digit) => (sum << BigInt(DIGIT_BITS)) + BigInt(numberOf(digit, code)), 0n);
-      return above + least * BigInt(counts[i]!);
+      return above + min * BigInt(counts[i]!);
     });
     return { counts, sums: values };
   }
@@ -235,7 +235,7 @@ function foundOf(
     let above = 0;
     for (let digit = count - 1; digit >= 0; digit--)
       above = above * 2 ** DIGIT_BITS + numberOf(digits[digit]!, present[i]!);
-    values[i] = above + Number(least) * counts[i]!;
+    values[i] = above + Number(min) * counts[i]!;
   }
   return { counts, sums: values };
 }
@@ -266,7 +266,7 @@ function wordsOfNumbers(sums: Float64Array): BigInt64Array {
 }
 
 function fitting(sums: readonly bigint[]): BigInt64Array {
-  const large = sums.find((each) => !isWithin({ least: each, greatest: each }, I64));
+  const large = sums.find((each) => !isWithin({ min: each, max: each }, I64));
   if (large === undefined) return BigInt64Array.from(sums);
   throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: large });
 }

@@ -17,14 +17,14 @@ import { flagsOf } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 
 /** A bit for each integer that there may be is cheaper than a sort, up to so many. */
-const MOST_BITS = 2 ** 26;
+const MAX_BITS = 2 ** 26;
 
 /** How many different integers the rows that count have: by setting a bit for each, or sorted where they may be too many. */
 export async function countDistinct(table: DeviceTable, integers: IntegerPart, counts: Part<Bool>): Promise<number> {
-  const { least, greatest } = integers.bounds;
+  const { min, max } = integers.bounds;
   const { context } = table;
-  const range = greatest - least + 1n;
-  if (range > BigInt(MOST_BITS)) {
+  const range = max - min + 1n;
+  if (range > BigInt(MAX_BITS)) {
     const different = context.scope(() => unique(sort(wordsWhere(table, integers, counts))));
     const { lo } = different as { lo: Column<'u32'> };
     const count = await context.count(lo);
@@ -33,7 +33,7 @@ export async function countDistinct(table: DeviceTable, integers: IntegerPart, c
   }
   const total = context.scope(() => {
     const words = fill(context, u32, 0, Math.ceil(Number(range) / 32));
-    const base = constantPart('u32', Number(least & 0xffffffffn));
+    const base = constantPart('u32', Number(min & 0xffffffffn));
     const bits = combineParts<IntegerValue | U32 | Bool, readonly U32[]>(
       'bit',
       [integers.part, base, counts],

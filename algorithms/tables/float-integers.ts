@@ -37,8 +37,8 @@ export function scaledIntegers(
 ): ScaledIntegers | undefined {
   const smallest = column?.smallestMagnitude;
   if (keys === undefined || smallest === undefined) return undefined;
-  const [least, greatest] = [Number(column!.bounds.least), Number(column!.bounds.greatest)];
-  const largest = Math.max(greatest, least < 0 ? ~least & 0x7fffffff : 0);
+  const [min, max] = [Number(column!.bounds.min), Number(column!.bounds.max)];
+  const largest = Math.max(max, min < 0 ? ~min & 0x7fffffff : 0);
   if (largest >= INFINITY_KEY) return undefined;
   const first = exponentOf(smallest);
   const bits = Math.max(1, FRACTION_BITS + 1 + exponentOf(largest) - first);
@@ -49,7 +49,7 @@ export function scaledIntegers(
     [keys, constantPart('u32', first)],
     ([key, from]) => fixedPoint(key as I32, from as U32, isNarrow),
   );
-  const bounds: Bounds = { least: least < 0 ? -(2n ** BigInt(bits)) : 0n, greatest: 2n ** BigInt(bits) - 1n };
+  const bounds: Bounds = { min: min < 0 ? -(2n ** BigInt(bits)) : 0n, max: 2n ** BigInt(bits) - 1n };
   return { integers: { part, bounds, scale: 0, validity }, exponent: first - F32_BIAS - FRACTION_BITS };
 }
 

@@ -17,7 +17,7 @@ import { columnOf, type DeviceTable } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
 import { countsWhere, isEveryRow, valueOperand } from './values.ts';
 
-const MOST_KEYS = 4;
+const MAX_KEYS = 4;
 
 /**
  * What the rows of every group come to, where rows with the same values of some columns are a group. Nulls are the same; of NaN
@@ -51,7 +51,7 @@ export async function groupBy(
 ): Promise<HostTable> {
   const kinds = { table: aTable, keys: someNames, aggregates: aggregatesOfGroups, options: whereOptions };
   requireArguments('groupBy', { table, keys, aggregates, options }, kinds);
-  if (keys.length === 0 || keys.length > MOST_KEYS) {
+  if (keys.length === 0 || keys.length > MAX_KEYS) {
     throw tableError('keys', 'Rows are grouped by one to four columns.', { expected: '1 to 4 keys', got: keys.length });
   }
   const columns = keys.map((name) => columnOf(table, name));

@@ -29,8 +29,8 @@ interface Digit {
 }
 
 function digitOf(column: TableColumn): Digit {
-  const { least, greatest } = column.bounds;
-  return { column, range: greatest - least + 1n + (column.validity === undefined ? 0n : 1n) };
+  const { min, max } = column.bounds;
+  return { column, range: max - min + 1n + (column.validity === undefined ? 0n : 1n) };
 }
 
 const word = (value: bigint): Part<U32> => constantPart('u32', Number(value & 0xffffffffn));
@@ -61,11 +61,11 @@ export function groupCodes(columns: readonly TableColumn[], counts: Part<Bool>):
 
 function digitPart({ column, range }: Digit, stride: bigint): Part<U32> {
   const { part } = integersOf(column);
-  const constants = [column.bounds.least, range - 1n, stride].map(word);
+  const constants = [column.bounds.min, range - 1n, stride].map(word);
   const valid = bitsPart([column.validity]);
   return combineParts<IntegerValue | U32 | Bool, U32>('digit', [part, valid, ...constants], (made) => {
-    const [value, isValid, least, none, by] = made as [IntegerValue, Bool, U32, U32, U32];
-    return select(none, wideOf(value).lo.sub(least), isValid).mul(by);
+    const [value, isValid, min, none, by] = made as [IntegerValue, Bool, U32, U32, U32];
+    return select(none, wideOf(value).lo.sub(min), isValid).mul(by);
   });
 }
 
@@ -129,9 +129,9 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   const valid = column.validity === undefined ? undefined : new Uint8Array(groups);
   const low = new Uint32Array(groups);
   const high = new Int32Array(groups);
-  const least = column.bounds.least;
+  const min = column.bounds.min;
   // Digits are below 2^32, and so is what is added here to the low word.
-  const [baseLow, baseHigh] = [Number(least & 0xffffffffn), Number(BigInt.asIntN(32, least >> 32n))];
+  const [baseLow, baseHigh] = [Number(min & 0xffffffffn), Number(BigInt.asIntN(32, min >> 32n))];
   for (let i = 0; i < groups; i++) {
     const digit = Math.floor(codes[i]! / by) % every;
     if (valid !== undefined) valid[i] = Number(digit !== none);

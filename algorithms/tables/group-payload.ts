@@ -46,10 +46,10 @@ function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): T
 
 /** Integers above their least. */
 function travellingIntegers(operand: ValueOperand & { readonly family: 'integer' }): Travelling | undefined {
-  const { least, greatest } = operand.bounds;
-  const bits = (greatest - least).toString(2).length;
+  const { min, max } = operand.bounds;
+  const bits = (max - min).toString(2).length;
   if (bits > 32) return undefined;
-  const low = constantPart('u32', Number(least & 0xffffffffn));
+  const low = constantPart('u32', Number(min & 0xffffffffn));
   const value = combineParts<IntegerValue | U32, U32>('above', [operand.part, low], ([made, first]) =>
     wideOf(made as IntegerValue).lo.sub(first as U32),
   );
@@ -62,7 +62,7 @@ function travellingIntegers(operand: ValueOperand & { readonly family: 'integer'
             kind: 'i32',
             value: bitsToI32(above!.add(first!)),
           }))
-        : combineParts<U32 | IntegerValue, IntegerValue>('from i64', [word, pairConstant(least)], ([above, first]) => ({
+        : combineParts<U32 | IntegerValue, IntegerValue>('from i64', [word, pairConstant(min)], ([above, first]) => ({
             kind: 'pair',
             value: add64({ a: { lo: above as U32, hi: 0 }, b: wideOf(first as IntegerValue) }),
           }));

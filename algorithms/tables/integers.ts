@@ -45,7 +45,7 @@ export function integersOf({ key, words, bounds, scale, validity }: TableColumn)
 }
 
 export function integerConstant(value: bigint, scale: number): IntegerPart {
-  const bounds = { least: value, greatest: value };
+  const bounds = { min: value, max: value };
   return { part: constantOf(value, bounds), bounds, scale, validity: [] };
 }
 
@@ -103,10 +103,10 @@ function signed({ part, bounds }: IntegerPart): Part<IntegerValue> {
   throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
 }
 
-function overflow(what: string, { least, greatest }: Bounds): Error {
+function overflow(what: string, { min, max }: Bounds): Error {
   return tableError('overflow', `${what} may not fit in 64 bits.`, {
     expected: 'numbers from −2^63 to 2^63 − 1',
-    got: least === greatest ? least : `numbers from ${least} to ${greatest}`,
+    got: min === max ? min : `numbers from ${min} to ${max}`,
     remedy: 'Use columns of smaller numbers, or fewer digits behind the point.',
   });
 }

@@ -11,7 +11,7 @@ import type { DeviceTable } from './table.ts';
 import { isEveryRow } from './values.ts';
 
 /** Bits that a pass learns at most. */
-const MOST_BITS = 11;
+const MAX_BITS = 11;
 const NONE = 2 ** 32 - 1;
 
 /** A place that is sought among the sorted integers: its bits so far, and its place among those that begin with them. */
@@ -34,9 +34,9 @@ export async function integersAt(
   counts: Part<Bool>,
   placesOf: (count: number) => readonly number[],
 ): Promise<readonly bigint[]> {
-  const { least, greatest } = integers.bounds;
-  const bits = Math.max(1, (greatest - least).toString(2).length);
-  const passes = Math.ceil(bits / MOST_BITS);
+  const { min, max } = integers.bounds;
+  const bits = Math.max(1, (max - min).toString(2).length);
+  const passes = Math.ceil(bits / MAX_BITS);
   let sought: readonly Sought[] | undefined;
   let left = bits;
   for (let pass = 0; pass < passes; pass++) {
@@ -54,7 +54,7 @@ export async function integersAt(
     }
     sought = sought.map((each) => learn(each, tables[prefixes.indexOf(each.prefix)]!, digits));
   }
-  return sought!.map(({ prefix }) => prefix + least);
+  return sought!.map(({ prefix }) => prefix + min);
 }
 
 function learn({ prefix, rank }: Sought, counts: Uint32Array, digits: number): Sought {
@@ -80,7 +80,7 @@ async function countDigits(
   pass: Pass,
 ): Promise<Uint32Array> {
   const bins = 2 ** pass.digits;
-  const digit = pass.wide ? wideDigit(part, bounds.least, pass) : narrowDigit(part, bounds.least, pass);
+  const digit = pass.wide ? wideDigit(part, bounds.min, pass) : narrowDigit(part, bounds.min, pass);
   // Rows that do not count are counted behind the digits at first: to leave out every other row is a branch that nobody foresees.
   const spare = pass.isFirst && !isEveryRow(counts) ? SPARE : 0;
   const others = [rowPart, constantPart('u32', bins)] as const;
@@ -104,8 +104,8 @@ const SPARE = 16;
 const word = (value: bigint): Part<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /** The digit of integers that differ in 32 bits at most. */
-function narrowDigit(part: Part<IntegerValue>, least: bigint, { prefix, digits, left, isFirst }: Pass): Part<U32> {
-  const constants = [least, BigInt(left), BigInt(digits), prefix].map(word);
+function narrowDigit(part: Part<IntegerValue>, min: bigint, { prefix, digits, left, isFirst }: Pass): Part<U32> {
+  const constants = [min, BigInt(left), BigInt(digits), prefix].map(word);
   return combineParts<IntegerValue | U32, U32>(`digit${isFirst}`, [part, ...constants], ([value, ...given]) => {
     const [base, shift, more, begin] = given as [U32, U32, U32, U32];
     const above = lowWord(value as IntegerValue)
@@ -121,8 +121,8 @@ export function lowWord(value: IntegerValue): U32 {
   return value.kind === 'i32' ? bitsToU32(value.value) : value.kind === 'u32' ? value.value : value.value.lo;
 }
 
-function wideDigit(part: Part<IntegerValue>, least: bigint, { prefix, digits, left, isFirst }: Pass): Part<U32> {
-  const constants = [least, least >> 32n, BigInt(left), BigInt(digits), prefix, prefix >> 32n].map(word);
+function wideDigit(part: Part<IntegerValue>, min: bigint, { prefix, digits, left, isFirst }: Pass): Part<U32> {
+  const constants = [min, min >> 32n, BigInt(left), BigInt(digits), prefix, prefix >> 32n].map(word);
   return combineParts<IntegerValue | U32, U32>(`wide digit${isFirst}`, [part, ...constants], ([value, ...given]) => {
     const [baseLo, baseHi, shift, more, lo, hi] = given as [U32, U32, U32, U32, U32, U32];
     const apart = sub64({ a: wideOf(value as IntegerValue), b: { lo: baseLo, hi: baseHi } });

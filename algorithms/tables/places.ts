@@ -33,14 +33,14 @@ export type Place =
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
 /** Bits that a pass learns at most. */
-const MOST_BITS = 11;
+const MAX_BITS = 11;
 /** Bins for rows that do not count: one alone would have to wait for itself. */
 const SPARE = 16;
 const NONE = 2 ** 32 - 1;
 
 /** Whether the device finds a place among integers by itself: where these differ in 32 bits at most. */
-export function isFoundOnDevice({ bounds: { least, greatest } }: IntegerPart): boolean {
-  return greatest - least < 2n ** 32n;
+export function isFoundOnDevice({ bounds: { min, max } }: IntegerPart): boolean {
+  return max - min < 2n ** 32n;
 }
 
 /**
@@ -49,9 +49,9 @@ export function isFoundOnDevice({ bounds: { least, greatest } }: IntegerPart): b
  */
 export function placeOnDevice(table: DeviceTable, { integers, counts, place }: SoughtPlan): FoundPlace {
   const { context, rows } = table;
-  const { least, greatest } = integers.bounds;
-  const bits = Math.max(1, (greatest - least).toString(2).length);
-  const passes = Math.ceil(bits / MOST_BITS);
+  const { min, max } = integers.bounds;
+  const bits = Math.max(1, (max - min).toString(2).length);
+  const passes = Math.ceil(bits / MAX_BITS);
   const row = rowOf(integers, counts);
   let left = bits;
   let known: Known | undefined;
@@ -87,10 +87,10 @@ export function integersFound(
   { integers, place }: SoughtPlan,
   { count, found, upTo, above }: { readonly [K in 'count' | 'found' | 'upTo' | 'above']: number },
 ): readonly bigint[] {
-  if (place.kind !== 'median') return place.k > count ? [] : [integers.bounds.least + BigInt(found)];
+  if (place.kind !== 'median') return place.k > count ? [] : [integers.bounds.min + BigInt(found)];
   if (count === 0) return [];
   const both = count % 2 === 1 ? [found] : [found, count >> 1 < upTo ? found : above];
-  return both.map((offset) => integers.bounds.least + BigInt(offset));
+  return both.map((offset) => integers.bounds.min + BigInt(offset));
 }
 
 /** What is known of the integer at the place: its leading bits, and its rank among those that begin with them. */
@@ -133,7 +133,7 @@ function rowOf(
   { part, bounds }: IntegerPart,
   counts: Part<Bool>,
 ): Part<{ readonly offset: U32; readonly holds: Bool }> {
-  const base = Number(bounds.least & 0xffffffffn);
+  const base = Number(bounds.min & 0xffffffffn);
   return combineParts<unknown, { readonly offset: U32; readonly holds: Bool }>('place', [part, counts], (made) => {
     const [value, holds] = made as [IntegerValue, Bool];
     return { offset: lowWord(value).sub(base), holds };

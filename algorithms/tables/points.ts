@@ -78,9 +78,9 @@ function heldView(tree: MaqTreeWithEdges, x: Column<'u32'>, y: Column<'u32'>): C
   if (found !== undefined) return found.view;
   const view = heldPoints(tree, { x, y });
   // Of many tables, the last ones.
-  views.set(tree.table, [...known.slice(1 - MOST_VIEWS), { x, y, view }]);
+  views.set(tree.table, [...known.slice(1 - MAX_VIEWS), { x, y, view }]);
   return view;
 }
 
 /** Views that are kept of a tree. */
-const MOST_VIEWS = 16;
+const MAX_VIEWS = 16;

@@ -23,7 +23,7 @@ export interface PreparedAggregate<A extends Aggregates> {
 }
 
 /** Pipelines that are kept for a question, of the structures of its conditions. */
-const MOST_PIPELINES = 16;
+const MAX_PIPELINES = 16;
 
 /**
  * Prepares {@link aggregate} for many short questions to one table: the commands of a question are written down when it is first
@@ -62,7 +62,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
     // The one that was asked last is the last to go.
     pipelines.delete(key);
     pipelines.set(key, known);
-    if (pipelines.size > MOST_PIPELINES) drop(pipelines.keys().next().value!);
+    if (pipelines.size > MAX_PIPELINES) drop(pipelines.keys().next().value!);
     return known;
   };
   const drop = (key: string): void => {

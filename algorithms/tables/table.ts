@@ -137,7 +137,7 @@ function keysOf(name: string, given: HostColumn): Keys {
       return { key: 'i32', words: [given.values], bounds: boundsOfWords(given.values) };
     case 'bool': {
       const flags = given.values.map((each) => Number(each !== 0));
-      return { key: 'u32', words: [flags], bounds: { least: 0n, greatest: 1n } };
+      return { key: 'u32', words: [flags], bounds: { min: 0n, max: 1n } };
     }
     case 'f32': {
       const keys = keysOfF32(given.values);

@@ -60,8 +60,8 @@ const sums = {
 
 /** Σ of integers, in as many words as so many rows may need. */
 export function sumTotal({ part, bounds }: IntegerPart, counts: Part<Bool>, rows: number): Total {
-  const most = BigInt(rows);
-  const total: Bounds = { least: most * minOf(bounds.least, 0n), greatest: most * maxOf(bounds.greatest, 0n) };
+  const max = BigInt(rows);
+  const total: Bounds = { min: max * minOf(bounds.min, 0n), max: max * maxOf(bounds.max, 0n) };
   const kind = isWithin(total, I32) ? 'i32' : isWithin(total, I64) ? 'i64' : 'i96';
   const isSigned = isWithin(bounds, I64);
   const element = combineParts<IntegerValue | Bool, Values>(
@@ -95,10 +95,10 @@ const extrema = {
   min: {
     i32: minimum(i32),
     u32: minimum(u32),
-    i64: wideExtremum(minI64, I64.greatest),
+    i64: wideExtremum(minI64, I64.max),
     u64: wideExtremum(minU64, -1n),
   },
-  max: { i32: maximum(i32), u32: maximum(u32), i64: wideExtremum(maxI64, I64.least), u64: wideExtremum(maxU64, 0n) },
+  max: { i32: maximum(i32), u32: maximum(u32), i64: wideExtremum(maxI64, I64.min), u64: wideExtremum(maxU64, 0n) },
 } as const;
 
 function wideExtremum(combine: typeof minI64, identity: bigint): AnyMonoid {
@@ -235,7 +235,7 @@ export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
 }
 
 /** Totals of so few words go in one pass, whether their order matters or not: to read the columns again takes longer. */
-const MOST_WORDS = 8;
+const MAX_WORDS = 8;
 
 /** Totals as they are added up: few in one pass, of many the exact ones in one and those whose order matters in another. */
 export interface ReducedTotals {
@@ -247,7 +247,7 @@ export function reducedTotals(table: DeviceTable, totals: readonly Total[]): Red
   const named = [...new Map(totals.map((total) => [total.name, total])).values()];
   const words = named.reduce((sum, { monoid: { shape } }) => sum + leafTypes(shape).length, 0);
   const apart = [true, false].map((isExact) => named.filter(({ monoid: { exact } }) => exact === isExact));
-  const passes = (words <= MOST_WORDS ? [named] : apart).filter(({ length }) => length > 0);
+  const passes = (words <= MAX_WORDS ? [named] : apart).filter(({ length }) => length > 0);
   return { totals: passes, columns: Object.fromEntries(passes.map((some, i) => [`p${i}`, reduceTotals(table, some)])) };
 }
 

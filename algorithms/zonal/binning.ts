@@ -75,11 +75,11 @@ function evenBinEdges(low: number, high: number, width: number): Float64Array {
  * those of the same edges written out. It has no more decimals than what was added.
  */
 function meant(sum: number, decimals: number): number {
-  return decimals > MOST_DECIMALS ? sum : Number(sum.toFixed(decimals));
+  return decimals > MAX_DECIMALS ? sum : Number(sum.toFixed(decimals));
 }
 
 /** `toFixed` takes no more. */
-const MOST_DECIMALS = 100;
+const MAX_DECIMALS = 100;
 
 /** Slots of a zone's histogram: its bins, then nodata, below and above. */
 export interface Slots {
@@ -286,21 +286,21 @@ const scratch = new DataView(new ArrayBuffer(4));
 
 /** Ordered words of the least values not below the edges; edges above every value are left out. */
 function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint32Array {
-  const [least, most] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
-  if (sample === 'f32') return Uint32Array.from(edges, (edge) => orderedWord(sample, leastF32NotBelow(edge)));
-  const reached = edges.findIndex((edge) => Math.ceil(edge) > most);
+  const [min, max] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+  if (sample === 'f32') return Uint32Array.from(edges, (edge) => orderedWord(sample, minF32NotBelow(edge)));
+  const reached = edges.findIndex((edge) => Math.ceil(edge) > max);
   const reachable = reached === -1 ? edges : edges.subarray(0, reached);
-  return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(least, Math.ceil(edge))));
+  return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(min, Math.ceil(edge))));
 }
 
 /** The same of scaled values. */
 function scaledThresholds(sample: 'u32' | 'i32' | 'f32', scaling: Scaling, edges: Float64Array): Uint32Array {
-  const thresholds = Array.from(edges, (edge) => leastWordReaching(sample, scaling, edge));
+  const thresholds = Array.from(edges, (edge) => minWordReaching(sample, scaling, edge));
   return Uint32Array.from(thresholds.filter((word) => word !== undefined));
 }
 
 /** The least and the greatest of two words that are ordered as the values of a sample are. */
-function wordRange(sample: Sample): readonly [least: number, greatest: number] {
+function wordRange(sample: Sample): readonly [min: number, max: number] {
   return sample === 'f32' ? [orderedWord(sample, -Infinity), orderedWord(sample, Infinity)] : [0, 2 ** 32 - 1];
 }
 
@@ -309,12 +309,12 @@ function wordRange(sample: Sample): readonly [least: number, greatest: number] {
  * are turned about, where larger stored values stand for smaller ones. Rounding keeps the order of values, so that halving
  * finds it exactly.
  */
-function leastWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
-  const [least, greatest] = wordRange(sample);
+function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
+  const [min, max] = wordRange(sample);
   const reversed = isReversed(scaling);
   const valueAt = (word: number): number =>
     scaledValue(scaling, valueOfOrderedWord(sample, reversed ? ~word >>> 0 : word));
-  let [low, high] = reversed ? [~greatest >>> 0, ~least >>> 0] : [least, greatest];
+  let [low, high] = reversed ? [~max >>> 0, ~min >>> 0] : [min, max];
   if (valueAt(high) < edge) return undefined;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
@@ -324,7 +324,7 @@ function leastWordReaching(sample: Sample, scaling: Scaling, edge: number): numb
   return low;
 }
 
-function leastF32NotBelow(edge: number): number {
+function minF32NotBelow(edge: number): number {
   const near = Math.fround(edge);
   if (near >= edge) return near;
   scratch.setFloat32(0, near);

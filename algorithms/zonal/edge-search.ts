@@ -22,7 +22,7 @@ export interface EdgeSearch {
 }
 
 /** Cells of the table that says how many edges lie before each of them. */
-const MOST_CELLS = 2 ** 16;
+const MAX_CELLS = 2 ** 16;
 
 /**
  * Makes a search among increasing u32 edges. The range from the first edge to the last is cut into cells of equal size; a
@@ -74,18 +74,18 @@ function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
   const base = edges[0] ?? 0;
   const range = (edges.at(-1) ?? 0) - base;
   let shift = 0;
-  while (Math.floor(range / 2 ** shift) + 1 > MOST_CELLS) shift++;
+  while (Math.floor(range / 2 ** shift) + 1 > MAX_CELLS) shift++;
   const cells = Math.floor(range / 2 ** shift) + 1;
   const before = new Uint32Array(cells + 1).fill(edges.length);
   for (let at = edges.length - 1; at >= 0; at--) before[(edges[at]! - base) >>> shift] = at;
-  let most = 0;
+  let max = 0;
   for (let cell = cells - 1; cell >= 0; cell--) {
     // Of a cell without an edge: as many as before the next.
     const first = Math.min(before[cell]!, before[cell + 1]!);
-    most = Math.max(most, before[cell + 1]! - first);
+    max = Math.max(max, before[cell + 1]! - first);
     before[cell] = first;
   }
-  const steps = Math.ceil(Math.log2(most + 1));
+  const steps = Math.ceil(Math.log2(max + 1));
   const words = new Uint32Array(before.length + edges.length + 2 ** steps).fill(2 ** 32 - 1);
   words.set(before);
   words.set(edges, before.length);

@@ -131,7 +131,7 @@ export function ratio(numerator: bigint, denominator: bigint): number {
   if (numerator === 0n) return 0;
   const magnitude = numerator < 0n ? -numerator : numerator;
   // 53 bits and none of a 54th, or as many as there are above the least f64.
-  let unit = Math.max(LEAST_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
+  let unit = Math.max(MIN_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
   if (inUnits(magnitude, denominator, unit).quotient >= 2n ** 53n) unit++;
   const { quotient, rest, divisor } = inUnits(magnitude, denominator, unit);
   const isUp = 2n * rest > divisor || (2n * rest === divisor && quotient % 2n === 1n);
@@ -140,7 +140,7 @@ export function ratio(numerator: bigint, denominator: bigint): number {
 }
 
 /** The least f64 is 2 to this power. */
-const LEAST_UNIT = -1074;
+const MIN_UNIT = -1074;
 
 /** How many times 2^unit is in a fraction, and what is left of the divisor. */
 function inUnits(numerator: bigint, denominator: bigint, unit: number) {

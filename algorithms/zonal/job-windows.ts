@@ -48,14 +48,14 @@ export function* jobWindows(
 
 /** Windows of whole blocks, and of parts of those blocks that are too large. */
 function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
-  const most = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
-  for (const blocks of windowsOf(raster, windowSize(raster, most))) yield* cutLarge(blocks, most, tile);
+  const max = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
+  for (const blocks of windowsOf(raster, windowSize(raster, max))) yield* cutLarge(blocks, max, tile);
 }
 
-function* cutLarge(window: Window, most: number, tile: number): Generator<Window> {
-  const halves = window.rows * window.columns > most ? halve(window, tile) : undefined;
+function* cutLarge(window: Window, max: number, tile: number): Generator<Window> {
+  const halves = window.rows * window.columns > max ? halve(window, tile) : undefined;
   if (halves === undefined) yield window;
-  else for (const half of halves) yield* cutLarge(half, most, tile);
+  else for (const half of halves) yield* cutLarge(half, max, tile);
 }
 
 function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
@@ -97,11 +97,11 @@ function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryErro
 }
 
 /** Whole blocks of the file: at most so many cells, or one block that is larger. */
-function windowSize({ width, height, blockColumns, blockRows }: RasterSource, most: number): WindowSize {
+function windowSize({ width, height, blockColumns, blockRows }: RasterSource, max: number): WindowSize {
   const columns =
-    width * blockRows <= most
+    width * blockRows <= max
       ? width
-      : Math.min(width, blockColumns * Math.max(1, Math.floor(most / (blockColumns * blockRows))));
-  const bands = Math.max(1, Math.floor(most / (columns * blockRows)));
+      : Math.min(width, blockColumns * Math.max(1, Math.floor(max / (blockColumns * blockRows))));
+  const bands = Math.max(1, Math.floor(max / (columns * blockRows)));
   return { rows: Math.min(height, blockRows * bands), columns };
 }

@@ -32,7 +32,7 @@ export function placeZones(
   fill: FillRule = 'union',
 ): PlacedZones {
   const span = Math.abs(grid.width * grid.stepX);
-  if (grid.geographic && !(span <= MOST_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
+  if (grid.geographic && !(span <= MAX_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
   const shifts = longitudeShifts(polygons, grid, zones);
   const { column: x, row: y } = polygons;
   const found = sheetsOf({ ...polygons, x, y }, stepsOfTurn(grid));
@@ -47,11 +47,11 @@ export function stepsOfTurn({ geographic, stepX }: RasterGrid): number | undefin
 }
 
 /** Longitudes come round, but those of one thing not twice: more are coordinates of another kind. */
-const MOST_DEGREES = 720;
+const MAX_DEGREES = 720;
 
 function tooWide(what: string, degrees: number, place: ErrorPlace): GeometryError {
   return new GeometryError('geometry/longitudes', `The longitudes of ${what} span ${degrees} degrees.`, {
-    expected: `at most ${MOST_DEGREES}`,
+    expected: `at most ${MAX_DEGREES}`,
     got: degrees,
     remedy: 'Check the coordinate reference systems; --assume-crs overrides what the files say.',
     place,
@@ -65,16 +65,16 @@ function longitudeShifts(
 ): number[][] {
   const turn = stepsOfTurn(grid);
   return Array.from({ length: polygons.polygonRings.length - 1 }, (_, zone) => {
-    const [least, most] = rangeOf(polygons.column, ...verticesOf(polygons, zone));
-    if (least > most) return [];
+    const [min, max] = rangeOf(polygons.column, ...verticesOf(polygons, zone));
+    if (min > max) return [];
     if (turn === undefined) return [0];
-    if (most - least > 2 * turn) {
-      const degrees = ((most - least) / STEPS_PER_CELL) * Math.abs(grid.stepX);
+    if (max - min > 2 * turn) {
+      const degrees = ((max - min) / STEPS_PER_CELL) * Math.abs(grid.stepX);
       throw tooWide(`zone ${zone} (${JSON.stringify(names?.[zone] ?? '')})`, degrees, { file, record: zone });
     }
     const shifts: number[] = [];
-    const first = Math.ceil(-most / turn);
-    const last = Math.floor((grid.width * STEPS_PER_CELL - least) / turn);
+    const first = Math.ceil(-max / turn);
+    const last = Math.floor((grid.width * STEPS_PER_CELL - min) / turn);
     for (let turns = first; turns <= last; turns++) shifts.push(turns * turn);
     return shifts;
   });
@@ -141,12 +141,12 @@ export function verticesOf(
 }
 
 /** Least and greatest of some numbers; least above greatest where there are none. */
-export function rangeOf(numbers: Float64Array, from: number, to: number): [least: number, most: number] {
-  let least = Infinity;
-  let most = -Infinity;
+export function rangeOf(numbers: Float64Array, from: number, to: number): [min: number, max: number] {
+  let min = Infinity;
+  let max = -Infinity;
   for (let at = from; at < to; at++) {
-    least = Math.min(least, numbers[at]!);
-    most = Math.max(most, numbers[at]!);
+    min = Math.min(min, numbers[at]!);
+    max = Math.max(max, numbers[at]!);
   }
-  return [least, most];
+  return [min, max];
 }

@@ -18,8 +18,8 @@ const rowParameters: RowParameters = { cell: u32, mask: u32, cells: array(u32) }
 const floatParameters: FloatParameters = { ...rowParameters, home: uniform(u32) };
 
 type Integers = {
-  readonly least: Word;
-  readonly greatest: Word;
+  readonly min: Word;
+  readonly max: Word;
   readonly lo: Word;
   readonly hi: Word;
   readonly data: Word;
@@ -33,20 +33,20 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
   fn(
     'rowOfIntegers',
     { ...rowParameters, ...classifier.parameters } as RowParameters,
-    { least: u32, greatest: u32, lo: u32, hi: u32, data: u32 },
+    { min: u32, max: u32, lo: u32, hi: u32, data: u32 },
     ({ cell, mask, cells, ...captured }) => {
-      const [least, greatest] = [Var(u32(ABSENT)), Var(u32(0))];
+      const [min, max] = [Var(u32(ABSENT)), Var(u32(0))];
       const [lo, hi, data] = [Var(u32(0)), Var(u32(0)), Var(u32(0))];
       forEachValue(classifier, captured as Captured, { cell, mask, cells }, (raw) => {
         const value = orderedRaw(sample, raw);
-        least.set(least.min(value));
-        greatest.set(greatest.max(value));
+        min.set(min.min(value));
+        max.set(max.max(value));
         lo.set(lo.add(value));
         data.set(data.add(1));
         // 32 values of 16 bits cannot carry.
         if (sample === 'u32' || sample === 'i32') hi.set(hi.add(u32(lo.lt(value))));
       });
-      return { least, greatest, lo, hi, data };
+      return { min, max, lo, hi, data };
     },
   ),
 );
@@ -62,7 +62,7 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
   return fn(
     'rowOfFloats',
     { ...floatParameters, ...classifier.parameters } as FloatParameters,
-    { least: u32, greatest: u32, lo: u32, hi: u32, data: u32, belowLo: u32, belowHi: u32, wide: u32 },
+    { min: u32, max: u32, lo: u32, hi: u32, data: u32, belowLo: u32, belowHi: u32, wide: u32 },
     ({ cell, mask, cells, home, ...rest }) => {
       const captured = rest as Captured;
       const totals = emptyTotals();
@@ -70,15 +70,15 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
         head: Var(u32(NO_HEAD)),
         count: Var(u32(0)),
         sum: Var(u32(0)),
-        least: Var(u32(0)),
-        most: Var(u32(0)),
+        min: Var(u32(0)),
+        max: Var(u32(0)),
       };
       const isMixed = Var(bool(false));
       const take = (raw: U32): void => {
         run.count.set(run.count.add(1));
         run.sum.set(run.sum.add(raw.and(0x7fffff)));
-        run.least.set(run.least.min(raw));
-        run.most.set(run.most.max(raw));
+        run.min.set(run.min.min(raw));
+        run.max.set(run.max.max(raw));
       };
       forEachCell({ cell, mask, cells }, (raw) => {
         const head = raw.shr(23);
@@ -90,8 +90,8 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
         If(isMixed, () => If(classifier.isData(raw, captured), () => take(raw))).Else(() => take(raw));
       });
       addRun(totals, run, home);
-      const { least, greatest, lo, hi, data, belowLo, belowHi, wide } = totals;
-      return { least, greatest, lo, hi, data, belowLo, belowHi, wide };
+      const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
+      return { min, max, lo, hi, data, belowLo, belowHi, wide };
     },
   );
 });
@@ -100,31 +100,31 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
 const NO_HEAD = 0x200;
 
 type Total = ReturnType<typeof Var<'u32'>>;
-type Totals = Readonly<Record<'least' | 'greatest' | 'lo' | 'hi' | 'data' | 'belowLo' | 'belowHi' | 'wide', Total>>;
-type Run = Readonly<Record<'head' | 'count' | 'sum' | 'least' | 'most', Total>>;
+type Totals = Readonly<Record<'min' | 'max' | 'lo' | 'hi' | 'data' | 'belowLo' | 'belowHi' | 'wide', Total>>;
+type Run = Readonly<Record<'head' | 'count' | 'sum' | 'min' | 'max', Total>>;
 
 function emptyTotals(): Totals {
   const zero = (): Total => Var(u32(0));
   const sums = { lo: zero(), hi: zero(), belowLo: zero(), belowHi: zero() };
-  return { least: Var(u32(ABSENT)), greatest: zero(), ...sums, data: zero(), wide: zero() };
+  return { min: Var(u32(ABSENT)), max: zero(), ...sums, data: zero(), wide: zero() };
 }
 
 function startRun(run: Run, head: U32): void {
   run.head.set(head);
   run.count.set(0);
   run.sum.set(0);
-  run.least.set(ABSENT);
-  run.most.set(0);
+  run.min.set(ABSENT);
+  run.max.set(0);
 }
 
 /** Adds a run of values with the same sign and exponent. */
 function addRun(totals: Totals, run: Run, home: U32): void {
   If(run.count.ne(0), () => {
-    const { least, greatest, lo, hi, data, belowLo, belowHi, wide } = totals;
+    const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
     // Of negative values the greater word is the lesser value.
-    const [one, other] = [orderedRaw('f32', run.least), orderedRaw('f32', run.most)];
-    least.set(least.min(one.min(other)));
-    greatest.set(greatest.max(one.max(other)));
+    const [one, other] = [orderedRaw('f32', run.min), orderedRaw('f32', run.max)];
+    min.set(min.min(one.min(other)));
+    max.set(max.max(one.max(other)));
     data.set(data.add(run.count));
     const term = termOf(run);
     const below = home.sub(term.group);

@@ -21,8 +21,8 @@ import { type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
 export type WindowStatistics = {
   readonly zone: Column<'u32'>;
   /** Least and greatest value as ordered words; ABSENT and 0 where no cell has data. */
-  readonly least: Column<'u32'>;
-  readonly greatest: Column<'u32'>;
+  readonly min: Column<'u32'>;
+  readonly max: Column<'u32'>;
   /** Sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow; of f32 two words of {@link FloatSums}. */
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
@@ -75,13 +75,13 @@ export function windowStatistics(
 }
 
 const addIntegers = monoid({
-  of: { least: u32, greatest: u32, lo: u32, hi: u32 },
-  identity: { least: 0xffffffff, greatest: 0, lo: 0, hi: 0 },
+  of: { min: u32, max: u32, lo: u32, hi: u32 },
+  identity: { min: 0xffffffff, max: 0, lo: 0, hi: 0 },
   combine: ({ a, b }) => {
     const lo = a.lo.add(b.lo);
     return {
-      least: a.least.min(b.least),
-      greatest: a.greatest.max(b.greatest),
+      min: a.min.min(b.min),
+      max: a.max.max(b.max),
       lo,
       hi: a.hi.add(b.hi).add(u32(lo.lt(a.lo))),
     };
@@ -91,8 +91,8 @@ const addIntegers = monoid({
 });
 
 type IntegerRow = {
-  readonly least: Column<'u32'>;
-  readonly greatest: Column<'u32'>;
+  readonly min: Column<'u32'>;
+  readonly max: Column<'u32'>;
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
   readonly data: Column<'u32'>;
@@ -121,8 +121,8 @@ type FloatRow = IntegerRow & {
 };
 
 const floatSums = {
-  least: u32,
-  greatest: u32,
+  min: u32,
+  max: u32,
   lo: u32,
   hi: u32,
   top: u32,
@@ -133,13 +133,13 @@ const floatSums = {
 
 const addFloats = monoid({
   of: floatSums,
-  identity: { least: 0xffffffff, greatest: 0, lo: 0, hi: 0, top: 0, belowLo: 0, belowHi: 0, belowTop: 0 },
+  identity: { min: 0xffffffff, max: 0, lo: 0, hi: 0, top: 0, belowLo: 0, belowHi: 0, belowTop: 0 },
   combine: ({ a, b }) => {
     const home = add96([a.lo, a.hi, a.top], [b.lo, b.hi, b.top]);
     const below = add96([a.belowLo, a.belowHi, a.belowTop], [b.belowLo, b.belowHi, b.belowTop]);
     return {
-      least: a.least.min(b.least),
-      greatest: a.greatest.max(b.greatest),
+      min: a.min.min(b.min),
+      max: a.max.max(b.max),
       lo: home[0],
       hi: home[1],
       top: home[2],
@@ -172,7 +172,7 @@ function add96(a: Words, b: Words): Words {
 /** The sums of a row, their signs spread over a third word. */
 const widenRow = fn(
   'widenRow',
-  { least: u32, greatest: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },
+  { min: u32, max: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },
   floatSums,
   ({ hi, belowHi, ...sums }) => ({
     ...sums,
@@ -200,8 +200,8 @@ function floatStatistics(
   const { keys, values } = reduceByKey(zone, map(widenRow, sums), addFloats);
   const wideRows = copyIf(rows, map(isWide, { wide }));
   const digits = wideDigits(context, plan.zones.length, wideRows, cells, classifier, home);
-  const { least, greatest, lo, hi, ...floats } = values;
-  const statistics = { zone: keys, least, greatest, lo, hi, floats: { ...floats, digits } };
+  const { min, max, lo, hi, ...floats } = values;
+  const statistics = { zone: keys, min, max, lo, hi, floats: { ...floats, digits } };
   return { statistics, counted: { zone, mask, data } };
 }
 

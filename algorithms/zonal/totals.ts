@@ -19,8 +19,8 @@ export interface WindowTotals {
 interface WindowStatistics {
   readonly zone: Uint32Array;
   /** {@link ABSENT} and 0 where no cell of the zone has data. */
-  readonly least: Uint32Array;
-  readonly greatest: Uint32Array;
+  readonly min: Uint32Array;
+  readonly max: Uint32Array;
   readonly lo: Uint32Array;
   readonly hi: Uint32Array;
   /** Of f32; see {@link groupSum} and {@link wideSum}. */
@@ -196,15 +196,15 @@ function createStatistics(zones: number, sample: Sample, scaling: Scaling | unde
   const sums = new Map<number, bigint>();
   const minimum = new Float64Array(zones).fill(Number.NaN);
   const maximum = new Float64Array(zones).fill(Number.NaN);
-  const least = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.min(a, b));
-  const greatest = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.max(a, b));
+  const min = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.min(a, b));
+  const max = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.max(a, b));
   return {
     add(members, window, home) {
       window.zone.forEach((local, row) => {
-        if (window.least[row] === ABSENT && window.greatest[row] === 0) return;
+        if (window.min[row] === ABSENT && window.max[row] === 0) return;
         const zone = members[local]!;
-        minimum[zone] = least(minimum[zone]!, valueOfOrderedWord(sample, window.least[row]!));
-        maximum[zone] = greatest(maximum[zone]!, valueOfOrderedWord(sample, window.greatest[row]!));
+        minimum[zone] = min(minimum[zone]!, valueOfOrderedWord(sample, window.min[row]!));
+        maximum[zone] = max(maximum[zone]!, valueOfOrderedWord(sample, window.max[row]!));
         sums.set(zone, (sums.get(zone) ?? 0n) + sumOfRow(window, home, row));
       });
     },

@@ -63,10 +63,10 @@ const NONE: UniqueRows = { zone: new Uint32Array(0), value: new Uint32Array(0), 
 
 /** Merges two sorted tables; equal pairs become one with the sum of their counts. */
 function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
-  const most = a.zone.length + b.zone.length;
-  const zone = new Uint32Array(most);
-  const value = new Uint32Array(most);
-  const count = new Float64Array(most);
+  const max = a.zone.length + b.zone.length;
+  const zone = new Uint32Array(max);
+  const value = new Uint32Array(max);
+  const count = new Float64Array(max);
   let [i, j, out] = [0, 0, 0];
   while (i < a.zone.length || j < b.zone.length) {
     const order = i === a.zone.length ? 1 : j === b.zone.length ? -1 : compare(a, i, b, j);

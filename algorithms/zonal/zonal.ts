@@ -118,11 +118,11 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
 const DEFAULT_BUDGET = 2 ** 30;
 
 /** A window can be cut down to one tile of as many cells as the counters of statistics hold. */
-const MOST_TILE = 4096;
+const MAX_TILE = 4096;
 
 const aTileSide: Kind = where(
-  `a multiple of 32 from 32 to ${MOST_TILE}`,
-  (tile) => typeof tile === 'number' && tile % 32 === 0 && tile >= 32 && tile <= MOST_TILE,
+  `a multiple of 32 from 32 to ${MAX_TILE}`,
+  (tile) => typeof tile === 'number' && tile % 32 === 0 && tile >= 32 && tile <= MAX_TILE,
   { code: 'zonal/tile', remedy: 'Leave it out: 64 serves most rasters.' },
 );
 

@@ -79,8 +79,8 @@ function fits(left: number, right: number, width: number, turn: number | undefin
 
 /** A box in the coordinates of the files. */
 interface Extent {
-  readonly x: readonly [least: number, most: number];
-  readonly y: readonly [least: number, most: number];
+  readonly x: readonly [min: number, max: number];
+  readonly y: readonly [min: number, max: number];
 }
 
 /** Where zones and raster lie, and whether they would meet if x and y changed places. */

@@ -49,7 +49,7 @@ export type PausingModule = (
 /** Maximum number of compiled modules in the cache; a steady loop uses far fewer. */
 const MAX_COMPILED = 1024;
 
-const compiled = createCache<number, CompiledModule>({ most: MAX_COMPILED });
+const compiled = createCache<number, CompiledModule>({ max: MAX_COMPILED });
 
 /**
  * Compiles a module to JavaScript that follows `semantics.ts` bit by bit. It is the oracle that the other

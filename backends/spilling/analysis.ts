@@ -42,19 +42,19 @@ export interface Analysis {
 const SPARSE_SHARE = 8;
 
 /**
- * Finds out how far the windows of a command read, the shortest of which has `least` rows, on a device with memory of
+ * Finds out how far the windows of a command read, the shortest of which has `min` rows, on a device with memory of
  * `budget` bytes.
  */
 export async function analyse(
   reader: WordReader,
   command: WindowedCommand,
-  least: number,
+  min: number,
   budget: number,
 ): Promise<Analysis> {
   const length = await reader.length(command.extent);
   const programs: AnalysedProgram[] = [];
   for (const program of command.programs) {
-    programs.push(placed(await reader.program(program), length, least, budget));
+    programs.push(placed(await reader.program(program), length, min, budget));
   }
   const { stores = [] } = command;
   const bindings = programs.flatMap(({ arrays, placings }) =>
@@ -74,11 +74,8 @@ export async function analyse(
  * How a window of a program reads an array: whole if the windows at both ends read all of it, else a piece. A large,
  * mostly empty buffer (a column whose capacity is far above its length, for example) is also read as a piece.
  */
-function placed(program: KnownProgram, length: number, least: number, budget: number): AnalysedProgram {
-  const ends = [
-    elementsOf(program, 0, Math.min(length, least)),
-    elementsOf(program, Math.max(0, length - least), length),
-  ];
+function placed(program: KnownProgram, length: number, min: number, budget: number): AnalysedProgram {
+  const ends = [elementsOf(program, 0, Math.min(length, min)), elementsOf(program, Math.max(0, length - min), length)];
   const isSparse = ({ buffer, length: used, storage }: ArrayBinding & { readonly length: number }): boolean =>
     4 * buffer.words > budget / SPARSE_SHARE && 2 * used < buffer.words * perWord(storage);
   const isWhole = (name: string): boolean => {

@@ -91,7 +91,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const places = createPlaces(inner);
   const queue = createQueue();
   const forced = Number.isFinite(windowRows);
-  const machine: Machine = { inner, places, mostRows: windowRows, thrifty: forced, hangLimit };
+  const machine: Machine = { inner, places, maxRows: windowRows, thrifty: forced, hangLimit };
   let closed = false;
 
   /** Whether commands can be passed on without checking their buffers. */
@@ -179,10 +179,10 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
     const { dispatches } = inner.counters;
     const ways = [inWindows, inWindows, ...(onHost === undefined ? [] : [onHost])];
-    let { mostRows: maxRows } = machine;
+    let { maxRows } = machine;
     for (const [i, way] of ways.entries()) {
       try {
-        await way({ ...machine, mostRows: maxRows, thrifty: forced || i > 0 });
+        await way({ ...machine, maxRows: maxRows, thrifty: forced || i > 0 });
         return;
       } catch (error) {
         const begun = once && inner.counters.dispatches > dispatches;

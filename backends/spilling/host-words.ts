@@ -48,10 +48,10 @@ function hostWords(words: number, chunks: (Uint32Array | undefined)[]): HostWord
       for (const { at, data } of pieces(word, length)) result.set(data, at);
       return result;
     },
-    bytes(at, most) {
+    bytes(at, max) {
       const { buffer } = chunk(Math.floor(at / CHUNK_BYTES));
       const from = at % CHUNK_BYTES;
-      return new Uint8Array(buffer, from, Math.min(most, buffer.byteLength - from));
+      return new Uint8Array(buffer, from, Math.min(max, buffer.byteLength - from));
     },
     get: (word) => chunk(word >>> CHUNK_BITS)[word & (CHUNK_WORDS - 1)]!,
     set(word, value) {

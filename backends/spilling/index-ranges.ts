@@ -28,7 +28,7 @@ export interface Elements {
 
 const WORDS = 2 ** 32;
 /** Values below these bounds are neither negative nor wrapped. */
-const MOST: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
+const MAX_COUNT: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
 const ANY: Range = { lo: 0, hi: WORDS - 1 };
 
 /**
@@ -151,7 +151,7 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
     case 'popcount':
       return { lo: 0, hi: 32 };
     default:
-      return [a!, b ?? a!].every(({ lo, hi }) => lo >= 0 && hi < MOST[type]) ? unsigned(name, a!, b) : ANY;
+      return [a!, b ?? a!].every(({ lo, hi }) => lo >= 0 && hi < MAX_COUNT[type]) ? unsigned(name, a!, b) : ANY;
   }
 }
 

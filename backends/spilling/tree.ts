@@ -22,7 +22,7 @@ export async function reduceTree(
   monoid: MonoidProgram,
   into: Cell,
 ): Promise<void> {
-  const { inner, mostRows: maxRows } = machine;
+  const { inner, maxRows } = machine;
   const { types } = monoid;
   const partials = (length: number, subtree: number): number => types.length * Math.ceil(length / subtree);
   const reduceBy = async (subtree: number): Promise<void> => {

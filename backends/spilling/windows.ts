@@ -13,7 +13,7 @@ export interface Machine {
   readonly inner: Backend;
   readonly places: Places;
   /** Maximum rows of a window, even if memory allows more. */
-  readonly mostRows: number;
+  readonly maxRows: number;
   /** Whether the device may hold only what windows need. */
   readonly thrifty: boolean;
   /** Milliseconds that the host may spend on a row that it evaluates. */
@@ -55,30 +55,30 @@ interface Plan {
   readonly residence: Residence;
   readonly hostStores: HostStores;
   readonly multiple: number;
-  readonly least: number;
+  readonly min: number;
   readonly scratch: number;
 }
 
 /** Plans how a command runs in windows, and makes the room that it needs. */
 export async function planWindows(machine: Machine, command: WindowedCommand): Promise<Windowing> {
-  const { places, inner, mostRows: maxRows } = machine;
+  const { places, inner, maxRows } = machine;
   const { multiple = 1, scratch = 0 } = command;
-  const least = multiple * Math.ceil(Math.min(maxRows, MIN_ROWS) / multiple);
+  const min = multiple * Math.ceil(Math.min(maxRows, MIN_ROWS) / multiple);
   const reader = wordReaderOf(inner, places);
-  const analysis = await analyse(reader, command, least, places.budget);
+  const analysis = await analyse(reader, command, min, places.budget);
   const { results } = entryOf(analysis.programs.at(-1)!.module);
   const planFor = async (onlyNeeded: boolean): Promise<Plan> => {
     const residence = await settle(places, analysis, command, onlyNeeded);
     const hostStores = createHostStores(residence.hostStores, results.length);
-    return { analysis, residence, hostStores, multiple, least, scratch };
+    return { analysis, residence, hostStores, multiple, min, scratch };
   };
   let plan = await planFor(machine.thrifty);
   // The buffers that could stay leave too little room for even the shortest window.
-  const smallest = largestWindow(plan, least);
+  const smallest = largestWindow(plan, min);
   const left = places.budget - bytesOf(plan.residence.inPlace);
   if (smallest > FILL * left) {
     if (!machine.thrifty) plan = await planFor(true);
-    const needed = bytesOf(plan.residence.inPlace) + largestWindow(plan, least);
+    const needed = bytesOf(plan.residence.inPlace) + largestWindow(plan, min);
     if (needed > places.budget) throw tooMuchAtRandom(places, analysis, needed);
   }
   const rows = await fittingRows(machine, plan);
@@ -86,11 +86,11 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
 }
 
 /** The longest window that fits, after making room for all rows, or at least for windows of half that length. */
-async function fittingRows({ places, mostRows }: Machine, plan: Plan): Promise<number> {
-  const { multiple, least, residence, analysis } = plan;
+async function fittingRows({ places, maxRows }: Machine, plan: Plan): Promise<number> {
+  const { multiple, min, residence, analysis } = plan;
   await places.makeRoom(Math.min(places.budget / 2, largestWindow(plan, analysis.length) / FILL), residence.inPlace);
-  let rows = multiple * Math.max(1, Math.ceil(Math.min(analysis.length, mostRows) / multiple));
-  while (rows > least && largestWindow(plan, rows) > FILL * places.room()) rows = halved(rows, plan);
+  let rows = multiple * Math.max(1, Math.ceil(Math.min(analysis.length, maxRows) / multiple));
+  while (rows > min && largestWindow(plan, rows) > FILL * places.room()) rows = halved(rows, plan);
   return rows;
 }
 
@@ -119,10 +119,10 @@ async function runAll(
   const { counters } = machine.inner;
   const { analysis, residence, multiple } = plan;
   const combines = residence.deviceStores.some(({ combine }) => combine !== undefined);
-  let most = rows;
+  let max = rows;
   let from = 0;
   do {
-    const to = Math.min(analysis.length, from + most);
+    const to = Math.min(analysis.length, from + max);
     const { dispatches } = counters;
     try {
       await runWindow(machine, plan, from, to, body);
@@ -131,8 +131,8 @@ async function runAll(
       const combinedSome = combines && counters.dispatches > dispatches;
       // Buffers in many parts have as many parts in shorter windows.
       const isLasting = isWantOfBindings(error) && !machine.thrifty;
-      if (!isShortage(error) || isLasting || combinedSome || most <= multiple) throw error;
-      most = halved(most, plan);
+      if (!isShortage(error) || isLasting || combinedSome || max <= multiple) throw error;
+      max = halved(max, plan);
     }
   } while (from < analysis.length);
   residence.finish();

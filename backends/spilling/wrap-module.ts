@@ -9,7 +9,7 @@ const MAX_VARIANTS = 64;
 
 /** A variant of a module, cached by key. */
 export function variantOf(module: Module, key: string, make: () => Module): Module {
-  const made = known.get(module) ?? createCache<string, Module>({ most: MAX_VARIANTS });
+  const made = known.get(module) ?? createCache<string, Module>({ max: MAX_VARIANTS });
   known.set(module, made);
   const found = made.get(key);
   if (found !== undefined) return found;

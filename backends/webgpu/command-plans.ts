@@ -22,12 +22,12 @@ interface KnownCommand {
 }
 
 /** Words that all signatures and steps together have, about: some 10 MB. */
-const MOST_WORDS = 2 ** 21;
+const MAX_WORDS = 2 ** 21;
 /** What a step takes, in words. */
 const STEP_WORDS = 256;
 
 export function createCommandPlans(): CommandPlans {
-  return createStructures<KnownCommand>(MOST_WORDS, ({ plan }) => STEP_WORDS * (plan?.steps.length ?? 0));
+  return createStructures<KnownCommand>(MAX_WORDS, ({ plan }) => STEP_WORDS * (plan?.steps.length ?? 0));
 }
 
 const SEEN_ONCE: KnownCommand = { plan: undefined };

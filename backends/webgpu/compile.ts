@@ -28,16 +28,16 @@ export interface Compiler {
 
 const COMPUTE = 4;
 /** Pipelines that are kept; a steady loop needs far fewer. */
-const MOST_KERNELS = 2048;
+const MAX_KERNELS = 2048;
 /** Bind groups that are kept; a steady loop needs far fewer. */
-const MOST_GROUPS = 8192;
+const MAX_GROUPS = 8192;
 
 export function createCompiler(
   device: GPUDevice,
   counters: Counters,
   { watched }: Pick<Recorder, 'watched'>,
 ): Compiler {
-  const kernels = createCache<string, Kernel>({ most: MOST_KERNELS });
+  const kernels = createCache<string, Kernel>({ max: MAX_KERNELS });
   const layouts = new Map<string, GPUBindGroupLayout>();
   const groups = new Map<string, GPUBindGroup>();
   const groupsOfPart = new Map<number, Set<string>>();
@@ -71,7 +71,7 @@ export function createCompiler(
   };
 
   const remember = (key: string, parts: readonly Part[]): void => {
-    if (groups.size >= MOST_GROUPS) {
+    if (groups.size >= MAX_GROUPS) {
       groups.clear();
       groupsOfPart.clear();
     }
@@ -117,12 +117,12 @@ export function createCompiler(
 
 /** A number of the chunks, whose ids count down from −1 to some hundreds, and of the bytes that are bound of each. */
 function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
-  const commandKey = -command.chunk.id * MOST_BYTES + command.bytes;
+  const commandKey = -command.chunk.id * MAX_BYTES + command.bytes;
   return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
 }
 
 /** More than a slot has. */
-const MOST_BYTES = 2 ** 17;
+const MAX_BYTES = 2 ** 17;
 
 function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {
   let value = cache.get(key);

@@ -25,13 +25,13 @@ export interface OpenDevice {
 /** Subgroups of at least 4 lanes, that know their numbers. */
 export interface Subgroups {
   /** Lanes at least and at most. */
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** Lanes of a subgroup where all have as many. */
-export function widthOf({ least, most }: Subgroups): number | undefined {
-  return least === most ? least : undefined;
+export function widthOf({ min, max }: Subgroups): number | undefined {
+  return min === max ? min : undefined;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Prom
 }
 
 /** What kernels need at least; every device of WebGPU has it but for those of its compatibility mode. */
-const LEAST = {
+const MIN_COUNT = {
   maxStorageBuffersPerShaderStage: 4,
   maxStorageBufferBindingSize: 4096,
   maxBufferSize: 65536,
@@ -80,12 +80,14 @@ const LEAST = {
 } as const;
 
 function requireLeast(limits: GPUSupportedLimits): void {
-  const missing = (Object.keys(LEAST) as (keyof typeof LEAST)[]).filter((name) => limits[name] < LEAST[name]);
+  const missing = (Object.keys(MIN_COUNT) as (keyof typeof MIN_COUNT)[]).filter(
+    (name) => limits[name] < MIN_COUNT[name],
+  );
   if (missing.length === 0) return;
-  const list = (numbers: Pick<GPUSupportedLimits, keyof typeof LEAST>): string =>
+  const list = (numbers: Pick<GPUSupportedLimits, keyof typeof MIN_COUNT>): string =>
     missing.map((name) => `${name} ${numbers[name]}`).join(', ');
   throw new ArgumentError('device/limits', 'The device was made with limits too low for the kernels.', {
-    expected: `at least ${list(LEAST as never)}`,
+    expected: `at least ${list(MIN_COUNT as never)}`,
     got: list(limits),
     remedy: 'Request it with deviceDescriptor(adapter), or with these as requiredLimits: adapter.requestDevice(…).',
   });
@@ -126,8 +128,8 @@ function subgroupsOf(
   info: GpuAdapterInfo,
   areNumbered: boolean,
 ): Subgroups | undefined {
-  const { subgroupMinSize: least = 0, subgroupMaxSize: most = 128 } = info;
-  return features.has('subgroups') && areNumbered && least >= 4 ? { least, most } : undefined;
+  const { subgroupMinSize: min = 0, subgroupMaxSize: max = 128 } = info;
+  return features.has('subgroups') && areNumbered && min >= 4 ? { min, max } : undefined;
 }
 
 async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapter> {
@@ -170,7 +172,7 @@ function limitsOf(limits: GPUSupportedLimits): Limits {
 }
 
 /** Below these the kernels cannot work: a block of the combination tree fills 4 KiB. */
-const leastLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers: 4, memoryBytes: 0 };
+const minLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers: 4, memoryBytes: 0 };
 
 /**
  * The limits of a device, lowered to what the caller wants.
@@ -178,18 +180,18 @@ const leastLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers:
  * @throws ArgumentError `limits/too-low`
  */
 export function lowered(limits: Limits, wanted: Partial<Limits>): Limits {
-  for (const name of Object.keys(leastLimits) as (keyof Limits)[]) {
-    if ((wanted[name] ?? leastLimits[name]) >= leastLimits[name]) continue;
+  for (const name of Object.keys(minLimits) as (keyof Limits)[]) {
+    if ((wanted[name] ?? minLimits[name]) >= minLimits[name]) continue;
     throw new ArgumentError('limits/too-low', `limits.${name} is too low for this backend.`, {
-      expected: `at least ${leastLimits[name]}`,
+      expected: `at least ${minLimits[name]}`,
       got: `${wanted[name]}`,
     });
   }
-  const least = (name: keyof Limits): number => Math.min(limits[name], wanted[name] ?? Number.POSITIVE_INFINITY);
+  const min = (name: keyof Limits): number => Math.min(limits[name], wanted[name] ?? Number.POSITIVE_INFINITY);
   return {
-    bindingBytes: least('bindingBytes'),
-    workgroups: least('workgroups'),
-    storageBuffers: least('storageBuffers'),
-    memoryBytes: least('memoryBytes'),
+    bindingBytes: min('bindingBytes'),
+    workgroups: min('workgroups'),
+    storageBuffers: min('storageBuffers'),
+    memoryBytes: min('memoryBytes'),
   };
 }

@@ -55,7 +55,7 @@ const WORTH_SUBMITTING = 2 ** -4;
 
 export function createDownloads(options: DownloadsOptions): Downloads {
   const { device, size, mapped, recorder, failure, counters, explain } = options;
-  const most = size.buffers * size.bytes;
+  const max = size.buffers * size.bytes;
   const small = size.bytes * SMALL;
   const worthSubmitting = size.bytes * WORTH_SUBMITTING;
   const idle: Part[] = [];
@@ -84,7 +84,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const putBack = (part: Part): void => {
     idle.push(part);
     idleBytes += part.bytes;
-    while (idleBytes > 2 * most) destroyPart(idle.shift()!);
+    while (idleBytes > 2 * max) destroyPart(idle.shift()!);
     if (isClosed || part.spoiled !== undefined) trim();
   };
   const destroyPart = (part: Part): void => {
@@ -183,7 +183,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     }
   };
 
-  const hasRoom = ({ words }: Piece): boolean => landingBytes === 0 || landingBytes + words * 4 <= most;
+  const hasRoom = ({ words }: Piece): boolean => landingBytes === 0 || landingBytes + words * 4 <= max;
 
   const beginMore = (): void => {
     for (const [piece, begin] of waiting) {

@@ -167,10 +167,10 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
 const OWN_WORDS = 4;
 
 /** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */
-function gridOf(groups: number, most: number): { grid: [number, number, number]; count: number } {
-  const count = Math.min(groups, most ** 3);
-  const z = Math.ceil(count / most ** 2);
-  const y = Math.ceil(count / z / most);
+function gridOf(groups: number, max: number): { grid: [number, number, number]; count: number } {
+  const count = Math.min(groups, max ** 3);
+  const z = Math.ceil(count / max ** 2);
+  const y = Math.ceil(count / z / max);
   const x = Math.ceil(count / z / y);
   return { grid: [x, y, z], count };
 }
@@ -200,9 +200,9 @@ ${main}
 }
 
 /** A kernel that cannot bind all the buffers it needs. */
-export function tooManyBindings(needed: number, most: number): ArgumentError {
+export function tooManyBindings(needed: number, max: number): ArgumentError {
   return new ArgumentError('device/bindings', 'A kernel reads more buffers at once than the device binds.', {
-    expected: `at most ${most} storage buffers`,
+    expected: `at most ${max} storage buffers`,
     got: `${needed}`,
     remedy: 'Materialize some of the columns that its functors read, or capture fewer.',
   });

@@ -11,7 +11,7 @@ import {
 
 /**
  * What is known of every value that an f32 can have: NaN is none of them, its magnitude is at most 2^`top`, and it is a multiple
- * of 2^`unit`. Finite values have a `top` of at most {@link GREATEST}.
+ * of 2^`unit`. Finite values have a `top` of at most {@link MAX_COUNT}.
  */
 export interface F32Fact {
   readonly isNumber: boolean;
@@ -20,7 +20,7 @@ export interface F32Fact {
 }
 
 /** Exponents of the greatest power of two, of the smallest normal number and of the smallest number above zero. */
-const [GREATEST, SMALLEST_NORMAL, SMALLEST] = [127, -126, -149];
+const [MAX_COUNT, SMALLEST_NORMAL, SMALLEST] = [127, -126, -149];
 const NOTHING: F32Fact = { isNumber: false, top: Number.POSITIVE_INFINITY, unit: SMALLEST };
 
 /** What an emitter asks of a function, so that it leaves out what no value needs. */
@@ -82,7 +82,7 @@ const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert
 type Term = number | string;
 
 /** Terms of a sum that are kept apart. */
-const MOST_TERMS = 64;
+const MAX_TERMS = 64;
 
 /** What compilers see of a value: the terms that it is a sum of, and the sums and products that would hide them. */
 interface Visible {
@@ -122,7 +122,7 @@ function termsOf() {
       if (isProduct) terms.add(id);
       const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
       // Long chains of sums would take the square of their length: now and then one is hidden, and is a term from there on.
-      if (terms.size > MOST_TERMS) for (const hider of hiders) cancelling.add(hider);
+      if (terms.size > MAX_TERMS) for (const hider of hiders) cancelling.add(hider);
       else known.set(id, { terms, hiders: new Set(hiders) });
     },
     cancels: (id: number): boolean => cancelling.has(id),
@@ -155,11 +155,11 @@ export function mayUnderflow(a: F32Fact, b: F32Fact): boolean {
  */
 export function isExactScaling(a: F32Fact, b: F32Fact): boolean {
   const isPowerOfTwo = ({ top, unit }: F32Fact): boolean => top === unit;
-  return (isPowerOfTwo(a) || isPowerOfTwo(b)) && !mayUnderflow(a, b) && a.top + b.top <= GREATEST;
+  return (isPowerOfTwo(a) || isPowerOfTwo(b)) && !mayUnderflow(a, b) && a.top + b.top <= MAX_COUNT;
 }
 
 function isBounded({ isNumber, top }: F32Fact): boolean {
-  return isNumber && top <= GREATEST;
+  return isNumber && top <= MAX_COUNT;
 }
 
 function factOf({ name, operands }: Operation, of: (operand: Operand) => F32Fact): F32Fact {
@@ -195,7 +195,7 @@ function factOf({ name, operands }: Operation, of: (operand: Operand) => F32Fact
 
 function factOfLiteral(value: number): F32Fact {
   if (Number.isNaN(value)) return NOTHING;
-  if (value === 0) return { isNumber: true, top: SMALLEST, unit: GREATEST };
+  if (value === 0) return { isNumber: true, top: SMALLEST, unit: MAX_COUNT };
   if (!Number.isFinite(value)) return { ...NOTHING, isNumber: true };
   let unit = SMALLEST;
   while (value % 2 ** (unit + 1) === 0) unit++;

@@ -230,10 +230,10 @@ function partSizes(bytes: number, bindingBytes: number, partBytes: number): numb
 }
 
 /** The size rounded up to a quarter of its octave, so that sizes that are nearly alike share buffers. */
-export function sizeClass(bytes: number, most: number): number {
+export function sizeClass(bytes: number, max: number): number {
   const size = Math.max(bytes, SMALLEST);
   const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));
-  return Math.min(Math.ceil(size / step) * step, Math.max(most - (most % 4), bytes));
+  return Math.min(Math.ceil(size / step) * step, Math.max(max - (max % 4), bytes));
 }
 
 function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {

@@ -1,7 +1,7 @@
 import { entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
 
 /** Statements beyond which a functor is not written out several times in one kernel. */
-const MOST_STATEMENTS = 100;
+const MAX_STATEMENTS = 100;
 
 const light = new WeakMap<Module, boolean>();
 
@@ -9,7 +9,7 @@ const light = new WeakMap<Module, boolean>();
 export function isLight(module: Module): boolean {
   let known = light.get(module);
   if (known === undefined) {
-    known = sizeOf(module) <= MOST_STATEMENTS;
+    known = sizeOf(module) <= MAX_STATEMENTS;
     light.set(module, known);
   }
   return known;

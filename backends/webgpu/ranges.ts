@@ -11,19 +11,19 @@ export interface Range {
   readonly at: number;
 }
 
-/** The pieces of a range of words, one for every part that it touches, and none longer than `most`. */
+/** The pieces of a range of words, one for every part that it touches, and none longer than `max`. */
 export function* rangesOf(
   memory: Memory,
   word: number,
   words: number,
-  most: number = Number.POSITIVE_INFINITY,
+  max: number = Number.POSITIVE_INFINITY,
 ): Generator<Range> {
   const { parts, shift } = memory;
   const partWords = parts.length === 1 ? Number.POSITIVE_INFINITY : 2 ** shift;
   for (let at = 0; at < words; ) {
     const index = parts.length === 1 ? 0 : Math.floor((word + at) / partWords);
     const inPart = word + at - (index === 0 ? 0 : index * partWords);
-    const length = Math.min(words - at, partWords - inPart, most);
+    const length = Math.min(words - at, partWords - inPart, max);
     yield { part: parts[index]!, word: inPart, words: length, at };
     at += length;
   }

@@ -20,7 +20,7 @@ export interface Timer {
 }
 
 /** Most stamps of one set, which WebGPU gives to every device. */
-const MOST_STAMPS = 4096;
+const MAX_STAMPS = 4096;
 /** Words of a stamp. */
 const WORDS = 2;
 
@@ -75,10 +75,10 @@ export function createTimer(
     return new BigUint64Array(words.buffer, words.byteOffset, count);
   };
 
-  const measure = async (most: number, record: (set: GPUQuerySet) => number): Promise<number[]> => {
-    if (most > MOST_STAMPS) throw new RangeError(`more than ${MOST_STAMPS - 1} times at once`);
+  const measure = async (max: number, record: (set: GPUQuerySet) => number): Promise<number[]> => {
+    if (max > MAX_STAMPS) throw new RangeError(`more than ${MAX_STAMPS - 1} times at once`);
     await finish();
-    const stamps = stampsFor(most);
+    const stamps = stampsFor(max);
     recorder.stamp(stamps.set, 0);
     const count = recorder.together(() => record(stamps.set));
     const times = await read(stamps, count + 1);
@@ -96,7 +96,7 @@ export function createTimer(
       }),
     async profile(record) {
       const commands: string[] = [];
-      const times = await measure(MOST_STAMPS, (set) => {
+      const times = await measure(MAX_STAMPS, (set) => {
         marks = { set, commands };
         try {
           record();
@@ -111,7 +111,7 @@ export function createTimer(
       return marks !== undefined;
     },
     mark(command) {
-      if (marks === undefined || marks.commands.length === MOST_STAMPS - 1) return;
+      if (marks === undefined || marks.commands.length === MAX_STAMPS - 1) return;
       recorder.stamp(marks.set, marks.commands.push(command()));
     },
     destroy() {

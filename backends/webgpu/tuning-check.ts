@@ -58,11 +58,10 @@ function requireLike(data: unknown, model: unknown, path: string): void {
 
 function requireNumber(data: unknown, path: string): void {
   const power = POWERS.get(path);
-  const least = power ?? (FROM_ZERO.has(path) ? 0 : 1);
+  const min = power ?? (FROM_ZERO.has(path) ? 0 : 1);
   const number = data as number;
-  const isOne =
-    Number.isInteger(data) && number >= least && (power === undefined || Number.isInteger(Math.log2(number)));
-  if (!isOne) throw wrongMember(path, `a ${power === undefined ? 'whole number' : 'power of two'} from ${least}`, data);
+  const isOne = Number.isInteger(data) && number >= min && (power === undefined || Number.isInteger(Math.log2(number)));
+  if (!isOne) throw wrongMember(path, `a ${power === undefined ? 'whole number' : 'power of two'} from ${min}`, data);
 }
 
 /**
@@ -89,8 +88,8 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
     ['scan.heads.threads', scan.heads.threads],
     ['sort.sweep.threads', sort.sweep.threads],
   ] as const) {
-    const { most } = subgroups;
-    if (threads < most) throw wrongMember(member, `at least the ${most} lanes of a subgroup of the device`, threads);
+    const { max } = subgroups;
+    if (threads < max) throw wrongMember(member, `at least the ${max} lanes of a subgroup of the device`, threads);
   }
   return tuning;
 }

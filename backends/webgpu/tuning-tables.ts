@@ -21,7 +21,7 @@ export const tuningTables: readonly TuningTable[] = [
     measured: { device: 'NVIDIA H200, driver 580.159.04', date: '2026-11-22' },
     // The default was made on this card too: of 53 other values for its members, none took less than 0.98 of the time.
     // Of its 132 multiprocessors each has eight workgroups that reduce.
-    tuning: { gather: { least: 2 ** 22 }, reduce: { groups: 1056 } },
+    tuning: { gather: { min: 2 ** 22 }, reduce: { groups: 1056 } },
   },
 ];
 
@@ -36,7 +36,7 @@ const softwareTable: TuningTable = {
   tuning: {
     forEach: { threads: 64, items: 1 },
     blockBy: 'thread',
-    scatter: { least: 2 ** 32 },
+    scatter: { min: 2 ** 32 },
     walkRows: 64,
     scan: { lookBack: false },
     histogram: { ownBins: 0 },

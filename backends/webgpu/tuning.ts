@@ -3,7 +3,7 @@ export interface Tuning {
   /** Threads of a workgroup and elements of a thread in a map. */
   readonly forEach: { readonly threads: number; readonly items: number };
   /**
-   * Gathers of `least` rows and more from arrays of `least` to `most` words: into how many windows the array is cut, threads
+   * Gathers of `min` rows and more from arrays of `min` to `max` words: into how many windows the array is cut, threads
    * of a workgroup, if the device has them, and elements of a thread. Fewer threads may have so many registers each that a
    * compiler reads at all places in all windows, which takes longer than any gather.
    */
@@ -11,11 +11,11 @@ export interface Tuning {
     readonly threads: number;
     readonly items: number;
     readonly windows: number;
-    readonly least: number;
-    readonly most: number;
+    readonly min: number;
+    readonly max: number;
   };
   /** Rows and words of a column from which on rows are moved before they are scattered, if they lie apart. */
-  readonly scatter: { readonly least: number };
+  readonly scatter: { readonly min: number };
   /** Rows that a thread walks over where a primitive leaves it open: neighbouring threads then read that far apart. */
   readonly walkRows: number;
   /** Reductions in any order. */
@@ -95,7 +95,7 @@ export interface SweepTuning {
   /** Workgroups that count the digits of all passes, at most. */
   readonly groups: number;
   /** Tiles below which the portable sort is used. */
-  readonly leastTiles: number;
+  readonly minTiles: number;
   /** Tries before a workgroup counts what another one has not published. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
@@ -104,8 +104,8 @@ export interface SweepTuning {
 
 export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
-  gather: { threads: 1024, items: 16, windows: 8, least: 2 ** 32, most: 2 ** 25 },
-  scatter: { least: 2 ** 24 },
+  gather: { threads: 1024, items: 16, windows: 8, min: 2 ** 32, max: 2 ** 25 },
+  scatter: { min: 2 ** 24 },
   walkRows: 4,
   subgroups: true,
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
@@ -135,7 +135,7 @@ export const defaultTuning: Tuning = {
       few: { rows: 2 ** 20, keys: 14, parts: 1 },
       ahead: 8,
       groups: 512,
-      leastTiles: 2,
+      minTiles: 2,
       tries: 64,
     },
   },

@@ -57,7 +57,7 @@ export interface SlotFacts extends SlotNames {
 }
 
 /** Parameters that a function of a shader has at most. */
-const MOST_PARAMETERS = 255;
+const MAX_PARAMETERS = 255;
 
 /**
  * Writes out the programs of a scan. With `heads` the first leaf of an element, a flag, is given as a truth value, and the
@@ -116,8 +116,8 @@ export function unroll(
           )
         : NONE,
   };
-  const most = entryOf(unrolled.emit.module).parameters.length;
-  return most <= MOST_PARAMETERS && taps.length < MOST_PARAMETERS ? unrolled : undefined;
+  const max = entryOf(unrolled.emit.module).parameters.length;
+  return max <= MAX_PARAMETERS && taps.length < MAX_PARAMETERS ? unrolled : undefined;
 }
 
 const NOTHING: ReadonlySet<Node> = new Set();

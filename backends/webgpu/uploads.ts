@@ -18,9 +18,9 @@ export interface Uploads {
 }
 
 /** Bytes from which on words go through staging buffers, as a share of one of them: `writeBuffer` is as fast for fewer. */
-const LEAST_SHARE = 1 / 64;
+const MIN_SHARE = 1 / 64;
 /** A source is read in so many pieces at least, so that several reads are under way, where they have a length like this. */
-const LEAST_PIECE = 2 ** 20;
+const MIN_PIECE = 2 ** 20;
 
 export interface UploadsOptions {
   readonly ring: UploadRing;
@@ -32,13 +32,13 @@ export interface UploadsOptions {
 
 export function createUploads({ ring, recorder, failure, explain }: UploadsOptions): Uploads {
   const { buffers, bytes: slabBytes } = ring.size;
-  const least = slabBytes * LEAST_SHARE;
+  const min = slabBytes * MIN_SHARE;
   const reading = new Set<Promise<void>>();
 
   const write: Uploads['write'] = (memory, word, data) => {
     for (const { part, word: from, words, at } of rangesOf(memory, word, data.length)) {
       for (let done = 0; done < words; ) {
-        const slab = words * 4 < least ? undefined : ring.now((words - done) * 4);
+        const slab = words * 4 < min ? undefined : ring.now((words - done) * 4);
         const length = slab === undefined ? words - done : Math.min(words - done, (slabBytes - slab.used) / 4);
         const room = slab && ring.room(slab, length * 4);
         const piece = data.subarray(at + done, at + done + length);
@@ -84,7 +84,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     const pieces = rangesOf(memory, 0, Math.ceil(source.bytes / 4), pieceWords(source));
     await inLanes(pieces, buffers, async (piece) => {
       failure.guard();
-      const slab = source.bytes < least ? undefined : await takeSlab();
+      const slab = source.bytes < min ? undefined : await takeSlab();
       await (slab === undefined ? bringInPasses(source, piece) : bring(source, piece, slab));
       accepted.add(recorder.begin().accepted);
       recorder.flush();
@@ -126,7 +126,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 
   const pieceWords = ({ bytes, whole }: WordSource): number => {
-    const share = whole ? bytes : Math.max(LEAST_PIECE, Math.ceil(bytes / buffers));
+    const share = whole ? bytes : Math.max(MIN_PIECE, Math.ceil(bytes / buffers));
     return Math.min(slabBytes, Math.ceil(share / 4096) * 4096) / 4;
   };
 

@@ -246,13 +246,13 @@ function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[]
   if (!(factor >= SMALLEST_NORMAL && factor < Number.POSITIVE_INFINITY)) return `${context.helper('mul')}(${a}, ${b})`;
   if (factor >= 1) return `${context.helper('hide')}(${a} * ${b})`;
   const [x, constant] = at === 0 ? [b, a] : [a, b];
-  return `${context.helper('scale')}(${x}, ${constant}, ${leastThatRoundsUp(factor)}u)`;
+  return `${context.helper('scale')}(${x}, ${constant}, ${minThatRoundsUp(factor)}u)`;
 }
 
 const SMALLEST_NORMAL = 2 ** -126;
 
 /** The bits of the least normal number whose product with a factor below 1 is rounded to a normal number. */
-function leastThatRoundsUp(factor: number): number {
+function minThatRoundsUp(factor: number): number {
   // Halfway between the largest subnormal and the smallest normal number; a tie goes to the latter, which is even.
   const bound = 2 ** -126 - 2 ** -150;
   let bits = bitsOfF32(Math.fround(bound / factor));
@@ -275,12 +275,12 @@ function emitExtremum(
   if (constant.kind !== 'literal' || Number.isNaN(constant.value)) return `${context.helper(name)}(${a}, ${b})`;
   const [x, value] = constant === second ? [a, b] : [b, a];
   // Numbers are ordered as these integers are, −0 below +0, and every NaN lies outside of the infinities.
-  const [rank, least, most] = [
+  const [rank, min, max] = [
     rankOf(constant.value as number),
     rankOf(Number.NEGATIVE_INFINITY),
     rankOf(Number.POSITIVE_INFINITY),
   ];
-  const [from, count] = name === 'max' ? [rank + 1, most - rank] : [least, rank - least];
+  const [from, count] = name === 'max' ? [rank + 1, max - rank] : [min, rank - min];
   return `${context.helper('within')}(${x}, ${value}, ${from >>> 0}u, ${count >>> 0}u)`;
 }
 

@@ -157,9 +157,9 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   };
 
   const take = (bytes: number, completed = Number.POSITIVE_INFINITY): Block => {
-    const least = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
+    const min = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
     // At the end of the heap there is no room to waste.
-    const size = end + skewed(least) > heap.limit ? least : skewed(least);
+    const size = end + skewed(min) > heap.limit ? min : skewed(min);
     let block = find(size, completed);
     if (block === undefined && mergeFree(completed)) block = find(size, completed);
     if (block === undefined) block = append(size, completed);

@@ -35,9 +35,9 @@ export function createArgumentRing(start: number = fixed.arguments, bytes: numbe
   };
 }
 
-function tooMany(words: number, most: number): ArgumentError {
+function tooMany(words: number, max: number): ArgumentError {
   return new ArgumentError('program/arguments', 'A launch has too many arrays, uniforms and stores.', {
-    expected: `at most ${most} words of arguments`,
+    expected: `at most ${max} words of arguments`,
     got: words,
     remedy: 'Split the functor.',
   });

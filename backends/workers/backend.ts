@@ -107,8 +107,8 @@ export async function openWorkersBackend(threads: Threads, options: WorkersOptio
 }
 
 function limitsOf(heapBytes: number, wanted: Partial<Limits> = {}): Limits {
-  const most = { bindingBytes: heapBytes, workgroups: 2 ** 32 - 1, storageBuffers: 2 ** 16, memoryBytes: heapBytes };
-  const lowered = (name: keyof Limits): number => Math.min(most[name], wanted[name] ?? most[name]);
+  const max = { bindingBytes: heapBytes, workgroups: 2 ** 32 - 1, storageBuffers: 2 ** 16, memoryBytes: heapBytes };
+  const lowered = (name: keyof Limits): number => Math.min(max[name], wanted[name] ?? max[name]);
   return {
     bindingBytes: lowered('bindingBytes'),
     workgroups: lowered('workgroups'),
@@ -143,7 +143,7 @@ function createBackend(
   const forgotten: number[] = [];
   let forgettings = 0;
   const kernels = createCache<string, Kernel>({
-    most: keptKernels,
+    max: keptKernels,
     onForget: (values) => {
       forgettings++;
       for (const { functions } of values) forgotten.push(...functions);

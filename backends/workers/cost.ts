@@ -38,10 +38,10 @@ export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: Wa
 /** The same of a grid until it is left alone. */
 export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
   const { cells, maxWidth, maxHeight, maxRounds } = command;
-  const most = Math.min(maxWidth * maxHeight, capacityOf(cells));
-  if (most === 0) return costOf(grids.module);
-  const round = most * (costOf(step.module) + costOf(change.module)) + costOf(until.module) + COST_OF_ROUND;
-  return costOf(grids.module) + most * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
+  const max = Math.min(maxWidth * maxHeight, capacityOf(cells));
+  if (max === 0) return costOf(grids.module);
+  const round = max * (costOf(step.module) + costOf(change.module)) + costOf(until.module) + COST_OF_ROUND;
+  return costOf(grids.module) + max * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
 }
 
 /** The same of a left row with all right ones. */

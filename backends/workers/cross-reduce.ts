@@ -20,7 +20,7 @@ const [STEP, VALUE] = [2, 3];
 /** Whether pairs can be taken four at a time: of a number of rows that is known, and functors that are straight lines. */
 export function isVectorised(command: CrossReduceCommand): boolean {
   if (typeof command.extent !== 'number') return false;
-  if (scratchBytes(command) > MOST_SCRATCH || combineGraph(command.monoid).results === undefined) return false;
+  if (scratchBytes(command) > MAX_SCRATCH || combineGraph(command.monoid).results === undefined) return false;
   const programs = programsOf(command);
   const layout = layoutOf(programs);
   return [STEP, VALUE].every((program) => {
@@ -32,7 +32,7 @@ export function isVectorised(command: CrossReduceCommand): boolean {
 }
 
 /** Bytes that a thread packs rows in, at most: of longer vectors it would be no cache that holds them. */
-const MOST_SCRATCH = 2 ** 24;
+const MAX_SCRATCH = 2 ** 24;
 
 function scratchBytes({ dimensions, left, leftOwn }: CrossReduceCommand): number {
   return 4 * ROWS * (left.length * dimensions + entryOf(leftOwn.module).results.length) + 16;

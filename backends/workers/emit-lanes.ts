@@ -70,10 +70,10 @@ export class LaneCode {
       code.op(op.i32Sub, op.i32LeU, op.i32And);
     }
     for (const node of this.#gathers) {
-      const most = this.#greatest(node.index);
-      if (most === ANY) continue;
+      const max = this.#greatest(node.index);
+      if (max === ANY) continue;
       code.get(this.#sources.arrays[node.slot]!.length);
-      code.i32(most);
+      code.i32(max);
       code.op(op.i32GtU, op.i32And);
     }
   }

@@ -8,7 +8,7 @@ import type { Code } from './wasm-code.ts';
 import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';
 
 /** Indices that a round handles at most; chunks begin at multiples of it. */
-const MOST_IN_ROUND = 16;
+const MAX_IN_ROUND = 16;
 
 /** Where a vector loop finds what it works on. */
 export interface VectorSources {
@@ -124,9 +124,9 @@ export class VectorCode {
     const next = code.local(I32);
     code.get(to);
     code.get(from);
-    code.i32(MOST_IN_ROUND - 1);
+    code.i32(MAX_IN_ROUND - 1);
     code.op(op.i32Add);
-    code.i32(-MOST_IN_ROUND);
+    code.i32(-MAX_IN_ROUND);
     code.op(op.i32And);
     code.tee(next);
     code.get(next);
@@ -138,11 +138,11 @@ export class VectorCode {
 
   #floors(): Iterable<Floor> {
     const floors = [...this.#addresses.keys()].flatMap((node) => node.floors);
-    return new Map(floors.map((floor) => [`${floor.shift.id},${floor.least.id}`, floor])).values();
+    return new Map(floors.map((floor) => [`${floor.shift.id},${floor.min.id}`, floor])).values();
   }
 
   /** Narrows it to the indices that are, plus a shift, neither below the least one nor as far as 2³². */
-  #narrowToFloor({ shift, least }: Floor, from: number, to: number): void {
+  #narrowToFloor({ shift, min }: Floor, from: number, to: number): void {
     const code = this.#code;
     const pushFrom = (pushBound: () => void): void =>
       pushClamped(code, () => {
@@ -151,7 +151,7 @@ export class VectorCode {
         this.#pushInvariant(shift);
         code.op(op.i64ExtendI32S, op.i64Sub);
       });
-    emitMaximum(code, from, () => pushFrom(() => this.#pushInvariant(least)));
+    emitMaximum(code, from, () => pushFrom(() => this.#pushInvariant(min)));
     emitMinimum(code, to, () => pushFrom(() => code.i32(-1)));
   }
 

@@ -49,7 +49,7 @@ export function inlineEntry(code: Code, environment: Environment, args: readonly
 }
 
 /** More statements than V8 has room for in a function of WebAssembly, 7.6 MB, however short each is. */
-const MOST_INLINED = 2 ** 21;
+const MAX_INLINED = 2 ** 21;
 
 /** Helpers that call each other twice grow without bound when they are inlined: this is found out before it is done. */
 function requireInlinable({ functions }: Module): void {
@@ -63,11 +63,11 @@ function requireInlinable({ functions }: Module): void {
   };
   // Callees stand before their callers.
   for (const { name, body } of functions) inlined.set(name, count(body));
-  const most = Math.max(...inlined.values());
-  if (most <= MOST_INLINED) return;
+  const max = Math.max(...inlined.values());
+  if (max <= MAX_INLINED) return;
   throw new FunctorError('functor/webassembly', 'A functor has too many operations with those that it calls.', {
-    expected: `at most ${MOST_INLINED} operations, all calls inlined`,
-    got: most,
+    expected: `at most ${MAX_INLINED} operations, all calls inlined`,
+    got: max,
     remedy: 'Call helpers in a loop, or store results of helpers in columns.',
   });
 }

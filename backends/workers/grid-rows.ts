@@ -28,10 +28,10 @@ export interface GridRows {
 }
 
 /** Cells at either end of a row that are left out at most. */
-const MOST_LEFT_OUT = 64;
+const MAX_LEFT_OUT = 64;
 
 /** Below so many cells between the ends, a row is not worth the trouble. */
-const LEAST_BETWEEN = 64;
+const MIN_BETWEEN = 64;
 
 /**
  * A program from within a row; undefined where vectors can evaluate it as it is, where it has no rows, and where vectors could
@@ -62,7 +62,7 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   const { size, before, after } = rows;
   if (size === undefined) return true;
   const cells = size.kind === 'uniform' ? uniforms.get([...module.uniforms.keys()][size.slot]!) : size.value;
-  return Number(cells) >= before + LEAST_BETWEEN + after;
+  return Number(cells) >= before + MIN_BETWEEN + after;
 }
 
 const known = new WeakMap<Module, GridRows | undefined>();
@@ -100,7 +100,7 @@ function rulesOf(form: Form, graph: Graph, found: Row): Rules {
 
   /** Whether cells are `count` and more away from an end of the row: those that are not are left out. */
   const isAway = (from: Place['from'], count: number): boolean => {
-    if (count > MOST_LEFT_OUT) return false;
+    if (count > MAX_LEFT_OUT) return false;
     if (from === 'beginning') found.before = Math.max(found.before, count);
     else found.after = Math.max(found.after, count);
     return true;

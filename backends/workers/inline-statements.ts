@@ -9,7 +9,7 @@ export interface Inlined {
 }
 
 /** More are left as they are: calls of calls grow without bound. */
-const MOST_STATEMENTS = 4096;
+const MAX_STATEMENTS = 4096;
 
 /** Inlines all calls of a module's entry; throws {@link NotStraight} where a function returns early, or there is too much. */
 export function inlineCalls(module: Module): Inlined {
@@ -33,8 +33,8 @@ export function inlineCalls(module: Module): Inlined {
       return made;
     };
     const add = (statement: Statement, to: Statement[]): void => {
-      if (next > MOST_STATEMENTS)
-        throw new NotStraight(`it has more than ${MOST_STATEMENTS} operations, all calls inlined`);
+      if (next > MAX_STATEMENTS)
+        throw new NotStraight(`it has more than ${MAX_STATEMENTS} operations, all calls inlined`);
       switch (statement.kind) {
         case 'let': {
           const { name, operands } = statement.operation;

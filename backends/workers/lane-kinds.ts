@@ -1,7 +1,7 @@
 import type { Operand } from '../../primitives/functors/ir.ts';
 import { NotStraight } from '../straight-line.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, sameOperand } from './lane-statements.ts';
-import { LEAST_CELLS } from './row-loop.ts';
+import { MIN_CELLS } from './row-loop.ts';
 
 /**
  * How a value differs between the indices that are handled at once: not at all, by one from each to the next, or in some other
@@ -192,5 +192,5 @@ function rowOf({ parameters: [index], body }: LaneProgram): Operand | undefined 
 }
 
 function mayBeRow(by: Operand): boolean {
-  return by.kind === 'uniform' || (by.kind === 'literal' && Number(by.value) >= LEAST_CELLS);
+  return by.kind === 'uniform' || (by.kind === 'literal' && Number(by.value) >= MIN_CELLS);
 }

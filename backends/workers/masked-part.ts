@@ -7,7 +7,7 @@ import { emitRounds, type VectorPart } from './index-loop.ts';
 import type { KernelInputs } from './kernel-arguments.ts';
 import { type LaneKinds, laneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, laneProgram } from './lane-statements.ts';
-import { LEAST_CELLS, type RowSize } from './row-loop.ts';
+import { MIN_CELLS, type RowSize } from './row-loop.ts';
 import { emitVectorStores, narrowToStores } from './stores.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
@@ -35,7 +35,7 @@ export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefine
   const plan = known.get(module);
   const row = plan?.kinds.row;
   if (row === undefined) return plan;
-  return row.kind !== 'uniform' || Number(uniforms.get(row.name)) >= LEAST_CELLS ? plan : undefined;
+  return row.kind !== 'uniform' || Number(uniforms.get(row.name)) >= MIN_CELLS ? plan : undefined;
 }
 
 function planOrNone(module: Module): MaskedPlan | undefined {
@@ -48,7 +48,7 @@ function planOrNone(module: Module): MaskedPlan | undefined {
 }
 
 /** Statements of a loop that make vectors, up to which four vectors, or two, find room in registers. */
-const [MOST_OF_FOUR, MOST_OF_TWO] = [32, 64];
+const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
 
 function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
   const count = (statements: readonly LaneStatement[]): number =>
@@ -57,17 +57,17 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
       return blocksOf(statement).reduce((all, block) => all + count(block), sum + Number(isVector));
     }, 0);
   /** The most of any innermost loop. */
-  const most = (statements: readonly LaneStatement[]): number =>
+  const max = (statements: readonly LaneStatement[]): number =>
     Math.max(
       0,
       ...statements.map((statement) => {
-        const inside = blocksOf(statement).map(most);
+        const inside = blocksOf(statement).map(max);
         const own = statement.kind === 'loop' && Math.max(...inside) === 0 ? count([statement]) : 0;
         return Math.max(own, ...inside);
       }),
     );
-  const values = most(program.body) || count(program.body);
-  return values <= MOST_OF_FOUR ? 4 : values <= MOST_OF_TWO ? 2 : 1;
+  const values = max(program.body) || count(program.body);
+  return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
 }
 
 /** The cells of a row, where a plan divides by them. */

@@ -236,12 +236,12 @@ function createQueue(parts: QueueParts): Pool {
   /** The phase that the slowest worker is at, of those that do not sleep until the next is issued. */
   const slowest = (): number => {
     const now = look();
-    let least = now;
+    let min = now;
     for (let worker = 0; worker < threads.length; worker++) {
       if (Atomics.load(words, seatWord(worker)) !== seat.thread) continue;
-      least = Math.min(least, now + ((Atomics.load(words, positionWord(worker)) - now) | 0));
+      min = Math.min(min, now + ((Atomics.load(words, positionWord(worker)) - now) | 0));
     }
-    return least;
+    return min;
   };
 
   const writeSlot = (number: number, phase: Phase, args: number): void => {

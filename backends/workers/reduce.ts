@@ -92,14 +92,14 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
 }
 
 /** Values of a program and a monoid that are written out several times at most. */
-const MOST_VALUES = 64;
+const MAX_VALUES = 64;
 
 function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
   const graph = new Graph('scalars');
   const elements = straightLine(graph, module, slotsOf(layout, 0), [graph.index()]);
   const states = monoid.types.flatMap((type, leaf) => [0, 1].map((side) => graph.parameter(type, `${side}.${leaf}`)));
   const combined = straightLine(graph, monoid.module, noSlots, states);
-  return elements !== undefined && combined !== undefined && graph.size <= MOST_VALUES;
+  return elements !== undefined && combined !== undefined && graph.size <= MAX_VALUES;
 }
 
 interface Chunk {

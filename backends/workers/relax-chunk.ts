@@ -215,11 +215,11 @@ function emitRounds(
   rounds: number,
 ): void {
   const [swapped, cells] = [code.local(I32), code.local(I32)];
-  const most = emitOwnWord(code, relaxWords.maxRounds);
+  const max = emitOwnWord(code, relaxWords.maxRounds);
   const done = code.block();
   const again = code.loop();
   code.get(rounds);
-  code.get(most);
+  code.get(max);
   code.op(op.i32GeU);
   code.brIf(done);
   code.get(ARGUMENTS);
@@ -247,7 +247,7 @@ function emitRounds(
   code.brIf(again);
   code.end();
   code.end();
-  releaseAll(code, [swapped, cells, most, isOver, ...folded]);
+  releaseAll(code, [swapped, cells, max, isOver, ...folded]);
 }
 
 function emitStoreRounds(code: Code, g: number, rounds: number): void {

@@ -20,7 +20,7 @@ export interface GridForm {
 }
 
 /** Beyond so many cells, those around a grid are more trouble than looking neighbours up. */
-const MOST_AROUND = 8;
+const MAX_AROUND = 8;
 
 export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
   const reach = (of: (at: { readonly dx: number; readonly dy: number }) => number): number =>
@@ -31,7 +31,7 @@ export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
     above: reach(({ dy }) => -dy),
     below: reach(({ dy }) => dy),
   };
-  const isFar = Math.max(...Object.values(sides)) > MOST_AROUND;
+  const isFar = Math.max(...Object.values(sides)) > MAX_AROUND;
   const around = isFar ? { left: 0, right: 0, above: 0, below: 0 } : sides;
   return { states: state.map(({ type }) => type), owns: entryOf(own.module).results, ...around, isFar };
 }
@@ -45,10 +45,10 @@ export function ownBytes(
   { states, owns, left, right, above, below }: GridForm,
   { cells, change, maxWidth, maxHeight }: RelaxCommand,
 ): number {
-  const most = capacityOf(cells);
-  const [width, height] = [Math.min(maxWidth, most), Math.min(maxHeight, most)];
+  const max = capacityOf(cells);
+  const [width, height] = [Math.min(maxWidth, max), Math.min(maxHeight, max)];
   const [besides, over] = [left + right + 3, above + below];
-  const padded = Math.min(width * height, most) + besides * height + over * (width + besides);
+  const padded = Math.min(width * height, max) + besides * height + over * (width + besides);
   return VECTOR_BYTES + totalsBytes(change.types.length) + (2 * states.length + owns.length) * (4 * padded + SLACK);
 }
 

@@ -6,7 +6,7 @@ import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
 /** Fewer cells make no row that is worth the trouble. */
-export const LEAST_CELLS = 64;
+export const MIN_CELLS = 64;
 
 /** How many cells a row has: a number, or what a local holds. */
 export type RowSize = { readonly local: number } | { readonly cells: number };

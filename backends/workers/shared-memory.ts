@@ -5,7 +5,7 @@ import { fixed } from './queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from './wasm-encoder.ts';
 
 /** Pages below which no memory is tried for: 64 MiB. */
-const LEAST_PAGES = 1024;
+const MIN_PAGES = 1024;
 
 /** A buffer in the shared memory. */
 export interface SharedBuffer extends DeviceBuffer {
@@ -161,7 +161,7 @@ function reserveMemory(): { readonly memory: WebAssembly.Memory; readonly pages:
       const memory = new WebAssembly.Memory({ initial: fixed.heap / PAGE_BYTES, maximum: pages, shared: true });
       return { memory, pages };
     } catch (cause) {
-      if (pages <= LEAST_PAGES) throw notReserved(pages, cause);
+      if (pages <= MIN_PAGES) throw notReserved(pages, cause);
     }
   }
 }

@@ -17,7 +17,7 @@ import { type FunctionBody, I32, op } from './wasm-encoder.ts';
 export type TiledLaunch = Launch & { readonly tiles: Tiles };
 
 /** More columns than this would not fit the cache beside each other. */
-const MOST_FUSED = 8;
+const MAX_FUSED = 8;
 
 /** A command that waits for others to run with. */
 export interface Fusable {
@@ -27,7 +27,7 @@ export interface Fusable {
 
 /** Whether a command reads what earlier ones write, and may run tile by tile with them. */
 export function followsInTiles(earlier: readonly Fusable[], next: Fusable): boolean {
-  if (earlier.length >= MOST_FUSED || !earlier.some((one) => feeds(one, next))) return false;
+  if (earlier.length >= MAX_FUSED || !earlier.some((one) => feeds(one, next))) return false;
   return earlier.every(
     (one) =>
       sameTiles(one.launch, next.launch) && one.uses.every((use) => next.uses.every((other) => agree(use, other))),

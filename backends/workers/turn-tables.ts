@@ -6,11 +6,11 @@ import { I32, op, simd, V128 } from './wasm-encoder.ts';
 export const TURNS = 4;
 
 /** Most bins of which a worker keeps such tables: they have to stay in the cache. */
-const MOST_TURN_BINS = 2048;
+const MAX_TURN_BINS = 2048;
 
 /** Whether a worker has tables to count in turn. */
 export function takesTurns(bins: number): boolean {
-  return bins <= MOST_TURN_BINS;
+  return bins <= MAX_TURN_BINS;
 }
 
 /** Bytes of the tables of one worker: each is whole vectors. */

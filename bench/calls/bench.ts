@@ -14,8 +14,8 @@ export interface Row {
   readonly way: string;
   /** Milliseconds: the median, and the least and the greatest. */
   readonly ms: number;
-  readonly least: number;
-  readonly greatest: number;
+  readonly min: number;
+  readonly max: number;
   /** FNV-1a over the words of the result, where there is one. */
   readonly checksum?: number;
   /** Rounds of a loop; loops of other numbers of rounds have other results. */
@@ -42,7 +42,7 @@ export interface Bench {
   record(row: Row): void;
 }
 
-export type Milliseconds = Pick<Row, 'ms' | 'least' | 'greatest'>;
+export type Milliseconds = Pick<Row, 'ms' | 'min' | 'max'>;
 
 const WARM_UP_MS = 250;
 const HEAT_MS = 250;
@@ -68,13 +68,13 @@ export async function timesOf(
   await heat();
   const taken: number[] = [];
   for (let i = 0; i < times; i++) taken.push(await once());
-  const { median, least, greatest } = spread(taken);
-  return { ms: median, least, greatest };
+  const { median, min, max } = spread(taken);
+  return { ms: median, min, max };
 }
 
 /** The time of one of several. */
-export function share({ ms, least, greatest }: Milliseconds, of: number): Milliseconds {
-  return { ms: ms / of, least: least / of, greatest: greatest / of };
+export function share({ ms, min, max }: Milliseconds, of: number): Milliseconds {
+  return { ms: ms / of, min: min / of, max: max / of };
 }
 
 /** Times a call whose result is disposed of: many before they are waited for, and one alone. */

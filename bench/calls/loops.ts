@@ -111,8 +111,8 @@ async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { fi
     return { state: next, done: map(isSought, { number, sought: given.sought }) };
   });
   const loops = {
-    loop: () => context.iterate(once, { state: first }, { most: rounds }),
-    'loop with a stop rule': () => context.iterate(until, { state: first, sought }, { most: 2 * rounds }),
+    loop: () => context.iterate(once, { state: first }, { maxRounds: rounds }),
+    'loop with a stop rule': () => context.iterate(until, { state: first, sought }, { maxRounds: 2 * rounds }),
   };
   for (const [what, iterate] of Object.entries(loops)) {
     let last: Awaited<ReturnType<typeof iterate>> | undefined;

@@ -162,7 +162,7 @@ function cellFor(dimensions: 1 | 2) {
         }
         const rank = Let(left);
         const child = before.map((sum) => u32(rank.ge(sum))).reduce((a, b) => a.add(b));
-        const passed = before.reduce((most, sum) => select(most, sum, rank.ge(sum)), u32(0));
+        const passed = before.reduce((max, sum) => select(max, sum, rank.ge(sum)), u32(0));
         const place = childOf[dimensions](at, child);
         left.set(rank.sub(passed));
         x.set(place.x);

@@ -79,19 +79,19 @@ interface Runner {
 }
 
 /** A round is so long at least, in nanoseconds, where that takes no more calls than so many. */
-const LEAST_ROUND = { cpu: 1e7, gpu: 2e6 };
+const MIN_ROUND = { cpu: 1e7, gpu: 2e6 };
 /**
  * A call on the CPU that takes less is made once before each round, untimed: while the others had their turns, its columns have
  * left the caches and its threads have gone to sleep, which made calls of some ms up to twice as long as in a loop, and peers
  * that share columns with the one before them were spared that.
  */
 const WARMED_CALL = 1e8;
-const MOST_CALLS = 100;
+const MAX_CALLS = 100;
 /** What takes so long is warm after one call. */
 const LONG_CALL = 5e8;
 /** A candidate has had enough once it took so long, by its third round. */
 const ENOUGH = 3e9;
-const LEAST_ROUNDS = 3;
+const MIN_ROUNDS = 3;
 
 async function prepareAll(
   job: Job,
@@ -127,7 +127,7 @@ async function prepareOne(
       await prepared.close();
       return undefined;
     }
-    const { calls, time } = await warmUp(prepared, LEAST_ROUND[candidate.hardware]);
+    const { calls, time } = await warmUp(prepared, MIN_ROUND[candidate.hardware]);
     return { candidate, prepared, checked, calls, warms: candidate.hardware === 'cpu' && time < WARMED_CALL };
   } catch (error) {
     await prepared?.close();
@@ -174,7 +174,7 @@ async function takeTurns(
     for (const [i, { candidate, prepared, calls, warms }] of runners.entries()) {
       if (listener.signal.aborted) return times.map((done = []) => done);
       try {
-        if (times[i] !== undefined && (round < LEAST_ROUNDS || spent[i]! < ENOUGH)) {
+        if (times[i] !== undefined && (round < MIN_ROUNDS || spent[i]! < ENOUGH)) {
           const onGpu = candidate.hardware === 'gpu';
           if (warms) await prepared.round(1);
           const taken = await prepared.round(calls, onGpu && performance.now() - lastUseOfGpu < IDLE_MS);
@@ -196,12 +196,12 @@ async function takeTurns(
 /** Runs it until it is warm; how long a call takes, in nanoseconds, and how many of them a round is to have. */
 async function warmUp(
   prepared: Prepared,
-  leastRound: number,
+  minRound: number,
 ): Promise<{ readonly calls: number; readonly time: number }> {
   const first = await prepared.round(1);
   if (first.time > LONG_CALL) return { calls: 1, time: first.time };
   const { time } = await prepared.round(1);
-  const calls = Math.min(MOST_CALLS, Math.max(1, Math.ceil(leastRound / Math.max(1, time))));
+  const calls = Math.min(MAX_CALLS, Math.max(1, Math.ceil(minRound / Math.max(1, time))));
   await prepared.round(calls);
   return { calls, time };
 }

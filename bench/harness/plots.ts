@@ -30,10 +30,10 @@ function panelsOf(rows: readonly Row[], unit: string, pointsOf: (alike: readonly
   });
 }
 
-const MOST_TICKS = 8;
+const MAX_TICKS = 8;
 
 function thinned(ticks: readonly number[]): number[] {
-  const step = Math.ceil(ticks.length / MOST_TICKS);
+  const step = Math.ceil(ticks.length / MAX_TICKS);
   return ticks.filter((_, i) => i % step === 0);
 }
 

@@ -5,8 +5,8 @@ import type { Job } from './job.ts';
 /** The middle of some numbers, and the least and the greatest. */
 export interface Spread {
   readonly median: number;
-  readonly least: number;
-  readonly greatest: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** How long one candidate took for one case; times are nanoseconds a call. */
@@ -56,7 +56,7 @@ export function rowOf(
 /** The spread of some numbers, at least one. */
 export function spreadOf(numbers: readonly number[]): Spread {
   const sorted = [...numbers].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, least: sorted[0]!, greatest: sorted.at(-1)! };
+  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
 /** Gigabytes a second; undefined where the bytes are not known. */

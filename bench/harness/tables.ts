@@ -61,7 +61,7 @@ function csvRow(row: Row): string {
 }
 
 function spreadCells(spread: Spread | undefined): (number | string)[] {
-  return spread === undefined ? ['', '', ''] : [spread.median, spread.least, spread.greatest].map(Math.round);
+  return spread === undefined ? ['', '', ''] : [spread.median, spread.min, spread.max].map(Math.round);
 }
 
 function quoted(cell: string): string {
@@ -108,12 +108,12 @@ function timeText(nanoseconds: number): string {
   return `${digits(value)} ${units[unit]}`;
 }
 
-const LEAST_POWER = 8;
+const MIN_POWER = 8;
 
 /** `2^20` where it is a larger power of two, else with thousands apart. */
 export function sizeText(n: number): string {
   const power = Math.log2(n);
-  return power >= LEAST_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
+  return power >= MIN_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
 }
 
 /** Three digits, and no exponent. */
@@ -135,7 +135,7 @@ export function tableCells(rows: readonly Row[]): string[][] {
         sizeText(n),
         candidate,
         timeText(time.median),
-        `${timeText(time.least)} … ${timeText(time.greatest)}`,
+        `${timeText(time.min)} … ${timeText(time.max)}`,
         latency === undefined ? '' : timeText(latency.median),
         rate === undefined ? '' : digits(rate),
         ratio === undefined ? '' : ratio.toFixed(2),

@@ -36,7 +36,7 @@ const QUERIES: Readonly<Record<string, Query>> = {
 };
 
 /** Sums of more elements may pass 2⁵³. */
-const MOST_SUMMED = 2 ** 21;
+const MAX_SUMMED = 2 ** 21;
 
 /** Arquero's tables in JavaScript, on this thread; none where `arquero` is not installed. */
 export async function arqueroPeer(): Promise<Candidate | undefined> {
@@ -71,5 +71,5 @@ export async function arqueroPeer(): Promise<Candidate | undefined> {
 
 function queryFor({ experiment, type, n }: Job): Query | undefined {
   const known = builtInExperiments.includes(experiment) && type === 'u32' && n > 0;
-  return known && !(experiment.name === 'reduce' && n > MOST_SUMMED) ? QUERIES[experiment.name] : undefined;
+  return known && !(experiment.name === 'reduce' && n > MAX_SUMMED) ? QUERIES[experiment.name] : undefined;
 }

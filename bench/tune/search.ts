@@ -150,8 +150,8 @@ function wrongStart(fault: string): QuadrilleError {
 }
 
 /** A round is so long at least, in nanoseconds, with as many calls as that takes. */
-const LEAST_ROUND = 2e6;
-const MOST_CALLS = 100;
+const MIN_ROUND = 2e6;
+const MAX_CALLS = 100;
 
 /** The time of the second by that of the first: the geometric mean over the jobs of the ratios of medians, or of least times. */
 async function compare(
@@ -166,7 +166,7 @@ async function compare(
     const times: number[][] = pair.map(() => []);
     // It warms the device up, which is busy from then on.
     const { time } = await pair[0]!.round(1);
-    const calls = Math.min(MOST_CALLS, Math.max(1, Math.ceil(LEAST_ROUND / Math.max(1, time))));
+    const calls = Math.min(MAX_CALLS, Math.max(1, Math.ceil(MIN_ROUND / Math.max(1, time))));
     for (let round = -1; round < rounds; round++) {
       for (const [i, prepared] of pair.entries()) {
         const { time: each } = await prepared.round(calls, true);
@@ -175,12 +175,12 @@ async function compare(
     }
     for (const prepared of pair) await prepared.close();
     // Clocks of software adapters tell no time at all of what is short.
-    const ratioOf = (one: 'median' | 'least'): number => {
+    const ratioOf = (one: 'median' | 'min'): number => {
       const [a, b] = times.map((all) => Math.max(1, spreadOf(all)[one]));
       return b! / a!;
     };
     // Where a machine is noisy, chance makes one of them small, seldom both.
-    logs += Math.log(Math.max(ratioOf('median'), ratioOf('least')));
+    logs += Math.log(Math.max(ratioOf('median'), ratioOf('min')));
   }
   return Math.exp(logs / jobs.length);
 }

@@ -30,11 +30,11 @@ function tell(message: string, isWarning = false): void {
 }
 
 /** The last few of some numbers. */
-function lately(most: number): { add(number: number): void; median(): number | undefined; clear(): void } {
+function lately(max: number): { add(number: number): void; median(): number | undefined; clear(): void } {
   let numbers: number[] = [];
   return {
     add: (number) => {
-      numbers = [...numbers, number].slice(-most);
+      numbers = [...numbers, number].slice(-max);
     },
     median: () => numbers.toSorted((a, b) => a - b)[numbers.length >> 1],
     clear: () => {

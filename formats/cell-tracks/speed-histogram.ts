@@ -21,9 +21,9 @@ export interface SpeedDistribution {
 /** The counts of a distribution in so many bins at most, each of which takes together as many of the old ones. */
 export function inBins(
   { width, counts }: SpeedDistribution,
-  most: number,
+  max: number,
 ): { readonly width: number; readonly counts: Float64Array } {
-  const each = Math.max(1, Math.ceil(counts.length / most));
+  const each = Math.max(1, Math.ceil(counts.length / max));
   const together = new Float64Array(Math.ceil(counts.length / each));
   for (const [bin, count] of counts.entries()) together[Math.floor(bin / each)]! += count;
   return { width: each * width, counts: together };

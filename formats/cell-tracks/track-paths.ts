@@ -14,7 +14,7 @@ export interface TrackPath {
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
-/** Starts without points, and keeps at most `most` of them: where there are more, those of every second frame that was kept. */
+/** Starts without points, and keeps at most `max` of them: where there are more, those of every second frame that was kept. */
 export function trackPaths(max: number): TrackPaths {
   let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];
   let every = 1;

@@ -22,7 +22,7 @@ export interface ByteWindow {
 }
 
 /** One record, which must lie in one piece in memory, may have so many bytes; a string of JavaScript has no more. */
-const MOST_RECORD_BYTES: number = 2 ** 29 - 24;
+const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 
 /** Starts at the first byte of a stream, none of which is there yet. */
 export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {
@@ -73,7 +73,7 @@ export async function needMore(window: ByteWindow): Promise<boolean> {
 function append(window: ByteWindow, block: Uint8Array): void {
   const kept = bytesThere(window);
   const length = kept + block.length;
-  if (length > MOST_RECORD_BYTES) throw tooLong(window);
+  if (length > MAX_RECORD_BYTES) throw tooLong(window);
   if (length * RECORD_FACTOR > window.memory) throw recordTooLarge(window, length);
   const { bytes } = window;
   // Into new memory, also where the old would do: what was taken may still be looked at.
@@ -90,7 +90,7 @@ function append(window: ByteWindow, block: Uint8Array): void {
 
 function tooLong(window: ByteWindow): CapacityError {
   return new CapacityError('capacity/record-bytes', 'A record is too long to be held in memory.', {
-    expected: `at most ${MOST_RECORD_BYTES} bytes`,
+    expected: `at most ${MAX_RECORD_BYTES} bytes`,
     got: `more, from byte ${offsetOf(window)} on`,
     remedy: 'Check that the file is of the format that it is read as; if it is, split the polygon.',
     place: { file: window.file },

@@ -94,16 +94,16 @@ async function fileBeside(file: string, ending: string, memory?: number): Promis
 }
 
 /** All bytes of an input that is known to be small, such as a file beside another one. */
-export async function readWhole(input: LayerInput, most: number, signal?: AbortSignal): Promise<Uint8Array> {
-  if (input.size > most) throw tooLarge(input, most);
+export async function readWhole(input: LayerInput, max: number, signal?: AbortSignal): Promise<Uint8Array> {
+  if (input.size > max) throw tooLarge(input, max);
   const parts: Uint8Array[] = [];
   for await (const block of input.blocks(signal)) parts.push(block.slice());
   return Buffer.concat(parts);
 }
 
-function tooLarge({ file, size }: LayerInput, most: number): FormatError {
+function tooLarge({ file, size }: LayerInput, max: number): FormatError {
   return new FormatError('format/too-large', 'The file is too large to be read as a whole.', {
-    expected: `at most ${most} bytes`,
+    expected: `at most ${max} bytes`,
     got: `${size} bytes`,
     remedy: 'Split it, or convert it to a format that is read in a stream, such as FlatGeobuf or GeoJSON.',
     place: { file },

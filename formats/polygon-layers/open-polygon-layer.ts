@@ -174,12 +174,12 @@ function readBatches(
 }
 
 function extremesOf(column: Float64Array): Float64Array {
-  let [min, greatest] = [0, 0];
+  let [min, max] = [0, 0];
   for (let row = 0; row < column.length; row++) {
     if (column[row]! < min) min = column[row]!;
-    if (column[row]! > greatest) greatest = column[row]!;
+    if (column[row]! > max) max = column[row]!;
   }
-  return Float64Array.of(min, greatest);
+  return Float64Array.of(min, max);
 }
 
 function joined(parts: readonly Polygons[]): Polygons {

@@ -61,15 +61,15 @@ export interface DrawnCells {
 }
 
 /**
- * What a frame shows, to the last level whose squares are at least `least` pixels wide, and at most `most` squares, or those of
+ * What a frame shows, to the last level whose squares are at least `min` pixels wide, and at most `max` squares, or those of
  * the root.
  */
-export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, least: number, most: number): DrawnCells {
+export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number, max: number): DrawnCells {
   const held = heldBelow(tree);
-  const byPixels = DOMAIN_BITS - Math.ceil(Math.log2(least / frame.scale));
+  const byPixels = DOMAIN_BITS - Math.ceil(Math.log2(min / frame.scale));
   for (let level = Math.max(0, Math.min(tree.extent.levels, byPixels)); ; level--) {
     const nodes = nodesTo(tree, level, frame);
-    if (nodes.length > most && level > 0) continue;
+    if (nodes.length > max && level > 0) continue;
     return cellsOf(tree, held, nodes, level, level === byPixels);
   }
 }
@@ -79,11 +79,11 @@ function heldBelow(tree: HostMaqTree): Uint8Array {
   const { firstChild, childCount } = tree.nodes;
   const held = new Uint8Array(firstChild.length);
   for (let node = held.length - 1; node >= 0; node--) {
-    let most = heldBy(tree, node);
+    let max = heldBy(tree, node);
     for (let child = firstChild[node]!; child < firstChild[node]! + childCount[node]!; child++) {
-      most = Math.max(most, held[child]!);
+      max = Math.max(max, held[child]!);
     }
-    held[node] = most;
+    held[node] = max;
   }
   return held;
 }

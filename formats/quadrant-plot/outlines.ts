@@ -15,22 +15,22 @@ export interface Outlines {
  * The edges of polygons, as far as a grid can show them: those that fall on one point are left out, and those that fall on one
  * another are drawn once. Undefined for a tree without edges.
  *
- * @param step - Pixels between points of the grid; doubled until there are at most `most` points.
+ * @param step - Pixels between points of the grid; doubled until there are at most `max` points.
  */
 export function outlinesOf(
   tree: HostMaqTree | HostMaqTreeWithEdges,
   frame: QuadrantFrame,
   step: number,
-  most: number,
+  max: number,
 ): Outlines | undefined {
   if (!hasEdges(tree)) return undefined;
   for (let wider = step; ; wider *= 2) {
-    const outlines = outlinesOn(tree.edges.ends, frame, wider, most);
+    const outlines = outlinesOn(tree.edges.ends, frame, wider, max);
     if (outlines !== undefined) return outlines;
   }
 }
 
-function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, most: number): Outlines | undefined {
+function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, max: number): Outlines | undefined {
   const columns = Math.round(frame.width / step) + 1;
   const points = columns * (Math.round(frame.height / step) + 1);
   const drawn = new Set<number>();
@@ -49,7 +49,7 @@ function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, most: 
     const key = Math.min(from, to) * points + Math.max(from, to);
     if (from === to || drawn.has(key)) continue;
     drawn.add(key);
-    if (outlines.x.length >= most) return undefined;
+    if (outlines.x.length >= max) return undefined;
     if (last !== from) {
       outlines.starts.push(outlines.x.length);
       push(from);

@@ -1,14 +1,14 @@
 import { FormatError } from '../../primitives/errors.ts';
 
 /**
- * The first `most` bytes of what a gzip stream unpacks to, or all of them where they are fewer, by what the platform
+ * The first `max` bytes of what a gzip stream unpacks to, or all of them where they are fewer, by what the platform
  * has, so that it runs in browsers too. No more is unpacked than that, however much more there is.
  *
- * @throws FormatError where the stream is damaged, or ends before `least` bytes.
+ * @throws FormatError where the stream is damaged, or ends before `min` bytes.
  */
 export async function gunzipPrefix(
   compressed: AsyncIterable<Uint8Array>,
-  least: number,
+  min: number,
   max: number,
   file: string,
 ): Promise<Uint8Array> {
@@ -22,7 +22,7 @@ export async function gunzipPrefix(
   try {
     while (unpacked < max) {
       const { done, value } = await reader.read();
-      if (done && unpacked < least) throw tooShort(least, unpacked, file);
+      if (done && unpacked < min) throw tooShort(min, unpacked, file);
       if (done) break;
       pieces.push(value);
       unpacked += value.length;

@@ -123,9 +123,9 @@ function readSlice(header: NiftiHeader, file: string, slice: number): Promise<Ui
   });
 }
 
-async function unpack(file: string, least: number, max: number): Promise<Uint8Array> {
+async function unpack(file: string, min: number, max: number): Promise<Uint8Array> {
   try {
-    return await gunzipPrefix(createReadStream(file), least, max, file);
+    return await gunzipPrefix(createReadStream(file), min, max, file);
   } catch (error) {
     throw fileError(file, error);
   }

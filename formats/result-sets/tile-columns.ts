@@ -114,17 +114,17 @@ export function growVertices(columns: TileColumns): void {
 
 /** Makes room for so many vertices, and for as many again if memory allows. */
 function resizeVertices(columns: TileColumns, needed: number): void {
-  const most = maxVertices(columns.bounds);
-  if (needed > most) {
+  const max = maxVertices(columns.bounds);
+  if (needed > max) {
     throw overMemory('The polygons of the tile have too many vertices.', {
       needed: needed * BYTES_PER_VERTEX,
       what: `${needed} vertices or more`,
-      allowed: most * BYTES_PER_VERTEX,
+      allowed: max * BYTES_PER_VERTEX,
       instead: 'compare smaller tiles',
       place: { file: columns.bounds.place },
     });
   }
-  const size = Math.max(needed, Math.floor(Math.min(2 * columns.x.length, most)));
+  const size = Math.max(needed, Math.floor(Math.min(2 * columns.x.length, max)));
   columns.x = resizedFloats(columns.x, size);
   columns.y = resizedFloats(columns.y, size);
 }

@@ -12,10 +12,10 @@ export function isWide(values: ArrayBufferView): values is WideIntegers {
  */
 export function narrowInto(values: WideIntegers, into: Int32Array, first: number): boolean {
   const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
-  const least = values instanceof BigInt64Array ? -(2 ** 31) : 0;
+  const min = values instanceof BigInt64Array ? -(2 ** 31) : 0;
   for (let i = 0; i < values.length; i++) {
     const low = words[2 * i]!;
-    if (words[2 * i + 1] !== low >> 31 || low < least) return false;
+    if (words[2 * i + 1] !== low >> 31 || low < min) return false;
     into[first + i] = low;
   }
   return true;

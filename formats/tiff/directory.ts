@@ -49,12 +49,12 @@ export interface TiffDirectory {
   readonly littleEndian: boolean;
   /** How many values a tag has; 0 where the tag is not there. */
   count(tag: TagName): number;
-  /** The first values of a numeric tag, `most` at most; undefined where the tag is not there. */
+  /** The first values of a numeric tag, `max` at most; undefined where the tag is not there. */
   numbers(tag: TagName, max?: number): Promise<Float64Array | undefined>;
   /** First value of a numeric tag. */
   number(tag: TagName): Promise<number | undefined>;
-  /** Text of an ASCII tag up to its first NUL, `most` bytes at most. */
-  text(tag: TagName, most?: number): Promise<string | undefined>;
+  /** Text of an ASCII tag up to its first NUL, `max` bytes at most. */
+  text(tag: TagName, max?: number): Promise<string | undefined>;
   /** The directory that follows; undefined behind the last one. */
   next(): Promise<TiffDirectory | undefined>;
 }
@@ -70,9 +70,9 @@ async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }
     offset,
     littleEndian,
     count: (tag) => entries.get(TAG[tag])?.count ?? 0,
-    numbers: (tag, most = MAX_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, most),
+    numbers: (tag, max = MAX_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, max),
     number: async (tag) => (await readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, 1))?.[0],
-    text: (tag, most = MAX_TEXT) => readText(source, entries.get(TAG[tag]), tag, most),
+    text: (tag, max = MAX_TEXT) => readText(source, entries.get(TAG[tag]), tag, max),
     async next() {
       const following = await readNext(source, littleEndian, big, end);
       return following === 0 ? undefined : readDirectoryAt(source, { littleEndian, big, offset: following });
@@ -189,12 +189,12 @@ async function readNumbers(
   littleEndian: boolean,
   entry: Entry | undefined,
   tag: TagName,
-  most: number,
+  max: number,
 ): Promise<Float64Array | undefined> {
   if (entry === undefined) return undefined;
   const type = TYPES.get(entry.type);
   if (type === undefined || entry.count === 0) throw badTag(source.file, tag);
-  const count = Math.min(entry.count, most);
+  const count = Math.min(entry.count, max);
   const view = viewOf(await readValues(source, entry, count * type.bytes, tag));
   return Float64Array.from({ length: count }, (_, i) => type.get(view, i * type.bytes, littleEndian));
 }
@@ -206,11 +206,11 @@ async function readText(
   source: ByteSource,
   entry: Entry | undefined,
   tag: TagName,
-  most: number,
+  max: number,
 ): Promise<string | undefined> {
   if (entry === undefined) return undefined;
   if (entry.type !== ASCII) throw badTag(source.file, tag);
-  const bytes = await readValues(source, entry, Math.min(entry.count, most), tag);
+  const bytes = await readValues(source, entry, Math.min(entry.count, max), tag);
   const end = bytes.indexOf(0);
   return new TextDecoder('latin1').decode(end === -1 ? bytes : bytes.subarray(0, end));
 }

@@ -41,7 +41,7 @@ function roundToSample(value: number, sample: Sample): number | undefined {
     const rounded = Math.fround(value);
     return Number.isFinite(value) && !Number.isFinite(rounded) ? undefined : rounded;
   }
-  const [min, greatest] = SAMPLE_RANGE[sample];
+  const [min, max] = SAMPLE_RANGE[sample];
   const rounded = Math.round(value) + 0;
-  return rounded >= min && rounded <= greatest ? rounded : undefined;
+  return rounded >= min && rounded <= max ? rounded : undefined;
 }

@@ -13,8 +13,8 @@ export interface ByteStream {
   take(length: number, signal: AbortSignal): Promise<Uint8Array>;
   /** Goes on by so many bytes; how many there were. */
   skip(length: number, signal: AbortSignal): Promise<number>;
-  /** The next bytes up to a line feed, which is taken but not given; undefined where there is none among `most`. */
-  line(most: number, signal: AbortSignal): Promise<string | undefined>;
+  /** The next bytes up to a line feed, which is taken but not given; undefined where there is none among `max`. */
+  line(max: number, signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -78,11 +78,11 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
       return bytes;
     },
     skip: (length, signal) => each(length, signal, () => {}),
-    async line(most, signal) {
+    async line(max, signal) {
       let text = '';
-      while (text.length <= most && (await more(signal))) {
+      while (text.length <= max && (await more(signal))) {
         const end = piece.indexOf(LINE_FEED, at);
-        const part = piece.subarray(at, Math.min(end < 0 ? piece.length : end, at + most + 1));
+        const part = piece.subarray(at, Math.min(end < 0 ? piece.length : end, at + max + 1));
         text += Buffer.from(part).toString('latin1');
         at += part.length;
         offset += part.length;

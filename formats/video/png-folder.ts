@@ -46,7 +46,7 @@ function missingNote(names: readonly string[]): Note[] {
   const counted = new Set(names.map((name) => name.replace(LAST_NUMBER, ''))).size === 1;
   const numbers = counted ? names.map((name) => Number(LAST_NUMBER.exec(name)?.[0] ?? Number.NaN)) : [];
   const steps = numbers.slice(1).map((number, i) => number - numbers[i]!);
-  const step = steps.reduce((least, each) => Math.min(least, each), Number.POSITIVE_INFINITY);
+  const step = steps.reduce((min, each) => Math.min(min, each), Number.POSITIVE_INFINITY);
   const gap = steps.findIndex((each) => each > step);
   if (gap < 0 || !(step >= 1)) return [];
   const message = `Numbers are missing among the names, first behind ${JSON.stringify(names[gap])}; the frames around are taken as neighbours.`;

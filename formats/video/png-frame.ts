@@ -57,8 +57,8 @@ function placeRow(
 
 /** Values of a few bits over the range of 8. */
 function spreadTable(depth: number): Uint8Array {
-  const most = 2 ** depth - 1;
-  return Uint8Array.from({ length: most + 1 }, (_, value) => (255 / most) * value);
+  const max = 2 ** depth - 1;
+  return Uint8Array.from({ length: max + 1 }, (_, value) => (255 / max) * value);
 }
 
 const inflateBytes = promisify<Uint8Array, ZlibOptions, Buffer>(inflate);

@@ -1,18 +1,18 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 
 /** The largest frame that is read: pixels along a side, and in all. */
-const MOST_SIDE: number = 2 ** 16 - 1;
-const MOST_PIXELS: number = 2 ** 28;
+const MAX_SIDE: number = 2 ** 16 - 1;
+const MAX_PIXELS: number = 2 ** 28;
 
 /** Converts what is not read to what is. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';
 
 /** Refuses frames without pixels, and such as are larger than any camera's. */
 export function checkSize(width: number, height: number, place: ErrorPlace): void {
-  const whole = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MOST_SIDE);
-  if (whole && width * height <= MOST_PIXELS) return;
+  const whole = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_SIDE);
+  if (whole && width * height <= MAX_PIXELS) return;
   throw new FormatError('format/frame-size', 'Frames of this size cannot be read.', {
-    expected: `1 to ${MOST_SIDE} pixels along a side, and at most ${MOST_PIXELS} in all`,
+    expected: `1 to ${MAX_SIDE} pixels along a side, and at most ${MAX_PIXELS} in all`,
     got: `${width} × ${height}`,
     remedy: 'Write the video again, or crop it, if its head is right.',
     place,

@@ -34,10 +34,10 @@ export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): Bar
   const binsByZone = zones.map((zone) => binsOf(histogram, zone));
   const bins = widenValues(binsByZone, histogram.binning.kind === 'unique');
   const all = bins.flat();
-  const low = all.reduce((least, { lower }) => Math.min(least, lower), Number.POSITIVE_INFINITY);
-  const high = all.reduce((most, { upper }) => Math.max(most, upper), Number.NEGATIVE_INFINITY);
+  const low = all.reduce((min, { lower }) => Math.min(min, lower), Number.POSITIVE_INFINITY);
+  const high = all.reduce((max, { upper }) => Math.max(max, upper), Number.NEGATIVE_INFINITY);
   const widths = all.map(({ lower, upper }) => upper - lower);
-  const narrowest = widths.reduce((least, width) => Math.min(least, width), Number.POSITIVE_INFINITY);
+  const narrowest = widths.reduce((min, width) => Math.min(min, width), Number.POSITIVE_INFINITY);
   const merged = (high - low) / narrowest > MAX_BARS && new Set(all.map(({ lower }) => lower)).size > MAX_BARS;
   const drawn = merged ? bins.map((zone) => merge(zone, low, high)) : bins;
   return {

@@ -39,12 +39,12 @@ function bars(means: Float64Array, { low, high, colorOf }: Colors, left: number)
     const share = Math.min(1, Math.max(0, (mean - low) / (high - low)));
     counts[Math.min(BARS - 1, Math.floor(share * BARS))]! += 1;
   }
-  const most = Math.max(1, ...counts);
+  const max = Math.max(1, ...counts);
   const width = RAMP_WIDTH / BARS;
   return counts
     .map((count, bar) => {
       if (count === 0) return '';
-      const height = Math.max(0.75, (count / most) * BARS_HEIGHT);
+      const height = Math.max(0.75, (count / max) * BARS_HEIGHT);
       const box = `x="${px(left + bar * width)}" y="${px(BARS_HEIGHT - height)}" width="${px(width - 0.6)}" height="${px(height)}"`;
       return `<rect ${box} fill="${colorOf(low + ((bar + 0.5) / BARS) * (high - low))}"/>`;
     })

@@ -21,7 +21,7 @@ import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts
 type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;
 
 /** The share of `limits.memoryBytes` that is spent on columns which no command under way reads. */
-const MOST_OF_MEMORY = 1 / 4;
+const MAX_OF_MEMORY = 1 / 4;
 
 /** A command has so many programs at most; none of what they read is given back before it is issued. */
 const PROGRAMS_OF_A_COMMAND = 4;
@@ -158,7 +158,7 @@ export class AutomaticColumns {
         // What served to store this view alone is not needed any more.
         for (const [earlier, reader] of lastReaders.entries()) if (reader === number) this.release(made[earlier]!);
       }
-      this.#shrinkTo(MOST_OF_MEMORY * this.#context.backend.limits.memoryBytes);
+      this.#shrinkTo(MAX_OF_MEMORY * this.#context.backend.limits.memoryBytes);
     } catch (error) {
       for (const automatic of made) this.release(automatic);
       throw error;

@@ -62,12 +62,12 @@ export interface FusedReads {
 }
 
 /** Some 10 MB. */
-const MOST_WORDS = 2 ** 20;
+const MAX_WORDS = 2 ** 20;
 /** What an entry of a script takes, in words. */
 const ENTRY_WORDS = 16;
 
 const scripts = createStructures<Script>(
-  MOST_WORDS,
+  MAX_WORDS,
   ({ reads, uniforms }) => ENTRY_WORDS * (reads.length + uniforms.length),
 );
 const list = new NumberList();
@@ -193,7 +193,7 @@ export function cellOf({ memory, word }: DeviceLength): StoredArray {
 }
 
 const numbers = new WeakMap<object, number>();
-const textNumbers = createCache<string, number>({ most: 2 ** 14 });
+const textNumbers = createCache<string, number>({ max: 2 ** 14 });
 let next = 0;
 
 /** A number that nothing else ever has. */

@@ -143,12 +143,12 @@ function pushInput(input: Node['inputs'][number]): void {
 }
 
 /** Some 20 MB; the pipelines of a steady loop have far fewer. */
-const MOST_WORDS = 2 ** 21;
+const MAX_WORDS = 2 ** 21;
 /** What a function takes, in words. */
 const FUNCTION_WORDS = 128;
 
 /** Linked modules by what they are made of. */
-const linkedBefore = createStructures<Module>(MOST_WORDS, ({ functions }) => FUNCTION_WORDS * functions.length);
+const linkedBefore = createStructures<Module>(MAX_WORDS, ({ functions }) => FUNCTION_WORDS * functions.length);
 
 function remember(module: Module): Module {
   linkedBefore.set(key, module);

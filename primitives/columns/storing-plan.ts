@@ -7,18 +7,18 @@ import { READ, stepCost } from './step-cost.ts';
  *
  * A view that is read `reads` times, has `rows` rows and takes `operations` an element costs `reads · operations` where it is
  * evaluated, and `rows · (operations + STORE) + reads · READ` where it is stored. It is stored where that saves
- * {@link LEAST_SAVING} operations a row or more; a command whose code would still be longer than {@link MOST_STATEMENTS}
+ * {@link MIN_SAVING} operations a row or more; a command whose code would still be longer than {@link MAX_STATEMENTS}
  * stores the longest of what it reads. The plan depends on the structure, on the numbers of rows and on the room in memory.
  */
 
 /** Operations that storing an element takes as long as, with its share of a launch. */
 export const STORE = 8;
 /** Operations a row that storing a view has to save: below that, fusing is as good on some device. */
-export const LEAST_SAVING = 112;
+export const MIN_SAVING = 112;
 /** Where memory is short, as much as no user would wait for. */
-const LEAST_SAVING_IF_SHORT = 2 ** 16;
+const MIN_SAVING_IF_SHORT = 2 ** 16;
 /** Statements with all calls inlined: compiling takes time, and emitters descend into what an operation is made of. */
-export const MOST_STATEMENTS = 1024;
+export const MAX_STATEMENTS = 1024;
 
 /** A view that a command reads, directly or through others, with what is to be done with it. */
 export interface PlannedView {
@@ -84,7 +84,7 @@ export function planStores(root: View, rows: number, isStored: IsStored, roomByt
     if (node === whole) break;
     node.saving = savingOf(node, whole.rows);
     node.roomBytes = room;
-    if (node.saving < (isShort(node) ? LEAST_SAVING_IF_SHORT : LEAST_SAVING)) continue;
+    if (node.saving < (isShort(node) ? MIN_SAVING_IF_SHORT : MIN_SAVING)) continue;
     node.cut = 'evaluations';
     room -= bytesOf(node);
   }
@@ -175,12 +175,12 @@ function countReads(nodes: readonly Node[]): void {
 }
 
 function isTooLong({ statements, longestStep }: Pick<ViewCost, 'statements' | 'longestStep'>): boolean {
-  return statements > MOST_STATEMENTS + longestStep;
+  return statements > MAX_STATEMENTS + longestStep;
 }
 
 /** Whether nothing of a view is worth storing, as what storing could save at most tells. */
 export function isCheap(cost: ViewCost): boolean {
-  return cost.repeated < LEAST_SAVING && !isTooLong(cost);
+  return cost.repeated < MIN_SAVING && !isTooLong(cost);
 }
 
 /** Stores the longest inputs of a node until its code is short enough, or nothing is left to be stored. */
@@ -188,7 +188,7 @@ function shorten(node: Node): void {
   while (isTooLong(node)) {
     let longest: Node | undefined;
     for (const { node: input } of node.inputs) {
-      const isLonger = input.statements > Math.max(longest?.statements ?? 0, MOST_STATEMENTS / 16);
+      const isLonger = input.statements > Math.max(longest?.statements ?? 0, MAX_STATEMENTS / 16);
       if (input.cut === undefined && isLonger) longest = input;
     }
     if (longest === undefined) return;

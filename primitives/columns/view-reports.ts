@@ -7,8 +7,8 @@ import {
   type IsStored,
   isCut,
   isShort,
-  LEAST_SAVING,
-  MOST_STATEMENTS,
+  MAX_STATEMENTS,
+  MIN_SAVING,
   type PlannedView,
   STORE,
 } from './storing-plan.ts';
@@ -74,7 +74,7 @@ function storedReport(cut: Cut, missing: readonly number[], command: Command): V
   const reason =
     cut.cut === 'evaluations'
       ? `Storing it saves ${show(cut.saving)} operations a row.`
-      : `The code of what reads it would be longer than ${show(MOST_STATEMENTS)} statements.`;
+      : `The code of what reads it would be longer than ${show(MAX_STATEMENTS)} statements.`;
   return { ...whatItIs(cut, missing), ...costsOf(cut), outcome: 'stored', reason, command };
 }
 
@@ -88,10 +88,10 @@ function whyEvaluated(planned: PlannedView): string {
   const saved = `Storing it saves ${show(saving)} operations a row`;
   if (reads <= rows) return 'It is evaluated once a row at most.';
   if (saving <= 0) return 'Storing it saves nothing.';
-  if (saving >= LEAST_SAVING && isShort(planned)) {
+  if (saving >= MIN_SAVING && isShort(planned)) {
     return `${saved}, but takes more than half of the ${show(roomBytes)} bytes that are left.`;
   }
-  return `${saved}, which is less than the ${LEAST_SAVING} that are worth it.`;
+  return `${saved}, which is less than the ${MIN_SAVING} that are worth it.`;
 }
 
 function whatItIs(

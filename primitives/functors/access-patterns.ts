@@ -14,7 +14,7 @@ export type AccessPattern =
 const known = new WeakMap<Module, ReadonlyMap<string, AccessPattern>>();
 
 /** More constant indices than this are not worth a parameter each. */
-const MOST_CELLS = 4;
+const MAX_CELLS = 4;
 
 /** How a module reads each of its arrays, seen through calls. The entry's first parameter is the index of the launch. */
 export function accessPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
@@ -48,7 +48,7 @@ function placeOf(index: Operand, holders: ReadonlySet<number>): number | 'index'
 
 function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPattern {
   const indices = places.filter((place) => typeof place === 'number');
-  if (indices.length === places.length && indices.length <= MOST_CELLS) return { kind: 'cells', indices };
+  if (indices.length === places.length && indices.length <= MAX_CELLS) return { kind: 'cells', indices };
   return places.every((place) => place === 'index') ? { kind: 'index' } : { kind: 'anywhere' };
 }
 
@@ -102,14 +102,14 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
 /** Some locals, and those that are one of them less what is at most as much: `i − min(i, …)`. */
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);
-  const leastOf = new Map<number, Operand>();
+  const minOf = new Map<number, Operand>();
   visit(body, (statement) => {
     if (statement.kind !== 'let' || statement.local.type !== 'u32') return;
     const { name, operands } = statement.operation;
     const [left, right] = operands;
     const lesser = name === 'min' ? operands.find((operand) => isIn(upTo, operand)) : undefined;
-    if (lesser !== undefined) leastOf.set(statement.local.id, lesser);
-    const taken = name === 'sub' && right!.kind === 'local' ? leastOf.get(right!.id) : undefined;
+    if (lesser !== undefined) minOf.set(statement.local.id, lesser);
+    const taken = name === 'sub' && right!.kind === 'local' ? minOf.get(right!.id) : undefined;
     const isLess = lesser !== undefined || (taken !== undefined && isIn(upTo, left!) && sameLocal(taken, left!));
     if (isLess) upTo.add(statement.local.id);
   });

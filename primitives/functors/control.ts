@@ -156,10 +156,10 @@ function requireBody(call: string, argument: string, given: unknown): void {
 }
 
 /**
- * A {@link While} whose body provably runs at most `most` times, which no generated code checks: for loops of the library,
+ * A {@link While} whose body provably runs at most `max` times, which no generated code checks: for loops of the library,
  * such as bisections, whose bound analysis does not find. Loops without a bound never run on the caller's thread.
  */
-export function WhileAtMost(most: number, condition: () => Bool, body: () => void): void {
+export function WhileAtMost(max: number, condition: () => Bool, body: () => void): void {
   appendLoop(
     () => {
       breakUnless(condition().operand);
@@ -167,7 +167,7 @@ export function WhileAtMost(most: number, condition: () => Bool, body: () => voi
     },
     () => {},
     // The round in which the condition no longer holds counts too.
-    { rounds: most + 1 },
+    { rounds: max + 1 },
   );
 }
 

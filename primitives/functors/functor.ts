@@ -216,9 +216,9 @@ export function fn(...args: readonly unknown[]): unknown {
 }
 
 /** WGSL's bound of the parameters of a function. */
-export const MOST_PARAMETERS = 255;
+export const MAX_PARAMETERS = 255;
 /** WGSL's bound of the members of a struct, which results of functions are. */
-export const MOST_RESULTS = 1023;
+export const MAX_RESULTS = 1023;
 
 function requireDefinition(parameters: unknown, result: unknown, body: unknown, options: unknown): void {
   requireParameters('fn', parameters);
@@ -227,13 +227,13 @@ function requireDefinition(parameters: unknown, result: unknown, body: unknown, 
   requireFunctorOptions('fn', options);
   const { values } = splitParameters(parameters as Parameters);
   const remedy = 'Capture what rows have in common with array(…) or uniform(…).';
-  requireAtMost('parameters', MOST_PARAMETERS, leafTypes(values).length, remedy);
-  requireAtMost('result', MOST_RESULTS, leafTypes(result as Shape).length);
+  requireAtMost('parameters', MAX_PARAMETERS, leafTypes(values).length, remedy);
+  requireAtMost('result', MAX_RESULTS, leafTypes(result as Shape).length);
 }
 
-function requireAtMost(argument: string, most: number, scalars: number, remedy?: string): void {
-  if (scalars <= most) return;
-  throw functorError('parameters', `fn was given ${scalars} scalars as ${argument}: there may be ${most}.`, remedy);
+function requireAtMost(argument: string, max: number, scalars: number, remedy?: string): void {
+  if (scalars <= max) return;
+  throw functorError('parameters', `fn was given ${scalars} scalars as ${argument}: there may be ${max}.`, remedy);
 }
 
 /** Types of parameters, by name. */

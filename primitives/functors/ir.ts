@@ -159,7 +159,7 @@ export function moduleKey({ functions, arrays, uniforms }: Module): string {
 }
 
 /** Characters of texts that are remembered: some 10 MB. */
-const MOST_CHARACTERS = 2 ** 22;
+const MAX_CHARACTERS = 2 ** 22;
 /** What a text takes, however short it is, in characters. */
 const TEXT_CHARACTERS = 256;
 
@@ -173,7 +173,7 @@ export const moduleNumber: (module: Module) => number = numbered(moduleKey);
 function numbered<T extends object>(textOf: (each: T) => string): (each: T) => number {
   const numbers = new WeakMap<T, number>();
   const byText = createCache<string, { readonly number: number; readonly characters: number }>({
-    most: MOST_CHARACTERS,
+    max: MAX_CHARACTERS,
     weigh: ({ characters }) => TEXT_CHARACTERS + characters,
   });
   let next = 0;
@@ -192,12 +192,12 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
 }
 
 /** Statements of modules that are remembered: some 30 MB, with what others remember of each module. */
-const MOST_STATEMENTS = 2 ** 16;
+const MAX_STATEMENTS = 2 ** 16;
 /** What a module takes, however short it is, in statements. */
 const MODULE_STATEMENTS = 32;
 
 const one = createCache<number, Module>({
-  most: MOST_STATEMENTS,
+  max: MAX_STATEMENTS,
   weigh: ({ functions }) => functions.reduce((sum, { body }) => sum + statementsIn(body), MODULE_STATEMENTS),
 });
 

@@ -218,9 +218,9 @@ export function newParameter(type: ScalarType): Local {
 }
 
 /** What a device's compiler takes of a function: WebAssembly has 50,000 locals, a stack frame of JavaScript's some more. */
-const MOST_STATEMENTS = 2 ** 15;
+const MAX_STATEMENTS = 2 ** 15;
 /** WGSL nests 127 blocks; what primitives put around a functor's takes some of them. */
-const MOST_BLOCKS = 100;
+const MAX_BLOCKS = 100;
 
 /** Appends to the block under way; what stands after a jump is never reached and is left out. */
 export function append(statement: Statement): void {
@@ -228,10 +228,10 @@ export function append(statement: Statement): void {
   const block = own.blocks.at(-1)!;
   const last = block.at(-1)?.kind;
   if (last === 'return' || last === 'break' || last === 'continue') return;
-  if (++own.statements > MOST_STATEMENTS) {
+  if (++own.statements > MAX_STATEMENTS) {
     throw functorError(
       'size',
-      `A functor has more than ${MOST_STATEMENTS} operations.`,
+      `A functor has more than ${MAX_STATEMENTS} operations.`,
       'Write a loop, or call other functors: each may have as many.',
     );
   }
@@ -241,8 +241,8 @@ export function append(statement: Statement): void {
 /** Records what `write` appends as a block of its own. */
 export function block(write: () => void): Statement[] {
   const { blocks } = recorder();
-  if (blocks.length > MOST_BLOCKS) {
-    throw functorError('size', `More than ${MOST_BLOCKS} blocks are nested in a functor.`, 'Call other functors.');
+  if (blocks.length > MAX_BLOCKS) {
+    throw functorError('size', `More than ${MAX_BLOCKS} blocks are nested in a functor.`, 'Call other functors.');
   }
   blocks.push([]);
   write();
@@ -444,7 +444,7 @@ function variant(
   key: string,
   make: () => IrFunction,
 ): IrFunction {
-  const variants = known.get(fn) ?? createCache<string, IrFunction>({ most: MOST_VARIANTS });
+  const variants = known.get(fn) ?? createCache<string, IrFunction>({ max: MAX_VARIANTS });
   known.set(fn, variants);
   const found = variants.get(key);
   if (found !== undefined) return found;
@@ -454,7 +454,7 @@ function variant(
 }
 
 /** Variants of a function that are remembered: a helper that is given a new literal each time has a variant for each. */
-const MOST_VARIANTS = 256;
+const MAX_VARIANTS = 256;
 
 function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links): IrFunction {
   const operand = (old: Operand): Operand => (old.kind === 'uniform' ? links.uniforms.get(old.name)! : old);

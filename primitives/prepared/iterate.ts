@@ -23,7 +23,7 @@ import type { ScriptCall } from './script.ts';
 
 export interface IterateOptions {
   /** Rounds at most, 1 at least. */
-  readonly most: number;
+  readonly maxRounds: number;
   /**
    * After how many rounds the host looks whether the loop is over, 64 by default. The result does not depend on it. On WebGPU and
    * on workers, rounds that were issued beyond the last one do nothing and take next to no time; the reference looks after each.
@@ -44,7 +44,7 @@ export interface Iterated<R extends Table> {
 }
 
 const OPTIONS: FieldKinds<IterateOptions> = {
-  most: aWhole(1),
+  maxRounds: aWhole(1),
   batch: aWhole(1),
   signal: aSignal,
   onProgress: aFunction,
@@ -66,7 +66,8 @@ export async function iterate<I extends PreparedInputs, R extends Table>(
   const parts = partsOfPrepared(step);
   if (parts === undefined) throw wrongArgument('iterate', 'step', step, 'a pipeline that context.prepare made');
   requireOptions('iterate', OPTIONS, options);
-  if (options?.most === undefined) throw wrongArgument('iterate', 'options.most', undefined, 'a whole number from 1');
+  if (options?.maxRounds === undefined)
+    throw wrongArgument('iterate', 'options.maxRounds', undefined, 'a whole number from 1');
   const first = parts.read(args);
   if (first === 'recording') throw loopInPipeline();
   try {
@@ -255,7 +256,7 @@ async function lookAt(loop: Loop, rounds: number): Promise<Look> {
 async function issueRounds(
   loop: Loop,
   lookAt: (rounds: number) => Promise<Look>,
-  { most, batch = BATCH, signal, onProgress }: IterateOptions,
+  { maxRounds: max, batch = BATCH, signal, onProgress }: IterateOptions,
 ): Promise<number> {
   const { backend } = loop.home;
   const mayTurn = createTurns();
@@ -263,11 +264,11 @@ async function issueRounds(
   let issued = 0;
   /** The look at the batch before: what the device does meanwhile is the batch that follows. */
   let look: Promise<Look> | undefined;
-  while (issued < most) {
+  while (issued < max) {
     // What the first rounds are called with may be disposed of once the call has returned.
     if (issued > 0) await mayTurn();
     signal?.throwIfAborted();
-    const end = Math.min(most, issued + batch);
+    const end = Math.min(max, issued + batch);
     while (issued < end) {
       const call = loop.callOf(issued);
       const played = backend.play?.(loop.script, call);

@@ -182,8 +182,8 @@ const typesOf: Record<SketchOptions['floats'], readonly ScalarType[]> = {
 export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
   const types = typesOf[options.floats];
   const captures = options.boolCaptures ? types : types.filter((type) => type !== 'bool');
-  const some = (prefix: string, pool: readonly ScalarType[], most: number): Named[] =>
-    Array.from({ length: draw(most + 1) }, (_, i) => ({ name: `${prefix}${i}`, type: pool[draw(pool.length)]! }));
+  const some = (prefix: string, pool: readonly ScalarType[], max: number): Named[] =>
+    Array.from({ length: draw(max + 1) }, (_, i) => ({ name: `${prefix}${i}`, type: pool[draw(pool.length)]! }));
   const sketch = {
     functions: [] as SketchFunction[],
     arrays: options.reads ? some('xs', captures, 2) : [],

@@ -55,8 +55,8 @@ const scalar = (
 ): MonoidSample => sample(name, of, { value: kind }, [identity], ([a], [b]) => [combine(a!, b!)]);
 
 /** The smaller of two f32 as the semantics have it. */
-const leastOf = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
-const greatestOf = (a: number, b: number): number => -leastOf(-a, -b);
+const minOf = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
+const maxOf = (a: number, b: number): number => -minOf(-a, -b);
 
 /** 2 × 2 matrices of u32: products of them do not commute. */
 const matrices = monoid({
@@ -127,8 +127,8 @@ export const exactMonoids: readonly MonoidSample[] = [
   scalar('times(u32)', times(u32), 'u32', 1, multiply),
   scalar('minimum(u32)', minimum(u32), 'u32', 2 ** 32 - 1, Math.min),
   scalar('maximum(i32)', maximum(i32), 'i32', -(2 ** 31), Math.max),
-  scalar('minimum(f32)', minimum(f32), 'normal', Number.NaN, leastOf),
-  scalar('maximum(f32)', maximum(f32), 'normal', Number.NaN, greatestOf),
+  scalar('minimum(f32)', minimum(f32), 'normal', Number.NaN, minOf),
+  scalar('maximum(f32)', maximum(f32), 'normal', Number.NaN, maxOf),
   scalar('bitAnd(u32)', bitAnd(u32), 'u32', 2 ** 32 - 1, (a, b) => (a & b) >>> 0),
   scalar('bitOr(i32)', bitOr(i32), 'i32', 0, (a, b) => a | b),
   scalar('bitXor(bool)', bitXor(bool), 'bool', 0, (a, b) => a ^ b),
@@ -137,8 +137,8 @@ export const exactMonoids: readonly MonoidSample[] = [
   sample('plus(u64)', plus(u64), { lo: 'u32', hi: 'u32' }, [0, 0], addWide),
   sample(
     'product',
-    product({ sum: plus(u32), most: maximum(i32) }),
-    { sum: 'u32', most: 'i32' },
+    product({ sum: plus(u32), max: maximum(i32) }),
+    { sum: 'u32', max: 'i32' },
     [0, -(2 ** 31)],
     (a, b) => [add(a[0]!, b[0]!), Math.max(a[1]!, b[1]!)],
   ),

@@ -17,11 +17,11 @@ const dimensions = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(16, 
 const runs = fc.constantFrom(undefined, 1, 3, 8, 32, 100);
 
 /** Numbers that look random, the same for the same seed. */
-function numbers(length: number, seed: number, most: number): number[] {
+function numbers(length: number, seed: number, max: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state >>> 8) % most;
+    return (state >>> 8) % max;
   });
 }
 
@@ -184,9 +184,9 @@ export const crossReduceLaws: readonly Law[] = [
         const [r, i] = [Math.floor(at / Math.max(1, rows)), at % Math.max(1, rows)];
         if (i >= a.numbers.length) return none;
         const last = Math.min(b.numbers.length, size === undefined ? right : (r + 1) * size);
-        let least = none;
-        for (let j = r * (size ?? 0); j < last; j++) least = Math.min(least, worth(i, j));
-        return least;
+        let min = none;
+        for (let j = r * (size ?? 0); j < last; j++) min = Math.min(min, worth(i, j));
+        return min;
       });
       assertSame(result, Uint32Array.from(expected));
     },
@@ -237,29 +237,29 @@ export const crossReduceLaws: readonly Law[] = [
       const a = Int32Array.from(numbers(left * dimensions, seed, 2001), (value) => value - 1000);
       const b = Int32Array.from(numbers(right * dimensions, seed + 1, 2001), (value) => value - 1000);
       const weight = Float32Array.from(numbers(right, seed + 2, 1000), (value) => value / 7);
-      const sums = { least: i32, dot: i32 } as const;
+      const sums = { min: i32, dot: i32 } as const;
       const step = fn({ sum: sums, a: i32, b: i32 }, sums, ({ sum, a, b }) => ({
-        least: sum.least.min(a.sub(b)),
+        min: sum.min.min(a.sub(b)),
         dot: sum.dot.add(a.mul(b)),
       }));
-      const value = fn({ sum: sums, weight: f32 }, f32, ({ sum, weight }) => f32(sum.dot.add(sum.least)).mul(weight));
+      const value = fn({ sum: sums, weight: f32 }, f32, ({ sum, weight }) => f32(sum.dot.add(sum.min)).mul(weight));
       const result = await run((context) =>
         crossReduce(
           { a: { elements: context.column(a), dimensions } },
           { b: { elements: context.column(b), dimensions }, weight: context.column(weight) },
-          { start: { least: 5, dot: 0 }, step, value },
+          { start: { min: 5, dot: 0 }, step, value },
           plus(f32),
           { run: size },
         ),
       );
       const worth = (i: number, j: number): number => {
-        let [least, dot] = [5, 0];
+        let [min, dot] = [5, 0];
         for (let d = 0; d < dimensions; d++) {
           const [x, y] = [a[i * dimensions + d]!, b[j * dimensions + d]!];
-          least = Math.min(least, x - y);
+          min = Math.min(min, x - y);
           dot += x * y;
         }
-        return fround(fround(dot + least) * weight[j]!);
+        return fround(fround(dot + min) * weight[j]!);
       };
       const expected = folded([left, right], size, worth, 0, (x, y) => fround(x + y));
       assertSame(result, Float32Array.from(expected));

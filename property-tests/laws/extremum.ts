@@ -28,8 +28,8 @@ function extremum<A extends Uint32Array | Int32Array | Float32Array>(
   return { value, index: Uint32Array.of(row) };
 }
 
-const greatestOfAll = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN };
-const leastOfAll = { u32: 0, i32: -(2 ** 31), f32: Number.NaN };
+const maxOfAll = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN };
+const minOfAll = { u32: 0, i32: -(2 ** 31), f32: Number.NaN };
 
 export const extremumLaws: readonly Law[] = [
   law(
@@ -39,17 +39,17 @@ export const extremumLaws: readonly Law[] = [
       const result = await run((context) => {
         const { u32, i32, f32 } = present(context, host, how);
         const both = <T extends 'u32' | 'i32' | 'f32'>(column: Column<T>) => ({
-          least: minElement(column),
-          greatest: maxElement(column),
+          min: minElement(column),
+          max: maxElement(column),
         });
         return { u32: both(u32), i32: both(i32), f32: both(f32) };
       });
       const both = (values: Uint32Array | Int32Array | Float32Array): HostTable => ({
-        least: extremum(values, bestRow(values, isBelow), greatestOfAll),
-        greatest: extremum(
+        min: extremum(values, bestRow(values, isBelow), maxOfAll),
+        max: extremum(
           values,
           bestRow(values, (candidate, best) => isBelow(best, candidate)),
-          leastOfAll,
+          minOfAll,
         ),
       });
       assertSameBytes(result, { u32: both(host.u32), i32: both(host.i32), f32: both(host.f32) }, 'extrema');
@@ -61,16 +61,16 @@ export const extremumLaws: readonly Law[] = [
     async (run, host, how) => {
       const result = await run((context) => {
         const { lo, hi } = present(context, host, how);
-        return { least: minElement({ lo, hi }), greatest: maxElement({ hi, lo }) };
+        return { min: minElement({ lo, hi }), max: maxElement({ hi, lo }) };
       });
       const wide = Array.from(host.lo, (word, i) => host.hi[i]! * 2 ** 32 + word);
       const at = (row: number, nothing: number): HostTable => ({
         value: { lo: Uint32Array.of(host.lo[row] ?? nothing), hi: Uint32Array.of(host.hi[row] ?? nothing) },
         index: Uint32Array.of(row),
       });
-      const least = bestRow(wide, isBelow);
-      const greatest = bestRow(wide, (candidate, best) => isBelow(best, candidate));
-      assertSameBytes(result as HostTable, { least: at(least, 2 ** 32 - 1), greatest: at(greatest, 0) }, 'extrema');
+      const min = bestRow(wide, isBelow);
+      const max = bestRow(wide, (candidate, best) => isBelow(best, candidate));
+      assertSameBytes(result as HostTable, { min: at(min, 2 ** 32 - 1), max: at(max, 0) }, 'extrema');
     },
   ),
 ];

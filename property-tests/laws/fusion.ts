@@ -33,9 +33,9 @@ export interface Step {
 type Words = Column<'u32'>;
 
 const hash = fn('hash', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)).mul(0x9e3779b1));
-const mixed = fn('mixed', { x: u32, y: u32 }, { sum: u32, least: u32 }, ({ x, y }) => ({
+const mixed = fn('mixed', { x: u32, y: u32 }, { sum: u32, min: u32 }, ({ x, y }) => ({
   sum: x.add(y),
-  least: x.min(y),
+  min: x.min(y),
 }));
 const floats = fn('floats', { x: u32, y: u32 }, u32, ({ x, y }) => {
   const [a, b] = [f32(x.shr(8)), f32(y.shr(8))];
@@ -67,8 +67,8 @@ function viewOf({ kind }: Step, x: Words, y: Words): Words {
     case 'difference':
       return adjacentDifference(x);
     default: {
-      const { sum, least } = map(mixed, { x, y });
-      return map(combine, { x: sum, y: least });
+      const { sum, min } = map(mixed, { x, y });
+      return map(combine, { x: sum, y: min });
     }
   }
 }

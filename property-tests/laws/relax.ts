@@ -88,11 +88,11 @@ const widths = (sizes: readonly Size[]) => Uint32Array.from(sizes, ({ width }) =
 const heights = (sizes: readonly Size[]) => Uint32Array.from(sizes, ({ height }) => height);
 
 /** Numbers that look random, the same for the same seed. */
-function numbers(length: number, seed: number, most: number): number[] {
+function numbers(length: number, seed: number, max: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state >>> 8) % most;
+    return (state >>> 8) % max;
   });
 }
 
@@ -193,17 +193,17 @@ export const relaxLaws: readonly Law[] = [
         return { level: raised.rem(97), flag: own.flag.ne(raised.gt(0)) };
       });
       const folded = monoid({
-        of: { least: i32, count: u32 },
-        identity: { least: 2 ** 31 - 1, count: 0 },
-        combine: ({ a, b }) => ({ least: a.least.min(b.least), count: a.count.add(b.count) }),
+        of: { min: i32, count: u32 },
+        identity: { min: 2 ** 31 - 1, count: 0 },
+        combine: ({ a, b }) => ({ min: a.min.min(b.min), count: a.count.add(b.count) }),
         commutative: true,
       });
-      const change = fn({ after: shape, before: shape }, { least: i32, count: u32 }, ({ before, after }) => ({
-        least: after.level,
+      const change = fn({ after: shape, before: shape }, { min: i32, count: u32 }, ({ before, after }) => ({
+        min: after.level,
         count: u32(before.flag.ne(after.flag)),
       }));
-      const until = fn({ total: { least: i32, count: u32 }, cells: u32 }, bool, ({ total, cells }) =>
-        total.least.gt(-40).or(total.count.mul(4).lt(cells)),
+      const until = fn({ total: { min: i32, count: u32 }, cells: u32 }, bool, ({ total, cells }) =>
+        total.min.gt(-40).or(total.count.mul(4).lt(cells)),
       );
       const outside = { level: 3, flag: true };
       const result = await run((context) => {
@@ -255,17 +255,17 @@ export const relaxLaws: readonly Law[] = [
         return { level, flag: flag.and(weight.ne(0)) };
       });
       const folded = monoid({
-        of: { most: i32, count: u32 },
-        identity: { most: -(2 ** 31), count: 0 },
-        combine: ({ a, b }) => ({ most: a.most.max(b.most), count: a.count.add(b.count) }),
+        of: { max: i32, count: u32 },
+        identity: { max: -(2 ** 31), count: 0 },
+        combine: ({ a, b }) => ({ max: a.max.max(b.max), count: a.count.add(b.count) }),
         commutative: true,
       });
-      const change = fn({ after: shape, before: shape }, { most: i32, count: u32 }, ({ before, after }) => ({
-        most: i32(round(after.level)),
+      const change = fn({ after: shape, before: shape }, { max: i32, count: u32 }, ({ before, after }) => ({
+        max: i32(round(after.level)),
         count: u32(before.flag.ne(after.flag)),
       }));
-      const until = fn({ total: { most: i32, count: u32 }, cells: u32 }, bool, ({ total, cells }) =>
-        total.most.lt(20).or(total.count.mul(8).lt(cells)),
+      const until = fn({ total: { max: i32, count: u32 }, cells: u32 }, bool, ({ total, cells }) =>
+        total.max.lt(20).or(total.count.mul(8).lt(cells)),
       );
       const outside = { level: -7.5, flag: true };
       const result = await run((context) => {

@@ -31,11 +31,11 @@ const pair = fn({ id: u32, float: f32, rank: u32 }, { id: u32, rank: u32, float:
 
 const RING = Uint32Array.of(5, 70, 1100, 13000, 17, 0, 9);
 
-/** A walk of up to `most` steps by a generator of random numbers, with a state of every type, of which some steps emit. */
+/** A walk of up to `max` steps by a generator of random numbers, with a state of every type, of which some steps emit. */
 const begin = fn(
-  { seed: u32, steps: u32, most: uniform(u32) },
+  { seed: u32, steps: u32, max: uniform(u32) },
   { word: u32, left: i32, sum: f32, flag: bool },
-  ({ seed, steps, most }) => ({ word: seed, left: i32(steps.rem(most)).sub(1), sum: 0, flag: seed.and(1).eq(1) }),
+  ({ seed, steps, max }) => ({ word: seed, left: i32(steps.rem(max)).sub(1), sum: 0, flag: seed.and(1).eq(1) }),
 );
 const wander = fn(
   { byte: i32, word: u32, left: i32, sum: f32, flag: bool, ring: array(u32), rare: uniform(u32) },
@@ -69,10 +69,10 @@ interface Wandered {
 }
 
 /** What the walks emit, by a plain loop. */
-function wandered({ seed, steps, byte }: Wanderers, most: number, rare: number): Wandered[] {
+function wandered({ seed, steps, byte }: Wanderers, max: number, rare: number): Wandered[] {
   const out: Wandered[] = [];
   for (let row = 0; row < seed.length; row++) {
-    let [word, left, sum, flag] = [seed[row]!, (steps[row]! % most) - 1, 0, seed[row]! % 2 === 1];
+    let [word, left, sum, flag] = [seed[row]!, (steps[row]! % max) - 1, 0, seed[row]! % 2 === 1];
     for (let more = true; more; ) {
       const next = (Math.imul(word, 1664525) + 1013904223) >>> 0;
       sum += (RING[(next >>> 8) % 9] ?? 0) - byte[row]!;
@@ -87,7 +87,7 @@ function wandered({ seed, steps, byte }: Wanderers, most: number, rare: number):
 }
 
 const wanderers = rowsOf({ seed: 'u32', steps: 'u32', byte: 'i8' }, fewRows);
-const mostSteps = fc.constantFrom(1, 2, 7, 40);
+const maxSteps = fc.constantFrom(1, 2, 7, 40);
 const rareness = fc.constantFrom(1, 2, 5, 70000);
 
 /** Multiples of a row's number, as places and values to be combined. */
@@ -131,12 +131,12 @@ export const unfoldLaws: readonly Law[] = [
   ),
   law(
     'unfold is the loop, whatever the types of the state, and of what is captured',
-    [wanderers, presentation, mostSteps, rareness, fc.nat({ max: 300 })],
-    async (run, host, how, most, rare, spare) => {
-      const expected = wandered(host, most, rare);
+    [wanderers, presentation, maxSteps, rareness, fc.nat({ max: 300 })],
+    async (run, host, how, max, rare, spare) => {
+      const expected = wandered(host, max, rare);
       const result = await run((context) => {
         const { ring } = present(context, { ring: RING }, how);
-        const captures = { ring, most, rare };
+        const captures = { ring, max, rare };
         return unfold(present(context, host, how), begin, wander, { captures, capacity: expected.length + spare });
       });
       assertSame(result, {

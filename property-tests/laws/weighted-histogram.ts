@@ -34,7 +34,7 @@ const binOfRow = fc.constantFrom<(row: number, given: number, count: number) => 
   (_row, _given, count) => count,
 );
 
-const greatest = fn({ x: u32 }, u32, ({ x }) => x.or(0xf0000000));
+const max = fn({ x: u32 }, u32, ({ x }) => x.or(0xf0000000));
 
 export const weightedHistogramLaws: readonly Law[] = [
   law(
@@ -62,7 +62,7 @@ export const weightedHistogramLaws: readonly Law[] = [
     async (run, host, how) => {
       const sums = await run((context) => {
         const { bin, x } = present(context, host, how);
-        const weight = map(greatest, { x });
+        const weight = map(max, { x });
         return weightedHistogram(bin, 5, { weight, again: weight, bin });
       });
       const weight = Uint32Array.from(host.x, (x) => (x | 0xf0000000) >>> 0);

@@ -200,7 +200,7 @@ export const algorithmCalls: ValidCalls = {
     cells: { x: fractions(1), y: fractions(1), path: fractions(1), 'radius?': fractions(1), 'radii?': fractions(20) },
     'options?': {
       ...{ 'direction?': { x: 1, y: 0 }, 'flow?': { x: 1, y: 1 }, 'maxRadius?': 2, 'maxRounds?': 2 },
-      ...{ 'maxSnakeRounds?': 2, 'snakeStep?': 1, 'leastMove?': 0.1 },
+      ...{ 'maxSnakeRounds?': 2, 'snakeStep?': 1, 'minMove?': 0.1 },
       'previous?': { field: fractions(10), windows: column(...new Array(11).fill(0)) },
     },
   }),
@@ -273,7 +273,7 @@ export const algorithmCalls: ValidCalls = {
   sharedPixels: () => ({ context, jobs: [{ p: labels, q: labels }], 'options?': { 'bandRuns?': 100 } }),
   overlapsInQuadrants: () => ({
     ...{ context, pairs: { column: column(4), row: column(0), p: region, q: region }, edge: column(0) },
-    ...{ ends: context.column(places(5, 0, 0, 5)), 'options?': { 'most?': 16 } },
+    ...{ ends: context.column(places(5, 0, 0, 5)), 'options?': { 'maxEdges?': 16 } },
   }),
   regionsOn: () => ({ context, polygons: square }),
   gridPolygons: () => ({ polygons, 'options?': { 'pixelSize?': 1, ...file } }),
@@ -305,7 +305,7 @@ export const algorithmCalls: ValidCalls = {
   turnedInto: () => ({ longitude: 190, domain: { left: -180 } }),
   decompose: () => ({
     ...{ context, polygons: { ...square, 'sheets?': undefined } },
-    options: { levels: 2, 'budget?': 2 ** 20, 'mostWords?': 2 ** 20, 'keepsEdges?': true },
+    options: { levels: 2, 'budget?': 2 ** 20, 'maxWords?': 2 ** 20, 'keepsEdges?': true },
   }),
   decomposeDepthFirst: () => ({ context, polygons: square, options: { levels: 2, 'split?': 4 } }),
   decomposeWhole: () => ({ context, polygons: square, options: { levels: 2 } }),

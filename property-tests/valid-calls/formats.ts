@@ -61,7 +61,7 @@ export const formatCalls: ValidCalls = {
     ...{ comparison: { ...comparison }, run },
     worst: [{ tile: '1', similarity: 1, pairs: 1, missingA: 0, missingB: 0 }],
   }),
-  worstTiles: () => ({ most: 20 }),
+  worstTiles: () => ({ max: 20 }),
   compareSummary: () => ({ comparison: { ...comparison }, run }),
   fileElements: () => ({ file: path, options: { type: 'u8', 'offset?': 1, 'length?': 2 } }),
   emptyTable: () => ({ table: 'missing' }),

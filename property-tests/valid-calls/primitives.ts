@@ -231,7 +231,7 @@ export const primitiveCalls: ValidCalls = {
     iterate: () => ({
       step: opaque(sortingStep),
       args: { x },
-      options: { most: 2, 'batch?': 1, 'signal?': opaque(new AbortController().signal), 'onProgress?': () => {} },
+      options: { maxRounds: 2, 'batch?': 1, 'signal?': opaque(new AbortController().signal), 'onProgress?': () => {} },
     }),
     prepare: {
       args: () => ({

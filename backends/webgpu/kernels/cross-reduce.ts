@@ -12,11 +12,11 @@ import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 /** Threads of a workgroup; each has left rows that lie as far apart. */
 const THREADS = 64;
 /** Left rows of a thread at most. */
-const MOST_ROWS = 4;
+const MAX_ROWS = 4;
 /** Right rows that are taken at once at most. */
-const MOST_AT_ONCE = 8;
+const MAX_AT_ONCE = 8;
 /** Values of sums that a thread keeps for its pairs, so that they stay in registers. */
-const MOST_SUMS = 32;
+const MAX_SUMS = 32;
 /** Dimensions of a tile: sectors of memory are as long. */
 const DEPTH = 8;
 /** Words from dimension to dimension beside the rows, so that a warp that brings eight dimensions uses all banks. */
@@ -34,9 +34,9 @@ export interface CrossLayout {
 export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossLayout | undefined {
   const { extent, start, left, right } = command;
   if (!bindsPairs(engine, command)) return undefined;
-  const rows = Math.min(MOST_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(capacityOf(extent) / THREADS)))));
-  const most = Math.floor(MOST_SUMS / (rows * Math.max(1, start.length)));
-  const atOnce = Math.max(1, Math.min(MOST_AT_ONCE, 2 ** Math.floor(Math.log2(Math.max(1, most)))));
+  const rows = Math.min(MAX_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(capacityOf(extent) / THREADS)))));
+  const max = Math.floor(MAX_SUMS / (rows * Math.max(1, start.length)));
+  const atOnce = Math.max(1, Math.min(MAX_AT_ONCE, 2 ** Math.floor(Math.log2(Math.max(1, max)))));
   const words = DEPTH * (left.length * (rows * THREADS + PADDING) + right.length * atOnce);
   return 4 * words + 16 <= engine.shared ? { rows, atOnce } : undefined;
 }

@@ -27,8 +27,8 @@ interface Gather {
  * @returns false where the program is not such a gather.
  */
 export function gatherInWindows(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
-  const { least, threads } = engine.tuning.gather;
-  if (capacityOf(extent) < least || engine.threads < threads) return false;
+  const { min, threads } = engine.tuning.gather;
+  if (capacityOf(extent) < min || engine.threads < threads) return false;
   const whole = gatherOf(engine, program, stores);
   const gathers =
     whole === undefined
@@ -40,7 +40,7 @@ export function gatherInWindows(engine: Engine, extent: Extent, program: Program
 }
 
 function gatherOf({ tuning, pool }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
-  const { least, most } = tuning.gather;
+  const { min, max } = tuning.gather;
   // In parts, an array that is read both at the index and elsewhere would be bound twice.
   const isWhole = [...program.arrays.values()].every(({ buffer }) => pool.resolve(buffer).parts.length === 1);
   const programs = isWhole && isLight(program.module) ? splitGather(program) : undefined;
@@ -48,7 +48,7 @@ function gatherOf({ tuning, pool }: Engine, program: Program, stores: readonly S
   const { storage, length } = programs.take.arrays.get(programs.array)!;
   const elements = capacityOf(length);
   const words = elements >>> packing(storage);
-  return words >= least && words <= most ? { programs, stores, elements } : undefined;
+  return words >= min && words <= max ? { programs, stores, elements } : undefined;
 }
 
 function runGather(engine: Engine, extent: Extent, { programs, stores, elements }: Gather): void {

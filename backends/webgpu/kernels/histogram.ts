@@ -16,7 +16,7 @@ import { emitClear } from './workgroup.ts';
 
 const THREADS = 256;
 /** Elements that a thread evaluates before it counts them, if their evaluation is light. */
-const MOST_STEPS = 4;
+const MAX_STEPS = 4;
 
 /** How the elements are spread over workgroups: each takes a chunk of one run, or several short runs. */
 interface Spread {
@@ -125,7 +125,7 @@ function launchCounting(engine: Engine, counting: Counting, window: Window, firs
       const [into, segment, bins, chunk, chunksPerRun, runsPerGroup] = [0, 1, 2, 3, 4, 5].map((i) =>
         parameter(firstWord + i),
       );
-      const steps = Array.from({ length: isLight(program.module) ? MOST_STEPS : 1 }, (_, k) => k);
+      const steps = Array.from({ length: isLight(program.module) ? MAX_STEPS : 1 }, (_, k) => k);
       return {
         threads: THREADS,
         helpers,

@@ -19,7 +19,7 @@ export interface LookBackText {
   /** The binding of the spine. */
   readonly slot: number;
   /** Lanes of a subgroup at most. */
-  readonly most: number;
+  readonly max: number;
   /** Tries before a missing aggregate is computed. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing. */
@@ -71,8 +71,8 @@ fn read_tile(tile: u32) -> Published {
  * WGSL statements that find the prefix before `tile`: as soon as the first subgroup has it, it runs `found`; then all
  * threads have met. They are in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
  */
-export function emitLookBack({ most, tries }: LookBackText, found: string): string {
-  const { ballot } = laneSets(most);
+export function emitLookBack({ max, tries }: LookBackText, found: string): string {
+  const { ballot } = laneSets(max);
   return `var prefix = identity();
 var look = tile;
 if (tile == 0u) {

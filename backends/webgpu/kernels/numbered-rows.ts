@@ -12,9 +12,9 @@ import type { KeptRows } from './scan-sink.ts';
 import { forDistances, laneSets, movedLeaf } from './subgroups.ts';
 
 /** Lanes of a subgroup whose heads are a set in one word. */
-export const MOST_LANES = 32;
+export const MAX_LANES = 32;
 /** Elements of a run whose heads are bits of a word, and are counted in half a word for all lanes. */
-export const MOST_RUN = 16;
+export const MAX_RUN = 16;
 
 /**
  * Scans states whose first leaf counts heads, flags at which all other leaves start anew. Counts of several rows go from
@@ -30,8 +30,8 @@ export function numberedRows(
   code?: RunCode,
 ): ScanRows {
   const rows = items / run;
-  const { ballot } = laneSets(MOST_LANES);
-  const bits = run * MOST_LANES < 256 ? 8 : 16;
+  const { ballot } = laneSets(MAX_LANES);
+  const bits = run * MAX_LANES < 256 ? 8 : 16;
   const inWord = 32 / bits;
   const words = Math.ceil(rows / inWord);
   const head = (j: number, k: number): string => `((h${j} & ${1 << k}u) != 0u)`;

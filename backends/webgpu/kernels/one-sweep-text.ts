@@ -18,8 +18,8 @@ interface Target {
 export interface SweepText {
   readonly sweep: SweepTuning;
   /** Lanes of a subgroup at least and at most. */
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly keys: Target | undefined;
   readonly payload: Target | undefined;
   /** The binding of the counts of all digits, and in WGSL the first one of this pass. */
@@ -32,8 +32,8 @@ export interface SweepText {
 export const TILE_WORDS: number = 2 * DIGITS;
 
 /** Words of workgroup memory that the kernel takes. */
-export function sharedWords({ threads, keys, parts }: SweepTuning, least: number): number {
-  return Math.max((threads / least) * DIGITS, (threads * keys) / parts) + DIGITS + 2 * (threads / least) + 1;
+export function sharedWords({ threads, keys, parts }: SweepTuning, min: number): number {
+  return Math.max((threads / min) * DIGITS, (threads * keys) / parts) + DIGITS + 2 * (threads / min) + 1;
 }
 
 /**
@@ -45,17 +45,17 @@ export function emitSweep(text: SweepText): { declarations: string; main: string
   return { declarations: emitDeclarations(text), main: emitMain(text) };
 }
 
-function emitDeclarations({ sweep, least, most, spine }: SweepText): string {
+function emitDeclarations({ sweep, min, max, spine }: SweepText): string {
   const { threads, keys, parts } = sweep;
-  const groups = threads / least;
+  const groups = threads / min;
   return `var<workgroup> gap: atomic<u32>;
 // The counts of every subgroup, then the keys of a part of the tile.
 var<workgroup> shared_words: array<atomic<u32>, ${Math.max(groups * DIGITS, (threads * keys) / parts)}>;
 // What is added to a place in the tile to have the place in the target.
 var<workgroup> bases: array<atomic<u32>, ${DIGITS}>;
 var<workgroup> totals: array<vec2<u32>, ${groups}>;
-${laneSets(most).functions}
-${emitAlike(least, most)}
+${laneSets(max).functions}
+${emitAlike(min, max)}
 fn place(tile: u32, d: u32) -> u32 { return tile * ${TILE_WORDS}u + d; }
 fn publish(tile: u32, state: u32, d: u32, count: u32) {
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
@@ -66,7 +66,7 @@ fn is_silent(word: u32) -> bool { return (word >> 18u) != ${dispatchWord(0)}; }`
 }
 
 function emitMain(text: SweepText): string {
-  const { sweep, least } = text;
+  const { sweep, min } = text;
   const { threads, keys: items, parts } = sweep;
   const tile = threads * items;
   return `let tile = ${GROUP_NUMBER};
@@ -78,7 +78,7 @@ let u = sid * sg + lane;
 if (t == 0u) { atomicStore(&gap, 0u); }
 // Read. Past the end stand keys that come last.
 ${lines(items, (k) => `let i${k} = sid * sg * ${items}u + ${k}u * sg + lane; let r${k} = row(start + min(i${k}, inside - 1u)); let key${k} = select(0xffffffffu, r${k}.r0, i${k} < inside); let d${k} = digit(key${k});`)}
-${emitClear('shared_words', (threads / least) * DIGITS, threads)}
+${emitClear('shared_words', (threads / min) * DIGITS, threads)}
 // Count.
 let counters = sid * ${DIGITS}u;
 ${lines(items, (k) => `atomicAdd(&shared_words[counters + d${k}], 1u);`)}
@@ -91,10 +91,10 @@ ${lines(parts, (part) => emitPart(text, part))}`;
 }
 
 /** Publishes how often every digit occurs, and turns the counts of subgroups into their first places in the tile. */
-function emitCounts({ sweep, least, counts, firstCount }: SweepText): string {
+function emitCounts({ sweep, min, counts, firstCount }: SweepText): string {
   const { threads, mute } = sweep;
   const { own, holders } = shareOf(threads);
-  const groups = threads / least;
+  const groups = threads / min;
   const speaks = mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`;
   const sum = (name: string): string => Array.from({ length: own }, (_, j) => `${name}${j}`).join(' + ');
   return `${emitCountsByDigit(threads, groups)}

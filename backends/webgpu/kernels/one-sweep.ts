@@ -37,7 +37,7 @@ export function beginSweep(
   const sweep = sweepFor(engine.tuning.sort.sweep, extent, entryOf(program.module).results.length > 1);
   const tiles = Math.ceil(capacity / tileOf(sweep));
   const spineBytes = tiles * TILE_WORDS * 4;
-  if (!eligible(engine, sweep) || tiles < sweep.leastTiles || spineBytes > limits.bindingBytes) return undefined;
+  if (!eligible(engine, sweep) || tiles < sweep.minTiles || spineBytes > limits.bindingBytes) return undefined;
   const source = linkSource(engine, extent, program);
   const counts = pool.allocate(DIGITS * digits.length);
   const bindings = createBindings();
@@ -67,7 +67,7 @@ function tileOf({ threads, keys }: SweepTuning): number {
 
 /** Subgroups must be so large that the counts of every one of them fit in the workgroup's memory. */
 function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
-  return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.least) * 4 <= shared;
+  return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.min) * 4 <= shared;
 }
 
 function fits(
@@ -153,8 +153,8 @@ function runPass(
   const spineSlot = bindings.bind(run.memory, 'spine');
   const text = (): KernelText => {
     const helpers = new Set<Helper>();
-    const { least, most } = engine.subgroups!;
-    const parts = emitSweep({ ...targets, sweep, least, most, counts: countsSlot, firstCount, spine: spineSlot });
+    const { min, max } = engine.subgroups!;
+    const parts = emitSweep({ ...targets, sweep, min, max, counts: countsSlot, firstCount, spine: spineSlot });
     return {
       threads: sweep.threads,
       subgroups: true,

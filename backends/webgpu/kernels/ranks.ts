@@ -4,16 +4,16 @@ import { laneSets } from './subgroups.ts';
 
 /**
  * How the keys of a tile get their places by a digit in WGSL. Every subgroup has counters in `shared_words`, `counters` is
- * the first of the thread's own; a thread has digits `d0`, `d1` …, and subgroups have 'least' to 'most' lanes.
+ * the first of the thread's own; a thread has digits `d0`, `d1` …, and subgroups have `min` to `max` lanes.
  */
 
 /** WGSL of `alike(d)`: the lanes whose digit is d. */
-export function emitAlike(least: number, most: number): string {
-  const { type, ballot } = laneSets(most);
+export function emitAlike(min: number, max: number): string {
+  const { type, ballot } = laneSets(max);
   const bit = (b: number): string =>
     `{ let own = (d & ${1 << b}u) != 0u; let same = ${ballot('own')}; m &= select(~same, same, own); }`;
   return `fn alike(d: u32) -> ${type} {
-  var m = ${least === 32 && most === 32 ? '0xffffffffu' : ballot('true')};
+  var m = ${min === 32 && max === 32 ? '0xffffffffu' : ballot('true')};
   ${lines(8, bit)}
   return m;
 }`;

@@ -27,7 +27,7 @@ function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
 }
 
 /** Workgroups at most: their number has to fit beside the epoch in a word. */
-const MOST_GROUPS = 2 ** 16;
+const MAX_GROUPS = 2 ** 16;
 
 /** What a dispatch has: its epoch comes first, as the spine wants it. */
 const CHUNK = dispatchWord(1);
@@ -50,8 +50,8 @@ export function reduceInAnyOrder(
   const { types } = monoid;
   const { parameters, program, windows, length } = source;
   const capacity = Math.max(1, capacityOf(extent));
-  const most = Math.min(wanted, MOST_GROUPS);
-  const chunk = Math.max(tile, Math.ceil(capacity / most / threads) * threads);
+  const max = Math.min(wanted, MAX_GROUPS);
+  const chunk = Math.max(tile, Math.ceil(capacity / max / threads) * threads);
   const groups = Math.ceil(capacity / chunk);
   const { memory, strideWord, cell } = linkCell(parameters, pool.resolve(into.buffer), into.word, types.length);
   const { word, first, count } = cell!;

@@ -2,9 +2,9 @@ import type { DeviceBuffer, RelaxCommand } from '../../../primitives/backend.ts'
 import type { Engine } from '../engine.ts';
 
 /** Threads of a workgroup at most: with more of them each has fewer cells, and all wait longer for each other. */
-const MOST_THREADS = 512;
+const MAX_THREADS = 512;
 /** Cells of a thread at most: the code of a step is written out for each. */
-const MOST_CELLS_OF_THREAD = 32;
+const MAX_CELLS_OF_THREAD = 32;
 /** Bytes of workgroup memory beside states and folds: a grid's place, and whether it is done. */
 const OTHER_BYTES = 32;
 
@@ -33,16 +33,16 @@ export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout 
   const { maxWidth, maxHeight, neighbours, state, change } = command;
   // Places beyond 32 bits would come back on the other side.
   if (neighbours.some(({ dx, dy }) => Math.max(Math.abs(dx), Math.abs(dy)) > FARTHEST)) return undefined;
-  const most = Math.min(MOST_THREADS, 2 ** Math.floor(Math.log2(engine.threads)));
-  const across = Math.min(maxWidth, most);
+  const max = Math.min(MAX_THREADS, 2 ** Math.floor(Math.log2(engine.threads)));
+  const across = Math.min(maxWidth, max);
   const repeats = Math.ceil(maxWidth / across);
-  for (let strips = Math.min(maxHeight, Math.floor(most / across)); strips > 0; strips--) {
+  for (let strips = Math.min(maxHeight, Math.floor(max / across)); strips > 0; strips--) {
     const rows = Math.ceil(maxHeight / strips);
     const pitch = 2 * Math.floor(rows / 2) + 1;
     const words = maxWidth * strips * pitch + 1;
-    const threads = Math.max(LEAST_THREADS, 2 ** Math.ceil(Math.log2(across * strips)));
+    const threads = Math.max(MIN_THREADS, 2 ** Math.ceil(Math.log2(across * strips)));
     const folded = foldedStates(engine, threads) * change.types.length;
-    if (repeats * rows > MOST_CELLS_OF_THREAD) return undefined;
+    if (repeats * rows > MAX_CELLS_OF_THREAD) return undefined;
     if (4 * (words * state.length + folded) + OTHER_BYTES <= engine.shared) {
       return { threads, across, repeats, strips, rows, pitch, words };
     }
@@ -52,13 +52,13 @@ export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout 
 
 /** States in workgroup memory that are folded: those of all threads, or of the subgroups. */
 export function foldedStates({ subgroups }: Engine, threads: number): number {
-  return subgroups === undefined ? threads : Math.ceil(threads / subgroups.least);
+  return subgroups === undefined ? threads : Math.ceil(threads / subgroups.min);
 }
 
 /** How far away a neighbour can be. */
 const FARTHEST = 2 ** 16;
 /** Whole subgroups, on all devices. */
-const LEAST_THREADS = 128;
+const MIN_THREADS = 128;
 
 /** Storage buffers that the kernel binds. */
 function bindingsOf({ pool }: Engine, { grids, own, step, until, state, rounds }: RelaxCommand): number {

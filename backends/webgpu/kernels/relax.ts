@@ -27,7 +27,7 @@ export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout
   const { pool, arithmetic, subgroups } = engine;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
-  const most = parameters.word(maxRounds);
+  const max = parameters.word(maxRounds);
   const offsets = state.map(({ offset }) => parameters.word(offset));
   const [roundsWord, roundsRoom] = [parameters.word(rounds.offset), parameters.word(rounds.capacity)];
   const link = (prefix: string, program: Program): LinkedProgram =>
@@ -65,7 +65,7 @@ ${emitPlaces(command, layout)}
 ${emitLoads(command, stored, layout)}
 workgroupBarrier();
 var turn = 0u;
-while (turn < ${parameter(most)} && !is_empty) {
+while (turn < ${parameter(max)} && !is_empty) {
   var s = identity();
 ${emitSteps(command, layout)}
   ${fold.own}
@@ -88,7 +88,7 @@ if (t == 0u && g < min(n, ${parameter(roundsRoom)})) { store_${counts}(g + ${par
     states.join('.'),
     counts,
     length.raw,
-    most,
+    max,
   ];
   launch(engine, {
     key: `relax ${monoidKey(change)} ${programs.map((program, i) => programKey(program, slots[i]!)).join(' ')} ${shape.join(' ')}`,

@@ -19,10 +19,10 @@ import { bindPlacements, countBindings, placeArrays, type Window, windowsOf } fr
 
 const THREADS = 256;
 /** Elements that a thread evaluates before it counts them, if their evaluation is light. */
-const MOST_STEPS = 4;
+const MAX_STEPS = 4;
 /** Histograms that a workgroup has room for where they are large, and that it holds at most where they are small. */
 const WANTED_SLOTS = 3;
-const MOST_SLOTS = 64;
+const MAX_SLOTS = 64;
 /** A slot that holds no histogram yet. */
 const EMPTY = '0xffffffffu';
 
@@ -79,9 +79,9 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
   if (room < 0) return undefined;
   // A few histograms, so that many workgroups fit; in powers of two, so that numbers of bins that are nearly alike share code.
-  const most = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MOST_SLOTS))));
-  const own = Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
-  const slots = ownBins === 0 ? 0 : Math.min(MOST_SLOTS, Math.floor(own / bins));
+  const max = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MAX_SLOTS))));
+  const own = Math.min(max, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
+  const slots = ownBins === 0 ? 0 : Math.min(MAX_SLOTS, Math.floor(own / bins));
   const elements = Math.min(keyedTile, Math.max(tile, Math.ceil((capacityOf(extent) * ranks) / groups)));
   const rows = Math.max(1, Math.min(Math.floor(elements / ranks), rowsOfSlots(command, slots, ranks)));
   const span = rows > THREADS ? Math.ceil(rows / THREADS) * THREADS : rows;
@@ -105,13 +105,13 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
 }
 
 /** Elements of a bin that it takes to clear a histogram and to add it to the target in little of the time. */
-const LEAST_OF_BIN = 4;
+const MIN_OF_BIN = 4;
 
 /** Rows whose histograms have slots if neighbours share them, and as many rows have each; but enough to be worth the slots. */
 function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
   if (slots === 0) return Number.POSITIVE_INFINITY;
   const rowsOfHistogram = Math.max(1, Math.floor(capacityOf(extent) / histograms));
-  return Math.max(slots * rowsOfHistogram, Math.ceil((LEAST_OF_BIN * slots * bins) / ranks));
+  return Math.max(slots * rowsOfHistogram, Math.ceil((MIN_OF_BIN * slots * bins) / ranks));
 }
 
 function bindingsOf(programs: readonly LinkedProgram[], window: Window): number {
@@ -280,7 +280,7 @@ function emitStep(k: number, ranks: string): string {
 }
 
 function stepsOf({ element }: RowText): readonly number[] {
-  return Array.from({ length: isLight(element.module) ? MOST_STEPS : 1 }, (_, k) => k);
+  return Array.from({ length: isLight(element.module) ? MAX_STEPS : 1 }, (_, k) => k);
 }
 
 /** Adds the workgroup's own bins to the target's. */

@@ -123,9 +123,9 @@ function isSame(a: LinkedArray, b: LinkedArray): boolean {
 }
 
 /** Structures that are remembered; a steady loop has far fewer. */
-const MOST_UNROLLED = 512;
+const MAX_UNROLLED = 512;
 
-const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ most: MOST_UNROLLED });
+const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ max: MAX_UNROLLED });
 
 /** Programs of one structure, of which the same is known, are written out once. */
 function unrolledOnce(

@@ -22,7 +22,7 @@ import {
   lookBackDeclarations,
   spineWords,
 } from './look-back.ts';
-import { emitNumbering, MOST_LANES, MOST_RUN, numberedRows } from './numbered-rows.ts';
+import { emitNumbering, MAX_LANES, MAX_RUN, numberedRows } from './numbered-rows.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
@@ -57,7 +57,7 @@ const FEW = 4;
  * do not lie together anyway.
  */
 export function lookBackTile(
-  { tuning: { scan }, subgroups, threads: mostThreads }: Engine,
+  { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
   { extent, program, monoid, emit, stores }: ScanCommand,
 ): LookBackTile {
   const leaves = monoid.types.length;
@@ -65,15 +65,14 @@ export function lookBackTile(
   const flags = addsFlags(program.module, monoid);
   const dense = stores.some(({ index }) => index === undefined);
   const fits = 2 ** Math.floor(Math.log2(Math.max(1, (2 * scan.words) / leaves)));
-  const run = leaves === 1 || dense ? 1 : Math.min(scan.run, fits, light ? MOST_RUN : FEW);
-  const heads =
-    run > 1 && subgroups!.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
-  const threads = heads ? Math.min(scan.heads.threads, mostThreads) : scan.threads;
+  const run = leaves === 1 || dense ? 1 : Math.min(scan.run, fits, light ? MAX_RUN : FEW);
+  const heads = run > 1 && subgroups!.max <= MAX_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
+  const threads = heads ? Math.min(scan.heads.threads, maxThreads) : scan.threads;
   const states = Math.floor(heads ? scan.heads.words / (leaves - 1) : scan.words / leaves);
   const ofFlags = stores.length > 1 ? scan.flagsOfSeveral : scan.flags;
-  const most = flags ? ofFlags : Math.min(scan.items, states);
+  const max = flags ? ofFlags : Math.min(scan.items, states);
   const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / scan.tiles));
-  const items = Math.max(1, Math.floor(Math.min(light ? most : FEW, Math.max(8, enough)) / run)) * run;
+  const items = Math.max(1, Math.floor(Math.min(light ? max : FEW, Math.max(8, enough)) / run)) * run;
   return { threads, items, run, elements: threads * items, flags, heads, light };
 }
 
@@ -111,8 +110,8 @@ export function scanByLookBack(
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
     const { tries, mute } = tuning.scan;
-    const { most } = engine.subgroups!;
-    const lookBack: LookBackText = { types, slot, most, tries, mute };
+    const { max } = engine.subgroups!;
+    const lookBack: LookBackText = { types, slot, max, tries, mute };
     return {
       threads: tile.threads,
       subgroups: true,
@@ -125,7 +124,7 @@ ${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
 ${ofRows(helpers)}
 ${lookBackDeclarations}
-${laneSets(most).functions}
+${laneSets(max).functions}
 ${emitSpine(lookBack)}
 ${emitAggregate(tile)}
 ${emitFold(tile, engine.subgroups!)}`,
@@ -155,7 +154,7 @@ function rowsFor(
   const subgroups = engine.subgroups!;
   const kept = keptRows(sink, flags);
   if (flags) {
-    return { rows: flagRows(items, subgroups.most, kept), functions: () => '', key: kept };
+    return { rows: flagRows(items, subgroups.max, kept), functions: () => '', key: kept };
   }
   const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads }) : undefined;
   return {
@@ -185,17 +184,17 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
  */
 function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
   const width = widthOf(subgroups);
-  const most = threads / subgroups.least;
-  if (width !== undefined && most <= width && Number.isInteger(Math.log2(most))) {
+  const max = threads / subgroups.min;
+  if (width !== undefined && max <= width && Number.isInteger(Math.log2(max))) {
     return `fn fold(end: u32, lane: u32) -> S {
-  var s = take(min(lane, ${most - 1}u));
-  ${forDistances(most, 'let other = lane_up(s, d); if (lane >= d) { s = combine(other, s); }')}
+  var s = take(min(lane, ${max - 1}u));
+  ${forDistances(max, 'let other = lane_up(s, d); if (lane >= d) { s = combine(other, s); }')}
   return lane_at(s, end - 1u);
 }`;
   }
   return `fn fold(end: u32, lane: u32) -> S {
   var s = identity();
-  ${lines(most, (j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`)}
+  ${lines(max, (j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`)}
   return s;
 }`;
 }

@@ -140,8 +140,8 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
 const TOGETHER = 8;
 
 /** Scans flags, whose sum over lanes is a count of bits: all that a thread holds is which lanes have one. */
-export function flagRows(items: number, most: number, kept: KeptRows): ScanRows {
-  const { ballot } = laneSets(most);
+export function flagRows(items: number, max: number, kept: KeptRows): ScanRows {
+  const { ballot } = laneSets(max);
   const at = (j: number): string => `first + ${j}u * sg`;
   return {
     declare: lines(items, (j) => `var f${j}: bool;`),

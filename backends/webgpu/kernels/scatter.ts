@@ -23,10 +23,10 @@ import { runStoring } from './storing.ts';
  * @returns false where the stores are not of this kind, or the device cannot move rows so.
  */
 export function scatterByParts(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
-  const { least } = engine.tuning.scatter;
-  const isLarge = ({ index, capacity }: Store): boolean => index !== undefined && capacity >= least;
+  const { min } = engine.tuning.scatter;
+  const isLarge = ({ index, capacity }: Store): boolean => index !== undefined && capacity >= min;
   // Rows are computed two or three times over.
-  if (capacityOf(extent) < least || !stores.every(isLarge) || !isLight(program.module)) return false;
+  if (capacityOf(extent) < min || !stores.every(isLarge) || !isLight(program.module)) return false;
   const alone = stores.length === 1 ? [{ program, store: stores[0]! }] : storesAlone(program, stores);
   // What one column was given may be stored once more with the others: that changes nothing.
   return alone?.every((each) => scatterColumn(engine, extent, each.program, each.store)) ?? false;

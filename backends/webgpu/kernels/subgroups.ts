@@ -44,8 +44,8 @@ export interface LaneSets {
   readonly functions: string;
 }
 
-export function laneSets(most: number): LaneSets {
-  return most > 32 ? WIDE_SETS : WORD_SETS;
+export function laneSets(max: number): LaneSets {
+  return max > 32 ? WIDE_SETS : WORD_SETS;
 }
 
 // The first lane by a count of bits, which devices have: the builtin for it becomes many instructions.

@@ -24,8 +24,8 @@ interface TileSort {
   readonly threads: number;
   /** Keys that a thread holds. */
   readonly items: number;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
   readonly keys: Target | undefined;
   readonly payload: Target | undefined;
 }
@@ -47,8 +47,8 @@ export function sortTile(
   const { on, threads, alone } = engine.tuning.sort.sweep;
   const items = 2 ** Math.ceil(Math.log2(Math.max(1, capacityOf(extent) / threads)));
   if (subgroups === undefined || !on || items > alone) return false;
-  const { least, most } = subgroups;
-  if ((exchangeWords(threads, items, least) + threads / least) * 4 > shared) return false;
+  const { min, max } = subgroups;
+  if ((exchangeWords(threads, items, min) + threads / min) * 4 > shared) return false;
   const source = linkSource(engine, extent, program);
   const { parameters, windows, length } = source;
   const bindings = createBindings();
@@ -57,7 +57,7 @@ export function sortTile(
   const stored = { keys: bind(targets.keys), payload: bind(targets.payload) };
   const slots = bindPlacements(source.program, placeArrays(source.program, windows[0]!), bindings, parameters);
   if (windows.length > 1 || bindings.size > limits.storageBuffers) return false;
-  const tile: TileSort = { threads, items, least, most, ...stored };
+  const tile: TileSort = { threads, items, min, max, ...stored };
   const places = [stored.keys, stored.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
   launch(engine, {
     key: `tile sort ${programKey(source.program, slots)} ${threads}.${items} ${places} ${length.raw}`,
@@ -82,21 +82,21 @@ ${emitDeclarations(tile)}`,
 }
 
 /** Words that hold the counters of every subgroup, or one word of every row. */
-function exchangeWords(threads: number, items: number, least: number): number {
-  return Math.max((threads / least) * DIGITS, threads * items);
+function exchangeWords(threads: number, items: number, min: number): number {
+  return Math.max((threads / min) * DIGITS, threads * items);
 }
 
-function emitDeclarations({ threads, items, least, most }: TileSort): string {
-  return `var<workgroup> shared_words: array<atomic<u32>, ${exchangeWords(threads, items, least)}>;
-var<workgroup> totals: array<u32, ${threads / least}>;
-${laneSets(most).functions}
-${emitAlike(least, most)}`;
+function emitDeclarations({ threads, items, min, max }: TileSort): string {
+  return `var<workgroup> shared_words: array<atomic<u32>, ${exchangeWords(threads, items, min)}>;
+var<workgroup> totals: array<u32, ${threads / min}>;
+${laneSets(max).functions}
+${emitAlike(min, max)}`;
 }
 
 /** Every subgroup has a run of the tile, lane beside lane; keys past the end come last. */
 function emitMain(tile: TileSort, length: string, hasPayload: boolean): string {
-  const { threads, items, least, keys, payload } = tile;
-  const groups = threads / least;
+  const { threads, items, min, keys, payload } = tile;
+  const groups = threads / min;
   const exchange = (name: string): string => `workgroupBarrier();
 ${lines(items, (k) => `atomicStore(&shared_words[q${k}], ${name}${k});`)}
 workgroupBarrier();

@@ -47,7 +47,7 @@ interface Playable {
   /** Bind groups of parameters by the chunks that these lie in. */
   readonly parameters: Map<string, readonly GPUBindGroup[]>;
   /** A word that no count is above, for lengths that the host knows. */
-  readonly most: Memory | undefined;
+  readonly max: Memory | undefined;
 }
 
 interface Bound {
@@ -56,9 +56,9 @@ interface Bound {
 }
 
 /** Bind groups that are kept for a tape: sets of buffers that it was called with. */
-const MOST_BOUND = 64;
+const MAX_BOUND = 64;
 /** Words that the tapes of all known structures have, about: some 4 MB. */
-const MOST_WORDS = 2 ** 20;
+const MAX_WORDS = 2 ** 20;
 /** What a dispatch takes beside its parameters, in words. */
 const DISPATCH_WORDS = 64;
 
@@ -67,12 +67,12 @@ export function createTapes(engine: Engine): Tapes {
   const known = new Map<Script, ScriptTapes>();
   const repeated = new WeakMap<ScriptCall, Brought>();
   /** Tapes by the structures of their scripts, of those too that were forgotten. */
-  const structures = createStructures<Tape>(MOST_WORDS, weightOf);
+  const structures = createStructures<Tape>(MAX_WORDS, weightOf);
   const signatureOf = createScriptSignature();
 
-  const giveUpTape = ({ reserved, most }: Playable): void => {
+  const giveUpTape = ({ reserved, max }: Playable): void => {
     reserved.forEach(pool.giveUp);
-    if (most !== undefined) pool.giveUp(most);
+    if (max !== undefined) pool.giveUp(max);
   };
   const forget = (script: Script): void => {
     const tapes = known.get(script)?.tapes;
@@ -115,17 +115,17 @@ export function createTapes(engine: Engine): Tapes {
       words: script.block.words,
       counted: isCounted ? script.tables : [],
     };
-    let most: Memory | undefined;
+    let max: Memory | undefined;
     try {
-      most = isCounted ? pool.reserve(1) : undefined;
-      if (most !== undefined) recorder.write(most.parts[0]!, 0, Uint32Array.of(2 ** 32 - 1));
+      max = isCounted ? pool.reserve(1) : undefined;
+      if (max !== undefined) recorder.write(max.parts[0]!, 0, Uint32Array.of(2 ** 32 - 1));
       const { tape, reserved } = captureOnce(script, layout);
       const own = reserved.flatMap(({ parts }) => parts);
       const bytes = own.reduce((sum, part) => sum + part.bytes, 0);
       const groups = { ownGroups: [], bound: new Map(), parameters: new Map() };
-      return { tape, layout, reserved, own, bytes, most, ...groups };
+      return { tape, layout, reserved, own, bytes, max, ...groups };
     } catch (error) {
-      if (most !== undefined) pool.giveUp(most);
+      if (max !== undefined) pool.giveUp(max);
       if (error instanceof OutOfMemoryError) return undefined;
       const isUnplayable =
         error instanceof Unplayable || (error instanceof ArgumentError && error.code === 'device/bindings');
@@ -201,7 +201,7 @@ function broughtBy(
   playable: Playable,
   { inputs, results, block, counts }: ScriptCall,
 ): Brought | undefined {
-  const { tape, layout, most } = playable;
+  const { tape, layout, max } = playable;
   const parts: Part[] = [];
   const values = new Uint32Array(valueNumbers.epoch(layout) + 1);
   values.set(block);
@@ -219,7 +219,7 @@ function broughtBy(
   }
   for (const [k, word] of layout.counted.entries()) {
     const length = counts.find((count) => count.word === word)?.length;
-    const part = length === undefined ? most!.parts[0] : solePart(pool.resolve(length.buffer));
+    const part = length === undefined ? max!.parts[0] : solePart(pool.resolve(length.buffer));
     if (part === undefined) return undefined;
     parts.push(part);
     const words = length === undefined ? [0, 0, block[word]!] : [length.word, length.minus, length.limit];
@@ -320,7 +320,7 @@ function storageGroups({ compiler }: Engine, playable: Playable, parts: readonly
   for (const { id } of parts) key += `${id},`;
   const known = bound.get(key);
   if (known !== undefined) return known.storage;
-  if (bound.size >= MOST_BOUND) bound.clear();
+  if (bound.size >= MAX_BOUND) bound.clear();
   const storage = tape.dispatches.map(({ kernel, parts: numbers, isOwn }, i) => {
     const group =
       ownGroups[i] ??
@@ -344,7 +344,7 @@ function parameterGroups(
   for (const { chunk } of slots) key += `${chunk.id},`;
   const known = parameters.get(key);
   if (known !== undefined) return known;
-  if (parameters.size >= MOST_BOUND) parameters.clear();
+  if (parameters.size >= MAX_BOUND) parameters.clear();
   const groups = tape.dispatches.map(({ command, dispatch }) =>
     compiler.parameterGroup(
       { ...slots[command.block]!, bytes: command.bytes },

@@ -29,9 +29,9 @@ export interface CaptureHost {
 }
 
 /** A step that writes more words than this is issued, not played. */
-const MOST_WRITTEN = 2 ** 12;
+const MAX_WRITTEN = 2 ** 12;
 /** Words of arguments beyond which commands are issued: several calls at once have room in the ring of arguments. */
-const MOST_WORDS = 2 ** 16;
+const MAX_WORDS = 2 ** 16;
 
 /**
  * Makes the launches of a script once, with symbols for what another call changes; undefined where it cannot be played. The
@@ -120,13 +120,13 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
       const released = buffers.release(step.buffer);
       if (!held.keeps(released)) arena.release(released.block);
     } else if (step.kind === 'write') {
-      if (step.data.length > MOST_WRITTEN) return undefined;
+      if (step.data.length > MAX_WRITTEN) return undefined;
       if (step.data.length > 0) write(step.buffer, step.word, step.data);
     } else add(step, !tellsNews);
   }
   held.flush();
   const launches = [alone.finish(), pooled.finish()] as const;
-  if (launches.some(({ words }) => words.length > MOST_WORDS)) return undefined;
+  if (launches.some(({ words }) => words.length > MAX_WORDS)) return undefined;
   return {
     sources: sources.all,
     arenaBytes: arena.bytes,

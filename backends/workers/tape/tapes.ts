@@ -127,7 +127,7 @@ export function createTapes(host: TapesHost): Tapes {
   return {
     play,
     bytesOf: (script) =>
-      [...(known.get(script)?.values() ?? [])].reduce((most, made) => Math.max(most, made?.tape.arenaBytes ?? 0), 0),
+      [...(known.get(script)?.values() ?? [])].reduce((max, made) => Math.max(max, made?.tape.arenaBytes ?? 0), 0),
     forget: (script) => void known.delete(script),
   };
 }
@@ -242,13 +242,13 @@ function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, le
 function worstCase({ tape, alone }: Playable, first: number): number {
   let sum = 0;
   for (let unit = first; unit < tape.units.length; unit++) {
-    for (const task of tape.units[unit]!.tasks) sum += task.fixedCost + mostRows(tape, alone, task) * task.cost;
+    for (const task of tape.units[unit]!.tasks) sum += task.fixedCost + maxRows(tape, alone, task) * task.cost;
   }
   return sum;
 }
 
 /** Rows of a command, where the host knows them; else the most that there can be. */
-function mostRows(
+function maxRows(
   { counted }: Tape,
   { values }: PlayedLaunches,
   { length: { count, minus, limit } }: TapedTask,

@@ -24,8 +24,8 @@ function visitRuns(bytes: Uint8Array, start: number, end: number, width: number,
     const length = isPacked ? Math.floor(head / 2) * 8 : Math.floor(head / 2);
     const taken = Math.min(length, count - first);
     // The last run may be cut off behind the last value.
-    const least = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
-    if (at + least > end) throw new RangeError('its runs are cut off');
+    const min = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
+    if (at + min > end) throw new RangeError('its runs are cut off');
     let value = -1;
     if (!isPacked) {
       value = 0;

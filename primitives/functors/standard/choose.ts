@@ -47,7 +47,7 @@ function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType
  */
 export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
   requireOperand('min', 'first', first);
-  return rest.reduce<Value<T>>((least, next) => least.min<T>(next), first);
+  return rest.reduce<Value<T>>((min, next) => min.min<T>(next), first);
 }
 
 /**
@@ -59,7 +59,7 @@ export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: r
  */
 export function max<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
   requireOperand('max', 'first', first);
-  return rest.reduce<Value<T>>((greatest, next) => greatest.max<T>(next), first);
+  return rest.reduce<Value<T>>((max, next) => max.max<T>(next), first);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MOST_PARAMETERS, MOST_RESULTS } from '../functor.ts';
+import { MAX_PARAMETERS, MAX_RESULTS } from '../functor.ts';
 import { entryOf, type Module, type ScalarType } from '../ir.ts';
 import { callNamed, record, use, withinStack } from '../recorder.ts';
 import { evaluate } from './expressions.ts';
@@ -48,7 +48,7 @@ function compileSource(source: Source, fast: boolean): CompiledText {
   for (const { name, fields, position } of syntax.structs) {
     const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
     // Checked one by one: a struct of structs of structs can have more scalars than there is memory.
-    requireAtMost(source, position, MOST_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
+    requireAtMost(source, position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
     structs.set(name, struct);
   }
   const captures = syntax.captures.map((capture) => ({ ...capture, type: captureType(source, capture.type) }));
@@ -88,17 +88,17 @@ function requireDistinctNames(source: Source, { structs, functions, captures, co
 }
 
 /** Functions that call each other are compiled one inside the other. */
-const MOST_CALLS = 100;
+const MAX_CALLS = 100;
 
 function requireAtMost(
   source: Source,
   position: Position,
-  most: number,
+  max: number,
   got: number,
   sentence: string,
   code = 'size',
 ): void {
-  if (got > most) throw errorAt(source, position, code, sentence, { expected: `at most ${most}`, got });
+  if (got > max) throw errorAt(source, position, code, sentence, { expected: `at most ${max}`, got });
 }
 
 function scalarsOf(type: TextType): number {
@@ -134,7 +134,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
       const circle = [...underWay.slice(underWay.indexOf(fn.name)), fn.name].join(' → ');
       throw errorAt(source, position, 'recursion', `A function calls itself: ${circle}.`, { remedy: 'Use a loop.' });
     }
-    requireAtMost(source, position, MOST_CALLS, underWay.length, 'Functions call each other too deeply.');
+    requireAtMost(source, position, MAX_CALLS, underWay.length, 'Functions call each other too deeply.');
     underWay.push(fn.name);
     const result = compileFunction(shell, program, globals, fn);
     underWay.pop();
@@ -193,7 +193,7 @@ function compileFunction(
   requireAtMost(
     source,
     position,
-    MOST_PARAMETERS,
+    MAX_PARAMETERS,
     scalars,
     `The function ${name} has too many parameters.`,
     'parameters',
