@@ -7,7 +7,7 @@ import { inclusiveScan } from '../primitives/scan.ts';
 import { slice } from '../primitives/slice.ts';
 import { fewRows, hostColumn } from './arbitraries/columns.ts';
 import { testOnEveryBackend } from './backends.ts';
-import { caseCount } from './cases.ts';
+import { caseCount, THOROUGH } from './cases.ts';
 import { test } from './law-test.ts';
 import { canonicalLastPrefix, canonicalTotal } from './laws/canonical-tree.ts';
 
@@ -56,18 +56,15 @@ describe('beyond a million elements, where the tree has a third level', () => {
   const last = canonicalLastPrefix([...values], add);
 
   testOnEveryBackend('sums of f32 are those of the tree', async ({ context }) => {
-    const result = context.scope(() => {
-      const column = context.column(values);
-      const end = values.length - 1;
-      return {
-        total: reduce(column, plus(f32)),
-        inclusive: slice(inclusiveScan(column, plus(f32)), end),
-      };
-    });
-    expect(await context.read(result)).toEqual({
-      total: Float32Array.of(total),
-      inclusive: Float32Array.of(last.inclusive),
-    });
-    context.dispose(result);
+    const column = context.column(values);
+    const result = reduce(column, plus(f32));
+    expect(await context.read(result)).toEqual(Float32Array.of(total));
+    // The reference takes half a minute for prefixes.
+    if (THOROUGH || context.backend.name !== 'reference') {
+      const sums = context.materialize(slice(inclusiveScan(column, plus(f32)), values.length - 1));
+      expect(await context.read(sums)).toEqual(Float32Array.of(last.inclusive));
+      context.dispose(sums);
+    }
+    context.dispose(result, column);
   });
 });

@@ -2,7 +2,9 @@ import { BaseSequencer } from 'vitest/node';
 
 /** Files that would hold up the end of a run if they began late: `npm test` names the slowest ones at its end. */
 const LONGEST = [
+  'package',
   'guide',
+  'browser-open',
   'webgpu-sort',
   'webgpu-plans',
   'replays',

@@ -32,7 +32,7 @@ const LEFT_OUT = [
   'workers-prepared',
 ];
 
-/** Tests of what is published, which build it first: `npm run test:release`. */
+/** Tests of what is published, of its documents and on pages, most of which build it first: `npm run test:release`. */
 const RELEASE = 'property-tests/release/**';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -5,7 +5,7 @@ import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { readZones } from '../formats/zones.ts';
 import { type Context, open } from '../index.ts';
-import { caseCount } from './cases.ts';
+import { caseCount, THOROUGH } from './cases.ts';
 import { fc, test } from './law-test.ts';
 import { plain, type Rings, rasterOf, zonesOf } from './zonal-support.ts';
 
@@ -145,10 +145,13 @@ describe('cells counted per zone', () => {
   });
 });
 
-describe('real counties on a real raster', () => {
+/** The counties take half a minute. */
+const layer = THOROUGH ? 'counties' : 'states';
+
+describe(`real ${layer} on a real raster`, () => {
   const bins05 = { kind: 'even', low: 0, high: 1, width: 0.05 } as const;
   const count = async (context: Context): Promise<string> => {
-    const { zones } = await readZones(counties, { layer: 'counties' });
+    const { zones } = await readZones(counties, { layer });
     const raster = await openGeoTiff(ndvi, {});
     try {
       return plain(await zonalHistogram(context, { zones, raster, binning: bins05 }));

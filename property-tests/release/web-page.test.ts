@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createReferenceBackend } from '../backends/reference/index.ts';
-import { COMPARED_CONTROLS, COMPARED_FRAMES } from '../examples/web/compare.ts';
-import { play, type Told } from '../examples/web/frame.ts';
-import { Context } from '../primitives/index.ts';
-import { launchChromium } from './browser/chromium.ts';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { COMPARED_CONTROLS, COMPARED_FRAMES } from '../../examples/web/compare.ts';
+import { play, type Told } from '../../examples/web/frame.ts';
+import { Context } from '../../primitives/index.ts';
+import { launchChromium } from '../browser/chromium.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript' };
 
@@ -18,7 +18,7 @@ let browser: Browser;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quadrille-web-page-'));
   // Written for Node alone, without types.
-  const build = '../examples/web/build.mjs';
+  const build = '../../examples/web/build.mjs';
   await ((await import(build)) as { buildPage(folder: string): Promise<void> }).buildPage(folder);
   browser = await launchChromium();
 }, 60_000);

@@ -6,10 +6,10 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, describe, expect, test } from 'vitest';
-import { builtCommand, builtPackage } from './built-package.ts';
+import { builtCommand, builtPackage } from '../built-package.ts';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 const pages = ['README.md', ...readdirSync(join(root, 'docs', 'guide')).map((name) => join('docs', 'guide', name))];
 
 /** The contents of a page's fenced blocks in a language, one after the other. */

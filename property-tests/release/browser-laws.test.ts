@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createReferenceBackend } from '../backends/reference/index.ts';
-import { bundleSource } from './browser/bundle-source.ts';
-import { launchChromium } from './browser/chromium.ts';
-import { digestsOf, type Trial } from './browser/laws-program.ts';
-import type { PageBackend } from './browser/page-program.ts';
-import { type Site, serve } from './browser/site.ts';
-import { allLaws } from './index.ts';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { bundleSource } from '../browser/bundle-source.ts';
+import { launchChromium } from '../browser/chromium.ts';
+import { digestsOf, type Trial } from '../browser/laws-program.ts';
+import type { PageBackend } from '../browser/page-program.ts';
+import { type Site, serve } from '../browser/site.ts';
+import { allLaws } from '../index.ts';
 
 const all = allLaws.map(({ name }) => name);
 

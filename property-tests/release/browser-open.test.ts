@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { pageWorkerText } from '../backends/workers/page-worker-text.ts';
-import type { DeviceReport } from '../devices.ts';
-import { bundleSource } from './browser/bundle-source.ts';
-import { launchChromium } from './browser/chromium.ts';
-import type { Outcome, Tests } from './browser/page-program.ts';
-import { type PageOptions, type Site, serve } from './browser/site.ts';
+import { pageWorkerText } from '../../backends/workers/page-worker-text.ts';
+import type { DeviceReport } from '../../devices.ts';
+import { bundleSource } from '../browser/bundle-source.ts';
+import { launchChromium } from '../browser/chromium.ts';
+import type { Outcome, Tests } from '../browser/page-program.ts';
+import { type PageOptions, type Site, serve } from '../browser/site.ts';
 
 let browser: Browser;
 let site: Site;
@@ -258,7 +258,7 @@ test('an error in a functor names no place where all scripts are one', async () 
 test('the text of the worker is what its source gives', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-page-worker-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const workers = join(import.meta.dirname, '..', 'backends', 'workers');
+  const workers = join(import.meta.dirname, '..', '..', 'backends', 'workers');
   const made = join(folder, 'page-worker-text.ts');
   await promisify(execFile)(process.execPath, [join(workers, 'page-worker-build.mjs'), made]);
   const kept = await readFile(join(workers, 'page-worker-text.ts'), 'utf8');
