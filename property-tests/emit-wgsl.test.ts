@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { guardedArithmetic } from '../backends/webgpu/arithmetic.ts';
 import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
 import type { Module, OperationName, ScalarType, Statement } from '../primitives/functors/ir.ts';
-import { evaluate, typeOf } from '../primitives/functors/semantics.ts';
+import { operationNames, typeOf } from '../primitives/functors/operations.ts';
+import { evaluate } from '../primitives/functors/semantics.ts';
 import { test } from './law-test.ts';
 import {
   bind,
@@ -19,28 +20,6 @@ import {
   wordOf,
 } from './webgpu-support.ts';
 
-const names: readonly OperationName[] = [
-  ...([
-    'add',
-    'sub',
-    'mul',
-    'div',
-    'rem',
-    'min',
-    'max',
-    'and',
-    'or',
-    'xor',
-    'shl',
-    'shr',
-    'eq',
-    'ne',
-    'lt',
-    'le',
-  ] as const),
-  ...(['gt', 'ge', 'neg', 'not', 'abs', 'clz', 'ctz', 'popcount', 'floor', 'ceil', 'trunc', 'round', 'sqrt'] as const),
-  ...(['mulhi', 'select', 'convert', 'bits'] as const),
-];
 const types: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
 
 interface Case {
@@ -51,7 +30,7 @@ interface Case {
 
 /** Every operation on operands of a type, with every type it can give. */
 function casesOf(type: ScalarType): Case[] {
-  return names.flatMap((name): Case[] => {
+  return operationNames.flatMap((name): Case[] => {
     if (name === 'convert' || name === 'bits') {
       const targets = types.filter((to) => to !== type && typeOf(name, [type], to) !== undefined);
       return targets.map((to) => ({ name, operands: [type], to }));

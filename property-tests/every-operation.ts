@@ -1,13 +1,9 @@
 import type { Backend } from '../primitives/backend.ts';
 import type { Local, Module, OperationName, ScalarType, Statement } from '../primitives/functors/ir.ts';
-import { bitsOfF32, evaluate, f32OfBits, typeOf } from '../primitives/functors/semantics.ts';
+import { operationNames, typeOf } from '../primitives/functors/operations.ts';
+import { bitsOfF32, evaluate, f32OfBits } from '../primitives/functors/semantics.ts';
 import { bind, randomWords } from './workers-programs.ts';
 
-export const operations: readonly OperationName[] = [
-  ...(['add', 'sub', 'mul', 'div', 'rem', 'min', 'max', 'and', 'or', 'xor', 'shl', 'shr'] as const),
-  ...(['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'neg', 'not', 'abs', 'clz', 'ctz', 'popcount'] as const),
-  ...(['floor', 'ceil', 'trunc', 'round', 'sqrt', 'convert', 'bits', 'mulhi', 'select'] as const),
-];
 const scalars: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
 
 export interface Case {
@@ -17,7 +13,7 @@ export interface Case {
 }
 
 /** Every operation on every combination of types that it takes. */
-export const cases: readonly Case[] = operations.flatMap((name) =>
+export const cases: readonly Case[] = operationNames.flatMap((name) =>
   scalars.flatMap((a) => {
     const operandLists: ScalarType[][] = [[a], [a, a], [a, a, 'bool']];
     if (a !== 'u32') operandLists.push([a, 'u32']);

@@ -98,6 +98,7 @@ const rows: readonly Row[] = [
       'clz',
       'ctz',
       'popcount',
+      'reverseBits',
       'floor',
       'ceil',
       'trunc',

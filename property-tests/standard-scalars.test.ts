@@ -1,7 +1,16 @@
 import { describe, expect } from 'vitest';
 import { FunctorError } from '../primitives/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
-import { bitsToF32, bitsToI32, bitsToU32, clz, ctz, mulhi, popcount } from '../primitives/functors/standard/bits.ts';
+import {
+  bitsToF32,
+  bitsToI32,
+  bitsToU32,
+  clz,
+  ctz,
+  mulhi,
+  popcount,
+  reverseBits,
+} from '../primitives/functors/standard/bits.ts';
 import { clamp, max, min, select } from '../primitives/functors/standard/choose.ts';
 import { dotOfHalves, packHalves } from '../primitives/functors/standard/halves.ts';
 import { ceil, floor, round, sqrt, trunc } from '../primitives/functors/standard/rounding.ts';
@@ -13,10 +22,11 @@ const number = fc.float({ noNaN: true });
 const anyFloat = fc.float();
 
 describe('bits', () => {
-  const counts = fn('counts', { x: u32 }, { clz: u32, ctz: u32, popcount: u32 }, ({ x }) => ({
+  const counts = fn('counts', { x: u32 }, { clz: u32, ctz: u32, popcount: u32, reversed: u32 }, ({ x }) => ({
     clz: clz(x),
     ctz: ctz(x),
     popcount: popcount(x),
+    reversed: reverseBits(x),
   }));
 
   test.prop([word])('are counted as in the binary digits', (x) => {
@@ -25,6 +35,7 @@ describe('bits', () => {
       clz: digits.indexOf('1') < 0 ? 32 : digits.indexOf('1'),
       ctz: digits.indexOf('1') < 0 ? 32 : 31 - digits.lastIndexOf('1'),
       popcount: digits.replaceAll('0', '').length,
+      reversed: Number.parseInt([...digits].reverse().join(''), 2),
     });
   });
 

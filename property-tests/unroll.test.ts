@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SlotFacts, type UnrolledProgram, unroll } from '../backends/webgpu/unroll.ts';
 import type { Local, Module, Operand, OperationName, ScalarType, Statement } from '../primitives/functors/ir.ts';
-import { typeOf } from '../primitives/functors/semantics.ts';
+import { typeOf } from '../primitives/functors/operations.ts';
 import { caseCount } from './cases.ts';
 import { interpret } from './ir-interpreter.ts';
 import { bind, give, literal, local, moduleOf, randomWords, readAt } from './webgpu-support.ts';

@@ -8,7 +8,7 @@ import type {
   ScalarType,
   Statement,
 } from '../primitives/functors/ir.ts';
-import { typeOf } from '../primitives/functors/semantics.ts';
+import { operationNames, typeOf } from '../primitives/functors/operations.ts';
 
 /** Which loops a functor has: any, or those that go round equally often for all indices, in a functor that returns at its end. */
 export type Loops = 'none' | 'any' | 'even';
@@ -28,27 +28,7 @@ export function arbitraryModule(loops: Loops): fc.Arbitrary<Module> {
 type Draw = (below: number) => number;
 
 const types: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
-const names: readonly OperationName[] = [
-  ...([
-    'add',
-    'sub',
-    'mul',
-    'min',
-    'max',
-    'and',
-    'or',
-    'xor',
-    'shl',
-    'shr',
-    'eq',
-    'ne',
-    'lt',
-    'le',
-    'gt',
-    'ge',
-  ] as const),
-  ...(['neg', 'not', 'abs', 'popcount', 'clz', 'floor', 'trunc', 'convert', 'mulhi', 'select', 'div'] as const),
-];
+const names: readonly OperationName[] = operationNames.filter((name) => name !== 'rem');
 
 interface Scope {
   readonly visible: Operand[];

@@ -11,6 +11,12 @@ import {
   type ScalarType,
   type Statement,
 } from '../../primitives/functors/ir.ts';
+import {
+  type Comparison,
+  OPERATIONS,
+  type OperationName,
+  type OperationOn,
+} from '../../primitives/functors/operations.ts';
 import * as semantics from '../../primitives/functors/semantics.ts';
 import { aFlag } from '../../primitives/kinds.ts';
 
@@ -182,26 +188,7 @@ function literal(value: PlainValue): string {
   return Object.is(value, -0) ? '(-0)' : `(${value})`;
 }
 
-const comparisons: Partial<Record<Operation['name'], string>> = {
-  eq: '===',
-  ne: '!==',
-  lt: '<',
-  le: '<=',
-  gt: '>',
-  ge: '>=',
-};
-const arithmetic: Partial<Record<Operation['name'], string>> = { add: '+', sub: '-', mul: '*', div: '/' };
-const bitwise: Partial<Record<Operation['name'], string>> = { and: '&', or: '|', xor: '^', shl: '<<' };
-const logical: Partial<Record<Operation['name'], string>> = { and: '&&', or: '||', xor: '!==' };
-const f32Functions: Partial<Record<Operation['name'], string>> = {
-  min: 'fmin',
-  max: 'fmax',
-  abs: 'Math.abs',
-  floor: 'Math.floor',
-  ceil: 'Math.ceil',
-  trunc: 'Math.trunc',
-  round: 'roundEven',
-};
+const comparisons: Record<Comparison, string> = { eq: '===', ne: '!==', lt: '<', le: '<=', gt: '>', ge: '>=' };
 
 function emitOperation({ name, operands }: Operation, to: ScalarType, args: readonly string[]): string {
   const from = operands[0]!.type;
@@ -210,10 +197,10 @@ function emitOperation({ name, operands }: Operation, to: ScalarType, args: read
   if ((name === 'convert' || name === 'bits') && from === to) return a!;
   if (name === 'convert') return emitConversion(from, to, a!);
   if (name === 'bits') return emitBits(from, to, a!);
-  const comparison = comparisons[name];
-  if (comparison !== undefined) return `(${a} ${comparison} ${b})`;
-  if (from === 'bool') return name === 'not' ? `!${a}` : `(${a} ${logical[name]} ${b})`;
-  return from === 'f32' ? emitF32(name, a!, b) : emitInteger(name, from, a!, b);
+  if (isComparison(name)) return `(${a} ${comparisons[name]} ${b})`;
+  if (from === 'bool') return emitLogic(name as Computing<'bool'>, a!, b!);
+  if (from === 'f32') return emitF32(name as Computing<'f32'>, a!, b!);
+  return emitInteger(name as Computing<'u32' | 'i32'>, from, a!, b!);
 }
 
 function emitConversion(from: ScalarType, to: ScalarType, a: string): string {
@@ -228,20 +215,61 @@ function emitBits(from: ScalarType, to: ScalarType, a: string): string {
   return to === 'f32' ? `f32OfBits(${a} >>> 0)` : wrap(to, a);
 }
 
-function emitF32(name: Operation['name'], a: string, b: string | undefined): string {
-  const operator = arithmetic[name];
-  if (operator !== undefined) return `toF32(${a} ${operator} ${b})`;
-  if (name === 'neg') return `(-${a})`;
-  if (name === 'sqrt') return `toF32(Math.sqrt(${a}))`;
-  return `${f32Functions[name]}(${b === undefined ? a : `${a}, ${b}`})`;
+/** The operations on a type that are no comparisons. */
+type Computing<T extends ScalarType> = Exclude<OperationOn<T>, Comparison>;
+
+function isComparison(name: OperationName): name is Comparison {
+  return OPERATIONS[name].signature === 'comparison';
 }
 
-function emitInteger(name: Operation['name'], type: ScalarType, a: string, b: string | undefined): string {
+function emitLogic(name: Computing<'bool'>, a: string, b: string): string {
+  switch (name) {
+    case 'not':
+      return `!${a}`;
+    case 'and':
+      return `(${a} && ${b})`;
+    case 'or':
+      return `(${a} || ${b})`;
+    case 'xor':
+      return `(${a} !== ${b})`;
+  }
+}
+
+function emitF32(name: Computing<'f32'>, a: string, b: string): string {
+  switch (name) {
+    case 'add':
+      return `toF32(${a} + ${b})`;
+    case 'sub':
+      return `toF32(${a} - ${b})`;
+    case 'mul':
+      return `toF32(${a} * ${b})`;
+    case 'div':
+      return `toF32(${a} / ${b})`;
+    case 'min':
+      return `fmin(${a}, ${b})`;
+    case 'max':
+      return `fmax(${a}, ${b})`;
+    case 'neg':
+      return `(-${a})`;
+    case 'sqrt':
+      return `toF32(Math.sqrt(${a}))`;
+    case 'abs':
+    case 'floor':
+    case 'ceil':
+    case 'trunc':
+      return `Math.${name}(${a})`;
+    case 'round':
+      return `roundEven(${a})`;
+  }
+}
+
+function emitInteger(name: Computing<'u32' | 'i32'>, type: ScalarType, a: string, b: string): string {
   const unsigned = type === 'u32';
   switch (name) {
     case 'add':
+      return wrap(type, `${a} + ${b}`);
     case 'sub':
-      return wrap(type, `${a} ${arithmetic[name]} ${b}`);
+      return wrap(type, `${a} - ${b}`);
     case 'mul':
       return wrap(type, `Math.imul(${a}, ${b})`);
     case 'div':
@@ -266,8 +294,16 @@ function emitInteger(name: Operation['name'], type: ScalarType, a: string, b: st
       return `${name}(${a})`;
     case 'mulhi':
       return `mulhi(${a}, ${b})`;
-    default:
-      return wrap(type, `${a} ${bitwise[name]} ${b}`);
+    case 'reverseBits':
+      return wrap(type, `reverseBits(${a})`);
+    case 'and':
+      return wrap(type, `${a} & ${b}`);
+    case 'or':
+      return wrap(type, `${a} | ${b}`);
+    case 'xor':
+      return wrap(type, `${a} ^ ${b}`);
+    case 'shl':
+      return wrap(type, `${a} << ${b}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Literal, Local, Operand, Operation, OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import { OPERATIONS, type OperationOn } from '../../primitives/functors/operations.ts';
 import { bitsOfF32, evaluate, f32OfBits } from '../../primitives/functors/semantics.ts';
 import { type Arithmetic, plainArithmetic } from './arithmetic.ts';
 import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
@@ -15,31 +16,6 @@ export interface OperationContext {
   uniform(name: string, type: ScalarType): string;
 }
 
-const infix: Partial<Record<Operation['name'], string>> = {
-  add: '+',
-  sub: '-',
-  mul: '*',
-  div: '/',
-  rem: '%',
-  and: '&',
-  or: '|',
-  xor: '^',
-  eq: '==',
-  ne: '!=',
-  lt: '<',
-  le: '<=',
-  gt: '>',
-  ge: '>=',
-};
-
-const functions: Partial<Record<Operation['name'], string>> = {
-  min: 'min',
-  max: 'max',
-  clz: 'countLeadingZeros',
-  ctz: 'countTrailingZeros',
-  popcount: 'countOneBits',
-};
-
 /** The operation that a local is bound to, as a WGSL expression that keeps the rules of `semantics.ts`. */
 export function emitOperation({ name, operands }: Operation, local: Local, context: OperationContext): string {
   const to = local.type;
@@ -55,10 +31,10 @@ export function emitOperation({ name, operands }: Operation, local: Local, conte
   if (name === 'select') return `select(${a}, ${b}, ${c})`;
   if (name === 'convert') return hideConstant(to, emitConversion(operands[0]!, to, a, context), context);
   if (name === 'bits') return from === to ? a : hideConstant(to, `bitcast<${to}>(${a})`, context);
-  if (from === 'bool') return emitLogic(name, a, b);
+  if (from === 'bool') return emitLogic(name as OperationOn<'bool'>, a, b);
   return from === 'f32'
-    ? emitF32(name, a, b, operands, local, context)
-    : emitInteger(name, from, operands[1], a, b, context);
+    ? emitF32(name as OperationOn<'f32'>, a, b, operands, local, context)
+    : emitInteger(name as OperationOn<'u32' | 'i32'>, from, operands[1], a, b, context);
 }
 
 /** A local, a uniform, or a literal that WGSL takes for a value of its type. */
@@ -128,13 +104,26 @@ function oneOf(type: ScalarType): string {
   return { u32: '1u', i32: '1i', f32: '1f', bool: 'true' }[type];
 }
 
-function emitLogic(name: Operation['name'], a: string, b: string): string {
-  if (name === 'not') return `!${a}`;
-  return `(${a} ${name === 'xor' ? '!=' : infix[name]} ${b})`;
+function emitLogic(name: OperationOn<'bool'>, a: string, b: string): string {
+  switch (name) {
+    case 'not':
+      return `!${a}`;
+    case 'xor':
+      return `(${a} != ${b})`;
+    case 'and':
+    case 'or':
+    case 'eq':
+    case 'ne':
+      return infix(name, a, b);
+  }
+}
+
+function infix(name: OperationName, a: string, b: string): string {
+  return `(${a} ${OPERATIONS[name].wgsl} ${b})`;
 }
 
 function emitInteger(
-  name: Operation['name'],
+  name: OperationOn<'u32' | 'i32'>,
   type: 'u32' | 'i32',
   second: Operand | undefined,
   a: string,
@@ -145,13 +134,13 @@ function emitInteger(
     case 'shl':
     case 'shr': {
       const count = second!.kind === 'literal' ? `${(second!.value as number) & 31}u` : `(${b} & 31u)`;
-      return `(${a} ${name === 'shl' ? '<<' : '>>'} ${count})`;
+      return infix(name, a, count);
     }
     case 'div':
     case 'rem':
       // WGSL defines division by zero and of −2³¹ by −1 as we do, but refuses zero as a constant.
       if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
-      return `(${a} ${infix[name]} ${b})`;
+      return infix(name, a, b);
     case 'neg':
       return `(${zeroOf(type)} - ${a})`;
     case 'not':
@@ -160,16 +149,32 @@ function emitInteger(
       return type === 'u32' ? a : `abs(${a})`;
     case 'mulhi':
       return `${context.helper('mulhi')}(${a}, ${b})`;
-    default: {
-      const called = functions[name];
-      if (called === undefined) return `(${a} ${infix[name]} ${b})`;
-      return `${called}(${b === undefined ? a : `${a}, ${b}`})`;
-    }
+    case 'min':
+    case 'max':
+      return `${name}(${a}, ${b})`;
+    case 'clz':
+    case 'ctz':
+    case 'popcount':
+    case 'reverseBits':
+      return `${OPERATIONS[name].wgsl}(${a})`;
+    case 'add':
+    case 'sub':
+    case 'mul':
+    case 'and':
+    case 'or':
+    case 'xor':
+    case 'eq':
+    case 'ne':
+    case 'lt':
+    case 'le':
+    case 'gt':
+    case 'ge':
+      return infix(name, a, b);
   }
 }
 
 function emitF32(
-  name: Operation['name'],
+  name: OperationOn<'f32'>,
   a: string,
   b: string,
   operands: readonly Operand[],
@@ -178,7 +183,7 @@ function emitF32(
 ): string {
   const { sum, quotient, root, comparison } = arithmeticOf(context);
   const { facts } = context;
-  const plain = `(${a} ${infix[name]} ${b})`;
+  const plain = infix(name, a, b);
   const hidden = (): string => `${context.helper('hide')}${plain}`;
   switch (name) {
     case 'add':
@@ -205,7 +210,12 @@ function emitF32(
     case 'round':
       if (facts.isUsedOnlyBy(local, conversion)) return `${name}(${a})`;
       return `${context.helper('sign')}(${name}(${a}), ${a})`;
-    default:
+    case 'eq':
+    case 'ne':
+    case 'lt':
+    case 'le':
+    case 'gt':
+    case 'ge':
       if (comparison === 'bits') return emitComparison(name, a, b, context);
       // Shaders may take `!=` as ordered, which is false for NaN.
       return name === 'ne' ? `!(${a} == ${b})` : plain;

@@ -1,13 +1,21 @@
-import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import type { OperationName, OperationOn, ScalarType } from '../../primitives/functors/operations.ts';
+import { REVERSALS } from '../../primitives/functors/semantics.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
 /** Pushes an operand; cheap, and may be called several times. */
 export type Push = () => void;
 
-type Table = Partial<Record<OperationName, number>>;
+/** Operations on a type that are one instruction; all others have code of their own below. */
+type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
+  Exclude<OperationOn<T>, Composed>,
+  number
+>;
 
-const integerInstructions: Table = {
+type IntegerOperation = OperationOn<'u32' | 'i32'>;
+type ComposedInteger = 'min' | 'max' | 'div' | 'rem' | 'neg' | 'not' | 'abs' | 'mulhi' | 'reverseBits';
+
+const integerInstructions = {
   add: op.i32Add,
   sub: op.i32Sub,
   mul: op.i32Mul,
@@ -21,7 +29,7 @@ const integerInstructions: Table = {
   ctz: op.i32Ctz,
   popcount: op.i32Popcnt,
 };
-const unsignedInstructions: Table = {
+const unsignedInstructions: Instructions<'u32' | 'i32', ComposedInteger> = {
   ...integerInstructions,
   shr: op.i32ShrU,
   lt: op.i32LtU,
@@ -29,7 +37,7 @@ const unsignedInstructions: Table = {
   gt: op.i32GtU,
   ge: op.i32GeU,
 };
-const signedInstructions: Table = {
+const signedInstructions: Instructions<'u32' | 'i32', ComposedInteger> = {
   ...integerInstructions,
   shr: op.i32ShrS,
   lt: op.i32LtS,
@@ -37,7 +45,7 @@ const signedInstructions: Table = {
   gt: op.i32GtS,
   ge: op.i32GeS,
 };
-const f32Instructions: Table = {
+const f32Instructions: Instructions<'f32', 'min' | 'max'> = {
   add: op.f32Add,
   sub: op.f32Sub,
   mul: op.f32Mul,
@@ -56,7 +64,13 @@ const f32Instructions: Table = {
   round: op.f32Nearest,
   sqrt: op.f32Sqrt,
 };
-const boolInstructions: Table = { and: op.i32And, or: op.i32Or, xor: op.i32Xor, eq: op.i32Eq, ne: op.i32Ne };
+const boolInstructions: Instructions<'bool', 'not'> = {
+  and: op.i32And,
+  or: op.i32Or,
+  xor: op.i32Xor,
+  eq: op.i32Eq,
+  ne: op.i32Ne,
+};
 
 /**
  * Leaves the result of one operation on the stack, by the rules of `semantics.ts`. `from` is the type of the first
@@ -82,24 +96,32 @@ export function emitScalar(
     emitBits(code, from, to, a);
     return;
   }
-  const instruction = tableOf(from)[name];
-  if (instruction !== undefined) {
+  const emitInstruction = (instruction: number): void => {
     for (const push of operands) push();
     code.op(instruction);
-  } else if (from === 'f32') {
-    emitF32Extremum(code, name === 'min' ? op.f32Min : op.f32Max, a, b);
+  };
+  if (from === 'f32') {
+    const on = name as OperationOn<'f32'>;
+    if (on === 'min' || on === 'max') emitF32Extremum(code, on === 'min' ? op.f32Min : op.f32Max, a, b);
+    else emitInstruction(f32Instructions[on]);
   } else if (from === 'bool') {
-    a();
-    code.op(op.i32Eqz);
+    const on = name as OperationOn<'bool'>;
+    if (on === 'not') emitNegation(code, a);
+    else emitInstruction(boolInstructions[on]);
   } else {
-    emitInteger(code, name, from === 'i32', a, b);
+    const on = name as IntegerOperation;
+    if (isComposed(on)) emitInteger(code, on, from === 'i32', a, b);
+    else emitInstruction((from === 'i32' ? signedInstructions : unsignedInstructions)[on]);
   }
 }
 
-function tableOf(type: ScalarType): Table {
-  if (type === 'u32') return unsignedInstructions;
-  if (type === 'i32') return signedInstructions;
-  return type === 'f32' ? f32Instructions : boolInstructions;
+function isComposed(name: IntegerOperation): name is ComposedInteger {
+  return !(name in signedInstructions);
+}
+
+function emitNegation(code: Code, a: Push): void {
+  a();
+  code.op(op.i32Eqz);
 }
 
 /** `yes` where the condition holds, else `no`. */
@@ -148,11 +170,11 @@ function emitF32Extremum(code: Code, instruction: number, a: Push, b: Push): voi
   code.op(op.select);
 }
 
-function emitInteger(code: Code, name: OperationName, isSigned: boolean, a: Push, b: Push): void {
+function emitInteger(code: Code, name: ComposedInteger, isSigned: boolean, a: Push, b: Push): void {
   switch (name) {
     case 'min':
     case 'max': {
-      const compare = (isSigned ? signedInstructions : unsignedInstructions)[name === 'min' ? 'lt' : 'gt']!;
+      const compare = (isSigned ? signedInstructions : unsignedInstructions)[name === 'min' ? 'lt' : 'gt'];
       emitSelect(code, a, b, () => {
         a();
         b();
@@ -180,8 +202,9 @@ function emitInteger(code: Code, name: OperationName, isSigned: boolean, a: Push
     case 'mulhi':
       emitMulhi(code, a, b);
       return;
-    default:
-      throw new RangeError(`no operation ${name} on integers`);
+    case 'reverseBits':
+      emitReversal(code, a);
+      return;
   }
 }
 
@@ -229,4 +252,22 @@ function emitMulhi(code: Code, a: Push, b: Push): void {
   code.op(op.i64ExtendI32U, op.i64Mul);
   code.i64(32);
   code.op(op.i64ShrU, op.i32WrapI64);
+}
+
+function emitReversal(code: Code, a: Push): void {
+  const word = code.local(I32);
+  a();
+  for (const [by, mask] of REVERSALS) {
+    code.tee(word);
+    code.i32(by);
+    code.op(op.i32ShrU);
+    code.i32(mask);
+    code.op(op.i32And);
+    code.get(word);
+    code.i32(mask);
+    code.op(op.i32And);
+    code.i32(by);
+    code.op(op.i32Shl, op.i32Or);
+  }
+  code.release(word);
 }

@@ -1,13 +1,22 @@
 import type { Storage } from '../../primitives/backend.ts';
-import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import type { OperationName, OperationOn, ScalarType } from '../../primitives/functors/operations.ts';
+import { REVERSALS } from '../../primitives/functors/semantics.ts';
 import { widthOf } from './emit-wasm.ts';
 import { emitScalar, type Push } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
-import { op, simd } from './wasm-encoder.ts';
+import { op, simd, V128 } from './wasm-encoder.ts';
 
-type Table = Partial<Record<OperationName, number>>;
+/** Operations on a type that are one instruction; all others have code of their own below. */
+type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
+  Exclude<OperationOn<T>, Composed>,
+  number
+>;
 
-const integerInstructions: Table = {
+/** SIMD128 lacks these, so lanes are taken one by one. */
+type LaneByLane = 'div' | 'rem' | 'clz' | 'ctz';
+type ComposedInteger = LaneByLane | 'shl' | 'shr' | 'popcount' | 'reverseBits';
+
+const integerInstructions = {
   add: simd.i32x4Add,
   sub: simd.i32x4Sub,
   mul: simd.i32x4Mul,
@@ -19,7 +28,7 @@ const integerInstructions: Table = {
   eq: simd.i32x4Eq,
   ne: simd.i32x4Ne,
 };
-const unsignedInstructions: Table = {
+const unsignedInstructions: Instructions<'u32', ComposedInteger | 'abs' | 'mulhi'> = {
   ...integerInstructions,
   min: simd.i32x4MinU,
   max: simd.i32x4MaxU,
@@ -28,7 +37,7 @@ const unsignedInstructions: Table = {
   gt: simd.i32x4GtU,
   ge: simd.i32x4GeU,
 };
-const signedInstructions: Table = {
+const signedInstructions: Instructions<'i32', ComposedInteger> = {
   ...integerInstructions,
   min: simd.i32x4MinS,
   max: simd.i32x4MaxS,
@@ -38,7 +47,7 @@ const signedInstructions: Table = {
   ge: simd.i32x4GeS,
   abs: simd.i32x4Abs,
 };
-const f32Instructions: Table = {
+const f32Instructions: Instructions<'f32', 'min' | 'max'> = {
   add: simd.f32x4Add,
   sub: simd.f32x4Sub,
   mul: simd.f32x4Mul,
@@ -57,13 +66,13 @@ const f32Instructions: Table = {
   round: simd.f32x4Nearest,
   sqrt: simd.f32x4Sqrt,
 };
-const boolInstructions: Table = { and: simd.and, or: simd.or, xor: simd.xor, not: simd.not, ne: simd.xor };
-
-function tableOf(type: ScalarType): Table {
-  if (type === 'u32') return unsignedInstructions;
-  if (type === 'i32') return signedInstructions;
-  return type === 'f32' ? f32Instructions : boolInstructions;
-}
+const boolInstructions: Instructions<'bool', 'eq'> = {
+  and: simd.and,
+  or: simd.or,
+  xor: simd.xor,
+  not: simd.not,
+  ne: simd.xor,
+};
 
 /**
  * Leaves the result of one operation on four lanes on the stack; a bool is a lane of all ones or all zeros. `count`
@@ -78,7 +87,10 @@ export function emitVector(
   count: Push | undefined,
 ): void {
   const [a, b, condition] = operands as readonly [Push, Push, Push];
-  const instruction = tableOf(from)[name];
+  const emitInstruction = (instruction: number): void => {
+    for (const push of operands) push();
+    code.simd(instruction);
+  };
   if (name === 'select') {
     b();
     a();
@@ -88,19 +100,34 @@ export function emitVector(
     emitConversion(code, from, to, a);
   } else if (name === 'bits') {
     a();
-  } else if (instruction !== undefined) {
-    for (const push of operands) push();
-    code.simd(instruction);
   } else if (from === 'bool') {
-    a();
-    b();
-    code.simd(simd.xor);
-    code.simd(simd.not);
+    const on = name as OperationOn<'bool'>;
+    if (on === 'eq') emitEquality(code, a, b);
+    else emitInstruction(boolInstructions[on]);
   } else if (from === 'f32') {
-    emitF32Extremum(code, name === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
+    const on = name as OperationOn<'f32'>;
+    if (on === 'min' || on === 'max') emitF32Extremum(code, on === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
+    else emitInstruction(f32Instructions[on]);
+  } else if (from === 'i32') {
+    const on = name as OperationOn<'i32'>;
+    if (isIn(signedInstructions, on)) emitInstruction(signedInstructions[on]);
+    else emitInteger(code, on, from, operands, count);
   } else {
-    emitInteger(code, name, from, operands, count);
+    const on = name as OperationOn<'u32'>;
+    if (isIn(unsignedInstructions, on)) emitInstruction(unsignedInstructions[on]);
+    else emitInteger(code, on, from, operands, count);
   }
+}
+
+function isIn<K extends string>(record: { readonly [name in K]: number }, name: string): name is K {
+  return name in record;
+}
+
+function emitEquality(code: Code, a: Push, b: Push): void {
+  a();
+  b();
+  code.simd(simd.xor);
+  code.simd(simd.not);
 }
 
 function emitConversion(code: Code, from: ScalarType, to: ScalarType, a: Push): void {
@@ -165,25 +192,20 @@ export function emitF32Bound(code: Code, name: 'min' | 'max', value: Push, bound
 
 function emitInteger(
   code: Code,
-  name: OperationName,
+  name: ComposedInteger | 'abs' | 'mulhi',
   type: ScalarType,
   operands: readonly Push[],
   count: Push | undefined,
 ): void {
   const [a, b] = operands as readonly [Push, Push];
-  if (name === 'shl' || name === 'shr') {
-    if (count === undefined) {
-      emitLaneByLane(code, name, type, operands);
-      return;
-    }
-    a();
-    count();
-    const right = type === 'i32' ? simd.i32x4ShrS : simd.i32x4ShrU;
-    code.simd(name === 'shl' ? simd.i32x4Shl : right);
-    return;
-  }
   switch (name) {
+    case 'shl':
+    case 'shr':
+      if (count === undefined) emitLaneByLane(code, name, type, operands);
+      else emitShift(code, name, type, a, count);
+      return;
     case 'abs':
+      // Of u32: SIMD128 has it for i32.
       a();
       return;
     case 'popcount':
@@ -195,10 +217,45 @@ function emitInteger(
     case 'mulhi':
       emitMulhi(code, a, b);
       return;
-    default:
+    case 'reverseBits':
+      emitReversal(code, a);
+      return;
+    case 'div':
+    case 'rem':
+    case 'clz':
+    case 'ctz':
       emitLaneByLane(code, name, type, operands);
       return;
   }
+}
+
+/** All lanes by the same count. */
+function emitShift(code: Code, name: 'shl' | 'shr', type: ScalarType, a: Push, count: Push): void {
+  a();
+  count();
+  const right = type === 'i32' ? simd.i32x4ShrS : simd.i32x4ShrU;
+  code.simd(name === 'shl' ? simd.i32x4Shl : right);
+}
+
+function emitReversal(code: Code, a: Push): void {
+  const word = code.local(V128);
+  a();
+  for (const [by, mask] of REVERSALS) {
+    const masked = (): void => {
+      code.v128([mask, mask, mask, mask]);
+      code.simd(simd.and);
+    };
+    code.tee(word);
+    code.i32(by);
+    code.simd(simd.i32x4ShrU);
+    masked();
+    code.get(word);
+    masked();
+    code.i32(by);
+    code.simd(simd.i32x4Shl);
+    code.simd(simd.or);
+  }
+  code.release(word);
 }
 
 /** The high words of four 64-bit products. */
@@ -211,8 +268,13 @@ function emitMulhi(code: Code, a: Push, b: Push): void {
   code.shuffle([1, 3, 5, 7]);
 }
 
-/** What SIMD128 lacks: clz, ctz, and shifts by counts that differ from lane to lane. */
-function emitLaneByLane(code: Code, name: OperationName, type: ScalarType, operands: readonly Push[]): void {
+/** What SIMD128 lacks: {@link LaneByLane}, and shifts by counts that differ from lane to lane. */
+function emitLaneByLane(
+  code: Code,
+  name: LaneByLane | 'shl' | 'shr',
+  type: ScalarType,
+  operands: readonly Push[],
+): void {
   code.v128([0, 0, 0, 0]);
   for (const lane of [0, 1, 2, 3]) {
     const extracted = operands.map((push) => () => {

@@ -20,10 +20,6 @@ export {
   uniform,
 } from './functor.ts';
 export type {
-  BinaryArithmetic,
-  Bitwise,
-  Comparison,
-  Conversion,
   IrFunction,
   Literal,
   Local,
@@ -32,9 +28,7 @@ export type {
   Operation,
   OperationName,
   ScalarType,
-  Shift,
   Statement,
-  Unary,
   Uniform,
 } from './ir.ts';
 export { Neighbours, NeighboursParameter, neighbours } from './neighbours.ts';

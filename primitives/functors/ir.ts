@@ -3,12 +3,14 @@
  *
  * Every operation is bound to a local the moment it is written, so the order of a functor's statements is the order of
  * its source, an expression used twice is computed once, and an emitter handles one operation at a time. All front ends
- * produce this and all emitters consume it. `semantics.ts` says what each operation computes.
+ * produce this and all emitters consume it. `operations.ts` lists the operations, and
+ * `semantics.ts` says what each computes.
  */
 
 import { createCache } from '../cache.ts';
+import type { OperationName, ScalarType } from './operations.ts';
 
-export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
+export type { OperationName, ScalarType };
 
 /** A literal in canonical form: u32 in 0 … 2³²−1, i32 signed, f32 rounded by `Math.fround`, bool a boolean. */
 export interface Literal {
@@ -32,25 +34,6 @@ export interface Uniform {
 }
 
 export type Operand = Literal | Local | Uniform;
-
-export type BinaryArithmetic = 'add' | 'sub' | 'mul' | 'div' | 'rem' | 'min' | 'max';
-export type Bitwise = 'and' | 'or' | 'xor';
-export type Shift = 'shl' | 'shr';
-export type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
-export type Unary = 'neg' | 'not' | 'abs' | 'clz' | 'ctz' | 'popcount' | 'floor' | 'ceil' | 'trunc' | 'round' | 'sqrt';
-/** `convert` changes the value's type, `bits` keeps its 32 bits and changes what they mean. */
-export type Conversion = 'convert' | 'bits';
-export type OperationName =
-  | BinaryArithmetic
-  | Bitwise
-  | Shift
-  | Comparison
-  | Unary
-  | Conversion
-  /** High word of the 64-bit product of two u32. */
-  | 'mulhi'
-  /** `select(a, b, condition)` is b where the condition holds, else a. */
-  | 'select';
 
 /** An operation on operands; its type is that of the local it is bound to. */
 export interface Operation {

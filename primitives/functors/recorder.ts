@@ -16,8 +16,9 @@ import {
   type ScalarType,
   type Statement,
 } from './ir.ts';
+import { OPERATIONS, typeOf } from './operations.ts';
 import { callerPlace, placeIn } from './place.ts';
-import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
+import { evaluate, toF32, toI32, toU32 } from './semantics.ts';
 
 /** The module that is being written and the function in it. */
 interface Recorder extends Linkage {
@@ -40,8 +41,6 @@ interface Recorder extends Linkage {
 }
 
 let active: Recorder | undefined;
-
-const comparisons: ReadonlySet<OperationName> = new Set(['eq', 'ne', 'lt', 'le', 'gt', 'ge']);
 
 /** An error at the line of the caller's code that is being executed, or where {@link writtenAt} says. */
 export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
@@ -302,7 +301,7 @@ export function operate(name: OperationName, operands: readonly Operand[], to?: 
   }
   const local = newLocal(type);
   append({ kind: 'let', local, operation: { name, operands } });
-  if (comparisons.has(name)) {
+  if (OPERATIONS[name].signature === 'comparison') {
     const { unusedConditions, locate } = recorder();
     unusedConditions.set(local.id, locate ? callerPlace() : undefined);
   }

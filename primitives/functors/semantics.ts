@@ -1,4 +1,4 @@
-import type { OperationName, ScalarType } from './ir.ts';
+import type { Comparison, OperationName, OperationOn, ScalarType } from './operations.ts';
 
 /**
  * What every operation computes, on every backend: the written rule, as plain JavaScript.
@@ -11,10 +11,19 @@ import type { OperationName, ScalarType } from './ir.ts';
  * - Comparisons with NaN are false, but `ne` is true.
  * - f32 → u32/i32 truncates, saturates, NaN gives 0; integers → f32 round to nearest even; bool → 0 or 1; x → bool is x ≠ 0.
  * - `round` goes to the nearest integer, halves to even.
- * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32.
+ * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32. `reverseBits` of i32 reverses its 32 bits, the sign too.
  * - Bits of a NaN are not specified: JavaScript makes signalling ones quiet where an f32 is only read. Primitives that move
  *   values without computing move words, which keep every bit. Subnormal f32 may be flushed to zero by a device.
  */
+
+/** Neighbours to exchange, one after the other, to reverse a word: bits, pairs, and so on, with the mask of the lower ones. */
+export const REVERSALS = [
+  [1, 0x55555555],
+  [2, 0x33333333],
+  [4, 0x0f0f0f0f],
+  [8, 0x00ff00ff],
+  [16, 0x0000ffff],
+] as const;
 
 const view = new DataView(new ArrayBuffer(4));
 
@@ -54,6 +63,11 @@ export function popcount(x: number): number {
   v = (v & 0x33333333) + ((v >>> 2) & 0x33333333);
   return Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
+export function reverseBits(x: number): number {
+  let v = x >>> 0;
+  for (const [by, mask] of REVERSALS) v = (((v >>> by) & mask) | ((v & mask) << by)) >>> 0;
+  return v;
+}
 export function roundEven(x: number): number {
   const floor = Math.floor(x);
   const rest = x - floor;
@@ -89,11 +103,10 @@ export function evaluate(name: OperationName, from: ScalarType, to: ScalarType, 
   if (name === 'select') return args[2] ? args[1]! : args[0]!;
   if (name === 'convert') return convert(from, to, args[0]!);
   if (name === 'bits') return reinterpret(from, to, args[0] as number);
-  if (from === 'bool') return evaluateBool(name, args as readonly boolean[]);
+  if (from === 'bool') return evaluateBool(name as OperationOn<'bool'>, args as readonly boolean[]);
   const [a, b] = args as readonly [number, number];
-  const comparison = compare(name, a, b);
-  if (comparison !== undefined) return comparison;
-  return from === 'f32' ? evaluateF32(name, a, b) : evaluateInteger(name, from, a, b);
+  if (from === 'f32') return evaluateF32(name as OperationOn<'f32'>, a, b);
+  return evaluateInteger(name as IntegerOperation, from, a, b);
 }
 
 function convert(from: ScalarType, to: ScalarType, x: Value): Value {
@@ -108,7 +121,9 @@ function reinterpret(from: ScalarType, to: ScalarType, x: number): number {
   return to === 'f32' ? f32OfBits(bits) : to === 'u32' ? bits : bits | 0;
 }
 
-function evaluateBool(name: OperationName, [a, b]: readonly boolean[]): boolean {
+type IntegerOperation = OperationOn<'u32' | 'i32'>;
+
+function evaluateBool(name: OperationOn<'bool'>, [a, b]: readonly boolean[]): boolean {
   switch (name) {
     case 'and':
       return a! && b!;
@@ -121,12 +136,10 @@ function evaluateBool(name: OperationName, [a, b]: readonly boolean[]): boolean 
       return a === b;
     case 'not':
       return !a;
-    default:
-      throw new RangeError(`no operation ${name} on bool`);
   }
 }
 
-function compare(name: OperationName, a: number, b: number): boolean | undefined {
+function compare(name: Comparison, a: number, b: number): boolean {
   switch (name) {
     case 'eq':
       return a === b;
@@ -140,12 +153,10 @@ function compare(name: OperationName, a: number, b: number): boolean | undefined
       return a > b;
     case 'ge':
       return a >= b;
-    default:
-      return undefined;
   }
 }
 
-function evaluateF32(name: OperationName, a: number, b: number): number {
+function evaluateF32(name: OperationOn<'f32'>, a: number, b: number): Value {
   switch (name) {
     case 'add':
       return toF32(a + b);
@@ -173,12 +184,17 @@ function evaluateF32(name: OperationName, a: number, b: number): number {
       return roundEven(a);
     case 'sqrt':
       return toF32(Math.sqrt(a));
-    default:
-      throw new RangeError(`no operation ${name} on f32`);
+    case 'eq':
+    case 'ne':
+    case 'lt':
+    case 'le':
+    case 'gt':
+    case 'ge':
+      return compare(name, a, b);
   }
 }
 
-function evaluateInteger(name: OperationName, type: 'u32' | 'i32', a: number, b: number): number {
+function evaluateInteger(name: IntegerOperation, type: 'u32' | 'i32', a: number, b: number): Value {
   const wrap = type === 'u32' ? toU32 : toI32;
   switch (name) {
     case 'add':
@@ -219,64 +235,14 @@ function evaluateInteger(name: OperationName, type: 'u32' | 'i32', a: number, b:
       return popcount(a);
     case 'mulhi':
       return mulhi(a, b);
-    default:
-      throw new RangeError(`no operation ${name} on ${type}`);
-  }
-}
-
-/** The result type of an operation on operands of the given types, or undefined where there is no such operation. */
-export function typeOf(name: OperationName, operands: readonly ScalarType[], to?: ScalarType): ScalarType | undefined {
-  const [a, b, c] = operands;
-  if (a === undefined) return undefined;
-  const integer = a === 'u32' || a === 'i32';
-  const alike = operands.length === 2 && a === b;
-  switch (name) {
-    case 'add':
-    case 'sub':
-    case 'mul':
-    case 'div':
-    case 'min':
-    case 'max':
-      return alike && a !== 'bool' ? a : undefined;
-    case 'rem':
-      return alike && integer ? a : undefined;
-    case 'and':
-    case 'or':
-    case 'xor':
-      return alike && a !== 'f32' ? a : undefined;
-    case 'shl':
-    case 'shr':
-      return operands.length === 2 && integer && b === 'u32' ? a : undefined;
+    case 'reverseBits':
+      return wrap(reverseBits(a));
     case 'eq':
     case 'ne':
-      return alike ? 'bool' : undefined;
     case 'lt':
     case 'le':
     case 'gt':
     case 'ge':
-      return alike && a !== 'bool' ? 'bool' : undefined;
-    case 'mulhi':
-      return alike && a === 'u32' ? 'u32' : undefined;
-    case 'neg':
-    case 'abs':
-      return operands.length === 1 && a !== 'bool' ? a : undefined;
-    case 'not':
-      return operands.length === 1 && a !== 'f32' ? a : undefined;
-    case 'clz':
-    case 'ctz':
-    case 'popcount':
-      return operands.length === 1 && integer ? a : undefined;
-    case 'floor':
-    case 'ceil':
-    case 'trunc':
-    case 'round':
-    case 'sqrt':
-      return operands.length === 1 && a === 'f32' ? 'f32' : undefined;
-    case 'select':
-      return operands.length === 3 && a === b && c === 'bool' ? a : undefined;
-    case 'convert':
-      return operands.length === 1 ? to : undefined;
-    case 'bits':
-      return operands.length === 1 && a !== 'bool' && to !== 'bool' ? to : undefined;
+      return compare(name, a, b);
   }
 }

@@ -1,4 +1,4 @@
-import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import { OPERATIONS, type OperationName, type ScalarType } from '../../primitives/functors/operations.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
 /** The high word of a product, which WGSL lacks, from halves. */
@@ -78,29 +78,6 @@ function writeFor(result: string, { name, from, to, body }: SketchStatement & { 
   return `${head}\n{ var ${name} = ${write(from)};\nloop { ${rounds}\ncontinuing { ${name} = ${name} + 1; } } }`;
 }
 
-const operators: Partial<Record<OperationName, string>> = {
-  add: '+',
-  sub: '-',
-  mul: '*',
-  div: '/',
-  rem: '%',
-  and: '&',
-  or: '|',
-  xor: '^',
-  shl: '<<',
-  shr: '>>',
-  eq: '==',
-  ne: '!=',
-  lt: '<',
-  le: '<=',
-  gt: '>',
-  ge: '>=',
-};
-const functions: Partial<Record<OperationName, string>> = {
-  clz: 'countLeadingZeros',
-  ctz: 'countTrailingZeros',
-  popcount: 'countOneBits',
-};
 const logical: Partial<Record<OperationName, string>> = { and: '&&', or: '||', xor: '!=' };
 
 function write(expression: SketchExpression): string {
@@ -135,7 +112,7 @@ function writeOperation(name: OperationName, type: ScalarType, operands: readonl
   if (name === 'bits') return `bitcast<${type}>(${args[0]})`;
   if (name === 'not') return `(${from === 'bool' ? '!' : '~'}${args[0]})`;
   if (name === 'neg') return from === 'u32' ? `(0u - ${args[0]})` : `(-${args[0]})`;
-  const operator = from === 'bool' ? (logical[name] ?? operators[name]) : operators[name];
-  if (operator !== undefined) return `(${args[0]} ${operator} ${args[1]})`;
-  return `${functions[name] ?? name}(${args.join(', ')})`;
+  const { wgsl = name }: { readonly wgsl: string | undefined } = OPERATIONS[name];
+  const operator = from === 'bool' ? (logical[name] ?? wgsl) : wgsl;
+  return /^\w/.test(operator) ? `${operator}(${args.join(', ')})` : `(${args[0]} ${operator} ${args[1]})`;
 }

@@ -1,4 +1,9 @@
-import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import {
+  OPERATIONS,
+  type OperationName,
+  operationNames,
+  type ScalarType,
+} from '../../primitives/functors/operations.ts';
 import { toF32 } from '../../primitives/functors/semantics.ts';
 
 /**
@@ -109,10 +114,16 @@ interface Production {
   readonly operands: readonly ScalarType[];
 }
 
-const binaryNumeric: readonly OperationName[] = ['add', 'sub', 'mul', 'min', 'max'];
-const bitwise: readonly OperationName[] = ['and', 'or', 'xor'];
-const comparisons: readonly OperationName[] = ['lt', 'le', 'gt', 'ge', 'eq', 'ne'];
-const roundings: readonly OperationName[] = ['floor', 'ceil', 'trunc', 'round', 'sqrt', 'neg', 'abs'];
+/** The operations of a signature on a type. */
+function operationsOn(type: ScalarType, signature: string): OperationName[] {
+  return operationNames.filter((name) => {
+    const { on, signature: own }: { on: readonly ScalarType[]; signature: string } = OPERATIONS[name];
+    return own === signature && on.includes(type);
+  });
+}
+
+/** They divide by zero, which is defined, and give few different results. */
+const divisions: readonly OperationName[] = ['div', 'rem'];
 
 function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
   const { integerDivision } = options;
@@ -123,28 +134,30 @@ function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
   const selection = of(['select'], type, type, 'bool');
   if (type === 'bool') {
     return [
-      ...numeric.flatMap((operand) => of(comparisons, operand, operand)),
-      ...of([...bitwise, 'eq', 'ne'], 'bool', 'bool'),
-      ...of(['not'], 'bool'),
+      ...numeric.flatMap((operand) => of(operationsOn(operand, 'comparison'), operand, operand)),
+      ...of([...operationsOn('bool', 'binary'), ...operationsOn('bool', 'comparison')], 'bool', 'bool'),
+      ...of(operationsOn('bool', 'unary'), 'bool'),
       ...numeric.flatMap((operand) => of(['convert'], operand)),
       ...selection,
     ];
   }
   if (type === 'f32') {
-    const arithmetic = of([...binaryNumeric, 'div', 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
+    const arithmetic = of([...operationsOn('f32', 'binary'), 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
     const conversions = [...of(['convert'], 'u32'), ...of(['convert'], 'i32'), ...of(['convert'], 'bool')];
     // Random bits are seldom a number that stays within range.
     const bits = options.floats === 'some' ? of(['bits'], 'u32') : [];
-    return [...arithmetic, ...of(roundings, 'f32'), ...conversions, ...bits, ...selection];
+    return [...arithmetic, ...of(operationsOn('f32', 'unary'), 'f32'), ...conversions, ...bits, ...selection];
   }
   const other = type === 'u32' ? 'i32' : 'u32';
   const from: readonly ScalarType[] = floats ? [other, 'f32', 'bool'] : [other, 'bool'];
   return [
-    ...of([...binaryNumeric, ...bitwise], type, type),
-    ...of(integerDivision ? ['div', 'rem'] : [], type, type),
-    ...of(['shl', 'shr'], type, 'u32'),
-    ...of(['not', 'neg', 'abs', 'clz', 'ctz', 'popcount'], type),
-    ...of(type === 'u32' ? ['mulhi'] : [], 'u32', 'u32'),
+    ...of(
+      operationsOn(type, 'binary').filter((name) => integerDivision || !divisions.includes(name)),
+      type,
+      type,
+    ),
+    ...of(operationsOn(type, 'shift'), type, 'u32'),
+    ...of(operationsOn(type, 'unary'), type),
     ...from.flatMap((operand) => of(['convert'], operand)),
     ...of(['bits'], other),
     ...of(floats ? ['bits'] : [], 'f32'),

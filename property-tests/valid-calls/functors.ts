@@ -76,6 +76,7 @@ const inBodies: readonly (readonly [name: keyof typeof q, args: () => Arguments]
   ['mulhi', () => ({ a, b: a })],
   ['packHalves', () => ({ low: i, high: i })],
   ['popcount', one(a)],
+  ['reverseBits', one(a)],
   ['round', one(f)],
   ['select', () => ({ a, b: 2, condition: flag })],
   ['sqrt', one(f)],

@@ -35,6 +35,17 @@ export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
 }
 
 /**
+ * The bits in the reverse order: the lowest becomes the highest.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => reverseBits(x));
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 6)) })); // Uint32Array [0, 2147483648, 1610612736]
+ */
+export function reverseBits<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
+  return new Value<T>(operate('reverseBits', [requireOperand('reverseBits', 'x', x)]));
+}
+
+/**
  * The high word of the 64-bit product of two u32; `a.mul(b)` is the low one.
  *
  * @example

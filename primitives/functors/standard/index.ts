@@ -1,4 +1,4 @@
-export { bitsToF32, bitsToI32, bitsToU32, clz, ctz, mulhi, popcount } from './bits.ts';
+export { bitsToF32, bitsToI32, bitsToU32, clz, ctz, mulhi, popcount, reverseBits } from './bits.ts';
 export { clamp, max, min, select, type ValueTree } from './choose.ts';
 export { dotOfHalves, packHalves } from './halves.ts';
 export {

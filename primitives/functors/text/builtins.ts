@@ -1,5 +1,5 @@
 import type { OperationName, ScalarType } from '../ir.ts';
-import { typeOf } from '../semantics.ts';
+import { OPERATIONS, operationNames, typeOf } from '../operations.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position, type Source } from './source.ts';
@@ -11,17 +11,12 @@ export interface Argument {
   readonly position: Position;
 }
 
-const unary: { readonly [name: string]: OperationName } = {
-  abs: 'abs',
-  floor: 'floor',
-  ceil: 'ceil',
-  trunc: 'trunc',
-  round: 'round',
-  sqrt: 'sqrt',
-  countLeadingZeros: 'clz',
-  countTrailingZeros: 'ctz',
-  countOneBits: 'popcount',
-};
+const unary: { readonly [name: string]: OperationName } = Object.fromEntries(
+  operationNames.flatMap((name) => {
+    const { signature, wgsl } = OPERATIONS[name];
+    return signature === 'unary' && /^\w/.test(wgsl) ? [[wgsl, name]] : [];
+  }),
+);
 const arities: { readonly [name: string]: number } = {
   ...Object.fromEntries(Object.keys(unary).map((name) => [name, 1])),
   min: 2,

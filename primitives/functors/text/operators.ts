@@ -1,29 +1,19 @@
 import type { Operand, OperationName, ScalarType } from '../ir.ts';
+import { OPERATIONS, operationNames, typeOf } from '../operations.ts';
 import { literal, operate, use } from '../recorder.ts';
-import { typeOf } from '../semantics.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { errorAt, type Position, type Source } from './source.ts';
 import { type AbstractValue, isAbstract, isScalar, type ScalarValue, type TextValue, typeName } from './values.ts';
 
 const operations: { readonly [operator: string]: OperationName } = {
-  '+': 'add',
-  '-': 'sub',
-  '*': 'mul',
-  '/': 'div',
-  '%': 'rem',
-  '&': 'and',
-  '|': 'or',
-  '^': 'xor',
+  ...Object.fromEntries(
+    operationNames.flatMap((name) => {
+      const { signature, wgsl } = OPERATIONS[name];
+      return ['binary', 'shift', 'comparison'].includes(signature) && wgsl !== undefined ? [[wgsl, name]] : [];
+    }),
+  ),
   '&&': 'and',
   '||': 'or',
-  '<<': 'shl',
-  '>>': 'shr',
-  '==': 'eq',
-  '!=': 'ne',
-  '<': 'lt',
-  '<=': 'le',
-  '>': 'gt',
-  '>=': 'ge',
 };
 
 /** Writes an operation; its result counts as used. */

@@ -33,7 +33,7 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  *
  * The subset has the scalars u32, i32, f32 and bool, structs of them, functions that return something, `let`, `var`,
  * `const`, all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and of the functions built into
- * WGSL abs, ceil, clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, round, select, sqrt, trunc,
+ * WGSL abs, ceil, clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select, sqrt, trunc,
  * arrayLength and bitcast. `var<storage> name: array<u32>;` outside the functions captures a column, `var<uniform> name: u32;` a
  * uniform; structs become records. There are no vectors, no pointers and no side effects, so `&&` and `||` evaluate both
  * sides. What WGSL leaves open (overflow of constants, division by zero, shifts by 32 or more, indices out of range)
