@@ -205,7 +205,7 @@ describe('values that go along with the key', () => {
         );
         expect([0, 1, 2].map((i) => cellAt(found.sum!, i))).toEqual(sums);
         const max = groups.map((some) => some.toSorted((a, b) => Number(a > b) - Number(a < b)).at(-1));
-        expect([0, 1, 2].map((i) => cellAt(found.most!, i))).toEqual(max);
+        expect([0, 1, 2].map((i) => cellAt(found.max!, i))).toEqual(max);
       }
       t.disposeTable(table);
     });

@@ -56,6 +56,7 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
       terms.note(local, operation);
       return;
     }
+    if (statement.kind === 'read') terms.noteRead(statement);
     for (const operand of operandsOf(statement)) use(operand, 'other');
     for (const block of blocksOf(statement)) block.forEach(visit);
   };
@@ -78,7 +79,7 @@ const algebraic: ReadonlySet<OperationName | 'other'> = new Set([
 /** Operations of which compilers know that their results are sums where their operands are. */
 const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert', 'select']);
 
-/** A local by its number, or a constant by its text. */
+/** A value by the first local that is bound to it, or a constant by its text. */
 type Term = number | string;
 
 /** Terms of a sum that are kept apart. */
@@ -97,6 +98,7 @@ interface Visible {
 function termsOf() {
   const known = new Map<number, Visible>();
   const cancelling = new Set<number>();
+  const { termOf, numberValue } = valueNumbers();
   const seenOf = (operand: Operand): Visible => {
     if (operand.kind === 'local' && known.has(operand.id)) return known.get(operand.id)!;
     return { terms: new Set([termOf(operand)]), hiders: new Set() };
@@ -109,7 +111,12 @@ function termsOf() {
     if (operand.kind === 'local') known.delete(operand.id);
   };
   return {
-    note({ id }: Local, { name, operands }: Operation): void {
+    noteRead({ local, array, index }: ReadStatement): void {
+      numberValue(local, array, [index]);
+    },
+    note(local: Local, { name, operands }: Operation): void {
+      const { id } = local;
+      numberValue(local, `${name} ${local.type}`, operands);
       const isSum = name === 'add' || name === 'sub';
       const isProduct = name === 'mul';
       if (!isSum && !isProduct && !transparent.has(name)) return;
@@ -129,10 +136,30 @@ function termsOf() {
   };
 }
 
-function termOf(operand: Operand): Term {
-  if (operand.kind === 'local') return operand.id;
-  // Numbers of either sign cancel out.
-  return operand.kind === 'uniform' ? operand.name : `${Math.abs(Number(operand.value))}`;
+type ReadStatement = Extract<Statement, { readonly kind: 'read' }>;
+
+/**
+ * Local value numbering: locals that are bound to the same operation of the same operands, or read the same element, are one
+ * term, as compilers compute them once.
+ */
+function valueNumbers() {
+  const firsts = new Map<string, number>();
+  const sameAs = new Map<number, number>();
+  const termOf = (operand: Operand): Term => {
+    if (operand.kind === 'local') return sameAs.get(operand.id) ?? operand.id;
+    // Numbers of either sign cancel out.
+    return operand.kind === 'uniform' ? operand.name : `${Math.abs(Number(operand.value))}`;
+  };
+  const keyOf = (operand: Operand): string =>
+    operand.kind === 'literal' ? `${operand.type} ${operand.value}` : `${operand.kind} ${termOf(operand)}`;
+  const numberValue = ({ id }: Local, what: string, operands: readonly Operand[]): void => {
+    // The order counts for some operations only: taking it for none finds more values to be the same, never fewer.
+    const key = `${what}(${operands.map(keyOf).sort().join()})`;
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, id);
+    else sameAs.set(id, first);
+  };
+  return { termOf, numberValue };
 }
 
 function areDisjoint([a, b]: readonly ReadonlySet<Term>[]): boolean {
