@@ -1,9 +1,10 @@
 /**
  * All scalar operations: for which types each is there, what types it takes and gives, and how WGSL writes it. Emitters have
- * a record or a switch over the operations of a type ({@link OperationOn}), so an operation that is added here does not
+ * a record or a switch over the operations of a type (`OperationOn`), so an operation that is added here does not
  * compile until every backend has it, and tests take their list from here. `semantics.ts` says what each computes.
  */
 
+/** The type of a scalar in a functor. */
 export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
 
 /**
