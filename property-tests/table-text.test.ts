@@ -33,17 +33,18 @@ const expression: fc.Arbitrary<Expression> = fc.letrec<{ any: Expression }>((tie
     fc.record({ kind: fc.constant('neg' as const), of: tie('any') }),
   ),
 })).any;
+const comparable = expression.filter((given) => given.kind !== 'literal' || given.value !== null);
 const condition: fc.Arbitrary<Condition> = fc.letrec<{ any: Condition }>((tie) => ({
   any: fc.oneof(
     { depthSize: 'small' },
     fc.record({
       kind: fc.constant('compare' as const),
       operator: fc.constantFrom('<' as const, '<=' as const, '>' as const, '>=' as const, '=' as const, '<>' as const),
-      left: expression,
-      right: expression,
+      left: comparable,
+      right: comparable,
     }),
     fc.record({ kind: fc.constant('isNull' as const), of: expression }),
-    fc.record({ kind: fc.constant('between' as const), of: expression, low: expression, high: expression }),
+    fc.record({ kind: fc.constant('between' as const), of: comparable, low: comparable, high: comparable }),
     fc.record({
       kind: fc.constant('in' as const),
       of: expression,
@@ -211,6 +212,9 @@ describe('errors show their place', () => {
     ['fare between 1 or 2', 15, 'and is missing'],
     ['fare in 1, 2', 8, 'list in parentheses'],
     ['fare in (hour)', 9, 'not columns'],
+    ['fare = null', 7, 'Write is null'],
+    ['not null <> fare', 4, 'Write is null'],
+    ['fare between null and 3', 13, 'Write is null'],
     ['fare is 3', 8, 'After is comes null'],
     ['9th > 3', 0, 'double quotes'],
     ['abs(fare) > 3', 0, 'no function abs'],

@@ -118,7 +118,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     const operator = token.kind === 'sign' ? COMPARISONS[token.text] : undefined;
     if (operator !== undefined) {
       take();
-      const condition: Condition = { kind: 'compare', operator, left: asValue(first), right: asValue(sum()) };
+      const condition: Condition = { kind: 'compare', operator, left: comparable(first), right: comparable(sum()) };
       if (COMPARISONS[peek().text] !== undefined && peek().kind === 'sign') {
         throw wrong(peek(), 'Comparisons cannot be chained.', 'Write a < b and b < c, or b between a and c.');
       }
@@ -140,9 +140,18 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
   }
 
   function range(first: Meaning): Condition {
-    const low = asValue(sum());
+    const low = comparable(sum());
     wants('and', 'The word and is missing here: write x between 3 and 7');
-    return between(asValue(first), low, asValue(sum()));
+    return between(comparable(first), low, comparable(sum()));
+  }
+
+  /** Refuses the word null, which SQL compares without an error and without a row. */
+  function comparable(read: Meaning): Expression {
+    const value = asValue(read);
+    if (value.kind !== 'literal' || value.value !== null) return value;
+    throw textError(given, read.at, 'A comparison with null is never true.', {
+      remedy: 'Write is null, or is not null.',
+    });
   }
 
   function list(first: Meaning): Condition {
