@@ -145,7 +145,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     return between(comparable(first), low, comparable(sum()));
   }
 
-  /** Refuses the word null, which SQL compares without an error and without a row. */
+  /** Refuses the literal null. SQL accepts it in a comparison, which is then never true. */
   function comparable(read: Meaning): Expression {
     const value = asValue(read);
     if (value.kind !== 'literal' || value.value !== null) return value;

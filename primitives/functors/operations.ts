@@ -1,7 +1,8 @@
 /**
- * All scalar operations: for which types each is there, what types it takes and gives, and how WGSL writes it. Emitters have
- * a record or a switch over the operations of a type (`OperationOn`), so an operation that is added here does not
- * compile until every backend has it, and tests take their list from here. `semantics.ts` says what each computes.
+ * All scalar operations: the types that each supports, the types it takes and gives, and how WGSL writes it. Every emitter
+ * covers all operations of a type (`OperationOn`) with a record or an exhaustive switch. So an operation that is added here is
+ * a compile error until every backend emits it. Tests take their list of operations from here; `semantics.ts` defines what
+ * each computes.
  */
 
 /** The type of a scalar in a functor. */
