@@ -8,7 +8,7 @@ const madeOnce = new WeakMap<AnyMonoid, AnyMonoid>();
 
 /**
  * The monoid of how many runs start and what the last of them combines to: the value starts anew where the right side
- * begins a run. Backends know it by its form, and scan it with the heads of runs as bits.
+ * begins a run.
  */
 export function combinedByRun(inner: Monoid<Shape>): AnyMonoid {
   const made = madeOnce.get(inner) ?? makeByRun(inner);

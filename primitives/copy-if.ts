@@ -130,6 +130,7 @@ function compact<C extends Table>(primitive: string, table: C, choice: Choice): 
       emitted: ['bool', 'u32', ...columns.map(() => 'u32' as const)],
       stores: storesOf(rows, 0, 2),
       total: count,
+      form: { kind: 'compact', selected: 0 },
       keys: { element: flagKey, emit: { by: [compact], columns } },
     });
     return rows;
@@ -155,6 +156,7 @@ function split<C extends Table>(table: C, choice: Choice): { readonly selected: 
       emitted: ['bool', 'u32', 'bool', 'u32', ...columns.map(() => 'u32' as const)],
       stores: [...storesOf(selected.rows, 0, 4), ...storesOf(rejected.rows, 2, 4)],
       total: selected.count,
+      form: { kind: 'compact', selected: 0, rejected: 2 },
       keys: { element: flagKey, emit: { by: [split], columns } },
     });
     countOthers(choice, selected.count, rejected.count);

@@ -133,6 +133,22 @@ export interface MonoidProgram {
 }
 
 /**
+ * The purpose of a scan, for which backends have kernels of their own. It is a promise about the command and changes none of
+ * its results: without it, the bytes are the same.
+ *
+ * - `compact`: moves rows together by a flag. The elements are 0 or 1, and the monoid adds them up. Stores with the guard
+ *   `selected`, a result of emit, are of the rows with a 1, at the exclusive prefix; those with the guard `rejected` are of
+ *   the other rows, at the index minus the exclusive prefix. There are no others, and none has a `combine`.
+ * - `runs`: combines runs of rows. The first leaf is 1 at a row that starts a run, as row 0 does, and 0 at others; the monoid
+ *   adds it up. It combines the other leaves by `inner`, and starts them anew at each 1. All stores share the guard, which
+ *   holds at the last row of a run, and store at the inclusive first leaf minus 1. Guard and values read neither that leaf
+ *   nor the exclusive prefix.
+ */
+export type ScanForm =
+  | { readonly kind: 'compact'; readonly selected: number; readonly rejected?: number }
+  | { readonly kind: 'runs'; readonly inner: MonoidProgram };
+
+/**
  * A scan whose results are consumed on the spot. For every index i, `emit(i, exclusive leaves …, inclusive leaves …)` is
  * evaluated, where exclusive is the combination of `program(0) … program(i − 1)` and inclusive that of
  * `program(0) … program(i)`; its results are stored. Compaction, reduction by key and segmented scans are this command
@@ -146,6 +162,7 @@ export interface ScanCommand {
   readonly stores: readonly Store[];
   /** Where the combination of all elements goes, as `reduce` computes it, one word a leaf. */
   readonly total?: Cell | undefined;
+  readonly form?: ScanForm | undefined;
 }
 
 /**

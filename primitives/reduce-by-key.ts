@@ -75,6 +75,7 @@ function reduceRuns<K extends Table, S extends Shape>(
       emitted: ['bool', 'u32', ...keyWords.map(() => 'u32' as const), ...valueColumns.map(({ type }) => type)],
       stores: stored.map((column, i) => ({ ...destination(column), guard: 0, index: 1, value: 2 + i })),
       total,
+      form: { kind: 'runs', inner: monoidProgram(monoid) },
       keys: {
         element: { by: [reduceRuns, keyWords.length], columns: [...keyWords, ...valueColumns] },
         emit: { by: [reduceRuns], columns: keyWords, lengths: [length] },

@@ -1,5 +1,5 @@
 import { wrongArgument } from './arguments.ts';
-import type { Store } from './backend.ts';
+import type { ScanForm, Store } from './backend.ts';
 import { combinedByRun } from './by-run.ts';
 import {
   type Column,
@@ -39,13 +39,14 @@ export interface FusedScan {
   readonly stores: readonly Store[];
   /** Where the combination of all elements goes, one word a leaf. */
   readonly total?: Memory;
+  readonly form?: ScanForm;
   /** What the element and what is stored are found again by. */
   readonly keys?: { readonly element: FusionKey; readonly emit: FusionKey };
 }
 
 /** Runs a fused scan. */
 export function fusedScan(primitive: string, scan: FusedScan): void {
-  const { context, length, element, emit, emitted, stores, total, keys } = scan;
+  const { context, length, element, emit, emitted, stores, total, form, keys } = scan;
   const monoid = monoidProgram(scan.monoid);
   const { types } = monoid;
   const program = fuse(primitive, [], types, (index, _, loader) => element(index, loader), keys?.element);
@@ -63,6 +64,7 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
     emit: programOf(consume, context, length),
     stores,
     total: total && { buffer: alive(total).buffer, word: 0 },
+    form,
   });
 }
 

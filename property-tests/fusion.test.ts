@@ -8,6 +8,7 @@ import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { onEveryBackend, testLaws } from './backends.ts';
 import { fusionLaws } from './laws/fusion.ts';
+import { listening } from './listening-gpu.ts';
 
 const { fn, u32 } = q;
 
@@ -170,27 +171,6 @@ function dotByLoop(rows: number): number {
   let sum = 0;
   for (let i = 0; i < rows; i++) sum += i * (3 * ((i * 7) % rows)) + 1;
   return sum;
-}
-
-/** The same GPU, and the text of every shader that its devices are given from now on. */
-function listening(gpu: GPU): { readonly gpu: GPU; readonly shaders: string[] } {
-  const shaders: string[] = [];
-  const requestAdapter = async (wanted?: GPURequestAdapterOptions): Promise<GPUAdapter | null> => {
-    const adapter = await gpu.requestAdapter(wanted);
-    const requestDevice = adapter?.requestDevice.bind(adapter);
-    if (adapter === null || requestDevice === undefined) return null;
-    adapter.requestDevice = async (descriptor) => {
-      const device = await requestDevice(descriptor);
-      const create = device.createShaderModule.bind(device);
-      device.createShaderModule = (module) => {
-        shaders.push(module.code);
-        return create(module);
-      };
-      return device;
-    };
-    return adapter;
-  };
-  return { gpu: { requestAdapter, wgslLanguageFeatures: gpu.wgslLanguageFeatures } as GPU, shaders };
 }
 
 /** The buffers of a kernel, and the functions that its element is made by, without how each reader guards its index. */

@@ -9,6 +9,7 @@ import type {
   Program,
   RelaxCommand,
   ScanCommand,
+  ScanForm,
   SortCommand,
   Storage,
   Store,
@@ -87,6 +88,15 @@ export class CommandSignature {
     list.push(Number(exact) + 2 * Number(commutative));
   }
 
+  form(form: ScanForm | undefined): void {
+    const { list } = this;
+    list.push(form === undefined ? -1 : FORMS.indexOf(form.kind));
+    if (form?.kind === 'runs') this.monoid(form.inner);
+    if (form?.kind !== 'compact') return;
+    list.push(form.selected);
+    list.push(form.rejected ?? -1);
+  }
+
   stores(stores: readonly Store[]): void {
     const { list } = this;
     list.push(stores.length);
@@ -117,6 +127,7 @@ export class CommandSignature {
 const STORAGES: Readonly<Record<Storage, number>> = { u32: 0, i32: 1, f32: 2, u8: 3, i8: 4, u16: 5, i16: 6 };
 const TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
 const BOUNDARIES: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
+const FORMS: readonly ScanForm['kind'][] = ['compact', 'runs'];
 const COMBINATIONS: readonly Store['combine'][] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
 /** How each kernel's call is written down. */
@@ -143,7 +154,7 @@ export const signatures = {
     to.monoid(monoid);
     to.cell(into);
   },
-  scan(to: CommandSignature, { extent, program, monoid, emit, stores, total }: ScanCommand): void {
+  scan(to: CommandSignature, { extent, program, monoid, emit, stores, total, form }: ScanCommand): void {
     to.number(3);
     to.length(extent);
     to.program(program);
@@ -151,6 +162,7 @@ export const signatures = {
     to.program(emit);
     to.stores(stores);
     to.cell(total);
+    to.form(form);
   },
   sort(to: CommandSignature, { extent, program, beginBit, endBit, keys, payload }: SortCommand): void {
     to.number(4);

@@ -24,8 +24,6 @@ export interface Unrolled {
    * results of the emit program, index by index.
    */
   readonly emit: RunFunction;
-  /** Results of the emit program that are below the extent, at every index. */
-  readonly inside: ReadonlySet<number>;
 }
 
 /** A word of an array at first + shift. */
@@ -107,42 +105,12 @@ export function unroll(
     taps,
     element: functionOf('elements', [], [], read),
     emit: functionOf('emit', isComputed ? flags : [], states.flat(), emitted),
-    inside:
-      heads && flagsFirst(program, facts)
-        ? numbersIn(
-            graph,
-            results.map((nodes) => nodes!),
-            states,
-          )
-        : NONE,
   };
   const max = entryOf(unrolled.emit.module).parameters.length;
   return max <= MAX_PARAMETERS && taps.length < MAX_PARAMETERS ? unrolled : undefined;
 }
 
 const NOTHING: ReadonlySet<Node> = new Set();
-const NONE: ReadonlySet<number> = new Set();
-
-/** Whether a program's first leaf is true at index 0. */
-function flagsFirst({ module, slots }: UnrolledProgram, facts: SlotFacts): boolean {
-  const graph: Graph = new Graph('scalars', (...operation) => rules(...operation));
-  const rules = rulesNearFirst(graph, 0, facts);
-  const [flag] = straightLine(graph, module, slots, [graph.literal('u32', 0)])!;
-  const set = isSet(graph, flag!);
-  return set.kind === 'literal' && set.value === true;
-}
-
-/** Results that are one less than the flags up to the index, of which there is one at least, and one an index at most. */
-function numbersIn(
-  graph: Graph,
-  results: readonly (readonly Node[])[],
-  states: readonly (readonly Node[])[],
-): ReadonlySet<number> {
-  const numbers = states.slice(1).map(([count]) => graph.operation('sub', 'u32', [count!, graph.literal('u32', 1)]));
-  const all = [...results[0]!.keys()];
-  return new Set(all.filter((result) => results.every((nodes, k) => nodes[result] === numbers[k])));
-}
-
 function isSet(graph: Graph, flag: Node): Node {
   return graph.operation('ne', 'bool', [flag, graph.literal('u32', 0)]);
 }

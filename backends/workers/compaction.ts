@@ -1,73 +1,34 @@
-import type { OperationName } from '../../primitives/functors/ir.ts';
-import { type Node, truthOf } from '../straight-line.ts';
+import type { ScanForm } from '../../primitives/backend.ts';
+import type { Node } from '../straight-line.ts';
 import type { VectorCode } from './emit-simd.ts';
 import type { VectorPart } from './index-loop.ts';
 import { emitMinimum, type StoreTarget } from './kernel-arguments.ts';
 import { fixed } from './queue.ts';
-import type { ScanNodes, ScanSources } from './scan-nodes.ts';
+import { flagOf, type ScanNodes, type ScanSources } from './scan-nodes.ts';
 import { pushWords } from './stores.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
 
+type CompactForm = Extract<ScanForm, { readonly kind: 'compact' }>;
+
 /**
- * Compaction: a sum of flags whose only use is to say where the flagged elements go (copyIf, unique, partition). Four
- * elements are moved to the front of a vector by a permutation out of a table and stored at once.
+ * Compaction: a sum of flags that says where the flagged elements go (copyIf, unique, partition). Four elements are moved
+ * to the front of a vector by a permutation from a table and stored at once.
  */
-export interface Compactions {
+interface Compaction {
   /** The flag that the scan adds up. */
   readonly flag: Node;
   /** Stores of the flagged elements, and of the others. */
-  readonly chosen: readonly StoreTarget[];
-  readonly others: readonly StoreTarget[];
+  readonly selected: readonly StoreTarget[];
+  readonly rejected: readonly StoreTarget[];
 }
 
-/** The scan as a compaction; undefined where it is something else. */
-export function compactionsOf(
-  { inputs: { stores } }: ScanSources,
-  nodes: ScanNodes,
-  operations: readonly OperationName[] | undefined,
-): Compactions | undefined {
-  const [element, ...more] = nodes.elements;
-  const flag = truthOf(element!);
-  if (more.length > 0 || element!.type !== 'u32' || operations?.[0] !== 'add' || flag === undefined) return undefined;
-  const chosen = stores.filter((store) => storesFlagged(store, nodes, flag));
-  const others = stores.filter((store) => storesUnflagged(store, nodes, flag));
-  return stores.length > 0 && chosen.length + others.length === stores.length ? { flag, chosen, others } : undefined;
-}
-
-/** Whether a store puts the flagged elements, and no others, at their number among the flagged. */
-function storesFlagged({ index, guard, combine }: StoreTarget, nodes: ScanNodes, flag: Node): boolean {
-  if (index === undefined || guard === undefined || combine !== undefined) return false;
-  return nodes.results[index] === nodes.exclusive[0] && isFlag(nodes.results[guard]!, nodes, flag);
-}
-
-/** Whether a store puts the elements without a flag at their number among those. */
-function storesUnflagged({ index, guard, combine }: StoreTarget, nodes: ScanNodes, flag: Node): boolean {
-  if (index === undefined || guard === undefined || combine !== undefined) return false;
-  const condition = nodes.results[guard]!;
-  const place = nodes.graph.operation('sub', 'u32', [nodes.graph.index(), nodes.exclusive[0]!]);
-  return nodes.results[index] === place && isNoFlag(condition, nodes, flag);
-}
-
-function isFlag(node: Node, nodes: ScanNodes, flag: Node): boolean {
-  return (
-    node === flag || comparesPrefixes(node, 'ne', nodes) || (isNot(node) && isNoFlag(node.operands[0]!, nodes, flag))
-  );
-}
-
-function isNoFlag(node: Node, nodes: ScanNodes, flag: Node): boolean {
-  return comparesPrefixes(node, 'eq', nodes) || (isNot(node) && isFlag(node.operands[0]!, nodes, flag));
-}
-
-function isNot(node: Node): node is Node & { kind: 'operation' } {
-  return node.kind === 'operation' && node.name === 'not';
-}
-
-/** The prefixes before and with an element differ exactly where its flag is set. */
-function comparesPrefixes(node: Node, name: OperationName, { exclusive, inclusive }: ScanNodes): boolean {
-  if (node.kind !== 'operation' || node.name !== name) return false;
-  const [a, b] = node.operands;
-  return (a === exclusive[0] && b === inclusive[0]) || (a === inclusive[0] && b === exclusive[0]);
+export function compactionOf(stores: readonly StoreTarget[], nodes: ScanNodes, form: CompactForm): Compaction {
+  return {
+    flag: flagOf(nodes),
+    selected: stores.filter(({ guard }) => guard === form.selected),
+    rejected: stores.filter(({ guard }) => guard === form.rejected),
+  };
 }
 
 /** Where elements of one kind go in a round. */
@@ -83,7 +44,7 @@ interface Side {
 }
 
 /**
- * The vectors of a compaction. Whole vectors are stored, with garbage behind the chosen lanes, which the tile's later
+ * The vectors of a compaction. Whole vectors are stored, with garbage behind the wanted lanes, which the tile's later
  * elements overwrite: so only as long as four more elements of the kind follow in the tile, and one by one after that.
  */
 export function compactionPart(
@@ -91,13 +52,13 @@ export function compactionPart(
   lanes: VectorCode,
   { index, to, state, end }: ScanSources,
   { results }: ScanNodes,
-  { flag, chosen, others }: Compactions,
+  { flag, selected, rejected }: Compaction,
 ): VectorPart {
   const place = state[0]!;
   const mask = code.local(I32);
-  const chosenEnd = code.local(I32);
-  const othersEnd = code.local(I32);
-  const pushOthersPlace = (): void => {
+  const selectedEnd = code.local(I32);
+  const rejectedEnd = code.local(I32);
+  const pushRejectedPlace = (): void => {
     code.get(index);
     code.get(place);
     code.op(op.i32Sub);
@@ -107,34 +68,34 @@ export function compactionPart(
     narrow: (from, last) => lanes.narrow(from, last),
     enter: () => {
       code.get(end[0]!);
-      code.set(chosenEnd);
+      code.set(selectedEnd);
       code.get(to);
       code.get(end[0]!);
       code.op(op.i32Sub);
-      code.set(othersEnd);
-      for (const store of chosen) emitMinimum(code, chosenEnd, () => code.get(store.capacity));
-      for (const store of others) emitMinimum(code, othersEnd, () => code.get(store.capacity));
+      code.set(rejectedEnd);
+      for (const store of selected) emitMinimum(code, selectedEnd, () => code.get(store.capacity));
+      for (const store of rejected) emitMinimum(code, rejectedEnd, () => code.get(store.capacity));
     },
     round: () => {
       lanes.begin(0);
       lanes.push(flag);
       code.simd(simd.i32x4Bitmask);
       code.set(mask);
-      const words = wordsOf(code, lanes, [...chosen, ...others], results);
+      const words = wordsOf(code, lanes, [...selected, ...rejected], results);
       const valuesOf = (stores: readonly StoreTarget[]): number[] => stores.map(({ value }) => words.get(value)!);
       const sides: Side[] = [
         {
-          stores: chosen,
-          values: valuesOf(chosen),
+          stores: selected,
+          values: valuesOf(selected),
           place: () => code.get(place),
-          limit: chosenEnd,
+          limit: selectedEnd,
           mask: () => code.get(mask),
         },
         {
-          stores: others,
-          values: valuesOf(others),
-          place: pushOthersPlace,
-          limit: othersEnd,
+          stores: rejected,
+          values: valuesOf(rejected),
+          place: pushRejectedPlace,
+          limit: rejectedEnd,
           mask: () => {
             code.get(mask);
             code.i32(15);

@@ -53,14 +53,14 @@ export class VectorCode {
   }
 
   /**
-   * Leaves the first row and the last ones to who handles one index at a time: what tells them apart, in the conditions that
-   * lead to the given nodes, is then false for all others. Before `prepare`.
+   * Peels the first row and the last ones off the vector loop, for the scalar loop to handle. Comparisons that tell these
+   * rows apart, in the conditions that lead to the given nodes, are then false for all others. Before `prepare`.
    */
-  leaveEnds(nodes: readonly Node[]): void {
+  peelEnds(nodes: readonly Node[]): void {
     for (const node of nodes) {
       if (node.kind !== 'operation' || node.type !== 'bool') continue;
       if (isFirst(node) || endOf(node) !== undefined) this.#never.add(node);
-      else if (node.name === 'or') this.leaveEnds(node.operands);
+      else if (node.name === 'or') this.peelEnds(node.operands);
     }
   }
 

@@ -20,7 +20,7 @@ export function foldPart(
   enter: () => void,
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });
-  lanes.leaveEnds([head]);
+  lanes.peelEnds([head]);
   lanes.prepare([head, ...elements.slice(1)]);
   const { total } = leaves;
   const [counts, some] = [code.local(V128), code.local(V128)];

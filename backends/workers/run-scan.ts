@@ -23,7 +23,7 @@ export function scanPart(
   enter: () => void,
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });
-  lanes.leaveEnds([head, guard]);
+  lanes.peelEnds([head, guard]);
   lanes.prepare([head, guard, ...elements.slice(1), ...storedNodes(inputs.stores, results)]);
   const { identity, total } = leaves;
   const [count] = state;

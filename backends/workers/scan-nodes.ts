@@ -1,5 +1,5 @@
-import type { MonoidProgram, Program } from '../../primitives/backend.ts';
-import { Graph, type Node, straightLine } from '../straight-line.ts';
+import type { MonoidProgram, Program, ScanForm } from '../../primitives/backend.ts';
+import { Graph, type Node, straightLine, truthOf } from '../straight-line.ts';
 import type { VectorPart } from './index-loop.ts';
 import type { KernelInputs, Layout } from './kernel-arguments.ts';
 import { slotsOf } from './program-graph.ts';
@@ -20,6 +20,7 @@ export interface ScanSources {
   readonly layout: Layout;
   readonly inputs: KernelInputs;
   readonly monoid: MonoidProgram;
+  readonly form: ScanForm | undefined;
   /** Locals: the index under way, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
   readonly index: number;
   readonly to: number;
@@ -50,4 +51,9 @@ export function scanNodes(
   const args = [graph.index(), ...exclusive, ...inclusive];
   const results = elements && straightLine(graph, emit.module, slotsOf(layout, 1), args);
   return results && { graph, elements, exclusive, inclusive, results };
+}
+
+/** Whether the first leaf of an element, which is 0 or 1, is 1. */
+export function flagOf({ graph, elements: [flag] }: ScanNodes): Node {
+  return truthOf(flag!) ?? graph.operation('ne', 'bool', [flag!, graph.literal('u32', 0)]);
 }

@@ -1,7 +1,7 @@
 import type { MonoidProgram } from '../../primitives/backend.ts';
-import { combinesInAnyOrder, leafOperations } from '../monoid-shapes.ts';
+import { combinesInAnyOrder } from '../monoid-shapes.ts';
 import type { Node } from '../straight-line.ts';
-import { compactionPart, compactionsOf } from './compaction.ts';
+import { compactionOf, compactionPart } from './compaction.ts';
 import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import type { VectorPart } from './index-loop.ts';
@@ -19,8 +19,8 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
   const nodes = scanNodes(sources.program, sources.emit, sources.layout, sources.monoid);
   const combine = vectorCombine(code, sources.monoid);
   if (nodes === undefined || combine === undefined) return undefined;
-  const { inputs, index, monoid, state } = sources;
-  const runs = runsOf(sources, nodes);
+  const { inputs, index, monoid, state, form } = sources;
+  const runs = form?.kind === 'runs' ? runsOf(inputs.stores, nodes, form) : undefined;
   if (runs !== undefined) return runVectors(code, sources, nodes, runs);
   const folding = new VectorCode(code, { ...inputs, index });
   folding.prepare(nodes.elements);
@@ -29,14 +29,14 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
     : orderedFold(code, folding, sources, nodes.elements, combine);
 
   const scanning = new VectorCode(code, { ...inputs, index });
-  const compactions = compactionsOf(sources, nodes, leafOperations(monoid));
-  const needed = compactions === undefined ? nodes.elements : [compactions.flag];
+  const compaction = form?.kind === 'compact' ? compactionOf(inputs.stores, nodes, form) : undefined;
+  const needed = compaction === undefined ? nodes.elements : [compaction.flag];
   scanning.prepare([...needed, ...storedNodes(inputs.stores, nodes.results)]);
   const scan =
-    compactions === undefined
+    compaction === undefined
       ? scanPart(code, scanning, sources, nodes, combine)
-      : compactionPart(code, scanning, sources, nodes, compactions);
-  return { fold, scan, needsEnd: compactions !== undefined };
+      : compactionPart(code, scanning, sources, nodes, compaction);
+  return { fold, scan, needsEnd: compaction !== undefined };
 }
 
 /** Folds four neighbours as (e0 ⊕ e1) ⊕ (e2 ⊕ e3), and that to the right of the rest: order is kept. */

@@ -1,4 +1,4 @@
-import type { Cell, MonoidProgram, ScanCommand } from '../../primitives/backend.ts';
+import type { Cell, MonoidProgram, ScanCommand, ScanForm } from '../../primitives/backend.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { emitIndexLoop } from './index-loop.ts';
 import {
@@ -54,14 +54,14 @@ const LARGEST_TILE = 32768;
  * known is folded all the same: they wait for its own, which is there sooner than at the end of its scan.
  */
 export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
-  const { extent, program, monoid, emit, stores, total } = command;
+  const { extent, program, monoid, emit, stores, total, form } = command;
   const shape: KernelShape = { programs: [program, emit], stores, words: 3 };
   const layout = layoutOf(shape.programs);
   const alone = launcher.workers === 1;
-  const key = `scan ${monoidKey(monoid)} ${total === undefined} ${alone} ${shapeKey(shape, layout)}`;
+  const key = `scan ${monoidKey(monoid)} ${formKey(form)} ${total === undefined} ${alone} ${shapeKey(shape, layout)}`;
   const build = (): FunctionBody[] => [
     emitClear(shape, layout, monoid),
-    emitScan(shape, layout, monoid, total !== undefined, alone),
+    emitScan(shape, layout, monoid, form, total !== undefined, alone),
   ];
   const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
@@ -85,6 +85,11 @@ export function launchExactScan(launcher: Launcher, command: ScanCommand): Launc
       uses: () => usesOf(shape, layout, launcher.addresses, extent, wordsFrom(total, leaves)),
     },
   };
+}
+
+function formKey(form: ScanForm | undefined): string {
+  if (form === undefined) return '';
+  return form.kind === 'runs' ? `runs ${monoidKey(form.inner)}` : `compact ${form.selected} ${form.rejected ?? ''}`;
 }
 
 function wordsFrom(total: Cell | undefined, leaves: number): Cell[] {
@@ -131,6 +136,7 @@ function emitScan(
   shape: KernelShape,
   layout: Layout,
   monoid: MonoidProgram,
+  form: ScanForm | undefined,
   hasTotal: boolean,
   alone: boolean,
 ): FunctionBody {
@@ -141,7 +147,8 @@ function emitScan(
   const index = code.local(I32);
   const state = stateLocals(code, monoid);
   const end = stateLocals(code, monoid);
-  const vectors = vectorScan(code, { program: program!, emit: emit!, layout, inputs, monoid, index, to, state, end });
+  const sources = { program: program!, emit: emit!, layout, inputs, monoid, form, index, to, state, end };
+  const vectors = vectorScan(code, sources);
   const room = vectors === undefined ? emitRoom(code, monoid) : undefined;
   const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room, alone };
 

@@ -1,6 +1,6 @@
 import type { MonoidProgram } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
-import { combineGraph, restarting } from '../../monoid-shapes.ts';
+import { combineGraph } from '../../monoid-shapes.ts';
 import type { Arithmetic } from '../arithmetic.ts';
 import { emitModule } from '../emit-wgsl.ts';
 import { moduleOfNodes } from '../graph-module.ts';
@@ -98,19 +98,19 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
 
 /**
  * WGSL of `mixed(a, b)`, which combines values alone, of `next(a, s, head)`, which puts the values of a flagged element
- * behind a state, and of what moves counts and values between lanes. The monoid is one that restarts.
+ * behind a state, and of what moves counts and values between lanes. `inner` is the monoid of the values.
  */
 export function emitNumbering(
-  monoid: MonoidProgram,
+  inner: MonoidProgram,
   width: number | undefined,
   arithmetic: Arithmetic,
   helpers: Set<Helper>,
 ): string {
-  const types = monoid.types.slice(1);
+  const { types } = inner;
   const each = (leaf: (type: ScalarType, at: number) => string): string =>
     types.map((type, k) => `, ${leaf(type, k + 1)}`).join('');
-  const { left, right } = combineGraph(monoid);
-  const values = moduleOfNodes('values', [...left.slice(1), ...right.slice(1)], restarting(monoid)!, noNames);
+  const { left, right, results } = combineGraph(inner);
+  const values = moduleOfNodes('values', [...left, ...right], results!, noNames);
   const args = ['a', 'b'].flatMap((state) => types.map((_, k) => `${state}.a${k + 1}`)).join(', ');
   const moved = (how: string): string => `S(0u${each((type, leaf) => movedLeaf(how, type, leaf))})`;
   return `${emitModule(values, { prefix: 'v_', arithmetic, helpers, read: unknown, length: unknown, uniform: unknown })}

@@ -69,7 +69,7 @@ export function codeRuns(
   const load = (j: number, first: string, numbers: readonly number[]): string =>
     loadTaps(j, first, numbers, taps, captures, new Set(byFours));
   const args = (j: number, { taps: numbers }: RunFunction): string[] => numbers.map((number) => `t${j}_${number}`);
-  const stores = bound.stores.map((store) => withRoom(store, unrolled.inside));
+  const stores = heads ? bound.stores.map(withRoom) : bound.stores;
   const results = entryOf(emit.module).results;
   return {
     key: `${key} ${byFours.join('.')} ${stores.map(({ store }) => store.hasRoom).join()}`,
@@ -96,11 +96,10 @@ ${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.leng
   };
 }
 
-/** A store that need not look at its capacity where it stores at a result that is below the extent. */
-function withRoom(bound: BoundStore, inside: ReadonlySet<number>): BoundStore {
+/** A store at the number of a run, which is below the extent: it checks its capacity only where that is smaller. */
+function withRoom(bound: BoundStore): BoundStore {
   const { store } = bound;
-  const hasRoom = store.hasRoom || (store.holdsExtent && store.index !== undefined && inside.has(store.index));
-  return { ...bound, store: { ...store, hasRoom } };
+  return { ...bound, store: { ...store, hasRoom: store.holdsExtent } };
 }
 
 function capturesOfBoth(

@@ -1,11 +1,5 @@
-import {
-  type Cell,
-  capacityOf,
-  type Extent,
-  type MonoidProgram,
-  type ScanCommand,
-} from '../../../primitives/backend.ts';
-import { addsFlags, isFlagged, restarting } from '../../monoid-shapes.ts';
+import { capacityOf, type MonoidProgram, type ScanCommand } from '../../../primitives/backend.ts';
+import { addsFlags, combineGraph } from '../../monoid-shapes.ts';
 import { type Subgroups, widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
 import { isLight } from '../module-size.ts';
@@ -26,7 +20,7 @@ import { emitNumbering, MAX_LANES, MAX_RUN, numberedRows } from './numbered-rows
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
-import { type BoundScan, bindScan, keptRows, type Sink } from './scan-sink.ts';
+import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions, forDistances, laneSets } from './subgroups.ts';
 import type { Window } from './windows.ts';
@@ -41,9 +35,10 @@ export interface LookBackTile {
   readonly items: number;
   readonly run: number;
   readonly elements: number;
-  /** Whether elements are flags that are counted, or have one at which their other leaves start anew. */
+  /** Whether elements are flags that are counted. */
   readonly flags: boolean;
-  readonly heads: boolean;
+  /** What combines the values of runs, where the heads of runs are bits. */
+  readonly runs: MonoidProgram | undefined;
   /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
   readonly light: boolean;
 }
@@ -58,22 +53,27 @@ const FEW = 4;
  */
 export function lookBackTile(
   { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
-  { extent, program, monoid, emit, stores }: ScanCommand,
+  { extent, program, monoid, emit, stores, form }: ScanCommand,
 ): LookBackTile {
   const leaves = monoid.types.length;
   const light = isLight(program.module) && isLight(emit.module);
-  const flags = addsFlags(program.module, monoid);
+  const flags = form?.kind === 'compact' || addsFlags(program.module, monoid);
   const dense = stores.some(({ index }) => index === undefined);
   const fits = 2 ** Math.floor(Math.log2(Math.max(1, (2 * scan.words) / leaves)));
   const run = leaves === 1 || dense ? 1 : Math.min(scan.run, fits, light ? MAX_RUN : FEW);
-  const heads = run > 1 && subgroups!.max <= MAX_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
-  const threads = heads ? Math.min(scan.heads.threads, maxThreads) : scan.threads;
-  const states = Math.floor(heads ? scan.heads.words / (leaves - 1) : scan.words / leaves);
+  const runs = run > 1 && subgroups!.max <= MAX_LANES && form?.kind === 'runs' ? straightRuns(form.inner) : undefined;
+  const threads = runs ? Math.min(scan.heads.threads, maxThreads) : scan.threads;
+  const states = Math.floor(runs ? scan.heads.words / (leaves - 1) : scan.words / leaves);
   const ofFlags = stores.length > 1 ? scan.flagsOfSeveral : scan.flags;
   const max = flags ? ofFlags : Math.min(scan.items, states);
   const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / scan.tiles));
   const items = Math.max(1, Math.floor(Math.min(light ? max : FEW, Math.max(8, enough)) / run)) * run;
-  return { threads, items, run, elements: threads * items, flags, heads, light };
+  return { threads, items, run, elements: threads * items, flags, runs, light };
+}
+
+/** The monoid of runs, if it is a straight line. */
+function straightRuns(inner: MonoidProgram): MonoidProgram | undefined {
+  return combineGraph(inner).results === undefined ? undefined : inner;
 }
 
 /** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
@@ -84,12 +84,10 @@ function statesOf(threads: number): number {
 /** Scans an exact monoid in one pass over the elements. */
 export function scanByLookBack(
   engine: Engine,
-  extent: Extent,
-  monoid: MonoidProgram,
+  { extent, monoid, total, form }: ScanCommand,
   source: Source,
   sink: Sink,
   window: Window,
-  total: Cell | undefined,
   tile: LookBackTile,
 ): void {
   const { pool, spine, tuning } = engine;
@@ -100,7 +98,7 @@ export function scanByLookBack(
   const tiles = Math.max(1, Math.ceil(capacityOf(extent) / tile.elements));
   const bound = bindScan(engine, source, sink, window);
   const { bindings } = bound;
-  const { rows, functions: ofRows, key } = rowsFor(engine, monoid, source, sink, bound, tile);
+  const { rows, functions: ofRows, key } = rowsFor(engine, monoid, source, sink, keptRows(sink, form), bound, tile);
   const run = spine.begin(spineWords(tiles, types));
   const slot = bindings.bind(run.memory, 'spine');
   const out = cell === undefined ? undefined : bindings.bind(cell.memory, 'write', cell.cell!.first, cell.cell!.count);
@@ -147,21 +145,22 @@ function rowsFor(
   monoid: MonoidProgram,
   source: Source,
   sink: Sink,
+  kept: KeptRows,
   bound: BoundScan,
-  { items, run, flags, heads, light }: LookBackTile,
+  { items, run, flags, runs, light }: LookBackTile,
 ): { rows: ScanRows; functions(helpers: Set<Helper>): string; key: string } {
   const { types } = monoid;
   const subgroups = engine.subgroups!;
-  const kept = keptRows(sink, flags);
   if (flags) {
     return { rows: flagRows(items, subgroups.max, kept), functions: () => '', key: kept };
   }
-  const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads }) : undefined;
+  const code =
+    run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads: runs !== undefined }) : undefined;
   return {
-    rows: heads ? numberedRows(items, run, types, kept, code) : stateRows(items, run, types, kept, code),
-    functions: (helpers) => `${heads ? emitNumbering(monoid, widthOf(subgroups), engine.arithmetic, helpers) : ''}
+    rows: runs ? numberedRows(items, run, types, kept, code) : stateRows(items, run, types, kept, code),
+    functions: (helpers) => `${runs ? emitNumbering(runs, widthOf(subgroups), engine.arithmetic, helpers) : ''}
 ${code?.functions(helpers) ?? ''}`,
-    key: `${heads} ${code?.key}`,
+    key: `${runs && monoidKey(runs)} ${code?.key}`,
   };
 }
 

@@ -4,14 +4,13 @@ import {
   type MonoidProgram,
   type Program,
   type ScanCommand,
+  type ScanForm,
   type Store,
 } from '../../../primitives/backend.ts';
 import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
-import { Graph, straightLine } from '../../straight-line.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
 import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
-import { slotsByName } from '../graph-module.ts';
 import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import type { Source } from './source.ts';
@@ -145,33 +144,12 @@ export function emitConsume(stores: readonly BoundStore[]): string {
   return `fn consume(i: u32, x: S, y: S) { ${stores.length === 0 ? '' : 'keep(i, emitted(i, x, y));'} }`;
 }
 
-/** Of which rows something is stored: of none, of those alone that have the flag that is counted, or of all. */
+/** The rows of which a sink stores something: none, those with the flag that a compaction adds up, or all. */
 export type KeptRows = 'none' | 'flagged' | 'all';
 
-/** Which rows a sink stores something of, where it may be one of the number of flags. */
-export function keptRows({ emit, stores }: Sink, flags: boolean): KeptRows {
+export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows {
   if (stores.length === 0) return 'none';
-  if (!flags) return 'all';
-  const unflagged = resultsOfUnchanged(emit.module);
-  return stores.every(({ guard }) => guard !== undefined && unflagged?.[guard] === false) ? 'flagged' : 'all';
-}
-
-const unchanged = new WeakMap<Module, readonly unknown[] | undefined>();
-
-/** What a program of the index and two counts returns where both are the same count, as far as it is constant. */
-function resultsOfUnchanged(module: Module): readonly unknown[] | undefined {
-  if (!unchanged.has(module)) {
-    const graph: Graph = new Graph('scalars', (name, type, [a, b]) =>
-      type === 'bool' && name === 'ne' && a === b && a!.type === 'u32' ? graph.literal('bool', false) : undefined,
-    );
-    const count = graph.parameter('u32', 'count');
-    const nodes = straightLine(graph, module, slotsByName().slots, [graph.index(), count, count]);
-    unchanged.set(
-      module,
-      nodes?.map((node) => (node.kind === 'literal' ? node.value : undefined)),
-    );
-  }
-  return unchanged.get(module);
+  return form?.kind === 'compact' && stores.every(({ guard }) => guard === form.selected) ? 'flagged' : 'all';
 }
 
 /** A scan split in two: prefixes that are stored, and a map that reads them. */

@@ -24,7 +24,7 @@ function runScan(engine: Engine, command: ScanCommand): void {
   const { extent, monoid, emit, stores } = command;
   const split = splitScan(engine, extent, monoid, emit);
   const others = TREE_BINDINGS + 1;
-  if (!scanFused(engine, { ...command, ...split.first }, others)) {
+  if (!scanFused(engine, { ...command, ...split.first, form: undefined }, others)) {
     throw tooManyBindings(others + 1, engine.limits.storageBuffers);
   }
   forEach(engine, extent, split.second, stores);
@@ -36,16 +36,16 @@ function runScan(engine: Engine, command: ScanCommand): void {
  * whole: a workgroup does not know before it runs which tile it will have.
  */
 function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
-  const { extent, monoid, program, emit, stores, total } = command;
+  const { extent, program, emit, stores } = command;
   const capacity = capacityOf(extent);
-  if (engine.subgroups === undefined || !engine.tuning.scan.lookBack || !monoid.exact || capacity <= BLOCK)
+  if (engine.subgroups === undefined || !engine.tuning.scan.lookBack || !command.monoid.exact || capacity <= BLOCK)
     return false;
   const source = linkSource(engine, extent, program);
   const sink = linkSink(engine, source, extent, emit, stores);
   const tile = lookBackTile(engine, command);
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
-  scanByLookBack(engine, extent, monoid, source, placed.sink, placed.windows[0]!, total, tile);
+  scanByLookBack(engine, command, source, placed.sink, placed.windows[0]!, tile);
   return true;
 }
 
