@@ -1,5 +1,6 @@
 import type { MonoidProgram } from '../primitives/backend.ts';
 import { entryOf, type Module, type OperationName } from '../primitives/functors/ir.ts';
+import { memoized } from '../primitives/functors/memo.ts';
 import { Graph, type Node, noSlots, straightLine } from './straight-line.ts';
 
 /** What a monoid does with two operands; no results where that is no straight line. */
@@ -9,17 +10,16 @@ export interface CombineGraph {
   readonly results: readonly Node[] | undefined;
 }
 
-const known = new WeakMap<Module, CombineGraph>();
-
-export function combineGraph({ module, types }: MonoidProgram): CombineGraph {
-  const made = known.get(module);
-  if (made !== undefined) return made;
+const graphOf = memoized((module: Module): CombineGraph => {
   const graph = new Graph();
-  const left = types.map((type, leaf) => graph.parameter(type, `left${leaf}`));
-  const right = types.map((type, leaf) => graph.parameter(type, `right${leaf}`));
-  const combined = { left, right, results: straightLine(graph, module, noSlots, [...left, ...right]) };
-  known.set(module, combined);
-  return combined;
+  const { parameters } = entryOf(module);
+  const leaves = parameters.map(({ type }, i) => graph.parameter(type, `operand${i}`));
+  const [left, right] = [leaves.slice(0, leaves.length / 2), leaves.slice(leaves.length / 2)];
+  return { left, right, results: straightLine(graph, module, noSlots, leaves) };
+});
+
+export function combineGraph({ module }: MonoidProgram): CombineGraph {
+  return graphOf(module);
 }
 
 const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);

@@ -1,4 +1,5 @@
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../primitives/functors/ir.ts';
+import { someStatement, visitStatements } from '../primitives/functors/visit.ts';
 import { type Locals, maxRounds } from './loop-rounds.ts';
 import { literalRange, operationRange, type ValueRange, wholeRange } from './value-ranges.ts';
 
@@ -101,32 +102,20 @@ function rangeOfBinding(
 }
 
 /** Notes what binds the locals of a block, and which variables are set. */
-function note(block: readonly Statement[], bindings: Map<number, Statement>, changing: Set<number>): void {
-  for (const statement of block) {
+function note(body: readonly Statement[], bindings: Map<number, Statement>, changing: Set<number>): void {
+  visitStatements(body, (statement) => {
     if (statement.kind === 'set') changing.add(statement.local.id);
-    else if (statement.kind === 'if') {
-      note(statement.consequent, bindings, changing);
-      note(statement.alternative, bindings, changing);
-    } else if (statement.kind === 'loop') {
-      note(statement.body, bindings, changing);
-      note(statement.step, bindings, changing);
-    } else if ('local' in statement) bindings.set(statement.local.id, statement);
-  }
+    else if ('local' in statement) bindings.set(statement.local.id, statement);
+  });
 }
 
 function loopingFunctions({ functions }: Module): ReadonlySet<string> {
   const looping = new Set<string>();
   // Callees stand before their callers.
-  for (const { name, body } of functions) if (loopsIn(body, looping)) looping.add(name);
+  for (const { name, body } of functions) {
+    const loops = (statement: Statement): boolean =>
+      statement.kind === 'loop' || (statement.kind === 'call' && looping.has(statement.callee));
+    if (someStatement(body, loops)) looping.add(name);
+  }
   return looping;
-}
-
-function loopsIn(block: readonly Statement[], looping: ReadonlySet<string>): boolean {
-  return block.some((statement) => {
-    if (statement.kind === 'call') return looping.has(statement.callee);
-    if (statement.kind === 'if') {
-      return loopsIn(statement.consequent, looping) || loopsIn(statement.alternative, looping);
-    }
-    return statement.kind === 'loop';
-  });
 }

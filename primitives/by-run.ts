@@ -1,22 +1,15 @@
 import { u32 } from './functors/functor.ts';
+import { memoized } from './functors/memo.ts';
 import type { Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
 import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
-const madeOnce = new WeakMap<AnyMonoid, AnyMonoid>();
-
 /**
  * The monoid of how many runs start and what the last of them combines to: the value starts anew where the right side
  * begins a run.
  */
-export function combinedByRun(inner: Monoid<Shape>): AnyMonoid {
-  const made = madeOnce.get(inner) ?? makeByRun(inner);
-  madeOnce.set(inner, made);
-  return made;
-}
-
-function makeByRun(inner: Monoid<Shape>): AnyMonoid {
+export const combinedByRun: (inner: Monoid<Shape>) => AnyMonoid = memoized((inner) => {
   type Operand = { readonly runs: U32; readonly value: ValueTree };
   const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
   return monoid({
@@ -29,4 +22,4 @@ function makeByRun(inner: Monoid<Shape>): AnyMonoid {
     exact: inner.exact,
     name: 'byRun',
   });
-}
+});

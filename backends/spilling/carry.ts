@@ -9,9 +9,9 @@ import type {
 } from '../../primitives/backend.ts';
 import { entryOf, type Module, moduleNumber } from '../../primitives/functors/ir.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
+import { callPlain, variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
 import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leaves.ts';
 import { type Machine, planWindows, type Window } from './windows.ts';
-import { callPlain, variantOf, wrapModule } from './wrap-module.ts';
 
 /**
  * Folds and scans with exact monoids: the total of all earlier windows is carried into the first element of the next

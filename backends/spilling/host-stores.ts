@@ -1,8 +1,8 @@
 import type { AtomicCombination, DeviceBuffer, Store } from '../../primitives/backend.ts';
 import { entryOf, type Module, type Operand } from '../../primitives/functors/ir.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
+import { variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
 import type { HostWords } from './host-words.ts';
-import { variantOf, wrapModule } from './wrap-module.ts';
 
 /**
  * Stores whose buffers are on the host. A window writes temporary columns with the values and, unless these are

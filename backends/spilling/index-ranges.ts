@@ -1,4 +1,5 @@
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
+import { variablesSet } from '../../primitives/functors/visit.ts';
 
 /**
  * The values that an integer may have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands
@@ -110,20 +111,6 @@ function evaluate(fn: IrFunction, args: readonly Range[], scope: Scope): Range[]
   };
   run(fn.body);
   return results!;
-}
-
-function variablesSet(block: readonly Statement[], found: Set<number> = new Set()): Set<number> {
-  for (const statement of block) {
-    if (statement.kind === 'set') found.add(statement.local.id);
-    else if (statement.kind === 'if') {
-      variablesSet(statement.consequent, found);
-      variablesSet(statement.alternative, found);
-    } else if (statement.kind === 'loop') {
-      variablesSet(statement.body, found);
-      variablesSet(statement.step, found);
-    }
-  }
-  return found;
 }
 
 function operation(name: string, operands: readonly Operand[], [a, b, c]: readonly Range[]): Range {

@@ -9,8 +9,8 @@ import {
   type ScalarType,
 } from '../../primitives/functors/ir.ts';
 import { literal, operate, record } from '../../primitives/functors/recorder.ts';
+import { callPlain, variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
 import { choose, identityWords, leafTypes, readLeaves } from './leaves.ts';
-import { callPlain, variantOf, wrapModule } from './wrap-module.ts';
 
 /** The steps of the canonical tree of `combination-tree.ts` as functors of the index, for windows of whole blocks. */
 

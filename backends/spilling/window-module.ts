@@ -8,6 +8,9 @@ import type {
   Statement,
   Uniform,
 } from '../../primitives/functors/ir.ts';
+import { createVariants } from '../../primitives/functors/memo.ts';
+import { withBlocks, withOperands } from '../../primitives/functors/rewrite.ts';
+import { visitStatements } from '../../primitives/functors/visit.ts';
 
 /**
  * How a window of a launch finds the elements of an array:
@@ -33,16 +36,14 @@ export interface WindowModule {
   readonly lengths: ReadonlyMap<string, string>;
 }
 
-const known = new WeakMap<Module, Map<string, WindowModule>>();
+/** Ways to place the arrays of a module that are remembered. */
+const MAX_PLACINGS = 64;
+
+const variants = createVariants<Module, WindowModule>(MAX_PLACINGS);
 
 /** The module that computes for index i of a window what the given module computes for index `start + i`. */
 export function windowModule(module: Module, placings: ReadonlyMap<string, Placing>): WindowModule {
-  const made = known.get(module) ?? new Map<string, WindowModule>();
-  known.set(module, made);
-  const key = [...placings.values()].join();
-  const found = made.get(key) ?? rewrite(module, placings);
-  made.set(key, found);
-  return found;
+  return variants(module, [...placings.values()].join(), () => rewrite(module, placings));
 }
 
 /** Chooses how windows address each array. Arrays read only at the index can be aligned. */
@@ -129,10 +130,6 @@ function createShifter(
     };
     const rewriteOne = (statement: Statement): Statement[] => {
       switch (statement.kind) {
-        case 'let': {
-          const { name, operands } = statement.operation;
-          return [{ ...statement, operation: { name, operands: operands.map(value) } }];
-        }
         case 'read':
           return readOf(statement);
         case 'length': {
@@ -141,31 +138,12 @@ function createShifter(
           const operands = [uniform(length), uniform(length)];
           return [{ kind: 'let', local: statement.local, operation: { name: 'max', operands } }];
         }
-        case 'var':
-        case 'set':
-          return [{ ...statement, value: value(statement.value) }];
-        case 'call':
-          return [
-            {
-              ...statement,
-              args: statement.args.map((arg, place) => (takesIndex(statement.callee, place) ? arg : value(arg))),
-            },
-          ];
-        case 'if':
-          return [
-            {
-              ...statement,
-              condition: value(statement.condition),
-              consequent: statement.consequent.flatMap(rewriteOne),
-              alternative: statement.alternative.flatMap(rewriteOne),
-            },
-          ];
-        case 'loop':
-          return [{ ...statement, body: statement.body.flatMap(rewriteOne), step: statement.step.flatMap(rewriteOne) }];
-        case 'return':
-          return [{ ...statement, values: statement.values.map(value) }];
+        case 'call': {
+          const args = statement.args.map((arg, place) => (takesIndex(statement.callee, place) ? arg : value(arg)));
+          return [{ ...statement, args }];
+        }
         default:
-          return [statement];
+          return [withBlocks(withOperands(statement, value), (block) => block.flatMap(rewriteOne))];
       }
     };
     return [...prologue, ...fn.body.flatMap(rewriteOne)];
@@ -173,21 +151,11 @@ function createShifter(
   return { body };
 }
 
-function largestId(fn: IrFunction): number {
-  let largest = Math.max(-1, ...fn.parameters.map(({ id }) => id));
-  const see = (block: readonly Statement[]): void => {
-    for (const statement of block) {
-      if ('local' in statement) largest = Math.max(largest, statement.local.id);
-      if (statement.kind === 'call') largest = Math.max(largest, ...statement.results.map(({ id }) => id));
-      if (statement.kind === 'if') {
-        see(statement.consequent);
-        see(statement.alternative);
-      } else if (statement.kind === 'loop') {
-        see(statement.body);
-        see(statement.step);
-      }
-    }
-  };
-  see(fn.body);
+function largestId({ parameters, body }: IrFunction): number {
+  let largest = Math.max(-1, ...parameters.map(({ id }) => id));
+  visitStatements(body, (statement) => {
+    if ('local' in statement) largest = Math.max(largest, statement.local.id);
+    if (statement.kind === 'call') largest = Math.max(largest, ...statement.results.map(({ id }) => id));
+  });
   return largest;
 }

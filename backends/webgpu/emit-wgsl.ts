@@ -7,6 +7,7 @@ import {
   type ScalarType,
   type Statement,
 } from '../../primitives/functors/ir.ts';
+import { leaves, terminates } from '../../primitives/functors/visit.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import { type F32Facts, f32FactsOf } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
@@ -71,7 +72,7 @@ function emitResult(results: readonly ScalarType[], struct: string): string {
 
 /** Statements up to the first that leaves the block: WGSL warns of those that cannot be reached. */
 function emitBlock(block: readonly Statement[], context: FunctionContext): string {
-  const end = block.findIndex((statement) => leaves(statement));
+  const end = block.findIndex(leaves);
   const reached = end < 0 ? block : block.slice(0, end + 1);
   return reached.map((statement) => emitStatement(statement, context)).join('\n');
 }
@@ -135,32 +136,4 @@ function emitCall(
   if (results.length === 1) return `let v${first.id} = ${call};`;
   const fields = results.map(({ id }, i) => `let v${id} = c${first.id}.r${i};`);
   return [`let c${first.id} = ${call};`, ...fields].join('\n');
-}
-
-/** Whether control never passes the end of a block. */
-function terminates(block: readonly Statement[]): boolean {
-  return block.some(leaves);
-}
-
-function leaves(statement: Statement): boolean {
-  switch (statement.kind) {
-    case 'return':
-    case 'break':
-    case 'continue':
-      return true;
-    case 'if':
-      return terminates(statement.consequent) && terminates(statement.alternative);
-    case 'loop':
-      return !breaks(statement.body);
-    default:
-      return false;
-  }
-}
-
-function breaks(block: readonly Statement[]): boolean {
-  return block.some(
-    (statement) =>
-      statement.kind === 'break' ||
-      (statement.kind === 'if' && (breaks(statement.consequent) || breaks(statement.alternative))),
-  );
 }

@@ -1,5 +1,6 @@
 import type { Program } from '../../primitives/backend.ts';
 import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { memoized } from '../../primitives/functors/memo.ts';
 import { type GatherNode, Graph, type Node, straightLine } from '../straight-line.ts';
 import { isStraight, moduleOfNodes, neededFor, type SlotNames, slotsByName } from './graph-module.ts';
 
@@ -30,14 +31,7 @@ export function splitGather({ module, arrays, uniforms }: Program): GatherProgra
   return { array, place: programOf(place), take: programOf(take), finish: programOf(finish) };
 }
 
-const known = new WeakMap<Module, GatherModules | undefined>();
-
-function modulesOf(module: Module): GatherModules | undefined {
-  if (!known.has(module)) known.set(module, splitModule(module));
-  return known.get(module);
-}
-
-function splitModule(module: Module): GatherModules | undefined {
+const modulesOf = memoized((module: Module): GatherModules | undefined => {
   if (!isStraight(module)) return undefined;
   const graph = new Graph('scalars');
   const { slots, names } = slotsByName();
@@ -53,7 +47,7 @@ function splitModule(module: Module): GatherModules | undefined {
     take: takeModule(`${name}_take`, graph, element!, names),
     finish: moduleOfNodes(`${name}_finish`, [index, element!], results, names),
   };
-}
+});
 
 /** What is read where something else that was read says. */
 function gathersIn(results: readonly Node[]): GatherNode[] {

@@ -1,19 +1,11 @@
-import { entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
+import { blocksOf, entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
+import { memoized } from '../../primitives/functors/memo.ts';
 
 /** Statements beyond which a functor is not written out several times in one kernel. */
 const MAX_STATEMENTS = 100;
 
-const light = new WeakMap<Module, boolean>();
-
 /** Whether a functor is so small that a thread may evaluate it for several elements side by side. */
-export function isLight(module: Module): boolean {
-  let known = light.get(module);
-  if (known === undefined) {
-    known = sizeOf(module) <= MAX_STATEMENTS;
-    light.set(module, known);
-  }
-  return known;
-}
+export const isLight: (module: Module) => boolean = memoized((module) => sizeOf(module) <= MAX_STATEMENTS);
 
 /** Statements of the entry with all calls written out; infinite where there is a loop. */
 function sizeOf(module: Module): number {
@@ -23,12 +15,10 @@ function sizeOf(module: Module): number {
     switch (statement.kind) {
       case 'call':
         return sizes.get(statement.callee) ?? 0;
-      case 'if':
-        return 1 + count(statement.consequent) + count(statement.alternative);
       case 'loop':
         return Number.POSITIVE_INFINITY;
       default:
-        return 1;
+        return blocksOf(statement).reduce((sum, block) => sum + count(block), 1);
     }
   };
   for (const { name, body } of module.functions) sizes.set(name, count(body));

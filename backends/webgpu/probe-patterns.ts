@@ -155,7 +155,10 @@ export function expectedWord(
   return type === 'f32' ? (evaluate('bits', 'f32', 'u32', [value]) as number) : Number(value) >>> 0;
 }
 
-/** A program of the index that computes patterns on element i of their operands. */
+/**
+ * A program of the index that computes patterns on element i of their operands. It is not recorded: the recorder would compute
+ * operations on literals, which are the device's to compute here.
+ */
 export function probeModule(asked: readonly Pattern[]): Module {
   const body: Statement[] = [];
   let next = 1;

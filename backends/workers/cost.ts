@@ -6,6 +6,7 @@ import {
   type WalkCommand,
 } from '../../primitives/backend.ts';
 import type { Module, Statement } from '../../primitives/functors/ir.ts';
+import { memoized } from '../../primitives/functors/memo.ts';
 import { worstCase } from '../worst-case.ts';
 
 /** Nanoseconds, roughly. */
@@ -15,20 +16,11 @@ const WORD_CLEARED = 0.2;
 /** A round of a grid without cells. */
 const COST_OF_ROUND = 100;
 
-const known = new WeakMap<Module, number>();
-
 /**
  * The most nanoseconds, roughly, that an evaluation of a module's entry takes on one core; infinite where nobody can bound
  * them. Decides which commands the calling thread may run itself, so it is never less than what runs.
  */
-export function costOf(module: Module): number {
-  let cost = known.get(module);
-  if (cost === undefined) {
-    cost = 1 + worstCase(module, costOfStatement);
-    known.set(module, cost);
-  }
-  return cost;
-}
+export const costOf: (module: Module) => number = memoized((module) => 1 + worstCase(module, costOfStatement));
 
 /** The same of a walk from its start to its end. */
 export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {

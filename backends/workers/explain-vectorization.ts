@@ -1,5 +1,6 @@
 import { requireModule } from '../../primitives/arguments.ts';
-import { entryOf, hasLoops, type Module } from '../../primitives/functors/ir.ts';
+import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { hasLoops } from '../../primitives/functors/visit.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../straight-line.ts';
 import { planMasked } from './masked-part.ts';
 

@@ -1,5 +1,6 @@
 import type { Extent, Program, Store } from '../../primitives/backend.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import { memoized } from '../../primitives/functors/memo.ts';
 import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { LaneCode } from './emit-lanes.ts';
 import { VectorCode } from './emit-simd.ts';
@@ -56,17 +57,8 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   };
 }
 
-const straight = new WeakMap<Module, boolean>();
-
 /** Whether vectors can evaluate a functor without loops and branches. */
-function isStraight(module: Module): boolean {
-  let found = straight.get(module);
-  if (found === undefined) {
-    found = explainStraight(module).vectorizes;
-    straight.set(module, found);
-  }
-  return found;
-}
+const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
 
 function emitForEach(
   shape: KernelShape,

@@ -1,5 +1,6 @@
 import type { Program } from '../../primitives/backend.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import { memoized } from '../../primitives/functors/memo.ts';
 import {
   Graph,
   type LiteralNode,
@@ -56,8 +57,7 @@ function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined 
 
 /** Whether a program is worth evaluating row by row: it can be, and its rows are wide. Asked at every launch. */
 export function hasWideRows({ module, uniforms }: Program): boolean {
-  const rows = known.has(module) ? known.get(module) : rowsByName(module);
-  known.set(module, rows);
+  const rows = rowsByName(module);
   if (rows === undefined) return false;
   const { size, before, after } = rows;
   if (size === undefined) return true;
@@ -65,13 +65,11 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   return Number(cells) >= before + MIN_BETWEEN + after;
 }
 
-const known = new WeakMap<Module, GridRows | undefined>();
-
 /** The rows of a program by itself: its arrays and uniforms have the numbers that they stand at in it. */
-function rowsByName(module: Module): GridRows | undefined {
+const rowsByName = memoized((module: Module): GridRows | undefined => {
   const [arrays, uniforms] = [[...module.arrays.keys()], [...module.uniforms.keys()]];
   return gridRows(module, { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) });
-}
+});
 
 const ROW = 'row';
 

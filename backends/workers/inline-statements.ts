@@ -1,4 +1,5 @@
 import { entryOf, type Local, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
+import { variablesSet } from '../../primitives/functors/visit.ts';
 import { NotStraight } from '../straight-line.ts';
 
 /** The entry of a module as one list of statements, in which every local is made at one place: without calls and returns. */
@@ -20,7 +21,7 @@ export function inlineCalls(module: Module): Inlined {
   const copy = (name: string, args: readonly Operand[], into: Statement[]): readonly Operand[] => {
     const { parameters, body } = module.functions.find((each) => each.name === name)!;
     const values = new Map<number, Operand>(parameters.map(({ id }, i) => [id, args[i]!]));
-    const changing = changed(body);
+    const changing = variablesSet(body);
     const value = (operand: Operand): Operand => (operand.kind === 'local' ? values.get(operand.id)! : operand);
     const declare = (local: Local): Local => {
       const made = fresh(local);
@@ -99,19 +100,4 @@ export function inlineCalls(module: Module): Inlined {
   const body: Statement[] = [];
   const results = copy(name, own, body);
   return { parameters: own, body, results };
-}
-
-/** The variables that are set. */
-function changed(statements: readonly Statement[], found: Set<number> = new Set()): Set<number> {
-  for (const statement of statements) {
-    if (statement.kind === 'set') found.add(statement.local.id);
-    else if (statement.kind === 'if') {
-      changed(statement.consequent, found);
-      changed(statement.alternative, found);
-    } else if (statement.kind === 'loop') {
-      changed(statement.body, found);
-      changed(statement.step, found);
-    }
-  }
-  return found;
 }

@@ -1,5 +1,6 @@
 import type { Program } from '../../primitives/backend.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import { memoized } from '../../primitives/functors/memo.ts';
 import { Graph, NotStraight } from '../straight-line.ts';
 import { MaskedCode } from './emit-masked.ts';
 import { VectorCode } from './emit-simd.ts';
@@ -27,25 +28,22 @@ export function planMasked(module: Module): MaskedPlan {
   return { program, kinds, vectors: vectorsAtOnce(program, kinds) };
 }
 
-const known = new WeakMap<Module, MaskedPlan | undefined>();
-
 /** The plan of a program where vectors run it, asked at every launch: within rows that are wide, if it divides by their cells. */
 export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
-  if (!known.has(module)) known.set(module, planOrNone(module));
-  const plan = known.get(module);
+  const plan = planOrNone(module);
   const row = plan?.kinds.row;
   if (row === undefined) return plan;
   return row.kind !== 'uniform' || Number(uniforms.get(row.name)) >= MIN_CELLS ? plan : undefined;
 }
 
-function planOrNone(module: Module): MaskedPlan | undefined {
+const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
   try {
     return planMasked(module);
   } catch (error) {
     if (error instanceof NotStraight) return undefined;
     throw error;
   }
-}
+});
 
 /** Statements of a loop that make vectors, up to which four vectors, or two, find room in registers. */
 const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];

@@ -1,4 +1,5 @@
-import { entryOf, type IrFunction, type Module, type Statement } from '../functors/ir.ts';
+import { blocksOf, entryOf, type IrFunction, type Module, type Statement } from '../functors/ir.ts';
+import { memoized } from '../functors/memo.ts';
 import type { ViewCost, ViewInput } from './column.ts';
 
 /**
@@ -25,16 +26,8 @@ export const READ = 4;
 /** Rounds of a loop that nobody has counted: few, as storing has to be worth it where there are few. */
 const ROUNDS = 4;
 
-const known = new WeakMap<Module, StepCost>();
-
 /** The cost of a module's entry; what it calls and does not have is another view. */
-export function stepCost(module: Module): StepCost {
-  const found = known.get(module);
-  if (found !== undefined) return found;
-  const cost = findCost(module);
-  known.set(module, cost);
-  return cost;
-}
+export const stepCost: (module: Module) => StepCost = memoized(findCost);
 
 /** The cost of a step and of the views that it reads, each wherever it is read. */
 export function costWithInputs(module: Module, inputs: readonly ViewInput[]): ViewCost {
@@ -68,14 +61,10 @@ function costOfFunction({ parameters, body }: IrFunction, functions: ReadonlyMap
     for (const statement of block) {
       statements++;
       operations += rounds * (statement.kind === 'read' ? READ : 1);
-      if (statement.kind === 'if') {
-        visit(statement.consequent, rounds);
-        visit(statement.alternative, rounds);
-      } else if (statement.kind === 'loop') {
-        loops = true;
-        visit(statement.body, rounds * ROUNDS);
-        visit(statement.step, rounds * ROUNDS);
-      } else if (statement.kind === 'call') {
+      const isLoop = statement.kind === 'loop';
+      loops ||= isLoop;
+      for (const inner of blocksOf(statement)) visit(inner, isLoop ? rounds * ROUNDS : rounds);
+      if (statement.kind === 'call') {
         const callee = functions.get(statement.callee);
         operations += rounds * (callee?.operations ?? 0);
         statements += callee?.statements ?? 0;

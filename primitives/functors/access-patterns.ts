@@ -1,4 +1,6 @@
-import { entryOf, type IrFunction, type Module, type Operand, type Statement } from './ir.ts';
+import { entryOf, type IrFunction, type Module, type Operand } from './ir.ts';
+import { memoized } from './memo.ts';
+import { visitStatements } from './visit.ts';
 
 /**
  * Where a module reads a captured array:
@@ -11,20 +13,11 @@ export type AccessPattern =
   | { readonly kind: 'index' }
   | { readonly kind: 'anywhere' };
 
-const known = new WeakMap<Module, ReadonlyMap<string, AccessPattern>>();
-
 /** More constant indices than this are not worth a parameter each. */
 const MAX_CELLS = 4;
 
 /** How a module reads each of its arrays, seen through calls. The entry's first parameter is the index of the launch. */
-export function accessPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
-  let patterns = known.get(module);
-  if (patterns === undefined) {
-    patterns = findPatterns(module);
-    known.set(module, patterns);
-  }
-  return patterns;
-}
+export const accessPatterns: (module: Module) => ReadonlyMap<string, AccessPattern> = memoized(findPatterns);
 
 /** Ids of the locals of every function that hold the index of the launch in all calls. */
 export type IndexLocals = Map<IrFunction, Set<number>>;
@@ -34,7 +27,7 @@ function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
   for (const name of module.arrays.keys()) reads.set(name, new Set());
   const holders = indexLocals(module);
   for (const fn of module.functions) {
-    visit(fn.body, (statement) => {
+    visitStatements(fn.body, (statement) => {
       if (statement.kind === 'read') reads.get(statement.array)!.add(placeOf(statement.index, holders.get(fn)!));
     });
   }
@@ -67,7 +60,7 @@ export function indexLocals(
   for (const { id } of entry.parameters.slice(1)) holders.get(entry)!.delete(id);
   for (const fn of [...module.functions].reverse()) {
     const derived = derive(fn, holders.get(fn)!);
-    visit(fn.body, (statement) => {
+    visitStatements(fn.body, (statement) => {
       if (statement.kind !== 'call') return;
       const callee = module.functions.find(({ name }) => name === statement.callee)!;
       for (const [i, arg] of statement.args.entries()) {
@@ -78,21 +71,15 @@ export function indexLocals(
   return holders;
 }
 
-const knownBehind = new WeakMap<Module, ReadonlySet<string>>();
-
 /** The arrays that a module reads nowhere past the index of the launch: there, or where something was taken off it. */
-export function arraysUpToIndex(module: Module): ReadonlySet<string> {
-  const arrays = knownBehind.get(module) ?? findArraysUpToIndex(module);
-  knownBehind.set(module, arrays);
-  return arrays;
-}
+export const arraysUpToIndex: (module: Module) => ReadonlySet<string> = memoized(findArraysUpToIndex);
 
 function findArraysUpToIndex(module: Module): ReadonlySet<string> {
   const arrays = new Set(module.arrays.keys());
   const parameters = indexLocals(module, localsUpTo);
   for (const fn of module.functions) {
     const behind = localsUpTo(fn, parameters.get(fn)!);
-    visit(fn.body, (statement) => {
+    visitStatements(fn.body, (statement) => {
       if (statement.kind === 'read' && !isIn(behind, statement.index)) arrays.delete(statement.array);
     });
   }
@@ -103,7 +90,7 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);
   const minOf = new Map<number, Operand>();
-  visit(body, (statement) => {
+  visitStatements(body, (statement) => {
     if (statement.kind !== 'let' || statement.local.type !== 'u32') return;
     const { name, operands } = statement.operation;
     const [left, right] = operands;
@@ -122,17 +109,4 @@ function isIn(locals: ReadonlySet<number>, operand: Operand): boolean {
 
 function sameLocal(a: Operand, b: Operand): boolean {
   return a.kind === 'local' && b.kind === 'local' && a.id === b.id;
-}
-
-function visit(block: readonly Statement[], see: (statement: Statement) => void): void {
-  for (const statement of block) {
-    see(statement);
-    if (statement.kind === 'if') {
-      visit(statement.consequent, see);
-      visit(statement.alternative, see);
-    } else if (statement.kind === 'loop') {
-      visit(statement.body, see);
-      visit(statement.step, see);
-    }
-  }
 }

@@ -100,7 +100,7 @@ export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
-/** What a statement itself reads, those of its blocks aside. */
+/** The operands that a statement itself reads, without those of its blocks. */
 export function operandsOf(statement: Statement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':
@@ -125,13 +125,6 @@ export function operandsOf(statement: Statement): readonly Operand[] {
 export function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
   if (statement.kind === 'if') return [statement.consequent, statement.alternative];
   return statement.kind === 'loop' ? [statement.body, statement.step] : [];
-}
-
-/** Whether a module repeats anything. */
-export function hasLoops({ functions }: Module): boolean {
-  const loops = (statement: Statement): boolean =>
-    statement.kind === 'loop' || blocksOf(statement).some((block) => block.some(loops));
-  return functions.some(({ body }) => body.some(loops));
 }
 
 /** A text that two modules share exactly when they have the same structure. */
@@ -197,12 +190,10 @@ export function oneOf(module: Module): Module {
 }
 
 function statementsIn(block: readonly Statement[]): number {
-  return block.reduce((sum, statement) => {
-    if (statement.kind === 'if')
-      return sum + 1 + statementsIn(statement.consequent) + statementsIn(statement.alternative);
-    if (statement.kind === 'loop') return sum + 1 + statementsIn(statement.body) + statementsIn(statement.step);
-    return sum + 1;
-  }, 0);
+  return block.reduce(
+    (sum, statement) => blocksOf(statement).reduce((count, inner) => count + statementsIn(inner), sum + 1),
+    0,
+  );
 }
 
 /** The same of functions. */

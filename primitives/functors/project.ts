@@ -1,6 +1,12 @@
-import { entryOf, type IrFunction, type Module, type Operand, operandsOf, type Statement } from './ir.ts';
+import { blocksOf, entryOf, type IrFunction, type Module, type Operand, operandsOf, type Statement } from './ir.ts';
+import { createVariants } from './memo.ts';
+import { withBlocks } from './rewrite.ts';
+import { visitStatements } from './visit.ts';
 
-const known = new WeakMap<Module, Map<string, Module>>();
+/** Sets of results that are remembered of a module. */
+const MAX_PROJECTIONS = 256;
+
+const projections = createVariants<Module, Module>(MAX_PROJECTIONS);
 
 /**
  * The module that returns some of the results of another, in the order given, and computes nothing else: statements,
@@ -8,12 +14,7 @@ const known = new WeakMap<Module, Map<string, Module>>();
  * Cytron et al. 1991, on structured control flow.)
  */
 export function projectResults(module: Module, results: readonly number[]): Module {
-  const made = known.get(module) ?? new Map<string, Module>();
-  known.set(module, made);
-  const key = results.join();
-  const found = made.get(key) ?? project(module, results);
-  made.set(key, found);
-  return found;
+  return projections(module, results.join(), () => project(module, results));
 }
 
 function project(module: Module, results: readonly number[]): Module {
@@ -52,13 +53,7 @@ function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<numb
       if (!isLive(statement, needed, inLoop)) continue;
       if (statement.kind === 'return') for (const result of wanted) mark(statement.values[result]!);
       else operandsOf(statement).forEach(mark);
-      if (statement.kind === 'if') {
-        visit(statement.consequent, inLoop);
-        visit(statement.alternative, inLoop);
-      } else if (statement.kind === 'loop') {
-        visit(statement.body, true);
-        visit(statement.step, true);
-      }
+      for (const inner of blocksOf(statement)) visit(inner, inLoop || statement.kind === 'loop');
     }
   };
   for (let before = -1; before < needed.size; ) {
@@ -70,8 +65,6 @@ function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<numb
 
 /** Whether a statement matters; jumps do in a loop that does. */
 function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boolean): boolean {
-  const some = (blocks: readonly (readonly Statement[])[], within: boolean): boolean =>
-    blocks.some((block) => block.some((each) => isLive(each, needed, within)));
   switch (statement.kind) {
     case 'return':
       return true;
@@ -81,9 +74,10 @@ function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boole
     case 'call':
       return statement.results.some(({ id }) => needed.has(id));
     case 'if':
-      return some([statement.consequent, statement.alternative], inLoop);
-    case 'loop':
-      return some([statement.body, statement.step], false);
+    case 'loop': {
+      const within = statement.kind === 'if' && inLoop;
+      return blocksOf(statement).some((block) => block.some((each) => isLive(each, needed, within)));
+    }
     default:
       return needed.has(statement.local.id);
   }
@@ -108,34 +102,17 @@ function reduceBlock(block: readonly Statement[], rewrite: Rewrite): Statement[]
         const results = used.map((result) => statement.results[result]!);
         return [{ ...statement, callee: callee(statement.callee, used), results }];
       }
-      case 'if': {
-        const [consequent, alternative] = [statement.consequent, statement.alternative].map((each) =>
-          reduceBlock(each, rewrite),
-        );
-        return [{ ...statement, consequent: consequent!, alternative: alternative! }];
+      default: {
+        const within = { ...rewrite, inLoop: inLoop || statement.kind === 'loop' };
+        return [withBlocks(statement, (each) => reduceBlock(each, within))];
       }
-      case 'loop': {
-        const [body, step] = [statement.body, statement.step].map((each) =>
-          reduceBlock(each, { ...rewrite, inLoop: true }),
-        );
-        return [{ ...statement, body: body!, step: step! }];
-      }
-      default:
-        return [statement];
     }
   });
 }
 
 function noteNames(block: readonly Statement[], names: Set<string>): void {
-  for (const statement of block) {
+  visitStatements(block, (statement) => {
     for (const operand of operandsOf(statement)) if (operand.kind === 'uniform') names.add(`uniform ${operand.name}`);
     if (statement.kind === 'read' || statement.kind === 'length') names.add(`array ${statement.array}`);
-    if (statement.kind === 'if') {
-      noteNames(statement.consequent, names);
-      noteNames(statement.alternative, names);
-    } else if (statement.kind === 'loop') {
-      noteNames(statement.body, names);
-      noteNames(statement.step, names);
-    }
-  }
+  });
 }

@@ -1,4 +1,3 @@
-import { type Cache, createCache } from '../cache.ts';
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import { describeGiven, isPromise, shortenedWords } from '../given.ts';
 import {
@@ -16,9 +15,12 @@ import {
   type ScalarType,
   type Statement,
 } from './ir.ts';
+import { createVariants, memoized } from './memo.ts';
 import { OPERATIONS, typeOf } from './operations.ts';
 import { callerPlace, placeIn } from './place.ts';
+import { withBlocks, withOperands } from './rewrite.ts';
 import { evaluate, toF32, toI32, toU32 } from './semantics.ts';
+import { terminates, visitStatements } from './visit.ts';
 
 /** The module that is being written and the function in it. */
 interface Recorder extends Linkage {
@@ -149,7 +151,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
     const results = body([...own.parameters]);
     if (results !== undefined) append({ kind: 'return', values: results.map(use) });
     const statements = own.blocks[0]!;
-    if (!terminates(statements)) {
+    if (!terminates(statements.slice(-1))) {
       throw writtenAt(signature.written, () =>
         functorError(
           'no-return',
@@ -182,22 +184,6 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
   } finally {
     active = outer;
   }
-}
-
-function terminates(block: readonly Statement[]): boolean {
-  const last = block[block.length - 1];
-  if (last === undefined) return false;
-  if (last.kind === 'return') return true;
-  if (last.kind === 'if') return terminates(last.consequent) && terminates(last.alternative);
-  return last.kind === 'loop' && !breaks(last.body);
-}
-
-function breaks(block: readonly Statement[]): boolean {
-  return block.some(
-    (statement) =>
-      statement.kind === 'break' ||
-      (statement.kind === 'if' && (breaks(statement.consequent) || breaks(statement.alternative))),
-  );
 }
 
 export function newLocal(type: ScalarType): Local {
@@ -396,8 +382,11 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
   functions.push(withName(linked, taken ? `entry_${own}` : own));
 }
 
-/** What functions became where they were linked before: pipelines link the same ones again and again. */
-const linkedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();
+/** Variants of a function that are remembered: a helper that is given a new literal each time has a variant for each. */
+const MAX_VARIANTS = 256;
+
+/** Functions as they were linked before: pipelines link the same ones again and again. */
+const linkedVariant = createVariants<IrFunction, IrFunction>(MAX_VARIANTS);
 
 /** A function as part of another module, without a name. */
 function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
@@ -406,86 +395,37 @@ function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links:
     const name = names.get(callee);
     if (name !== undefined) callees += ` ${nameText(callee)}>${nameText(name)}`;
   }
-  return variant(linkedBefore, fn, `${linksKey}${callees}`, () => rename({ ...fn, name: '' }, names, links));
+  return linkedVariant(fn, `${linksKey}${callees}`, () => rename({ ...fn, name: '' }, names, links));
 }
-
-const knownCallees = new WeakMap<IrFunction, readonly string[]>();
 
 /** The functions that a function calls, each once. */
-function calleesOf(fn: IrFunction): readonly string[] {
-  const known = knownCallees.get(fn);
-  if (known !== undefined) return known;
-  const found = new Set<string>();
-  const look = (block: readonly Statement[]): void => {
-    for (const statement of block) {
-      if (statement.kind === 'call') found.add(statement.callee);
-      if (statement.kind === 'if') look(statement.consequent);
-      if (statement.kind === 'if') look(statement.alternative);
-      if (statement.kind === 'loop') look(statement.body);
-      if (statement.kind === 'loop') look(statement.step);
-    }
-  };
-  look(fn.body);
-  const callees = [...found];
-  knownCallees.set(fn, callees);
-  return callees;
-}
+const calleesOf = memoized(({ body }: IrFunction): readonly string[] => {
+  const callees = new Set<string>();
+  visitStatements(body, (statement) => {
+    if (statement.kind === 'call') callees.add(statement.callee);
+  });
+  return [...callees];
+});
 
-const namedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();
+const namedVariant = createVariants<IrFunction, IrFunction>(MAX_VARIANTS);
 
 function withName(fn: IrFunction, name: string): IrFunction {
-  return variant(namedBefore, fn, name, () => ({ ...fn, name }));
+  return namedVariant(fn, name, () => ({ ...fn, name }));
 }
-
-function variant(
-  known: WeakMap<IrFunction, Cache<string, IrFunction>>,
-  fn: IrFunction,
-  key: string,
-  make: () => IrFunction,
-): IrFunction {
-  const variants = known.get(fn) ?? createCache<string, IrFunction>({ max: MAX_VARIANTS });
-  known.set(fn, variants);
-  const found = variants.get(key);
-  if (found !== undefined) return found;
-  const variant = make();
-  variants.set(key, variant);
-  return variant;
-}
-
-/** Variants of a function that are remembered: a helper that is given a new literal each time has a variant for each. */
-const MAX_VARIANTS = 256;
 
 function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links): IrFunction {
   const operand = (old: Operand): Operand => (old.kind === 'uniform' ? links.uniforms.get(old.name)! : old);
   const block = (statements: readonly Statement[]): Statement[] => statements.flatMap(rewrite);
   const rewrite = (statement: Statement): Statement | Statement[] => {
-    switch (statement.kind) {
-      case 'let': {
-        const { name, operands } = statement.operation;
-        return { ...statement, operation: { name, operands: operands.map(operand) } };
-      }
+    const renamed = withBlocks(withOperands(statement, operand), block);
+    switch (renamed.kind) {
       case 'read':
-        return { ...statement, array: links.arrays.get(statement.array)!, index: operand(statement.index) };
       case 'length':
-        return { ...statement, array: links.arrays.get(statement.array)! };
-      case 'var':
-      case 'set':
-        return { ...statement, value: operand(statement.value) };
+        return { ...renamed, array: links.arrays.get(renamed.array)! };
       case 'call':
-        return linkCall(statement, names, links, statement.args.map(operand));
-      case 'if':
-        return {
-          ...statement,
-          condition: operand(statement.condition),
-          consequent: block(statement.consequent),
-          alternative: block(statement.alternative),
-        };
-      case 'loop':
-        return { ...statement, body: block(statement.body), step: block(statement.step) };
-      case 'return':
-        return { ...statement, values: statement.values.map(operand) };
+        return linkCall(renamed, names, links);
       default:
-        return statement;
+        return renamed;
     }
   };
   return { ...fn, body: block(fn.body) };
@@ -496,11 +436,10 @@ function linkCall(
   statement: Extract<Statement, { kind: 'call' }>,
   names: ReadonlyMap<string, string>,
   { inputs }: Links,
-  args: readonly Operand[],
 ): Statement | Statement[] {
-  const { callee } = statement;
+  const { callee, args } = statement;
   const target = names.get(callee) ?? inputs!.get(callee)!;
-  if (typeof target === 'string') return { ...statement, callee: target, args };
+  if (typeof target === 'string') return { ...statement, callee: target };
   return [...target].map(([result, array]) => {
     return { kind: 'read', local: statement.results[result]!, array, index: args[0]! };
   });

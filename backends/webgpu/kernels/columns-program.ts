@@ -1,5 +1,6 @@
 import type { Program } from '../../../primitives/backend.ts';
-import type { Local, Module, ScalarType, Statement } from '../../../primitives/functors/ir.ts';
+import type { Module, ScalarType } from '../../../primitives/functors/ir.ts';
+import { read, record } from '../../../primitives/functors/recorder.ts';
 import type { Memory } from '../memory.ts';
 
 /** The program that reads an element of every one of some columns of words at its index. */
@@ -15,15 +16,10 @@ export function columnsModule(types: readonly ScalarType[]): Module {
   const key = types.join();
   const known = columnModules.get(key);
   if (known !== undefined) return known;
-  const index: Local = { kind: 'local', type: 'u32', id: 0 };
-  const values = types.map((type, i): Local => ({ kind: 'local', type, id: i + 1 }));
-  const reads = values.map((local, i): Statement => ({ kind: 'read', local, array: `a${i}`, index }));
-  const body: Statement[] = [...reads, { kind: 'return', values }];
-  const module: Module = {
-    functions: [{ name: 'columns', parameters: [index], results: types, body, fast: false }],
-    arrays: new Map(types.map((type, i) => [`a${i}`, type])),
-    uniforms: new Map(),
-  };
+  const arrays = new Map(types.map((type, i) => [`a${i}`, type]));
+  const module = record({ name: 'columns', parameters: ['u32'], results: types, arrays }, ([index]) =>
+    types.map((type, i) => read(`a${i}`, type, index!)),
+  );
   columnModules.set(key, module);
   return module;
 }

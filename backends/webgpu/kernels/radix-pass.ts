@@ -1,5 +1,6 @@
 import { capacityOf, type Extent, type MonoidProgram, type Program, type Store } from '../../../primitives/backend.ts';
-import type { Local, Module, ScalarType } from '../../../primitives/functors/ir.ts';
+import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { operate, record } from '../../../primitives/functors/recorder.ts';
 import { createBindings } from '../bindings.ts';
 import { type Engine, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
@@ -147,41 +148,15 @@ function countByThread(out: number): string {
 for (var d = 0u; d < ${DIGITS}u; d++) { store_${out}(d * tiles + tile, bins[d]); }`;
 }
 
-const index: Local = { kind: 'local', type: 'u32', id: 0 };
-const [left, right, sum]: readonly Local[] = [1, 2, 3].map((id) => ({ kind: 'local', type: 'u32', id }) as const);
-
 /** Returns the exclusive prefix. */
-const exclusive: Module = {
-  functions: [
-    {
-      name: 'exclusive',
-      parameters: [index, left!, right!],
-      results: ['u32'],
-      body: [{ kind: 'return', values: [left!] }],
-      fast: false,
-    },
-  ],
-  arrays: new Map(),
-  uniforms: new Map(),
-};
+const exclusive = record({ name: 'exclusive', parameters: ['u32', 'u32', 'u32'], results: ['u32'] }, ([, before]) => [
+  before!,
+]);
 
 const plus: MonoidProgram = {
-  module: {
-    functions: [
-      {
-        name: 'plus',
-        parameters: [left!, right!],
-        results: ['u32'],
-        body: [
-          { kind: 'let', local: sum!, operation: { name: 'add', operands: [left!, right!] } },
-          { kind: 'return', values: [sum!] },
-        ],
-        fast: false,
-      },
-    ],
-    arrays: new Map(),
-    uniforms: new Map(),
-  },
+  module: record({ name: 'plus', parameters: ['u32', 'u32'], results: ['u32'] }, (operands) => [
+    operate('add', operands),
+  ]),
   types: ['u32'],
   identity: [0],
   exact: true,

@@ -5,7 +5,8 @@ import {
   type Program,
   type RelaxCommand,
 } from '../../../primitives/backend.ts';
-import { entryOf, hasLoops, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { hasLoops } from '../../../primitives/functors/visit.ts';
 import { createBindings } from '../bindings.ts';
 import { type Subgroups, widthOf } from '../device.ts';
 import { resultType } from '../emit-wgsl.ts';

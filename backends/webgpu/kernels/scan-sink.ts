@@ -7,7 +7,10 @@ import {
   type ScanForm,
   type Store,
 } from '../../../primitives/backend.ts';
-import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
+import { entryOf, type Module, oneOf, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { memoized } from '../../../primitives/functors/memo.ts';
+import { read, record } from '../../../primitives/functors/recorder.ts';
+import { wrapModule } from '../../../primitives/functors/wrap-module.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
 import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
@@ -167,7 +170,7 @@ export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidPro
   return {
     first: { emit: { module: passingModule(leaves), arrays: new Map(), uniforms: new Map() }, stores },
     second: {
-      module: readingModule(emit.module, leaves),
+      module: readingModule(emit.module),
       arrays: new Map([...emit.arrays, ...arrays]),
       uniforms: emit.uniforms,
     },
@@ -178,45 +181,20 @@ export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidPro
 /** Begins the names of stored prefixes; no other array is called so. */
 const PREFIX = 'prefix of a split scan ';
 
-const local = (type: ScalarType, id: number): Local => ({ kind: 'local', type, id });
-const passing = new Map<string, Module>();
-const reading = new WeakMap<Module, Module>();
-
 /** Returns its parameters but for the index. */
 function passingModule(leaves: readonly ScalarType[]): Module {
-  const key = leaves.join();
-  const known = passing.get(key);
-  if (known !== undefined) return known;
-  const values = leaves.map((type, i) => local(type, i + 1));
-  const entry = { name: 'pass', parameters: [local('u32', 0), ...values], results: leaves, fast: false };
-  const module: Module = {
-    functions: [{ ...entry, body: [{ kind: 'return', values }] }],
-    arrays: new Map(),
-    uniforms: new Map(),
-  };
-  passing.set(key, module);
-  return module;
+  return oneOf(record({ name: 'pass', parameters: ['u32', ...leaves], results: leaves }, ([, ...values]) => values));
 }
 
 /** Calls the entry of a module with its index and the stored prefixes at that index. */
-function readingModule(module: Module, leaves: readonly ScalarType[]): Module {
-  const known = reading.get(module);
-  if (known !== undefined) return known;
-  const { name, results: types } = entryOf(module);
-  const index = local('u32', 0);
-  const values = leaves.map((type, i) => local(type, i + 1));
-  const results = types.map((type, i) => local(type, i + 1 + leaves.length));
-  const body: Statement[] = [
-    ...values.map((value, i): Statement => ({ kind: 'read', local: value, array: `${PREFIX}${i}`, index })),
-    { kind: 'call', callee: name, args: [index, ...values], results },
-    { kind: 'return', values: results },
-  ];
-  const entry = { name: `${name} of stored prefixes`, parameters: [index], results: types, body, fast: false };
-  const made: Module = {
-    functions: [...module.functions, entry],
-    arrays: new Map([...module.arrays, ...leaves.map((type, i): [string, ScalarType] => [`${PREFIX}${i}`, type])]),
-    uniforms: module.uniforms,
-  };
-  reading.set(module, made);
-  return made;
-}
+const readingModule = memoized((module: Module): Module => {
+  const { name, parameters, results } = entryOf(module);
+  const leaves = parameters.slice(1).map(({ type }) => type);
+  return wrapModule(module, {
+    name: `${name} of stored prefixes`,
+    parameters: ['u32'],
+    results,
+    arrays: new Map(leaves.map((type, i) => [`${PREFIX}${i}`, type])),
+    body: ([index], entry) => entry([index!, ...leaves.map((type, i) => read(`${PREFIX}${i}`, type, index!))]),
+  });
+});

@@ -1,6 +1,9 @@
 import { type ArrayBinding, capacityOf, type Extent, type Program, type Store } from '../../../primitives/backend.ts';
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
-import { entryOf, type Local, type Module, type Operand, type Statement } from '../../../primitives/functors/ir.ts';
+import { entryOf, type Module } from '../../../primitives/functors/ir.ts';
+import { createVariants } from '../../../primitives/functors/memo.ts';
+import { literal, operate, read, record } from '../../../primitives/functors/recorder.ts';
+import { wrapModule } from '../../../primitives/functors/wrap-module.ts';
 import { storesAlone } from '../../../primitives/store-alone.ts';
 import type { Engine } from '../engine.ts';
 import type { Memory } from '../memory.ts';
@@ -138,68 +141,34 @@ function putRow(index: string, row: string): string {
   return `put(${index}, ${row}.r0, ${row}.r1)`;
 }
 
-const CHOSEN: Module = {
-  functions: [
-    {
-      name: 'chosen',
-      parameters: [{ kind: 'local', type: 'u32', id: 0 }],
-      results: ['u32'],
-      body: [
-        {
-          kind: 'read',
-          local: { kind: 'local', type: 'u32', id: 1 },
-          array: 'choice',
-          index: { kind: 'literal', type: 'u32', value: 0 },
-        },
-        { kind: 'return', values: [{ kind: 'local', type: 'u32', id: 1 }] },
-      ],
-      fast: false,
-    },
-  ],
-  arrays: new Map([['choice', 'u32']]),
-  uniforms: new Map(),
-};
+const CHOSEN = record(
+  { name: 'chosen', parameters: ['u32'], results: ['u32'], arrays: new Map([['choice', 'u32']]) },
+  () => [read('choice', 'u32', literal('u32', 0))],
+);
 
-const known = new WeakMap<Module, Map<string, Module>>();
+/** Stores whose modules are remembered of a module. */
+const MAX_STORES = 64;
+
+const placedVariant = createVariants<Module, Module>(MAX_STORES);
 
 /** The module that returns where a store puts a row, past every column where it puts it nowhere, and the row as a word. */
 function placedWords(module: Module, store: Store): Module {
-  const made = known.get(module) ?? new Map<string, Module>();
-  known.set(module, made);
   const key = [store.index, store.value, store.guard].join();
-  const found = made.get(key) ?? placedWordsOf(module, store);
-  made.set(key, found);
-  return found;
+  return placedVariant(module, key, () => placedWordsOf(module, store));
 }
 
-const NOWHERE: Operand = { kind: 'literal', type: 'u32', value: 2 ** 32 - 1 };
+const NOWHERE = literal('u32', 2 ** 32 - 1);
 
 function placedWordsOf(module: Module, { index, value, guard }: Store): Module {
-  const { name, results } = entryOf(module);
-  const local = (id: number, type: Local['type'] = 'u32'): Local => ({ kind: 'local', type, id });
-  const [at, place, word] = [local(0), local(1), local(2)];
-  const values = results.map((type, i) => local(3 + i, type));
-  const let_ = (to: Local, name: 'select' | 'convert' | 'bits', operands: readonly Operand[]): Statement => ({
-    kind: 'let',
-    local: to,
-    operation: { name, operands },
-  });
-  const stored = values[value]!;
-  const body: Statement[] = [
-    { kind: 'call', callee: name, args: [at], results: values },
-    ...(guard === undefined ? [] : [let_(place, 'select', [NOWHERE, values[index!]!, values[guard]!])]),
-    ...(stored.type === 'u32' ? [] : [let_(word, stored.type === 'bool' ? 'convert' : 'bits', [stored])]),
-    {
-      kind: 'return',
-      values: [guard === undefined ? values[index!]! : place, stored.type === 'u32' ? stored : word],
+  return wrapModule(module, {
+    name: `${entryOf(module).name} with its place`,
+    parameters: ['u32'],
+    results: ['u32', 'u32'],
+    body: (parameters, entry) => {
+      const values = entry(parameters);
+      const [at, stored] = [values[index!]!, values[value]!];
+      const place = guard === undefined ? at : operate('select', [NOWHERE, at, values[guard]!]);
+      return [place, operate(stored.type === 'bool' ? 'convert' : 'bits', [stored], 'u32')];
     },
-  ];
-  const entry = {
-    name: `${name} with its place`,
-    parameters: [at],
-    results: ['u32', 'u32'] as const,
-    body,
-    fast: false,
-  };
-  return { functions: [...module.functions, entry], arrays: module.arrays, uniforms: module.uniforms };
+  });
 }

@@ -1,22 +1,12 @@
-import { type Cache, createCache } from '../../primitives/cache.ts';
-import type { Local, Module, Operand, ScalarType } from '../../primitives/functors/ir.ts';
-import { call, record } from '../../primitives/functors/recorder.ts';
+import type { Local, Module, Operand, ScalarType } from './ir.ts';
+import { createVariants } from './memo.ts';
+import { call, record } from './recorder.ts';
 
-const known = new WeakMap<Module, Cache<string, Module>>();
-
-/** Maximum number of cached variants of a module; there is one for every monoid that folds its results. */
+/** Variants of a module that are remembered; there is one for every monoid that folds its results. */
 const MAX_VARIANTS = 64;
 
-/** A variant of a module, cached by key. */
-export function variantOf(module: Module, key: string, make: () => Module): Module {
-  const made = known.get(module) ?? createCache<string, Module>({ max: MAX_VARIANTS });
-  known.set(module, made);
-  const found = made.get(key);
-  if (found !== undefined) return found;
-  const variant = make();
-  made.set(key, variant);
-  return variant;
-}
+/** A variant of a module, made once for each key. */
+export const variantOf: (module: Module, key: string, make: () => Module) => Module = createVariants(MAX_VARIANTS);
 
 /**
  * A function around the entry of a module, with the module's arrays and uniforms under their names and some of its

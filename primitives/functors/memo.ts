@@ -1,0 +1,28 @@
+import { type Cache, createCache } from '../cache.ts';
+
+/** Computes a value once for each object and remembers it as long as the object lives. */
+export function memoized<K extends object, V>(make: (object: K) => V): (object: K) => V {
+  const known = new WeakMap<K, V>();
+  return (object) => {
+    const found = known.get(object);
+    if (found !== undefined || known.has(object)) return found as V;
+    const value = make(object);
+    known.set(object, value);
+    return value;
+  };
+}
+
+/** Variants of an object by key: each is made once, and at most `max` of an object are remembered. */
+export function createVariants<K extends object, V extends object>(
+  max: number,
+): (object: K, key: string, make: () => V) => V {
+  const variantsOf = memoized((_: K): Cache<string, V> => createCache({ max }));
+  return (object, key, make) => {
+    const variants = variantsOf(object);
+    const found = variants.get(key);
+    if (found !== undefined) return found;
+    const variant = make();
+    variants.set(key, variant);
+    return variant;
+  };
+}

@@ -1,0 +1,36 @@
+import type { Operand, Statement } from './ir.ts';
+
+/** A statement that reads other operands; its blocks stay as they are. */
+export function withOperands(statement: Statement, replace: (operand: Operand) => Operand): Statement {
+  switch (statement.kind) {
+    case 'let': {
+      const { name, operands } = statement.operation;
+      return { ...statement, operation: { name, operands: operands.map(replace) } };
+    }
+    case 'read':
+      return { ...statement, index: replace(statement.index) };
+    case 'var':
+    case 'set':
+      return { ...statement, value: replace(statement.value) };
+    case 'call':
+      return { ...statement, args: statement.args.map(replace) };
+    case 'if':
+      return { ...statement, condition: replace(statement.condition) };
+    case 'return':
+      return { ...statement, values: statement.values.map(replace) };
+    default:
+      return statement;
+  }
+}
+
+/** A statement with other blocks; its operands stay as they are. */
+export function withBlocks(
+  statement: Statement,
+  replace: (block: readonly Statement[]) => readonly Statement[],
+): Statement {
+  if (statement.kind === 'if') {
+    return { ...statement, consequent: replace(statement.consequent), alternative: replace(statement.alternative) };
+  }
+  if (statement.kind === 'loop') return { ...statement, body: replace(statement.body), step: replace(statement.step) };
+  return statement;
+}
