@@ -39,7 +39,7 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   if (options.list) return list(experiments, surroundings);
   const plan: Plan = { ...options, experiments };
   requireCases(plan);
-  requireRoomForElements(Math.max(...plan.sizes), options.memory);
+  requireRoomForElements(Math.max(...plan.sizes), options.memoryBytes);
   if (drawsCharts(options)) requirePlot();
   const paths = await outputPaths(options);
   const outputs = await stageOutputs([...paths.values()]);

@@ -41,7 +41,7 @@ export interface CompareParts<C extends RunContext> {
     readonly pixelSize: number;
     readonly fill: FillRule;
     readonly countsLabels: boolean;
-    readonly memory: number;
+    readonly memoryBytes: number;
   }): Promise<TileParser>;
   /** A parser for text boundaries that runs on the device of a context. */
   openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
@@ -139,7 +139,7 @@ async function compare<C extends RunContext>(
   const { workers, pixelSize, fill } = options;
   const countsLabels = canCountLabels(sets, options);
   await using parser = closing(
-    await parts.openParser({ workers, pixelSize, fill, countsLabels, memory: tileMemory(sets, options) }),
+    await parts.openParser({ workers, pixelSize, fill, countsLabels, memoryBytes: tileMemory(sets, options) }),
   );
   await using threads = replacing(cpu.value ?? context.value, () => openWorkers(options, parts), surroundings.log);
   const stop = (): void => {
@@ -192,7 +192,7 @@ interface Sets {
 }
 
 async function openSets<C extends RunContext>(
-  { a, b, inputFormat: format, geometryColumn, idColumn, regions, memory }: CompareOptions,
+  { a, b, inputFormat: format, geometryColumn, idColumn, regions, memoryBytes }: CompareOptions,
   parts: CompareParts<C>,
   { log, signal }: Surroundings,
 ): Promise<Sets> {
@@ -202,7 +202,7 @@ async function openSets<C extends RunContext>(
       geometryColumn,
       idColumn,
       regions,
-      memory: sharesOf(memory).counters,
+      memoryBytes: sharesOf(memoryBytes).counters,
     });
     for (const note of set.notes) log.note(note);
     signal.throwIfAborted();
@@ -218,8 +218,8 @@ function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean 
 }
 
 /** The memory for reading one tile: half of all, divided by the tiles that are read at once. The other half is for tiles that wait. */
-function tileMemory({ p, q }: Sets, { memory, workers = availableParallelism() }: CompareOptions): number {
-  return Math.floor(memory / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
+function tileMemory({ p, q }: Sets, { memoryBytes, workers = availableParallelism() }: CompareOptions): number {
+  return Math.floor(memoryBytes / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
 /** Opens workers beside a GPU, for the tasks that it cannot keep up with. */

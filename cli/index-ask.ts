@@ -17,7 +17,7 @@ import { graph, type ProgressReport } from '../graph/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { addHalves } from './index-halves.ts';
 import { placeZones } from './index-place.ts';
-import { quadrantBudget } from './memory.ts';
+import { quadrantBytes } from './memory.ts';
 
 /** A batch of queries, in the order of their file. */
 export interface QueryBatch {
@@ -83,7 +83,7 @@ export interface QueryJob {
   /** Compares quadrants only, and so keeps some polygons that share no area. */
   readonly filterOnly: boolean;
   /** Max bytes of the queries in flight. */
-  readonly memory: number;
+  readonly memoryBytes: number;
   readonly onBadRecord: 'stop' | 'skip';
   /** The fill rule of query polygons. */
   readonly fill: FillRule;
@@ -153,8 +153,8 @@ async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob,
   }
 }
 
-/** Bytes per word of quadrants while they are sorted and joined. */
-const BYTES_PER_WORD = 16;
+/** Quadrants take this many times their own bytes while they are sorted and joined. */
+const QUADRANT_FACTOR = 4;
 
 /** Max pairs of quadrants on the device at a time. */
 const CAPACITY = 2 ** 22;
@@ -167,14 +167,13 @@ async function polygonsSharing(
   zones: Zones,
 ): Promise<Answers> {
   const { domain, levels } = job.file;
-  const { onBadRecord, fill, comesRound, tally, memory, filterOnly } = job;
-  const budget = quadrantBudget(memory);
+  const { onBadRecord, fill, comesRound, tally, memoryBytes, filterOnly } = job;
   const placing = { domain, fill, onBadRecord, comesRound, tally, remedy: BEYOND_REMEDY };
   const { names, polygons } = placeZones(zones, batch.first, placing);
   const quadrants = await decompose(context, polygons, {
     levels,
-    budget,
-    maxWords: memory / BYTES_PER_WORD,
+    memoryBytes: quadrantBytes(memoryBytes),
+    maxBytes: memoryBytes / QUADRANT_FACTOR,
     keepsEdges: !filterOnly,
   });
   try {

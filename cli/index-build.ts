@@ -90,7 +90,7 @@ async function build<C extends RunContext>(
   const { log, signal } = surroundings;
   const layers: PolygonLayer[] = [];
   for (const file of options.files) {
-    layers.push(await parts.openLayer(file, { ...options.reading, memory: options.memory }));
+    layers.push(await parts.openLayer(file, { ...options.reading, memoryBytes: options.memoryBytes }));
     signal.throwIfAborted();
   }
   const sets = setsOf(layers);
@@ -141,14 +141,14 @@ async function buildIn<C extends RunContext>(
 ): Promise<Built> {
   const tally = noteTally();
   const { onBadRecord = 'stop', antimeridian } = options.reading;
-  const { levels, keepsEdges, memory, fill } = options;
+  const { levels, keepsEdges, memoryBytes, fill } = options;
   const running = await parts.buildTree(context, {
     sets,
     placing: { domain, fill, onBadRecord, tally, comesRound: antimeridian === 'unwrap', remedy: BEYOND_REMEDY },
     isStandard: options.domain === undefined && domain === standardDomain(commonCrs(sets)),
     levels,
     keepsEdges,
-    memory,
+    memoryBytes,
     signal,
     progressEvery: log.progressEvery,
   });

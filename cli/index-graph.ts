@@ -17,7 +17,7 @@ import { type GraphRun, graph, type ProgressReport } from '../graph/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-layers.ts';
 import { type Placing, placeZones } from './index-place.ts';
-import { quadrantBudget } from './memory.ts';
+import { quadrantBytes } from './memory.ts';
 
 /** The inputs of a tree: sets of polygons in batches. */
 export interface TreeJob {
@@ -28,7 +28,7 @@ export interface TreeJob {
   readonly levels: number;
   readonly keepsEdges: boolean;
   /** Max bytes of the tree and its intermediate data. */
-  readonly memory: number;
+  readonly memoryBytes: number;
   readonly signal: AbortSignal;
   /** Min time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
@@ -80,10 +80,10 @@ interface SetUnderWay {
  * while another is on the device. The quadrants stay on the device, where one tree is then built over all of them.
  */
 export function buildTree(context: Context, job: TreeJob): TreeRun {
-  const { levels, keepsEdges, memory, sets, placing } = job;
-  const budget = quadrantBudget(memory);
-  const maxWords = memory / BYTES_PER_WORD;
-  let words = 0;
+  const { levels, keepsEdges, memoryBytes, sets, placing } = job;
+  const deviceBytes = quadrantBytes(memoryBytes);
+  const maxTotal = memoryBytes / QUADRANT_FACTOR;
+  let total = 0;
   const underWay = sets.map((): SetUnderWay => ({ read: 0, names: [], parts: [] }));
   const figures = { polygons: 0, vertices: 0, quadrants: 0 };
 
@@ -96,9 +96,9 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
     return { set, bytes, polygons, firstPolygon };
   };
   const split = async ({ set, bytes, polygons, firstPolygon }: PlacedBatch): Promise<DecomposedBatch> => {
-    const max = maxWords - words;
-    const quadrants = await decompose(context, polygons, { levels, budget, maxWords: max, keepsEdges });
-    words += wordsOf(quadrants);
+    const maxBytes = maxTotal - total;
+    const quadrants = await decompose(context, polygons, { levels, memoryBytes: deviceBytes, maxBytes, keepsEdges });
+    total += bytesOf(quadrants);
     figures.polygons += polygons.polygonRings.length - 1;
     figures.vertices += polygons.x.length;
     figures.quadrants += quadrants.level.length as number;
@@ -132,14 +132,14 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
 }
 
 /**
- * Bytes per word of quadrants until the tree is written: on the device while they are sorted and the tree is built, on the
- * host, and in the file.
+ * Quadrants take this many times their own bytes until the tree is written: on the device while they are sorted and the
+ * tree is built, on the host, and in the file.
  */
-const BYTES_PER_WORD = 32;
+const QUADRANT_FACTOR = 8;
 
-function wordsOf({ level, ...rest }: Quadrants | QuadrantsWithEdges): number {
+function bytesOf({ level, ...rest }: Quadrants | QuadrantsWithEdges): number {
   const edges = 'edges' in rest ? (rest.edges.edge.length as number) : 0;
-  return 5 * (level.length as number) + 3 * edges;
+  return 20 * (level.length as number) + 12 * edges;
 }
 
 /** Yields the batches of all sets, one set after the other. */

@@ -15,7 +15,7 @@ export interface OpenedTree {
 
 /** The parts of the command that other floors provide; tests pass their own. */
 export interface InfoParts extends DrawParts {
-  openTree(path: string, signal: AbortSignal, memory: number): Promise<OpenedTree>;
+  openTree(path: string, signal: AbortSignal, memoryBytes: number): Promise<OpenedTree>;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surro
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());
   try {
-    const { file, bytes } = await parts.openTree(options.tree, surroundings.signal, options.memory);
+    const { file, bytes } = await parts.openTree(options.tree, surroundings.signal, options.memoryBytes);
     await drawTo(options, file, parts, outputs, surroundings);
     surroundings.signal.throwIfAborted();
     await outputs.commit();

@@ -38,9 +38,9 @@ export const buildParts: BuildParts<Context> = {
 /** The real parts of `quadrille index info`. */
 export const infoParts: InfoParts = {
   ...drawParts,
-  async openTree(path, signal, memory) {
+  async openTree(path, signal, memoryBytes) {
     const { openTreeFile } = await import('./index-tree-file.ts');
-    return openTreeFile(path, signal, memory);
+    return openTreeFile(path, signal, memoryBytes);
   },
 };
 

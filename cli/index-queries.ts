@@ -203,11 +203,11 @@ function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, d
 }
 
 async function polygonQueries(
-  { queries, reading, fill, tree, memory }: QueryOptions,
+  { queries, reading, fill, tree, memoryBytes }: QueryOptions,
   file: MaqFile,
   readers: QueryReaders,
 ): Promise<QuerySource> {
-  const layer = await readers.openLayer(queries, { ...reading, memory });
+  const layer = await readers.openLayer(queries, { ...reading, memoryBytes });
   const crs = file.sets.find((set) => set.crs !== undefined)?.crs;
   const tally = noteTally();
   let batches: PolygonBatches | undefined;

@@ -68,7 +68,7 @@ async function ask<C extends RunContext>(
   { log, signal }: Surroundings,
   writer: OutputWriter,
 ): Promise<Asked> {
-  const { file } = await parts.openTree(options.tree, signal, options.memory);
+  const { file } = await parts.openTree(options.tree, signal, options.memoryBytes);
   requireEdges(options, file);
   const source = await openQueries(options, file, parts);
   const sink = answerSink(options, file, (chunk) => writer.write(options.out, chunk));
@@ -83,7 +83,7 @@ async function ask<C extends RunContext>(
       totalBytes: source.totalBytes,
       above: options.above ?? 0,
       filterOnly: options.filterOnly,
-      memory: options.memory,
+      memoryBytes: options.memoryBytes,
       onBadRecord: options.reading.onBadRecord ?? 'stop',
       fill: options.fill,
       comesRound: options.reading.antimeridian === 'unwrap',

@@ -12,10 +12,10 @@ const BLOCK_BYTES = 2 ** 26;
  * Reads a tree. The first bytes already tell a file of another kind.
  *
  * @throws FormatError if there is no such file, and as `openMaq` does; OutOfMemoryError `memory/limit` if the tree needs
- * more than `memory`.
+ * more than `memoryBytes`.
  */
-export async function openTreeFile(path: string, signal: AbortSignal, memory: number): Promise<OpenedTree> {
-  const bytes = await readFile(path, signal, memory).catch((error: unknown) => {
+export async function openTreeFile(path: string, signal: AbortSignal, memoryBytes: number): Promise<OpenedTree> {
+  const bytes = await readFile(path, signal, memoryBytes).catch((error: unknown) => {
     throw fileError(path, error);
   });
   return { file: openMaq(bytes, { file: path }), bytes: bytes.length };
@@ -24,16 +24,16 @@ export async function openTreeFile(path: string, signal: AbortSignal, memory: nu
 /** A tree is held in memory, on the device, and in part in the answers. */
 const TREE_FACTOR = 3;
 
-async function readFile(path: string, signal: AbortSignal, memory: number): Promise<Uint8Array> {
+async function readFile(path: string, signal: AbortSignal, memoryBytes: number): Promise<Uint8Array> {
   await using handle = await open(path, 'r');
   const { size } = await handle.stat();
   const head = new Uint8Array(Math.min(size, HEAD_BYTES));
   refuseOthers(head.subarray(0, (await handle.read(head, 0, head.length, 0)).bytesRead), path);
-  if (TREE_FACTOR * size > memory) {
+  if (TREE_FACTOR * size > memoryBytes) {
     throw overMemory('The tree is too large to be read.', {
       needed: TREE_FACTOR * size,
       what: `a tree of ${size} bytes`,
-      allowed: memory,
+      allowed: memoryBytes,
       instead: 'build it again with fewer levels or with --no-edges',
       place: { file: path },
     });

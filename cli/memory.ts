@@ -5,7 +5,7 @@ import { parseByteSize } from './values.ts';
 
 /** Bytes that all data of a command may take together. */
 export interface MemoryOptions {
-  readonly memory: number;
+  readonly memoryBytes: number;
 }
 
 export const MEMORY_SPEC: OptionSpec = {
@@ -16,7 +16,7 @@ export const MEMORY_SPEC: OptionSpec = {
 
 /** The value of `--memory`, or a quarter of the memory available to the process. */
 export function parseMemory(values: OptionValues): MemoryOptions {
-  return { memory: parsed(values, 'memory', parseByteSize) ?? Math.floor(availableMemory() / 4) };
+  return { memoryBytes: parsed(values, 'memory', parseByteSize) ?? Math.floor(availableMemory() / 4) };
 }
 
 /** The memory of the machine, or the limit of the control group if it is smaller. */
@@ -35,30 +35,34 @@ export interface MemoryShares {
 }
 
 /** How a command divides its memory. */
-export function sharesOf(memory: number): MemoryShares {
-  return { counters: Math.floor(memory / 4), device: Math.floor(memory / 4), record: Math.floor(memory / 8) };
+export function sharesOf(memoryBytes: number): MemoryShares {
+  return {
+    counters: Math.floor(memoryBytes / 4),
+    device: Math.floor(memoryBytes / 4),
+    record: Math.floor(memoryBytes / 8),
+  };
 }
 
-/** The max number of words for quadrants on the device, at most the 2^28 that their tables allow. */
-export function quadrantBudget(memory: number): number {
-  return Math.max(1, Math.min(2 ** 28, Math.floor(sharesOf(memory).device / 4)));
+/** Bytes for quadrants on the device, at most the 1 GiB that their tables allow. */
+export function quadrantBytes(memoryBytes: number): number {
+  return Math.max(1, Math.min(2 ** 30, sharesOf(memoryBytes).device));
 }
 
 /** The number of 4-byte columns that a measurement holds: inputs and results, of a candidate and of the reference. */
 const BENCH_COLUMNS = 8;
 
 /**
- * Checks that the columns of a measurement fit in `memory`.
+ * Checks that the columns of a measurement fit in `memoryBytes`.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
-export function requireRoomForElements(elements: number, memory: number): void {
+export function requireRoomForElements(elements: number, memoryBytes: number): void {
   const needed = 4 * BENCH_COLUMNS * elements;
-  if (needed <= memory) return;
+  if (needed <= memoryBytes) return;
   throw overMemory('The columns to measure are too large.', {
     needed,
     what: `${BENCH_COLUMNS} columns of ${elements} elements`,
-    allowed: memory,
+    allowed: memoryBytes,
     instead: 'measure fewer elements',
   });
 }

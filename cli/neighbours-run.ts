@@ -38,7 +38,7 @@ import {
 export interface NeighboursParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
   /** Opens a context whose columns take at most the given bytes. */
-  openContext(options: BackendOptions, memory: number): Promise<C>;
+  openContext(options: BackendOptions, memoryBytes: number): Promise<C>;
   neighbourIndex(context: C, job: NeighbourJob): Promise<NeighbourIndex>;
 }
 
@@ -66,7 +66,7 @@ export async function searchNeighbours<C extends RunContext>(
   const points = await readPoints(options, table);
   const { count, dimensions, elements, offset } = points;
   await using context = closing(
-    await openContext(options, (backend) => parts.openContext(backend, deviceShare(options.memory))),
+    await openContext(options, (backend) => parts.openContext(backend, deviceShare(options.memoryBytes))),
   );
   const stop = (): void => context.value.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
@@ -131,8 +131,8 @@ function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposabl
 }
 
 /** Half of the memory is for the device, half for points and results on the host. */
-function deviceShare(memory: number): number {
-  return Math.max(MIN_ON_DEVICE, Math.floor(memory / 2));
+function deviceShare(memoryBytes: number): number {
+  return Math.max(MIN_ON_DEVICE, Math.floor(memoryBytes / 2));
 }
 
 /** The min memory of a device. */
@@ -193,9 +193,9 @@ async function openQueries<C extends RunContext>(
   });
 }
 
-async function readPoints({ memory, metric }: NeighboursOptions, points: OpenPoints): Promise<HostPoints> {
+async function readPoints({ memoryBytes, metric }: NeighboursOptions, points: OpenPoints): Promise<HostPoints> {
   const { table, columns } = points;
-  const room = { file: table.file, bytes: memory / 2 };
+  const room = { file: table.file, bytes: memoryBytes / 2 };
   const dimensions = columns.names.length;
   if (table.rows !== undefined) requireRoom(table.rows, dimensions, room);
   return collectPoints(points.rows(), dimensions, metric, room);
@@ -270,11 +270,11 @@ function valueNotes(
 }
 
 /** Rewords an error in terms of the command line. */
-function explained(given: unknown, { memory }: NeighboursOptions): unknown {
+function explained(given: unknown, { memoryBytes }: NeighboursOptions): unknown {
   const error = causeOf(given);
   if (!(error instanceof OutOfMemoryError) || error.code === 'memory/limit') return error;
   return new OutOfMemoryError('memory/limit', 'The search needs more memory than it may take.', {
-    expected: `at most ${memory} bytes`,
+    expected: `at most ${memoryBytes} bytes`,
     got: 'more',
     remedy: 'Raise --memory if the machine has more, or ask for fewer neighbours.',
     cause: error,

@@ -29,7 +29,7 @@ export interface GroupTally {
   end(): Answer;
 }
 
-export function groupTally({ groups, order, top }: Question, plan: Plan, memory: number): GroupTally {
+export function groupTally({ groups, order, top }: Question, plan: Plan, memoryBytes: number): GroupTally {
   const keys = groups!.keys;
   const store = groupStore(keys);
   const totals = plan.totals.map(({ kind }) =>
@@ -62,13 +62,13 @@ export function groupTally({ groups, order, top }: Question, plan: Plan, memory:
       ...reals,
       ...totals.map((total) => ('sums' in total ? total.sums : { bytes: 64 * store.size })),
     ].reduce((sum, each) => sum + each.bytes, 0);
-    if (bytes <= memory) return;
+    if (bytes <= memoryBytes) return;
     const values = ranked.reduce((sum, { size }) => sum + size, 0);
     const what = counted(store.size, 'group') + (values === 0 ? '' : ` with ${counted(values, 'distinct value')}`);
     throw overMemory('There are too many groups, or distinct values in groups.', {
       needed: bytes,
       what,
-      allowed: memory,
+      allowed: memoryBytes,
       instead: 'group by fewer columns, or select fewer rows with --where',
     });
   }

@@ -32,7 +32,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
       };
       return { take, end: async () => undefined, groups: () => undefined };
     }
-    const own = groups === undefined ? undefined : groupTally(question, plan, options.memory / 2);
+    const own = groups === undefined ? undefined : groupTally(question, plan, options.memoryBytes / 2);
     const tally = own ?? topTally(order!, top!, columns);
     return {
       take: (answer) => tally.add(answer),
@@ -47,7 +47,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
       const { take, ...taken } = takerOf(outputs);
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
-      const rowsPerBatch = rowsWithin(options.memory / 2, names.length);
+      const rowsPerBatch = rowsWithin(options.memoryBytes / 2, names.length);
       // If no rows are written and the host adds up no values, only the device needs the data.
       const narrow = groups !== undefined && plan.reals.length === 0;
       const running = tableGraph({
@@ -65,8 +65,8 @@ export function tableSession(context: Context, question: Question, options: Tabl
 }
 
 /** The number of rows per part with which all parts in flight fit in memory. */
-function rowsWithin(memory: number, columns: number): number {
+function rowsWithin(memoryBytes: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
-  const max = 2 ** Math.floor(Math.log2(Math.max(1, memory / perRow)));
+  const max = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / perRow)));
   return Math.min(MAX_ROWS, Math.max(MIN_ROWS, max));
 }

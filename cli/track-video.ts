@@ -147,15 +147,15 @@ const MAX_WAITING = 4;
 const COPIES = 1 + 4;
 
 /** The number of frames that may wait before each node, so that all frames in flight fit in memory. */
-function framesWaiting({ name, width, height, bits }: Video, { memory }: TrackOptions): number {
+function framesWaiting({ name, width, height, bits }: Video, { memoryBytes }: TrackOptions): number {
   const bytes = width * height * (bits / 8) * COPIES;
   for (let waiting = MAX_WAITING; waiting >= 1; waiting--) {
-    if (framesHeld(waiting) * bytes <= memory) return waiting;
+    if (framesHeld(waiting) * bytes <= memoryBytes) return waiting;
   }
   throw overMemory('The frames of the video are too large.', {
     needed: framesHeld(1) * bytes,
     what: `${framesHeld(1)} frames of ${width} × ${height} pixels of ${bits} bits`,
-    allowed: memory,
+    allowed: memoryBytes,
     instead: 'crop the video',
     place: { file: name },
   });
@@ -181,12 +181,12 @@ async function backgroundOf<C>(
   open: () => Promise<Video>,
   { stillBackground }: Tracking<C>,
   context: C,
-  { memory, onError }: TrackOptions,
+  { memoryBytes, onError }: TrackOptions,
   signal: AbortSignal,
 ): Promise<HostFrame | undefined> {
   await using video = closing(await open());
   const { width, height, bits } = video.value;
-  const max = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
+  const max = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memoryBytes / 2 / (width * height * (bits / 8)))));
   let [samples, every]: [VideoFrame[], number] = [[], 1];
   // Tracking will report a frame that cannot be read.
   for await (const frame of framesOf(video.value, onError).frames(signal)) {

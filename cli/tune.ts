@@ -25,7 +25,7 @@ export async function runTune(options: TuneOptions, surroundings: Surroundings):
   const started = performance.now();
   const { log, signal, stdout } = surroundings;
   const axes = axesOf(options.only);
-  requireRoomForElements(options.size ?? SOFTWARE_SIZE, options.memory);
+  requireRoomForElements(options.size ?? SOFTWARE_SIZE, options.memoryBytes);
   const files = options.out === '-' ? [] : [options.out];
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());

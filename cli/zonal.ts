@@ -30,7 +30,7 @@ export interface ZonalJob {
   readonly binning: Binning;
   readonly fill: FillRule;
   readonly statistics: boolean;
-  readonly budget?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   readonly signal: AbortSignal;
   onProgress(doneCells: number, totalCells: number): void;
 }
@@ -115,7 +115,7 @@ async function compute<C extends RunContext>(
   const reading = parts.readZones(options.zones, {
     layer: options.layer,
     id: options.id,
-    memory: options.memory,
+    memoryBytes: options.memoryBytes,
     crs: options.assumeCrs,
     antimeridian: options.antimeridian,
   });
@@ -124,7 +124,7 @@ async function compute<C extends RunContext>(
     band: options.band,
     nodata: options.nodata,
     raw: options.raw,
-    maxBlockBytes: Math.min(MAX_BLOCK_BYTES, sharesOf(options.memory).record),
+    maxBlockBytes: Math.min(MAX_BLOCK_BYTES, sharesOf(options.memoryBytes).record),
   });
   const starting = openContext(options, parts.openContext);
   // The promises are awaited below so that errors of the zones are reported before errors of the raster.
@@ -163,10 +163,10 @@ async function count<C extends RunContext>(
   const { report, end } = trackProgress(log);
   try {
     signal.throwIfAborted();
-    const { binning, memory, fill } = options;
-    const budget = sharesOf(memory).counters;
+    const { binning, fill } = options;
+    const memoryBytes = sharesOf(options.memoryBytes).counters;
     const statistics = wantsStatistics(options);
-    const job: ZonalJob = { zones, raster, binning, fill, statistics, budget, signal, onProgress: report };
+    const job: ZonalJob = { zones, raster, binning, fill, statistics, memoryBytes, signal, onProgress: report };
     return await parts.zonalHistogram(context, job);
   } finally {
     end();

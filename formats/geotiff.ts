@@ -14,7 +14,7 @@ import {
   optional,
   someOptions,
 } from '../primitives/kinds.ts';
-import { type ByteSource, memoryBytes, openFileBytes } from './tiff/byte-source.ts';
+import { type ByteSource, bytesInMemory, openFileBytes } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { readGeoreference } from './tiff/georeference.ts';
 import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
@@ -85,7 +85,7 @@ export interface GeoTiffSource extends RasterSource {
  */
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   requireArguments('openGeoTiff', { input, options }, ARGUMENTS);
-  const source = typeof input === 'string' ? await openFileBytes(input) : memoryBytes(input);
+  const source = typeof input === 'string' ? await openFileBytes(input) : bytesInMemory(input);
   try {
     return await openBand(source, options, typeof input === 'string' ? input : undefined);
   } catch (error) {

@@ -14,8 +14,8 @@ import { readBounded } from './read-bounded.ts';
  *
  * @throws OutOfMemoryError `memory/limit` where the text, or what `JSON.parse` makes of it, takes more than `memory`.
  */
-export async function readTextFile(file: string, memory: number = Number.POSITIVE_INFINITY): Promise<string> {
-  const max = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memory / TEXT_FACTOR));
+export async function readTextFile(file: string, memoryBytes: number = Number.POSITIVE_INFINITY): Promise<string> {
+  const max = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memoryBytes / TEXT_FACTOR));
   const bytes = await readWhole(file, max);
   if (!isUtf8(bytes)) {
     throw new FormatError('format/not-utf8', 'The file is not UTF-8 text, so it cannot be JSON.', {
@@ -23,7 +23,7 @@ export async function readTextFile(file: string, memory: number = Number.POSITIV
       remedy: 'Zones are read from GeoJSON or TopoJSON: convert other formats, for example with ogr2ogr.',
     });
   }
-  requireJsonRoom(bytes, file, Math.min(memory, HEAP_FACTOR * getHeapStatistics().heap_size_limit));
+  requireJsonRoom(bytes, file, Math.min(memoryBytes, HEAP_FACTOR * getHeapStatistics().heap_size_limit));
   const text = bytes.toString('utf8');
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

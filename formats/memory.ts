@@ -45,9 +45,9 @@ export function fileTooLarge(file: string, needed: number, allowed: number): Out
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
-export function requireJsonRoom(bytes: Uint8Array, file: string, memory: number = Number.POSITIVE_INFINITY): void {
+export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: number = Number.POSITIVE_INFINITY): void {
   // No byte stands for more than a list does.
-  if (bytes.length * (BYTES_PER_LIST + TEXT_FACTOR) <= memory) return;
+  if (bytes.length * (BYTES_PER_LIST + TEXT_FACTOR) <= memoryBytes) return;
   let [lists, items, inString] = [0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
@@ -59,11 +59,11 @@ export function requireJsonRoom(bytes: Uint8Array, file: string, memory: number 
     else if (byte === COMMA) items++;
   }
   const needed = TEXT_FACTOR * bytes.length + BYTES_PER_LIST * lists + BYTES_PER_ITEM * items;
-  if (needed <= memory) return;
+  if (needed <= memoryBytes) return;
   throw overMemory('The JSON is too large to be parsed as a whole.', {
     needed,
     what: `${bytes.length} bytes of text with ${lists} lists and objects of ${items + lists} members`,
-    allowed: memory,
+    allowed: memoryBytes,
     instead: 'split the file',
     place: { file },
   });

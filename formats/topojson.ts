@@ -42,7 +42,7 @@ export function topoJsonFeatures(
 /** What expanded arcs may take. */
 export interface TopologyRoom {
   /** Bytes; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /** Whether the vertices of all features are held at once, rather than those of one. */
   readonly holdsAll?: boolean | undefined;
 }
@@ -111,7 +111,7 @@ function requireVertexRoom(
   { arcs }: CheckedTopology,
   layer: JsonObject,
   file: string,
-  { memory = Number.POSITIVE_INFINITY, holdsAll = true }: TopologyRoom,
+  { memoryBytes = Number.POSITIVE_INFINITY, holdsAll = true }: TopologyRoom,
 ): void {
   const members = layer.type === 'GeometryCollection' && Array.isArray(layer.geometries) ? layer.geometries : [layer];
   let total = 0;
@@ -119,11 +119,11 @@ function requireVertexRoom(
     const vertices = referencedVertices(arcs, member);
     total += vertices;
     const needed = Math.max(BYTES_PER_POSITION * vertices, holdsAll ? BYTES_PER_VERTEX * total : 0);
-    if (needed <= memory) continue;
+    if (needed <= memoryBytes) continue;
     throw overMemory('The arcs of the topology are named by too many rings.', {
       needed,
       what: `${total} vertices up to feature ${record}, ${vertices} of them in it`,
-      allowed: memory,
+      allowed: memoryBytes,
       place: { file, record },
     });
   }

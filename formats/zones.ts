@@ -37,7 +37,7 @@ export interface ZoneOptions {
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
   /** Bytes that reading may take; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
 }
 
 const OPTIONS: Kind = someOptions<ZoneOptions>({
@@ -45,7 +45,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>({
   id: optional(aText),
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
-  memory: optional(aPositive()),
+  memoryBytes: optional(aPositive()),
 });
 
 /** Zones and what their reader noticed. */
@@ -79,7 +79,7 @@ export interface ReadZones {
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
   requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  return parseZones(await readTextFile(file, options.memory), options, file);
+  return parseZones(await readTextFile(file, options.memoryBytes), options, file);
 }
 
 /**
@@ -114,7 +114,7 @@ function readZonesOf(columns: Columns, crs: string | undefined, doubtful: boolea
 
 function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFeatures {
   if (isJsonObject(root) && isTopoJson(root))
-    return topoJsonFeatures(root, options.layer, file, { memory: options.memory });
+    return topoJsonFeatures(root, options.layer, file, { memoryBytes: options.memoryBytes });
   if (isJsonObject(root) && isGeoJson(root)) return geoJsonFeatures(root, options.layer, file);
   const type = isJsonObject(root) ? root.type : undefined;
   throw new FormatError('format/not-zones', 'The file is JSON, but neither GeoJSON nor TopoJSON.', {

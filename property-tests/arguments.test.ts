@@ -138,7 +138,7 @@ describe('parseZonalArguments', () => {
     ['1GiB', 2 ** 30],
     ['256mib', 2 ** 28],
   ])('reads --memory %s', (text, memory) => {
-    expect(parse('--unique', '--memory', text).memory).toBe(memory);
+    expect(parse('--unique', '--memory', text).memoryBytes).toBe(memory);
   });
 
   test.each([

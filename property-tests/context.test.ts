@@ -388,7 +388,7 @@ describe('abort and close', () => {
   });
 });
 
-describe('a memory budget', () => {
+describe('a memory limit', () => {
   test.each(testBackends)('on $name is kept to', async (each) => {
     const context = new Context(await each.open({ memoryBytes: 400 }));
     const x = context.column(new Uint32Array(64));

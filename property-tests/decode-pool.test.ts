@@ -113,7 +113,7 @@ describe('threads that decode', () => {
       zones: zonesOf([[box(3, 3, 290, 190)], [box(100, 50, 230, 170)]]),
       binning: { kind: 'even', low: -1000, high: 1000, width: 250 } as const,
       tile: 32,
-      budget: 1_000_000,
+      memoryBytes: 1_000_000,
     };
     await using context = await open({ backend, ...(backend === 'webgpu' && { adapter: testAdapter() }) });
     const texts: string[] = [];

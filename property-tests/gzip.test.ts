@@ -105,7 +105,9 @@ describe('a gzipped layer of polygons', () => {
 
   test('that unpacks to one record of more than there is memory is refused', async () => {
     const bomb = gzipSync(`{"type":"FeatureCollection","features":[{"x":"${' '.repeat(2 ** 24)}`);
-    await expect(readPolygonLayer(await write('bomb.geojson.gz', bomb), { memory: 2 ** 24 })).rejects.toMatchObject({
+    await expect(
+      readPolygonLayer(await write('bomb.geojson.gz', bomb), { memoryBytes: 2 ** 24 }),
+    ).rejects.toMatchObject({
       code: 'memory/limit',
     });
   });

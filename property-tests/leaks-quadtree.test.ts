@@ -69,7 +69,8 @@ interface Asked {
 
 const jobs: { readonly [name: string]: (asked: Asked) => Promise<unknown> } = {
   decompose: ({ context }) => decompose(context, polygons, { levels: 2 }),
-  'decompose within a budget': ({ context }) => decompose(context, polygons, { ...exact, levels: 2, budget: 200 }),
+  'decompose in little memory': ({ context }) =>
+    decompose(context, polygons, { ...exact, levels: 2, memoryBytes: 800 }),
   decomposeWhole: ({ context }) => decomposeWhole(context, polygons, { levels: 2 }),
   decomposeDepthFirst: ({ context }) => decomposeDepthFirst(context, polygons, { levels: 2 }),
   buildMaqTree: ({ context, quadrants }) => buildMaqTree(context, [quadrants, quadrants]),

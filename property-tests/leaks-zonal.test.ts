@@ -11,7 +11,7 @@ const side = 96;
 const cells = Float32Array.from({ length: side * side }, (_, i) => (i % 977) / 8);
 const raster = rasterOf(cells, side, 'f32', { blockRows: 32 });
 /** Windows of a few tiles. */
-const small = { tile: 32, budget: 32_000 } as const;
+const small = { tile: 32, memoryBytes: 32_000 } as const;
 const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 65)]]);
 const edges = { kind: 'edges', edges: [0, 10, 100] } as const;
 const unique = { kind: 'unique' } as const;
@@ -42,7 +42,7 @@ const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<ne
 const endings: { readonly [ending: string]: Ending } = {
   'bins counted': (context, signal) => zonalHistogram(context, job(signal)),
   'unique values counted': (context, signal) =>
-    zonalHistogram(context, job(signal, { binning: unique, budget: 300_000 })),
+    zonalHistogram(context, job(signal, { binning: unique, memoryBytes: 300_000 })),
   'counts without statistics': (context, signal) => zonalHistogram(context, job(signal, { statistics: false })),
   'zones outside': (context, signal) =>
     zonalHistogram(context, job(signal, { zones: zonesOf([[box(-9, -9, -3, -3)]]) })),
@@ -59,8 +59,10 @@ const endings: { readonly [ending: string]: Ending } = {
     await expect(zonalHistogram(context, job(signal, { binning: falling }))).rejects.toThrow('do not increase');
   },
   'too many unique values': async (context, signal) => {
-    const binning = { binning: unique, budget: 40_000, tile: 32 };
-    await expect(zonalHistogram(context, job(signal, binning))).rejects.toThrow('budget');
+    const binning = { binning: unique, memoryBytes: 40_000, tile: 32 };
+    await expect(zonalHistogram(context, job(signal, binning))).rejects.toMatchObject({
+      code: 'zonal/unique-memory-bytes',
+    });
   },
   'an abort before it began': async (context, signal, abort) => {
     abort(new Error('enough'));

@@ -40,7 +40,11 @@ const CASES: readonly { name: string; method: AreaMethod | 'auto'; shapes: Recti
 onEveryBackend((opened, backend) => {
   for (const { name, method, shapes, share } of CASES) {
     test(`areas of pairs that are ${name} are those counted in cells`, { timeout: 300_000 }, async () => {
-      const options = fc.constantFrom<PairAreaOptions>({ method }, { method, budget: 64 }, { method, budget: 1 });
+      const options = fc.constantFrom<PairAreaOptions>(
+        { method },
+        { method, memoryBytes: 256 },
+        { method, memoryBytes: 1 },
+      );
       await fc.assert(
         fc.asyncProperty(rectilinearPairs({ ...shapes, maxPairs: 12 }), options, async (pairs, option) => {
           const { context } = opened();
@@ -68,7 +72,10 @@ onEveryBackend((opened, backend) => {
       fc.asyncProperty(input, async ({ pairs, list, method }) => {
         const { p, q } = sidesOf(pairs);
         const numbers = { p: Uint32Array.from(list, ([a]) => a), q: Uint32Array.from(list, ([, b]) => b) };
-        const found = await pairAreas(opened().context, p, q, numbers, { method: method as AreaMethod, budget: 100 });
+        const found = await pairAreas(opened().context, p, q, numbers, {
+          method: method as AreaMethod,
+          memoryBytes: 400,
+        });
         const turned = await pairAreas(opened().context, q, p, { p: numbers.q, q: numbers.p }, { method: 'sweep' });
         expect(turned.intersection).toEqual(found.intersection);
         expect(turned.p).toEqual(found.q);
@@ -183,12 +190,14 @@ describe('what cannot be meant is refused', () => {
     await expect(areas({ p: Uint32Array.of(0, 0), q: one })).rejects.toThrow(refused);
   });
 
-  test('methods and budgets', async () => {
+  test('methods and memory', async () => {
     const pairs = { p: one, q: one };
     const method = areas(pairs, { method: 'foo' as AreaMethod });
     await expect(method).rejects.toThrow(expect.objectContaining({ code: 'pixelbox/method' }));
-    for (const budget of [0, -1, Number.NaN]) {
-      await expect(areas(pairs, { budget })).rejects.toThrow(expect.objectContaining({ code: 'pixelbox/budget' }));
+    for (const memoryBytes of [0, -1, Number.NaN]) {
+      await expect(areas(pairs, { memoryBytes })).rejects.toThrow(
+        expect.objectContaining({ code: 'pixelbox/memory-bytes' }),
+      );
     }
   });
 
@@ -207,16 +216,16 @@ describe('what cannot be meant is refused', () => {
   });
 });
 
-test('of many small regions, those that no pair is about take nothing of a budget', async () => {
+test('of many small regions, those that no pair is about take no memory', async () => {
   const backend = createReferenceBackend();
   const allocate = vi.spyOn(backend, 'allocate');
   const context = new Context(backend);
-  const [count, rows, budget] = [100, 50, 1000];
+  const [count, rows, memoryBytes] = [100, 50, 4000];
   const regions = regionOf(...Array.from({ length: count }, () => rectangle(20, rows)));
   const each = new Uint32Array(count);
-  const { intersection } = await pairAreas(context, regions, regions, { p: each, q: each }, { budget });
+  const { intersection } = await pairAreas(context, regions, regions, { p: each, q: each }, { memoryBytes });
   expect([...intersection]).toEqual(new Array(count).fill(BigInt(20 * rows)));
-  expect(Math.max(...allocate.mock.calls.map(([words]) => words))).toBeLessThanOrEqual(budget);
+  expect(4 * Math.max(...allocate.mock.calls.map(([words]) => words))).toBeLessThanOrEqual(memoryBytes);
   await context.close();
 });
 

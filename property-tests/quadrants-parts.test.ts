@@ -163,7 +163,7 @@ onEveryBackend((opened, { runs }) => {
         const own = placed(all);
         const made = [
           await decompose(context, own, { levels }),
-          await decompose(context, own, { levels, budget: 200 }),
+          await decompose(context, own, { levels, memoryBytes: 800 }),
           await decomposeWhole(context, own, { levels }),
           await decomposeDepthFirst(context, own, { levels, split: 4 }),
         ];

@@ -41,11 +41,11 @@ onEveryBackend((opened, { runs }) => {
   test('decompose gives the quadrants that going down from the domain by hand gives', {
     timeout: 120_000,
   }, async () => {
-    const budgets = fc.constantFrom(undefined, 1, 200, 1000);
+    const bounds = fc.constantFrom(undefined, 1, 800, 4000);
     await fc.assert(
-      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
+      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), bounds, async (all, levels, memoryBytes) => {
         const { context } = opened();
-        const quadrants = await decompose(context, columnsOfRings(all), { levels, budget });
+        const quadrants = await decompose(context, columnsOfRings(all), { levels, memoryBytes });
         expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
       }),
       { numRuns: 4 * runs },
@@ -55,13 +55,13 @@ onEveryBackend((opened, { runs }) => {
   test('a boundary quadrant keeps the edges that pass through it, and whether its corner is inside', {
     timeout: 120_000,
   }, async () => {
-    const budgets = fc.constantFrom(undefined, 1, 200);
+    const bounds = fc.constantFrom(undefined, 1, 800);
     await fc.assert(
-      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
+      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), bounds, async (all, levels, memoryBytes) => {
         const { context } = opened();
         const { edges, ...quadrants } = await decompose(context, columnsOfRings(all), {
           levels,
-          budget,
+          memoryBytes,
           keepsEdges: true,
         });
         const { edge, ends, ...rows } = edges;
@@ -205,11 +205,11 @@ onEveryBackend((opened, { runs }) => {
       [DOMAIN_STEPS, DOMAIN_STEPS],
       [1, DOMAIN_STEPS],
     ];
-    for (const budget of [undefined, 1]) {
-      context.dispose(await decompose(context, columnsOfRings([[square], [square]]), { levels: 5, budget }));
+    for (const memoryBytes of [undefined, 1]) {
+      context.dispose(await decompose(context, columnsOfRings([[square], [square]]), { levels: 5, memoryBytes }));
     }
     await expect(decompose(context, columnsOfRings([[square]]), { levels: 31 })).rejects.toThrow(ArgumentError);
-    await expect(decompose(context, columnsOfRings([[square]]), { levels: 5, budget: 0 })).rejects.toThrow(
+    await expect(decompose(context, columnsOfRings([[square]]), { levels: 5, memoryBytes: 0 })).rejects.toThrow(
       ArgumentError,
     );
     expect(context.backend.counters.liveBytes).toBe(liveBytes);

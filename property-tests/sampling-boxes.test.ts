@@ -57,11 +57,11 @@ const blockSize = fc.constantFrom(4, 9, 16, 64);
 /** From boxes of one pixel to all of them. */
 const threshold = fc.oneof(fc.integer({ min: 2, max: 40 }), fc.constantFrom(2, 3, 2048, 2 ** 24));
 /** Some hold a few boxes at a time only. */
-const budget = fc.constantFrom(2 ** 28, 40_000, 300_000);
+const memoryBytes = fc.constantFrom(2 ** 28, 40_000, 300_000);
 const options = fc.record({
   blockSize,
   threshold,
-  budget,
+  memoryBytes,
   start: fc.constantFrom('pair' as const, 'overlap' as const),
 });
 
@@ -79,7 +79,7 @@ describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
       const found = await measure(opened().context, all, pairs, how);
       expect(found).toEqual(pairs.map(([p, q]) => countPixels(all[p]!, all[q]!)));
     };
-    test('PixelBox finds the pixels of both and of either, for every threshold, block size, start and budget', async () => {
+    test('PixelBox finds the pixels of both and of either, for every threshold, block size, start and memory', async () => {
       await fc.assert(
         fc.asyncProperty(polygons, options, (all, how) =>
           agrees(all, (context, edges, pairs) => pixelBox(context, edges, edges, pairs, how)),
@@ -146,7 +146,7 @@ describe('areas past 2^32', () => {
             );
             const pairs = allPairs(all.length);
             const found = await measure(opened().context, scaled, pairs, (context, edges, columns) =>
-              pixelBox(context, edges, edges, columns, { ...how, budget: 2 ** 20 }),
+              pixelBox(context, edges, edges, columns, { ...how, memoryBytes: 2 ** 20 }),
             );
             const factor = BigInt(times) ** 2n;
             const expected = pairs.map(([p, q]) => countPixels(frames[p]!, frames[q]!));
@@ -190,7 +190,7 @@ describe('areas past 2^32', () => {
       if (!THOROUGH && name !== 'workers') return;
       const half = (BigInt(side) * BigInt(side - 1)) / 2n;
       const found = await measure(opened().context, [triangle], [[0, 0]], (context, edges, columns) =>
-        pixelBox(context, edges, edges, columns, { budget: 2 ** 22 }),
+        pixelBox(context, edges, edges, columns, { memoryBytes: 2 ** 22 }),
       );
       expect(found).toEqual([{ intersection: half, union: half }]);
     }, 240_000);
@@ -297,8 +297,8 @@ describe('what cannot be is refused', () => {
     ['pixelbox/threshold', { threshold: 1 }],
     ['pixelbox/threshold', { threshold: 2.5 }],
     ['pixelbox/threshold', { threshold: 2 ** 24 + 1 }],
-    ['pixelbox/budget', { budget: 0 }],
-    ['pixelbox/budget', { budget: 2000 }],
+    ['pixelbox/memory-bytes', { memoryBytes: 0 }],
+    ['pixelbox/memory-bytes', { memoryBytes: 2000 }],
   ])('%s: %o', async (code, options) => {
     expect(
       await attempt([square], [0, 0], (context, edges, pairs) => pixelBox(context, edges, edges, pairs, options)),
@@ -359,17 +359,17 @@ test('the host waits as often as is documented, and nothing stays', async () => 
   await context.close();
 });
 
-test('tables of boxes fit the budget, however many there are', async () => {
-  const budget = 2 ** 18;
-  // Beside the budget: a polygon, a pair, its areas, and sums over all rows of a launch.
-  const context = new Context(createReferenceBackend({ limits: { memoryBytes: budget + 2 ** 12 } }));
+test('tables of boxes fit in memory, however many there are', async () => {
+  const memoryBytes = 2 ** 18;
+  // Beside them: a polygon, a pair, its areas, and sums over all rows of a launch.
+  const context = new Context(createReferenceBackend({ limits: { memoryBytes: memoryBytes + 2 ** 12 } }));
   const edges = uploadPolygonEdges(
     context,
     gridPolygonsOf([rectangle(0, 0, 1999, 1999), rectangle(777, 778, 3001, 3001)]),
   );
   const pairs = { p: context.column(Uint32Array.of(0)), q: context.column(Uint32Array.of(1)) };
   for (const how of [pixelBox, pixelBoxNoSep]) {
-    const areas = await how(context, edges, edges, pairs, { threshold: 2, budget });
+    const areas = await how(context, edges, edges, pairs, { threshold: 2, memoryBytes });
     const { lo } = await context.read(areas.intersection);
     expect(lo).toEqual(Uint32Array.of((1999 - 777) * (1999 - 778)));
     context.dispose(areas);

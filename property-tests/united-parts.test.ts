@@ -125,7 +125,7 @@ describe('polygons on the pixel grid', () => {
 
   test('whose outlines take more than they may are refused', () => {
     const steep = [[[0, 0] as const, [2 ** 29, 2 ** 30] as const, [0, 2 ** 30] as const]];
-    const refuse = () => gridPolygons(partedPolygons([[steep, steep]]), { memory: 1e6, file: 'tile.wkt' });
+    const refuse = () => gridPolygons(partedPolygons([[steep, steep]]), { memoryBytes: 1e6, file: 'tile.wkt' });
     expect(refuse).toThrow(OutOfMemoryError);
     expect(refuse).toThrow(
       expect.objectContaining({ code: 'pixelbox/outlines', place: { file: 'tile.wkt', record: 0 } }),

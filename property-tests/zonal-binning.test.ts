@@ -208,7 +208,7 @@ test.prop([draft], { numRuns: caseCount(20) })('windows cut small change nothing
     tile: 32,
   };
   const whole = plain(await zonalHistogram(reference, job));
-  expect(plain(await zonalHistogram(reference, { ...job, budget: 300_000 }))).toBe(whole);
+  expect(plain(await zonalHistogram(reference, { ...job, memoryBytes: 300_000 }))).toBe(whole);
 });
 
 test.each([

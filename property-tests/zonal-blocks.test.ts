@@ -90,7 +90,7 @@ describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
         corners.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]),
       );
       // A window holds some rows of blocks, not all.
-      const job = { zones, binning, tile: 32, budget: 600_000 };
+      const job = { zones, binning, tile: 32, memoryBytes: 600_000 };
       const blocks = inBlocks(rows);
       expect(plain(await zonalHistogram(context, { ...job, raster: blocks }))).toBe(
         plain(await zonalHistogram(context, { ...job, raster: rows })),

@@ -81,15 +81,15 @@ describe('a zone of several parts', () => {
     {
       numRuns: caseCount(25),
     },
-  )('is their union, each of them even-odd, whatever the windows', async (all, tile, budget) => {
+  )('is their union, each of them even-odd, whatever the windows', async (all, tile, memoryBytes) => {
     const raster = numbered(100, 80);
-    const job = { zones: zonesWith(all), raster, binning: unique, tile, budget, statistics: false };
+    const job = { zones: zonesWith(all), raster, binning: unique, tile, memoryBytes, statistics: false };
     const united = await zonalHistogram(reference, job).catch((error: Error) => error);
     if (united instanceof Error) {
-      // A single tile may have more unique values than the smaller budget holds.
-      expect([budget, (united as { code?: string }).code]).toEqual([
+      // A single tile may have more unique values than the smaller memory holds.
+      expect([memoryBytes, (united as { code?: string }).code]).toEqual([
         60_000,
-        expect.stringMatching(/^zonal\/.*budget$/),
+        expect.stringMatching(/^zonal\/.*memory-bytes$/),
       ]);
       return;
     }

@@ -162,7 +162,7 @@ describe('progress', () => {
     fc.array(fc.tuple(place, place), { minLength: 1, maxLength: 4 }),
     block,
     fc.integer({ min: 14, max: 20 }),
-  ])('grows to all cells, however windows are cut and whichever are skipped', async (corners, blocks, budgetBits) => {
+  ])('grows to all cells, however windows are cut and whichever are skipped', async (corners, blocks, memoryBits) => {
     const raster = rasterOf(new Uint8Array(side * side), side, 'u8', blocks);
     const all = corners.map(([x, y]): Rings => [box(x, y, x + 40, y + 40)]);
     let read = 0;
@@ -178,7 +178,7 @@ describe('progress', () => {
       raster: { ...raster, read: counted },
       binning: { kind: 'edges', edges: [0, 1] },
       statistics: false,
-      budget: 2 ** budgetBits,
+      memoryBytes: 2 ** memoryBits,
       onProgress: (done, total) => {
         expect(total).toBe(side * side);
         expect(done).toBeGreaterThanOrEqual(read > 0 && seen.length === 0 ? 1 : 0);
@@ -205,7 +205,7 @@ describe('progress', () => {
       const raster = rasterOf(new Uint8Array(1), 1, 'u8', large);
       const limits = {
         tile: 64,
-        budget: 2 ** 20,
+        memoryBytes: 2 ** 20,
         bytesOf: ({ window }: WindowPlan) => (halved ? window.rows * 2 ** 12 : 0),
       };
       const windowsFor = (boxes: ZoneBoxes) =>
@@ -236,7 +236,7 @@ describe('progress', () => {
     'is told by windows that each block is in for one stretch',
     (blockColumns, blockRows) => {
       const raster = rasterOf(new Uint8Array(1), 1, 'u8', { width: 20_000, height: 3000, blockColumns, blockRows });
-      const limits = { tile: 64, budget: 0, bytesOf: () => 0 };
+      const limits = { tile: 64, memoryBytes: 0, bytesOf: () => 0 };
       const blocksOf = (start: number, cells: number, size: number): number[] => {
         const first = Math.floor(start / size);
         return Array.from({ length: Math.floor((start + cells - 1) / size) - first + 1 }, (_, i) => first + i);

@@ -23,7 +23,7 @@ export interface TileSideOptions {
   /** What is inside a polygon whose parts overlap; `union` where left out. */
   readonly fill?: FillRule | undefined;
   /** Bytes that the outlines of united parts may take; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /** What notes and errors call the polygons' file. */
   readonly place: string;
 }
@@ -44,8 +44,8 @@ export interface TileSideOptions {
 export function tileSide(read: ReadPolygons, options: TileSideOptions): PolygonSide {
   requireArguments('tileSide', { read, options }, { read: whatWasRead, options: OPTIONS });
   const { ids, polygons, notes, size } = read;
-  const { pixelSize, fill = 'union', memory, place } = options;
-  const grid = gridPolygons(polygons, { pixelSize, fill, memory, file: place });
+  const { pixelSize, fill = 'union', memoryBytes, place } = options;
+  const grid = gridPolygons(polygons, { pixelSize, fill, memoryBytes, file: place });
   const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
   const placed = [...notes, ...overlapNotes(ids, grid.overlapping, fill)].map((note) => ({
     ...note,
@@ -69,7 +69,7 @@ const whatWasRead: Kind = aRecord<ReadPolygons>({
 const OPTIONS: Kind = aRecord<TileSideOptions>({
   pixelSize: optional(aPixelSize),
   fill: optional(aFill),
-  memory: optional(aPositive()),
+  memoryBytes: optional(aPositive()),
   place: aText,
 });
 

@@ -16,19 +16,19 @@ export interface AreaJob {
   readonly ofQ: BigUint64Array;
 }
 
-/** Cuts a list of pairs where what they need would pass the budget; a pair that needs more alone stands alone. */
+/** Cuts a list of pairs where the bytes that they need would be more than `memoryBytes`; a pair that needs more alone stands alone. */
 export function* parts(
   list: Uint32Array,
-  budget: number,
-  cost: (pair: number, part: number) => number,
+  memoryBytes: number,
+  bytesOf: (pair: number, part: number) => number,
 ): Generator<Uint32Array> {
   let [from, used, part] = [0, 0, 1];
   for (let i = 0; i < list.length; i++) {
-    let needed = cost(list[i]!, part);
-    if (i > from && used + needed > budget) {
+    let needed = bytesOf(list[i]!, part);
+    if (i > from && used + needed > memoryBytes) {
       yield list.subarray(from, i);
       [from, used] = [i, 0];
-      needed = cost(list[i]!, ++part);
+      needed = bytesOf(list[i]!, ++part);
     }
     used += needed;
   }

@@ -6,10 +6,10 @@ import type { Selection } from './boxes.ts';
 import { narrowAreas, narrowMasks, uploadNarrowRegions } from './narrow-masks.ts';
 import type { Regions } from './regions.ts';
 
-/** Finds the areas of all pairs of which both regions have masks: of all jobs at once if they fit the budget. */
-export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], budget: number): Promise<void> {
-  const words = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allWords(p, sizes.p) + allWords(q, sizes.q), 0);
-  if (words <= budget) {
+/** Finds the areas of all pairs of which both regions have masks: of all jobs at once if they fit in `memoryBytes`. */
+export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], memoryBytes: number): Promise<void> {
+  const bytes = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allBytes(p, sizes.p) + allBytes(q, sizes.q), 0);
+  if (bytes <= memoryBytes) {
     const all = (kind: Kind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
     // The second are prepared while the device has the first.
     await settle(KINDS.map((kind) => drawTogether(context, all(kind), kind)));
@@ -17,7 +17,7 @@ export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[],
   }
   for (const job of jobs) {
     for (const kind of KINDS) {
-      for (const list of partsOf(job, job.plan[kind], budget)) await drawTogether(context, [{ job, list }], kind);
+      for (const list of partsOf(job, job.plan[kind], memoryBytes)) await drawTogether(context, [{ job, list }], kind);
     }
   }
 }
@@ -31,23 +31,27 @@ async function settle(promises: readonly Promise<void>[]): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
-function allWords(regions: Regions, sizes: RegionSizes): number {
+function allBytes(regions: Regions, sizes: RegionSizes): number {
   let sum = 0;
   for (let region = 0; region < sizes.kinds.length; region++) sum += maskedWords(regions, sizes, region);
-  return sum;
+  return 4 * sum;
 }
 
 /** The masks of regions that a part of the pairs is about count once. */
-function partsOf({ p, q, pairs, plan: { sizes } }: AreaJob, list: Uint32Array, budget: number): Iterable<Uint32Array> {
+function partsOf(
+  { p, q, pairs, plan: { sizes } }: AreaJob,
+  list: Uint32Array,
+  memoryBytes: number,
+): Iterable<Uint32Array> {
   const drawn = { p: new Uint32Array(p.left.length), q: new Uint32Array(q.left.length) };
   const claim = (seen: Uint32Array, regions: Regions, of: RegionSizes, region: number, part: number): number => {
     if (seen[region] === part) return 0;
     seen[region] = part;
-    return maskedWords(regions, of, region);
+    return 4 * maskedWords(regions, of, region);
   };
   return parts(
     list,
-    budget,
+    memoryBytes,
     (pair, part) => claim(drawn.p, p, sizes.p, pairs.p[pair]!, part) + claim(drawn.q, q, sizes.q, pairs.q[pair]!, part),
   );
 }
@@ -101,7 +105,7 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
   return sides;
 }
 
-/** Whether all regions can be drawn: with a budget's part of the pairs only those that it is about have room. */
+/** Whether all regions can be drawn: with a part of the pairs only those that it is about have room. */
 function isWhole({ plan }: AreaJob, list: Uint32Array): boolean {
   return plan.isNarrow && list === plan.narrow;
 }

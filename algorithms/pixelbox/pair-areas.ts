@@ -21,8 +21,8 @@ import { addSignedAreas } from './signed-areas.ts';
 export interface PairAreaOptions {
   /** One method for all pairs, where it can be; the choice of `area-plan.ts` where left out. */
   readonly method?: AreaMethod | 'auto' | undefined;
-  /** Words that masks, rows and terms may take at a time; 2²⁶ where left out. Pairs are done in parts to fit. */
-  readonly budget?: number | undefined;
+  /** Bytes that masks, rows and terms may take at a time; 256 MiB where left out. Pairs are done in parts to fit. */
+  readonly memoryBytes?: number | undefined;
 }
 
 /** Areas in pixels, one of each a pair. */
@@ -47,10 +47,10 @@ export const somePairAreas: Kind = aRecord<PairAreas>({
  * together: O(corners + rows shared). Of large ones with few corners the corners alone are summed, O(corners of p · corners
  * of q); where these are many too, a sweep takes O(n log² n).
  *
- * - The same numbers on every backend, whatever the method and the budget.
+ * - The same numbers on every backend, whatever the method and `memoryBytes`.
  * - Waits for the device once for each part of the pairs.
  *
- * @throws `ArgumentError` `pixelbox/pairs` for regions that are not there, `pixelbox/method`, `pixelbox/budget`;
+ * @throws `ArgumentError` `pixelbox/pairs` for regions that are not there, `pixelbox/method`, `pixelbox/memory-bytes`;
  * `CapacityError` `pixelbox/runs` where sloped edges make too many steps.
  * @example
  * const boxes = '{ "type": "MultiPolygon", "coordinates": [[[[0, 0], [4, 0], [4, 3], [0, 3]], [[1, 1], [2, 1], [2, 2], [1, 2]]]] }';
@@ -106,17 +106,17 @@ const jobKinds: FieldKinds<PairAreaJob> = {
 
 const OPTIONS: Kind = someOptions<PairAreaOptions>({
   method: optional(aWord(['auto', 'masks', 'corners', 'sweep'], 'pixelbox/method')),
-  budget: optional(aPositive('pixelbox/budget', 'Leave it out.')),
+  memoryBytes: optional(aPositive('pixelbox/memory-bytes', 'Leave it out.')),
 });
 
 async function areasOf(
   context: Context,
   jobs: readonly PairAreaJob[],
-  { method = 'auto', budget = 2 ** 26 }: PairAreaOptions,
+  { method = 'auto', memoryBytes = 2 ** 28 }: PairAreaOptions,
 ): Promise<PairAreas[]> {
   const planned = jobs.map((job) => planJob(job, method));
-  await addMaskedAreas(context, planned, budget);
-  for (const job of planned) await addSignedAreas(context, job, budget);
+  await addMaskedAreas(context, planned, memoryBytes);
+  for (const job of planned) await addSignedAreas(context, job, memoryBytes);
   return planned.map(({ intersection, ofP, ofQ, pairs }) => ({
     intersection,
     p: gatherAreas(ofP, pairs.p),

@@ -16,7 +16,7 @@ export interface PixelOnlyOptions {
   /** Threads that share the pixels of a pair: the square of 2 to 32; 64 where left out. */
   readonly blockSize?: number | undefined;
   /** Bytes that tables may take; 256 MiB where left out. */
-  readonly budget?: number | undefined;
+  readonly memoryBytes?: number | undefined;
 }
 
 /**

@@ -19,7 +19,7 @@ export interface SamplingOptions {
   /** The first sampling box of a pair: the MBR of both polygons as in the paper, or what their MBRs have in common. */
   readonly start?: 'pair' | 'overlap' | undefined;
   /** Bytes that tables of sampling boxes may take; 256 MiB where left out. More are looked at part by part. */
-  readonly budget?: number | undefined;
+  readonly memoryBytes?: number | undefined;
 }
 
 /** Pixels of a box that the threads of a single block may look at. */
@@ -33,9 +33,9 @@ const aSquare: Kind = where(
 );
 
 /** Kinds of options that all methods have. */
-export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'budget'> = {
+export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'memoryBytes'> = {
   blockSize: optional(aSquare),
-  budget: optional(aWhole(1, 2 ** 40, 'pixelbox/budget')),
+  memoryBytes: optional(aWhole(1, 2 ** 40, 'pixelbox/memory-bytes')),
 };
 
 /** The options of {@link pixelBox}. */
@@ -79,10 +79,10 @@ export type SampledAreas = {
  * - Work O(boxes and pixels looked at · edges of the pair), span O(levels · edges of a polygon · threshold / blockSize).
  * - Deterministic: areas are the same bytes on every backend and for all options, whatever the order of the pairs.
  * - The host waits for the number of pairs, where the device alone knows it, once for the largest MBR, once for every window of pairs, and once for every part of a level.
- * - Memory: the budget, 8 bytes an area, and the polygons. Free the areas with `context.dispose(areas)`.
+ * - Memory: `memoryBytes`, 8 bytes an area, and the polygons. Free the areas with `context.dispose(areas)`.
  *
- * @throws `ArgumentError` `pixelbox/block-size`, `pixelbox/threshold` and `pixelbox/budget` for options that cannot be,
- * `pixelbox/polygon` where a pair names a polygon that is not there; `OutOfMemoryError` `pixelbox/budget` where the sub-boxes
+ * @throws `ArgumentError` `pixelbox/block-size`, `pixelbox/threshold` and `pixelbox/memory-bytes` for options that cannot be,
+ * `pixelbox/polygon` where a pair names a polygon that is not there; `OutOfMemoryError` `pixelbox/memory-bytes` where the sub-boxes
  * of a single box do not fit.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
@@ -207,7 +207,7 @@ async function areasOfAll(context: Context, edges: PolygonEdges, plan: SamplingP
 export function planOf({
   blockSize = 64,
   threshold = blockSize ** 2 / 2,
-  budget = 2 ** 28,
+  memoryBytes = 2 ** 28,
 }: SamplingOptions): Omit<SamplingPlan, 'direct' | 'overlap'> {
-  return { grid: Math.sqrt(blockSize), threshold, budget };
+  return { grid: Math.sqrt(blockSize), threshold, memoryBytes };
 }

@@ -55,7 +55,7 @@ export interface SamplingPlan {
   /** Boxes of fewer pixels are pixelized. */
   readonly threshold: number;
   /** Bytes that tables of boxes may take. */
-  readonly budget: number;
+  readonly memoryBytes: number;
   /** Called with the pixels of the largest box that a pair starts with; throws where they are too many. */
   requireFits?(largest: number): void;
 }
@@ -90,7 +90,7 @@ interface Level {
 }
 
 /**
- * Measures stored pairs: level by level, where a table of boxes is too large for the budget part by part, each part down to
+ * Measures stored pairs: level by level, where a table of boxes is too large for `memoryBytes` part by part, each part down to
  * its last level before the next. The host waits once to know the largest box, once for every window of pairs, and once
  * for every table that is partitioned, to know how many boxes go on.
  */
@@ -190,20 +190,24 @@ const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 const MAX_SUB_BOXES = 2 ** 29;
 
 /**
- * As many boxes as fit the budget with all their sub-boxes, should none of them be decided, and those of the levels
+ * As many boxes as fit in `memoryBytes` with all their sub-boxes, should none of them be decided, and those of the levels
  * below.
  */
-function boxesAtOnce({ grid, threshold, budget }: SamplingPlan, largest: number): number {
+function boxesAtOnce({ grid, threshold, memoryBytes }: SamplingPlan, largest: number): number {
   const levels = Math.max(1, Math.ceil(Math.log(largest / threshold) / Math.log(grid * grid)));
   const bytes = grid * grid * (LOOK_BYTES + levels * BOX_STRIDE * 4);
-  if (bytes > budget) {
-    throw new OutOfMemoryError('pixelbox/budget', 'The sub-boxes of a single sampling box do not fit the budget.', {
-      expected: `at most ${budget} bytes`,
-      got: `${bytes} bytes for ${grid * grid} sub-boxes on ${levels} levels`,
-      remedy: 'Raise the budget, or make blockSize smaller.',
-    });
+  if (bytes > memoryBytes) {
+    throw new OutOfMemoryError(
+      'pixelbox/memory-bytes',
+      'The sub-boxes of a single sampling box do not fit in memory.',
+      {
+        expected: `at most ${memoryBytes} bytes`,
+        got: `${bytes} bytes for ${grid * grid} sub-boxes on ${levels} levels`,
+        remedy: 'Raise memoryBytes, or make blockSize smaller.',
+      },
+    );
   }
-  return Math.floor(Math.min(budget / bytes, MAX_SUB_BOXES / grid ** 2));
+  return Math.floor(Math.min(memoryBytes / bytes, MAX_SUB_BOXES / grid ** 2));
 }
 
 function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'union'>): Column[] {

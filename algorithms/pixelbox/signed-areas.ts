@@ -6,7 +6,7 @@ import type { Regions } from './regions.ts';
 import { areaOf, type SignedCorners, signedCorners } from './signed-corners.ts';
 
 /** Finds the areas of all pairs of a job that are done by signed corners, part by part. */
-export async function addSignedAreas(context: Context, job: AreaJob, budget: number): Promise<void> {
+export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes: number): Promise<void> {
   const { corners32, corners64, sweep } = job.plan;
   if (corners32.length + corners64.length + sweep.length === 0) return;
   const { p, q, pairs, intersection } = job;
@@ -18,9 +18,9 @@ export async function addSignedAreas(context: Context, job: AreaJob, budget: num
     q: uploadSignedCorners(context, signed.q),
   }));
   const terms = (pair: number): number => cornersIn(signed.p, pairs.p[pair]!);
-  const both = (pair: number): number => 24 * (terms(pair) + cornersIn(signed.q, pairs.q[pair]!));
+  const both = (pair: number): number => 96 * (terms(pair) + cornersIn(signed.q, pairs.q[pair]!));
   try {
-    for (const list of parts(corners32, budget, (pair) => 2 * terms(pair))) {
+    for (const list of parts(corners32, memoryBytes, (pair) => 8 * terms(pair))) {
       const sums = context.scope(() => {
         const found = context.materialize(constant(u32, 0, list.length));
         addCornerSums(context, listedPairs(list, pairs), device.p, device.q, found);
@@ -28,12 +28,12 @@ export async function addSignedAreas(context: Context, job: AreaJob, budget: num
       });
       writeAreas(intersection, list, await readOnce(context, sums));
     }
-    for (const list of parts(corners64, budget, (pair) => 8 * terms(pair))) {
+    for (const list of parts(corners64, memoryBytes, (pair) => 32 * terms(pair))) {
       const sums = cornerSums64(context, listedPairs(list, pairs), device.p, device.q, list.length);
       const { lo, hi } = await readOnce(context, sums);
       writeAreas(intersection, list, lo, hi);
     }
-    for (const list of parts(sweep, budget, both)) {
+    for (const list of parts(sweep, memoryBytes, both)) {
       const sums = cornerSweep(context, listedPairs(list, pairs), signed.p, signed.q, list.length);
       const { lo, hi } = await readOnce(context, sums);
       writeAreas(intersection, list, lo, hi);

@@ -12,7 +12,7 @@ export interface GridOptions {
   /** What is inside a polygon whose parts overlap; `union` where left out. */
   readonly fill?: FillRule | undefined;
   /** Bytes that the outlines of united parts may take; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /** What errors call the polygons' file. */
   readonly file?: string | undefined;
 }
@@ -27,7 +27,7 @@ export const aPixelSize: Kind = where(
 const GRID_OPTIONS: Kind = someOptions<GridOptions>({
   pixelSize: optional(aPixelSize),
   fill: optional(aFill),
-  memory: optional(aPositive()),
+  memoryBytes: optional(aPositive()),
   file: optional(aText),
 });
 
@@ -51,7 +51,7 @@ export interface SnappedToPixels extends GridPolygons {
  *
  * @throws `ArgumentError` `pixelbox/pixel-size` for a size that is not a finite number above 0, `GeometryError`
  * `geometry/beyond-grid`, with the polygon for its record, for a coordinate that is not finite or beyond 2³⁰ pixels,
- * `OutOfMemoryError` `pixelbox/outlines` where outlines of united parts pass `memory`.
+ * `OutOfMemoryError` `pixelbox/outlines` where outlines of united parts take more than `memoryBytes`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2.2, 0], [2.2, 1], [0, 1]]] }');
  * const grid = gridPolygons(zones.polygons, { pixelSize: 0.5 });
@@ -59,7 +59,7 @@ export interface SnappedToPixels extends GridPolygons {
  */
 export function gridPolygons(polygons: Polygons, options: GridOptions = {}): SnappedToPixels {
   requireArguments('gridPolygons', { polygons, options }, { polygons: somePolygons, options: GRID_OPTIONS });
-  const { pixelSize = 1, fill = 'union', memory = Number.POSITIVE_INFINITY, file } = options;
+  const { pixelSize = 1, fill = 'union', memoryBytes = Number.POSITIVE_INFINITY, file } = options;
   const { polygonRings, ringVertices } = polygons;
   const x = new Int32Array(polygons.x.length);
   const y = new Int32Array(polygons.y.length);
@@ -80,7 +80,7 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
   const sheets = sheetsOf({ ...grid, ringParts: polygons.ringParts });
   if (sheets === undefined) return { ...grid, moved };
   const { overlapping } = sheets;
-  return { ...(fill === 'union' ? uniteParts(grid, sheets, { memory, file }) : grid), moved, overlapping };
+  return { ...(fill === 'union' ? uniteParts(grid, sheets, { memoryBytes, file }) : grid), moved, overlapping };
 }
 
 /** Copies vertices as long as they are on the grid, as those of outlines of pixels are; returns how many. */

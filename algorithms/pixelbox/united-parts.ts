@@ -15,10 +15,10 @@ import type { GridPolygons } from './grid-polygons.ts';
 export function uniteParts(
   grid: GridPolygons,
   { ringSheets, overlapping }: Sheets,
-  { memory, file }: { readonly memory: number; readonly file?: string | undefined },
+  { memoryBytes, file }: { readonly memoryBytes: number; readonly file?: string | undefined },
 ): GridPolygons {
   const { polygonRings, ringVertices, x, y } = grid;
-  const out: Outlines = { polygonRings: [0], ringVertices: [0], x: [], y: [], memory, file };
+  const out: Outlines = { polygonRings: [0], ringVertices: [0], x: [], y: [], memoryBytes, file };
   let next = 0;
   for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
     const rings: Rings = [polygonRings[polygon]!, polygonRings[polygon + 1]!];
@@ -49,7 +49,7 @@ interface Outlines {
   readonly ringVertices: number[];
   readonly x: number[];
   readonly y: number[];
-  readonly memory: number;
+  readonly memoryBytes: number;
   readonly file: string | undefined;
 }
 
@@ -190,11 +190,11 @@ function addCorners(corners: Corners, row: number, above: readonly number[], bel
 
 const BYTES_PER_CORNER = 64;
 
-function requireRoom({ memory, file, x: vertices, polygonRings }: Outlines, { x: corners }: Corners): void {
+function requireRoom({ memoryBytes, file, x: vertices, polygonRings }: Outlines, { x: corners }: Corners): void {
   const needed = BYTES_PER_CORNER * (corners.length + vertices.length);
-  if (needed <= memory) return;
+  if (needed <= memoryBytes) return;
   throw new OutOfMemoryError('pixelbox/outlines', 'The outlines of united parts have too many corners.', {
-    expected: `at most ${bytesText(memory)}`,
+    expected: `at most ${bytesText(memoryBytes)}`,
     got: `${bytesText(needed)} for ${corners.length + vertices.length} corners or more`,
     remedy: 'Choose larger pixels (--pixel-size), merge the parts before, or raise the limit (--memory).',
     place: { file, record: polygonRings.length - 1 },

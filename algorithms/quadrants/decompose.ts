@@ -15,17 +15,17 @@ export interface DecomposeOptions {
   /** How often the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
   readonly levels: number;
   /**
-   * Words that quadrants under way and their edges may take on the device, about; 2²⁸ where left out. What is beyond waits on
-   * the host until there is room. The result is the same, and has to fit the device whole; a quadrant with more edges than
-   * the budget is split all the same.
+   * Bytes that quadrants under way and their edges may take on the device, about; 1 GiB where left out. The others wait on
+   * the host until there is room. The result is the same, and has to fit the device whole; a single quadrant is split even
+   * if its edges take more.
    */
-  readonly budget?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /**
-   * Words that quadrants and their edges may take in all, the result and what waits on the host: about 5 a quadrant and 3 for
-   * an edge that passes through it. How many there will be no one knows before; the levels are counted as they are made.
+   * Bytes that quadrants and their edges may take in all, the result and what waits on the host: about 20 a quadrant and 12
+   * for an edge that passes through it. How many there will be no one knows before; the levels are counted as they are made.
    * Unlimited where left out.
    */
-  readonly maxWords?: number | undefined;
+  readonly maxBytes?: number | undefined;
   /** Whether the edges that pass through boundary quadrants are kept, which exact answers need. Default false. */
   readonly keepsEdges?: boolean | undefined;
 }
@@ -41,14 +41,14 @@ export interface DecomposeOptions {
  * Exact in integers, half-open: the inside quadrants of the polygons of a partition never overlap.
  *
  * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits once a level.
- * - The same quadrants in the same order on every backend, whatever the budget.
+ * - The same quadrants in the same order on every backend, whatever `memoryBytes`.
  * - Edges of length 0 are none: a polygon that is a point has no quadrants, one that is a line has those that it passes through.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
  * GPUs, 2014, section 4.1, where each quadrant is tested against all edges of its polygon.
  *
- * @throws `ArgumentError` `quadrants/levels`, `quadrants/budget`; `OutOfMemoryError` `quadrants/limit`, with the level, where
- * quadrants pass `maxWords`.
+ * @throws `ArgumentError` `quadrants/levels`, `quadrants/memory-bytes`; `OutOfMemoryError` `quadrants/limit`, with the level, where
+ * quadrants pass `maxBytes`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
@@ -66,21 +66,21 @@ export async function decompose(
   options: DecomposeOptions,
 ): Promise<Quadrants> {
   requireArguments('decompose', { context, polygons, options }, ARGUMENTS);
-  const { levels, budget = 2 ** 28, maxWords = Number.POSITIVE_INFINITY, keepsEdges = false } = options;
-  return uniteSheets(context, polygons, (each) => split(context, each, { levels, budget, maxWords, keepsEdges }));
+  const { levels, memoryBytes = 2 ** 30, maxBytes = Number.POSITIVE_INFINITY, keepsEdges = false } = options;
+  return uniteSheets(context, polygons, (each) => split(context, each, { levels, memoryBytes, maxBytes, keepsEdges }));
 }
 
 async function split(
   context: Context,
   polygons: DomainPolygons,
-  { levels, budget, maxWords, keepsEdges }: Split,
+  { levels, memoryBytes, maxBytes, keepsEdges }: Split,
 ): Promise<Quadrants | QuadrantsWithEdges> {
   const rules = { min: DOMAIN_BITS - levels, keepsEdges };
   const edges = context.scope(() => uploadEdges(context, polygons));
   const { ends, ...temporary } = edges;
   let kept = false;
   try {
-    const { leaves, passages } = await descendAll(context, edges, rules, { budget, maxWords, levels });
+    const { leaves, passages } = await descendAll(context, edges, rules, { memoryBytes, maxBytes, levels });
     const quadrants = quadrantsOf(context, leaves, edges, rules.min, keepsEdges ? passages : undefined);
     kept = keepsEdges;
     return quadrants;
@@ -92,8 +92,8 @@ async function split(
 /** Options of {@link decompose}, all of them. */
 interface Split {
   readonly levels: number;
-  readonly budget: number;
-  readonly maxWords: number;
+  readonly memoryBytes: number;
+  readonly maxBytes: number;
   readonly keepsEdges: boolean;
 }
 
@@ -105,8 +105,8 @@ const ARGUMENTS = {
   polygons: someGridPolygons,
   options: someOptions<DecomposeOptions>({
     levels: someLevels,
-    budget: optional(aPositive('quadrants/budget', 'Leave it out.')),
-    maxWords: optional(aPositive()),
+    memoryBytes: optional(aPositive('quadrants/memory-bytes', 'Leave it out.')),
+    maxBytes: optional(aPositive()),
     keepsEdges: optional(aFlag),
   }),
 };
@@ -117,31 +117,35 @@ interface Settled {
   readonly passages: Passages[];
 }
 
-/** Level after level, until no quadrant is left to be split; fronts that are beyond the budget wait on the host. */
+/** Level after level, until no quadrant is left to be split; fronts that do not fit in `memoryBytes` wait on the host. */
 async function descendAll(
   context: Context,
   edges: Edges,
   rules: DescentRules,
-  { budget, maxWords, levels }: { readonly budget: number; readonly maxWords: number; readonly levels: number },
+  {
+    memoryBytes,
+    maxBytes,
+    levels,
+  }: { readonly memoryBytes: number; readonly maxBytes: number; readonly levels: number },
 ): Promise<Settled> {
   const settled: Settled = { leaves: [], passages: [] };
-  let words = 0;
+  let bytes = 0;
   const settle = ({ front, leaves, leafPassages }: Descent): Front => {
     settled.leaves.push(leaves);
     if (leafPassages !== undefined) settled.passages.push(leafPassages);
-    words += keptWords(leaves, leafPassages);
+    bytes += keptBytes(leaves, leafPassages);
     return front;
   };
   const waiting: SpilledFront[] = [];
   let front = settle(await enclose(context, edges, rules));
   try {
     for (;;) {
-      const held = words + waiting.reduce((sum, { open, passages }) => sum + keptWords(open, passages), 0);
-      if (held + keptWords(front.open, front.passages) > maxWords) {
-        throw await tooManyQuadrants(context, front, { held, maxWords, levels });
+      const held = bytes + waiting.reduce((sum, { open, passages }) => sum + keptBytes(open, passages), 0);
+      if (held + keptBytes(front.open, front.passages) > maxBytes) {
+        throw await tooManyQuadrants(context, front, { held, maxBytes, levels });
       }
       const quadrants = front.open.column.length as number;
-      if (quadrants > 1 && wordsOf(front) > budget) {
+      if (quadrants > 1 && bytesUnderWay(front) > memoryBytes) {
         const { earlier, later } = await splitFront(context, front);
         context.dispose(front);
         front = earlier;
@@ -165,37 +169,37 @@ async function descendAll(
   }
 }
 
-/** What a level takes, about: the front, what its edges do, and the front that comes of it. */
-function wordsOf({ open, passages }: Front): number {
-  return 10 * (passages.edge.length as number) + 16 * (open.column.length as number);
+/** Bytes that a level takes, about: the front, what its edges do, and the front that comes of it. */
+function bytesUnderWay({ open, passages }: Front): number {
+  return 40 * (passages.edge.length as number) + 64 * (open.column.length as number);
 }
 
 type Lengths<K extends string> = { readonly [_ in K]: { readonly length: unknown } };
 
-/** What quadrants and the edges through them take once they are settled, and as long as they wait. */
-function keptWords({ column }: Lengths<'column'>, passages: Lengths<'edge'> | undefined): number {
-  return 5 * (column.length as number) + 3 * ((passages?.edge.length as number | undefined) ?? 0);
+/** Bytes that quadrants and the edges through them take once they are settled, and as long as they wait. */
+function keptBytes({ column }: Lengths<'column'>, passages: Lengths<'edge'> | undefined): number {
+  return 20 * (column.length as number) + 12 * ((passages?.edge.length as number | undefined) ?? 0);
 }
 
 interface Held {
   readonly held: number;
-  readonly maxWords: number;
+  readonly maxBytes: number;
   readonly levels: number;
 }
 
 async function tooManyQuadrants(
   context: Context,
   { open, passages }: Front,
-  { held, maxWords, levels }: Held,
+  { held, maxBytes, levels }: Held,
 ): Promise<OutOfMemoryError> {
   const count = open.column.length as number;
   const sample = context.scope(() => context.materialize(slice(open.column, 0, Math.min(count, 2 ** 16))));
   const columns = await context.read(sample).finally(() => context.dispose(sample));
   // The lowest bit that is set tells a quadrant's side.
   const level = columns.reduce((max, column) => Math.max(max, DOMAIN_BITS - (31 - Math.clz32(column & -column))), 0);
-  const bytes = 4 * (held + keptWords(open, passages));
+  const bytes = held + keptBytes(open, passages);
   return new OutOfMemoryError('quadrants/limit', `The polygons have too many quadrants from level ${level} on.`, {
-    expected: `at most ${bytesText(4 * maxWords)} for ${levels} levels`,
+    expected: `at most ${bytesText(maxBytes)} for ${levels} levels`,
     got: `${bytesText(bytes)} with ${count} quadrants still to be split`,
     remedy: 'Use fewer levels (--levels), leave edges out (--no-edges), or raise the limit (--memory).',
   });

@@ -14,7 +14,7 @@ export interface WindowLimits {
   /** Side of the tiles in cells. */
   readonly tile: number;
   /** Bytes that counting one window may take. */
-  readonly budget: number;
+  readonly memoryBytes: number;
   /** Bytes that counting a window takes by its plan. */
   bytesOf(plan: WindowPlan): number;
 }
@@ -27,9 +27,9 @@ export interface PlannedWindow {
 
 /**
  * The windows of a raster that some zone meets, in the order of the file: whole blocks of it, halved where they are too
- * large or counting them would pass the budget. Parts of one block follow each other, so that it is decoded once.
+ * large or counting them would take more than `memoryBytes`. Parts of one block follow each other, so that it is decoded once.
  *
- * @throws OutOfMemoryError `zonal/window-budget` where a single tile passes it; while iterating.
+ * @throws OutOfMemoryError `zonal/window-memory-bytes` where a single tile takes more; while iterating.
  */
 export function* jobWindows(
   raster: RasterSource,
@@ -61,12 +61,12 @@ function* cutLarge(window: Window, max: number, tile: number): Generator<Window>
 function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
   const plan = planWindow(window, boxes, zones, limits.tile);
   const bytes = plan.zones.length === 0 ? 0 : limits.bytesOf(plan);
-  if (bytes <= limits.budget) {
+  if (bytes <= limits.memoryBytes) {
     yield plan;
     return;
   }
   const halves = halve(window, limits.tile);
-  if (halves === undefined) throw tooSmall(limits.budget, bytes, plan.zones.length);
+  if (halves === undefined) throw tooSmall(limits.memoryBytes, bytes, plan.zones.length);
   for (const half of halves) yield* fitWindow(half, boxes, zones, limits);
 }
 
@@ -88,9 +88,9 @@ function halve(window: Window, tile: number): [Window, Window] | undefined {
   ];
 }
 
-function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryError {
-  return new OutOfMemoryError('zonal/window-budget', 'The histograms of a single tile do not fit the budget.', {
-    expected: `at most ${bytesText(budget)}`,
+function tooSmall(memoryBytes: number, bytes: number, zones: number): OutOfMemoryError {
+  return new OutOfMemoryError('zonal/window-memory-bytes', 'The histograms of a single tile do not fit in memory.', {
+    expected: `at most ${bytesText(memoryBytes)}`,
     got: `${bytesText(bytes)} for ${zones} zones`,
     remedy: 'Use fewer bins, or raise the limit (--memory, of which a quarter is for this).',
   });

@@ -55,15 +55,15 @@ export interface TotalsOptions {
   readonly edges: BinEdges;
   readonly statistics: boolean;
   /** Bytes that pairs of zone and value may take. */
-  readonly budget: number;
+  readonly memoryBytes: number;
 }
 
 /** Starts with nothing counted. */
 export function createTotals(options: TotalsOptions): Totals {
-  const { zones, sample, scaling, binning, slots, edges, statistics, budget } = options;
+  const { zones, sample, scaling, binning, slots, edges, statistics, memoryBytes } = options;
   const counts = createCounts(zones, slots);
   const values = statistics ? createStatistics(zones, sample, scaling) : undefined;
-  const unique = binning.kind === 'unique' ? createUniqueTotals(sample, budget) : undefined;
+  const unique = binning.kind === 'unique' ? createUniqueTotals(sample, memoryBytes) : undefined;
   return {
     add(members, window) {
       counts.add(members, window.counts);

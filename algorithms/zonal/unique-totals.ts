@@ -20,7 +20,7 @@ export interface UniqueTotals {
   /**
    * Adds the pairs of a window, whose zones are numbered by `members`.
    *
-   * @throws OutOfMemoryError `zonal/unique-budget` where all pairs together pass the budget.
+   * @throws OutOfMemoryError `zonal/unique-memory-bytes` where all pairs together take more than `memoryBytes`.
    */
   add(members: Uint32Array, window: UniqueRows): void;
   finish(): ZonalBins;
@@ -30,7 +30,7 @@ export interface UniqueTotals {
  * Sorted runs that are merged when the later one has grown to half of the one before, so that n pairs out of w windows
  * are merged in O(n log w).
  */
-export function createUniqueTotals(sample: Sample, budget: number): UniqueTotals {
+export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueTotals {
   const runs: UniqueRows[] = [];
   const pairs = (): number => runs.reduce((sum, { zone }) => sum + zone.length, 0);
   const mergeLast = (): void => {
@@ -41,9 +41,9 @@ export function createUniqueTotals(sample: Sample, budget: number): UniqueTotals
     add(members, { zone, value, count }) {
       runs.push({ zone: zone.map((local) => members[local]!), value, count });
       while (runs.length > 1 && runs.at(-2)!.zone.length <= 2 * runs.at(-1)!.zone.length) mergeLast();
-      if (pairs() * BYTES_PER_PAIR <= budget) return;
+      if (pairs() * BYTES_PER_PAIR <= memoryBytes) return;
       while (runs.length > 1) mergeLast();
-      if (pairs() * BYTES_PER_PAIR > budget) throw tooMany(runs[0]!, budget);
+      if (pairs() * BYTES_PER_PAIR > memoryBytes) throw tooMany(runs[0]!, memoryBytes);
     },
     finish() {
       while (runs.length > 1) mergeLast();
@@ -83,10 +83,10 @@ function compare(a: UniqueRows, i: number, b: UniqueRows, j: number): number {
   return a.zone[i]! - b.zone[j]! || a.value[i]! - b.value[j]!;
 }
 
-function tooMany({ zone }: UniqueRows, budget: number): OutOfMemoryError {
+function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {
   const zones = zone.reduce((met, member, at) => met + (at > 0 && zone[at - 1] === member ? 0 : 1), 0);
-  return new OutOfMemoryError('zonal/unique-budget', 'The zones hold more unique values than the budget allows.', {
-    expected: `at most ${Math.floor(budget / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(budget)})`,
+  return new OutOfMemoryError('zonal/unique-memory-bytes', 'The zones hold more unique values than fit in memory.', {
+    expected: `at most ${Math.floor(memoryBytes / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(memoryBytes)})`,
     got: `${zone.length} pairs in ${zones} zones so far`,
     remedy:
       'Count in bins, count fewer zones at a time, or raise the limit (--memory, of which a quarter is for this).',

@@ -17,7 +17,6 @@ import {
   createClassifier,
   slotsFor,
 } from './binning.ts';
-import { requireRoom } from './budget.ts';
 import { countCells } from './cell-counts.ts';
 import { type PlacedCells, readCells } from './cell-places.ts';
 import { coverZones, type EdgeTable, uploadEdges } from './coverage.ts';
@@ -25,6 +24,7 @@ import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { placeZones } from './placement.ts';
+import { requireRoom } from './room.ts';
 import { windowStatistics } from './statistics.ts';
 import { createTotals, type Totals, type WindowTotals } from './totals.ts';
 import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
@@ -48,7 +48,7 @@ export interface ZonalJob {
    * Bytes that the counters of all zones may take, and likewise those of the windows being counted with their bitmaps; 1 GiB
    * where left out. Windows become smaller to fit; counters of zones that do not fit are an error.
    */
-  readonly budget?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /** Bytes of decoded windows that wait in channels; 256 MiB where left out. */
   readonly channelBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -71,7 +71,7 @@ export interface ZonalJob {
  * ±Infinity counts as above or below, NaN as nodata, −0 as 0, whatever the binning.
  *
  * @throws `ArgumentError` for bins that do not increase and tiles of another side, `GeometryError` for coordinates beyond the grid, `OutOfMemoryError`
- * where histograms or unique values do not fit the budget, the signal's reason when it is aborted.
+ * where histograms or unique values do not fit in `memoryBytes`, the signal's reason when it is aborted.
  *
  * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
  * GPU-Accelerated Clusters, 2014.
@@ -90,17 +90,16 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const { zones, raster, signal, binning } = job;
   signal?.throwIfAborted();
   const zoneCount = zones.names.length;
-  const budget = job.budget ?? DEFAULT_BUDGET;
-  const { tile = 64 } = job;
-  requireRoom(zoneCount, binCount(binning), budget);
+  const { tile = 64, memoryBytes = 2 ** 30 } = job;
+  requireRoom(zoneCount, binCount(binning), memoryBytes);
   const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones, job.fill);
   const edges = binEdges(binning);
   const slots = slotsFor(edges.lower.length);
   const statistics = wantsStatistics(job);
   const { sample, scaling } = raster;
-  const totals = createTotals({ zones: zoneCount, sample, scaling, binning, slots, edges, statistics, budget });
+  const totals = createTotals({ zones: zoneCount, sample, scaling, binning, slots, edges, statistics, memoryBytes });
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
-  const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, budget, bytesOf });
+  const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, memoryBytes, bytesOf });
   const crossings = rowCrossings(placed.polygons, raster, placed.shifts, placed.sheets?.ringSheets);
   await countWindows(context, job, windows, crossings, edges, totals);
   const found = totals.finish();
@@ -114,8 +113,6 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
     notes: [...partNotes(zones, placed), ...zoneNotes(zones, placed, raster, found.cells)],
   };
 }
-
-const DEFAULT_BUDGET = 2 ** 30;
 
 /** A window can be cut down to one tile of as many cells as the counters of statistics hold. */
 const MAX_TILE = 4096;
@@ -133,7 +130,7 @@ const aJob: Kind = aRecord<ZonalJob>({
   fill: optional(aFill),
   statistics: optional(aFlag),
   tile: optional(aTileSide),
-  budget: optional(aPositive()),
+  memoryBytes: optional(aPositive()),
   channelBytes: optional(aPositive()),
   signal: optional(aSignal),
   onProgress: optional(aFunction),

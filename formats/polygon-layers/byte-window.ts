@@ -18,7 +18,7 @@ export interface ByteWindow {
   readonly blocks: AsyncIterator<Uint8Array>;
   ended: boolean;
   /** Bytes that the stream's reader may take. */
-  readonly memory: number;
+  readonly memoryBytes: number;
 }
 
 /** One record, which must lie in one piece in memory, may have so many bytes; a string of JavaScript has no more. */
@@ -26,9 +26,9 @@ const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 
 /** Starts at the first byte of a stream, none of which is there yet. */
 export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {
-  const { file, memory = Number.POSITIVE_INFINITY } = input;
+  const { file, memoryBytes = Number.POSITIVE_INFINITY } = input;
   const blocks = input.blocks(signal)[Symbol.asyncIterator]();
-  return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memory };
+  return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memoryBytes };
 }
 
 /** Lets the stream go, before its end too. */
@@ -74,7 +74,7 @@ function append(window: ByteWindow, block: Uint8Array): void {
   const kept = bytesThere(window);
   const length = kept + block.length;
   if (length > MAX_RECORD_BYTES) throw tooLong(window);
-  if (length * RECORD_FACTOR > window.memory) throw recordTooLarge(window, length);
+  if (length * RECORD_FACTOR > window.memoryBytes) throw recordTooLarge(window, length);
   const { bytes } = window;
   // Into new memory, also where the old would do: what was taken may still be looked at.
   if (length >= bytes.length) {
@@ -104,7 +104,7 @@ function recordTooLarge(window: ByteWindow, length: number): Error {
   return overMemory('A record is too large to be read.', {
     needed: length * RECORD_FACTOR,
     what: `a record of ${length} bytes or more, from byte ${offsetOf(window)} on`,
-    allowed: window.memory,
+    allowed: window.memoryBytes,
     instead: 'split the polygon',
     place: { file: window.file },
   });

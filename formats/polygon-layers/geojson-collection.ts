@@ -121,7 +121,7 @@ async function endOfValue({ window, input }: Reading, record: JsonRecord, index?
 }
 
 async function parse({ window, input }: Reading, record: JsonRecord, end: number, index?: number): Promise<unknown> {
-  requireJsonRoom(record.text.subarray(0, record.textLength), input.file, input.memory);
+  requireJsonRoom(record.text.subarray(0, record.textLength), input.file, input.memoryBytes);
   try {
     return parseRecord(record);
   } catch {

@@ -12,7 +12,7 @@ export interface LayerInput {
   readonly size: number;
   readonly gzipped?: boolean | undefined;
   /** Bytes that reading it may take; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /** Blocks of any size; each holds what it holds until the next is asked for. */
   blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /** The file that is called the same but for its ending; undefined where there is none. */
@@ -23,11 +23,11 @@ export interface LayerInput {
 const BLOCK_BYTES = 2 ** 20;
 
 /** Looks for a regular file on disk; a gzipped one is unpacked as it is read. */
-export async function fileInput(file: string, memory?: number): Promise<LayerInput> {
+export async function fileInput(file: string, memoryBytes?: number): Promise<LayerInput> {
   const { size, gzipped } = await lookAt(file, await sizeOf(file));
   const blocks: LayerInput['blocks'] = (signal) =>
     gzipped ? gunzipBlocks(blocksOf(file, signal), file) : blocksOf(file, signal);
-  return { file, size, gzipped, memory, blocks, beside: (ending) => fileBeside(file, ending, memory) };
+  return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
 }
 
 /** Whether a file is gzipped, and how many bytes it then unpacks to: its last four bytes say so, modulo 2^32. */
@@ -86,11 +86,11 @@ function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: n
 }
 
 /** Endings are of either case, as they come from systems that do not mind. */
-async function fileBeside(file: string, ending: string, memory?: number): Promise<LayerInput | undefined> {
+async function fileBeside(file: string, ending: string, memoryBytes?: number): Promise<LayerInput | undefined> {
   const wanted = basename(file, extname(file)) + ending;
   const names = await readdir(dirname(file));
   const name = names.includes(wanted) ? wanted : names.find((other) => other.toLowerCase() === wanted.toLowerCase());
-  return name === undefined ? undefined : fileInput(join(dirname(file), name), memory);
+  return name === undefined ? undefined : fileInput(join(dirname(file), name), memoryBytes);
 }
 
 /** All bytes of an input that is known to be small, such as a file beside another one. */

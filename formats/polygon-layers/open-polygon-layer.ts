@@ -63,7 +63,7 @@ import { readWktLines } from './wkt-lines.ts';
  */
 export async function openPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<PolygonLayer> {
   requireArguments('openPolygonLayer', { file, options }, { file: aText, options: LAYER_OPTIONS });
-  return openLayer(await fileInput(file, options.memory), options);
+  return openLayer(await fileInput(file, options.memoryBytes), options);
 }
 
 /**

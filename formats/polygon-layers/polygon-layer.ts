@@ -27,7 +27,7 @@ export interface PolygonLayerOptions {
    */
   readonly onBadRecord?: 'stop' | 'skip' | undefined;
   /** Bytes that reading may take: a sixteenth of it one record may have. Bounded by what a string may have where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
 }
 
 export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
@@ -37,7 +37,7 @@ export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
   onBadRecord: optional(aWord(['stop', 'skip'])),
-  memory: optional(aPositive()),
+  memoryBytes: optional(aPositive()),
 });
 
 /** Some of the polygons of a layer, in the file's order. */

@@ -13,7 +13,7 @@ export async function* readTopology(reading: Reading): AsyncGenerator<void, void
   const { input, options } = reading;
   const root = await readRoot(reading);
   // What is wrong with the topology itself, or with the choice of its object, is told here.
-  const whole = topoJsonFeatures(root, options.layer, input.file, { memory: input.memory, holdsAll: false });
+  const whole = topoJsonFeatures(root, options.layer, input.file, { memoryBytes: input.memoryBytes, holdsAll: false });
   reading.stated = whole.crs;
   let index = 0;
   for (const feature of whole.features) {
@@ -25,7 +25,7 @@ export async function* readTopology(reading: Reading): AsyncGenerator<void, void
 
 async function readRoot({ window, input }: Reading): Promise<JsonObject> {
   await need(window, Number.POSITIVE_INFINITY);
-  const root = parseJsonBytes(window.bytes.subarray(window.at, window.end), input.file, input.memory);
+  const root = parseJsonBytes(window.bytes.subarray(window.at, window.end), input.file, input.memoryBytes);
   window.at = window.end;
   if (isJsonObject(root) && isTopoJson(root)) return root;
   throw new FormatError('format/not-zones', 'The file is JSON, but not TopoJSON.', {

@@ -41,8 +41,8 @@ import {
  * const { polygons } = parseBoundaries(new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n'), 'a.txt');
  * [polygons.x, polygons.y]; // [Float64Array [0, 4, 4, 0], Float64Array [0, 0, 3, 3]]
  */
-export function parseBoundaries(bytes: Uint8Array, place: string, memory?: number): PolygonTile {
-  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place, memory });
+export function parseBoundaries(bytes: Uint8Array, place: string, memoryBytes?: number): PolygonTile {
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place, memoryBytes });
   const cursor = startOf(bytes);
   while (cursor.at < cursor.end) readLine(cursor, columns, place);
   return finishTile(columns);

@@ -30,7 +30,7 @@ export async function openCoco(
   file: string,
   parameters: TileParameters,
 ): Promise<{ tiles: TileSource[]; notes: Note[] }> {
-  const { bytes, source } = await readWhole(file, parameters.memory);
+  const { bytes, source } = await readWhole(file, parameters.memoryBytes);
   const { names, spans } = indexCoco(bytes, file);
   const unknown: string[] = [];
   const tiles: TileSource[] = [];
@@ -51,11 +51,11 @@ interface CocoSource {
 
 async function readWhole(
   file: string,
-  memory: number = Number.POSITIVE_INFINITY,
+  memoryBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<{ readonly bytes: Uint8Array; readonly source: CocoSource }> {
   try {
-    const raw = await readBounded(file, memory);
-    const bytes = await unpacked(raw, file, memory);
+    const raw = await readBounded(file, memoryBytes);
+    const bytes = await unpacked(raw, file, memoryBytes);
     return { bytes, source: { file, unpacked: bytes === raw ? undefined : bytes } };
   } catch (error) {
     throw fileError(file, error);

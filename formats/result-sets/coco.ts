@@ -30,9 +30,9 @@ import {
  *
  * @throws FormatError, GeometryError with the index of the annotation, and its id where it has one.
  */
-export function parseCoco(bytes: Uint8Array, file: string, memory?: number): PolygonTile {
-  const annotations = listAnnotations(parseJsonBytes(bytes, file, memory), file);
-  const columns = emptyTile(0, { place: file, memory });
+export function parseCoco(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
+  const annotations = listAnnotations(parseJsonBytes(bytes, file, memoryBytes), file);
+  const columns = emptyTile(0, { place: file, memoryBytes });
   for (const [record, annotation] of annotations.entries()) {
     const place = { file, record };
     if (!isJsonObject(annotation)) throw malformed({ called: `annotation ${record}`, place }, 'an object', annotation);

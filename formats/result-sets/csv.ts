@@ -28,9 +28,9 @@ import { readGeometry, skipSpace } from './wkt.ts';
  * @throws FormatError, GeometryError with the line.
  */
 export function parseCsv(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
-  const { place, geometryColumn, idColumn, memory } = parameters;
+  const { place, geometryColumn, idColumn, memoryBytes } = parameters;
   const table = startTable(bytes, place);
-  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place, memory });
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place, memoryBytes });
   if (!nextRecord(table)) return finishTile(columns);
   const header = beginsWithHeader(table) ? headerOf(table) : undefined;
   if (header !== undefined && !nextRecord(table)) return finishTile(columns);

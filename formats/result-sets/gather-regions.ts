@@ -9,7 +9,7 @@ export type RegionKind = 'components' | 'labels';
 export interface GatherOptions {
   readonly regions?: RegionKind | undefined;
   /** Bytes that the runs of the image may take; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   readonly place?: ErrorPlace | undefined;
 }
 
@@ -186,7 +186,7 @@ interface GrowingRuns {
 
 const CHUNK = 2 ** 16;
 
-function growingRuns({ memory = Number.POSITIVE_INFINITY, place }: GatherOptions): GrowingRuns {
+function growingRuns({ memoryBytes = Number.POSITIVE_INFINITY, place }: GatherOptions): GrowingRuns {
   const chunks: Record<'start' | 'end' | 'region', Uint32Array[]> = { start: [], end: [], region: [] };
   let [start, end, region] = [new Uint32Array(0), new Uint32Array(0), new Uint32Array(0)];
   let [length, fill, other] = [0, CHUNK, 0];
@@ -220,11 +220,11 @@ function growingRuns({ memory = Number.POSITIVE_INFINITY, place }: GatherOptions
     checkRoom(rows, height) {
       // One column at a time is copied at the end.
       const needed = length * (BYTES_PER_RUN + 4) + other;
-      if (needed <= memory) return;
+      if (needed <= memoryBytes) return;
       throw overMemory('The label image has too many runs of pixels.', {
         needed: (needed / rows) * height,
         what: `about ${Math.round((length / rows) * height)} runs, by the first ${rows} of ${height} rows`,
-        allowed: memory,
+        allowed: memoryBytes,
         instead: 'compare smaller tiles',
         place,
       });

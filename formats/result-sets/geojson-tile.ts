@@ -28,9 +28,9 @@ import {
  * @throws FormatError where the text is no GeoJSON, GeometryError where a coordinate is no finite number; both with the
  * feature's index.
  */
-export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn, memory }: TileParameters): PolygonTile {
-  const features = listFeatures(parseJsonBytes(bytes, place, memory), place);
-  const columns = emptyTile(0, { place, memory });
+export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn, memoryBytes }: TileParameters): PolygonTile {
+  const features = listFeatures(parseJsonBytes(bytes, place, memoryBytes), place);
+  const columns = emptyTile(0, { place, memoryBytes });
   for (const [record, feature] of features.entries()) {
     if (!isJsonObject(feature) || feature.type !== 'Feature') throw malformed('a Feature', feature, place, record);
     beginPolygonNamed(columns, nameOf(feature, idColumn, place, record));

@@ -21,8 +21,8 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
  *
  * @throws OutOfMemoryError `memory/limit` where its values would take more than `memory`.
  */
-export function parseJsonBytes(bytes: Uint8Array, file: string, memory?: number): unknown {
-  requireJsonRoom(bytes, file, memory);
+export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: number): unknown {
+  requireJsonRoom(bytes, file, memoryBytes);
   const text = decodeJson(bytes, file);
   try {
     return JSON.parse(text);

@@ -56,9 +56,9 @@ export function traceLabelImage(bytes: Uint8Array, parameters: TileParameters): 
 }
 
 function readRegions(bytes: Uint8Array, parameters: TileParameters): LabelledRegions {
-  const { format, place, regions, memory } = parameters;
-  const rows = format === 'png' ? openPngLabels(bytes, place, memory) : bareRows(bytes, parameters);
-  return gatherRegions(rows, { regions, memory, place: { file: place } });
+  const { format, place, regions, memoryBytes } = parameters;
+  const rows = format === 'png' ? openPngLabels(bytes, place, memoryBytes) : bareRows(bytes, parameters);
+  return gatherRegions(rows, { regions, memoryBytes, place: { file: place } });
 }
 
 function bareRows(bytes: Uint8Array, { place, labels }: TileParameters): LabelRows {

@@ -24,7 +24,7 @@ import type { TileParameters, TileSource } from './result-set.ts';
 export async function openNifti(file: string, prefix: string, parameters: TileParameters): Promise<TileSource[]> {
   const packed = await isGzip(file);
   const header = readNiftiHeader(packed ? await unpack(file, 0, NIFTI_HEADER_BYTES) : await headOf(file), file);
-  await checkLength(header, file, packed, parameters.memory);
+  await checkLength(header, file, packed, parameters.memoryBytes);
   const load = packed ? packedSlices(header, file) : (slice: number) => readSlice(header, file, slice);
   return Array.from({ length: header.slices }, (_, slice) => {
     const name = `slice-${String(slice).padStart(SLICE_DIGITS, '0')}`;
@@ -74,7 +74,7 @@ async function checkLength(
   header: NiftiHeader,
   file: string,
   packed: boolean,
-  memory: number = Number.POSITIVE_INFINITY,
+  memoryBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const length = volumeBytes(header);
   const size = await withFile(file, async (handle) => (await handle.stat()).size);
@@ -82,7 +82,7 @@ async function checkLength(
   const { width, height, slices } = header;
   const slice = SLICE_FACTOR * sliceBytes(header);
   const unpacked = packed ? UNPACK_FACTOR * length : 0;
-  const allowed = packed ? Math.min(memory, MAX_UNPACKED) : memory;
+  const allowed = packed ? Math.min(memoryBytes, MAX_UNPACKED) : memoryBytes;
   if (slice + unpacked <= allowed) return;
   throw overMemory(`The ${packed ? 'gzipped volume' : 'slices of the volume'} cannot be held in memory.`, {
     needed: slice + unpacked,

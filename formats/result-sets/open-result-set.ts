@@ -15,7 +15,8 @@ import { openNifti } from './nifti-volume.ts';
 import { type ResultSet, type ResultSetFormat, type TileParameters, type TileSource, tileKinds } from './result-set.ts';
 
 /** How to read a result set. */
-export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memory'> {
+export interface ResultSetOptions
+  extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'> {
   /**
    * Format of the files, where it is not to be told by their endings. Of a folder those are read whose endings are of
    * the format, and of JSON none whose content is of the other; where there are none, those whose endings tell nothing:
@@ -96,23 +97,23 @@ async function listTiles(
   file: string,
   format: ResultSetFormat,
   prefix: string,
-  { geometryColumn, idColumn, regions, memory }: ResultSetOptions,
+  { geometryColumn, idColumn, regions, memoryBytes }: ResultSetOptions,
 ): Promise<Listed> {
-  const parameters = { format, place: file, geometryColumn, idColumn, regions, memory };
+  const parameters = { format, place: file, geometryColumn, idColumn, regions, memoryBytes };
   if (format === 'nifti') return { tiles: await openNifti(file, prefix, parameters), notes: [] };
   if (format === 'coco') return openCoco(file, parameters);
-  const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, memory, signal);
+  const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, memoryBytes, signal);
   return { tiles: [{ name: stemOf(basename(file)), place: file, format, file, load, parameters }], notes: [] };
 }
 
 async function readBytes(
   file: string,
-  memory: number = Number.POSITIVE_INFINITY,
+  memoryBytes: number = Number.POSITIVE_INFINITY,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
   signal?.throwIfAborted();
   try {
-    return await unpacked(await readBounded(file, memory, signal), file, memory);
+    return await unpacked(await readBounded(file, memoryBytes, signal), file, memoryBytes);
   } catch (error) {
     signal?.throwIfAborted();
     throw fileError(file, error);

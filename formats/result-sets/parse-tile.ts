@@ -31,11 +31,11 @@ export function parseTile(bytes: Uint8Array, parameters: TileParameters): Polygo
 type Reader = (bytes: Uint8Array, parameters: TileParameters) => PolygonTile;
 
 const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
-  boundaries: (bytes, { place, memory }) => parseBoundaries(bytes, place, memory),
-  wkt: (bytes, { place, memory }) => parseWkt(bytes, place, memory),
+  boundaries: (bytes, { place, memoryBytes }) => parseBoundaries(bytes, place, memoryBytes),
+  wkt: (bytes, { place, memoryBytes }) => parseWkt(bytes, place, memoryBytes),
   csv: parseCsv,
   geojson: parseGeoJsonTile,
-  coco: (bytes, { place, memory }) => parseCoco(bytes, place, memory),
+  coco: (bytes, { place, memoryBytes }) => parseCoco(bytes, place, memoryBytes),
   png: traceLabelImage,
   nifti: traceLabelImage,
 };

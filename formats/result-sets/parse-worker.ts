@@ -10,7 +10,7 @@ const port = parentPort!;
 port.on('message', ({ source, parameters }: ParseRequest) => {
   let tile: PolygonTile;
   try {
-    tile = parseTile(bytesOf(source, parameters.memory), parameters);
+    tile = parseTile(bytesOf(source, parameters.memoryBytes), parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies ParseReply);
     return;

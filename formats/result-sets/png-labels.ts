@@ -11,15 +11,19 @@ import { damagedPng, type PngChunks, readPngChunks, withoutAncillary } from './p
  * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced.
  * @throws OutOfMemoryError `memory/limit` where its rows, or all of it if it is interlaced, take more than `memory`.
  */
-export function openPngLabels(bytes: Uint8Array, file: string, memory: number = Number.POSITIVE_INFINITY): LabelRows {
+export function openPngLabels(
+  bytes: Uint8Array,
+  file: string,
+  memoryBytes: number = Number.POSITIVE_INFINITY,
+): LabelRows {
   const png = readPngChunks(bytes, file);
   const { width, height, depth, interlaced, stride } = png;
   const needed = interlaced ? WHOLE_FACTOR * stride * height : ROW_FACTOR * width;
-  if (needed > memory) {
+  if (needed > memoryBytes) {
     throw overMemory('The PNG is too large to be read.', {
       needed,
       what: `${width} × ${height} labels of ${depth} bits${interlaced ? ', interlaced' : ''}`,
-      allowed: memory,
+      allowed: memoryBytes,
       instead: interlaced ? 'save the image without interlacing' : 'compare smaller tiles',
       place: { file },
     });

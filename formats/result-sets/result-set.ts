@@ -62,7 +62,7 @@ export interface TileParameters {
    */
   readonly regions?: 'components' | 'labels' | undefined;
   /** Bytes that reading the tile may take beside the tile's own; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
 }
 
 export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32';
@@ -76,13 +76,13 @@ const aLabelSize: Kind = aRecord<NonNullable<TileParameters['labels']>>({
 /** The parameters that the options of a result set have too. */
 export const tileKinds: Pick<
   FieldKinds<TileParameters>,
-  'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memory'
+  'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'
 > = {
   format: aWord(['geojson', 'wkt', 'csv', 'boundaries', 'png', 'nifti', 'coco']),
   geometryColumn: optional(aText),
   idColumn: optional(aText),
   regions: optional(aWord(['components', 'labels'])),
-  memory: optional(aPositive()),
+  memoryBytes: optional(aPositive()),
 };
 
 /** What a tile is parsed by, and what its side is made by. */

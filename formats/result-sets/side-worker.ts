@@ -24,7 +24,7 @@ const port = parentPort!;
 port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters: SideParameters }) => {
   let tile: TileSide;
   try {
-    tile = readSide(bytesOf(source, parameters.memory), parameters);
+    tile = readSide(bytesOf(source, parameters.memoryBytes), parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies SideReply);
     return;

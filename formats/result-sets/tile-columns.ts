@@ -27,7 +27,7 @@ export interface TileColumns {
 export interface TileBounds {
   readonly place?: string | undefined;
   /** Bytes; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
 }
 
 /**
@@ -129,8 +129,8 @@ function resizeVertices(columns: TileColumns, needed: number): void {
   columns.y = resizedFloats(columns.y, size);
 }
 
-function maxVertices({ memory = Number.POSITIVE_INFINITY }: TileBounds): number {
-  return memory / BYTES_PER_VERTEX;
+function maxVertices({ memoryBytes = Number.POSITIVE_INFINITY }: TileBounds): number {
+  return memoryBytes / BYTES_PER_VERTEX;
 }
 
 /** Makes room for so many vertices more. */

@@ -24,7 +24,7 @@ export interface TileParserOptions {
   /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
   readonly countsLabels?: boolean | undefined;
   /** Bytes that reading a tile may take; unlimited where left out. */
-  readonly memory?: number | undefined;
+  readonly memoryBytes?: number | undefined;
   /** How a thread is started, which tests use. */
   readonly start?: (() => Worker) | undefined;
 }
@@ -35,13 +35,13 @@ export interface TileParserOptions {
  * read once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
-  const { workers, pixelSize, fill, countsLabels = false, memory, start = startSideParser } = options;
+  const { workers, pixelSize, fill, countsLabels = false, memoryBytes, start = startSideParser } = options;
   const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
     // One tile is read from disk while the others are parsed.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
-      const parameters: SideParameters = { ...tile.parameters, pixelSize, fill, countsLabels, memory };
+      const parameters: SideParameters = { ...tile.parameters, pixelSize, fill, countsLabels, memoryBytes };
       try {
         return await read(pool, tile, parameters, signal);
       } catch (error) {

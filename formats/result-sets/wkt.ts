@@ -36,8 +36,8 @@ import {
  * @throws FormatError where a geometry is malformed, GeometryError where a coordinate is not a finite number; both with
  * the line.
  */
-export function parseWkt(bytes: Uint8Array, file: string, memory?: number): PolygonTile {
-  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place: file, memory });
+export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place: file, memoryBytes });
   const cursor = startOf(bytes);
   for (let index = 0; ; ) {
     skipSpace(cursor);

@@ -60,7 +60,7 @@ function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
 }
 
 /** Reads a file that lies in memory. */
-export function memoryBytes(bytes: Uint8Array, file = 'memory'): ByteSource {
+export function bytesInMemory(bytes: Uint8Array, file = 'memory'): ByteSource {
   let open = true;
   return {
     file,

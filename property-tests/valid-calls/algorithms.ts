@@ -48,7 +48,7 @@ const regions = {
   'vertices?': { x: context.column(square.x), y: context.column(square.y) },
 };
 const pairNumbers = { p: context.column(words(0)), q: context.column(words(0)) };
-const sampling = { 'blockSize?': 16, 'threshold?': 8, 'start?': 'pair', 'budget?': 2 ** 20 };
+const sampling = { 'blockSize?': 16, 'threshold?': 8, 'start?': 'pair', 'memoryBytes?': 2 ** 20 };
 const sampled = (options: Arguments) => (): Arguments => ({
   context,
   p: edges,
@@ -280,13 +280,13 @@ export const algorithmCalls: ValidCalls = {
   areasOfJobs: () => ({
     context,
     jobs: [{ p: regions, q: regions, pairs: first }],
-    'options?': { 'method?': 'auto', 'budget?': 2 ** 20 },
+    'options?': { 'method?': 'auto', 'memoryBytes?': 2 ** 20 },
   }),
   pairAreas: () => ({
     ...{ context, p: regions, q: regions, pairs: first },
-    'options?': { 'method?': 'auto', 'budget?': 2 ** 20 },
+    'options?': { 'method?': 'auto', 'memoryBytes?': 2 ** 20 },
   }),
-  pixelOnly: sampled({ 'blockSize?': 16, 'budget?': 2 ** 20 }),
+  pixelOnly: sampled({ 'blockSize?': 16, 'memoryBytes?': 2 ** 20 }),
   polygonAreas: () => ({ context, edges }),
   uploadPolygonEdges: {
     args: () => ({ context, polygons: square }),
@@ -305,7 +305,7 @@ export const algorithmCalls: ValidCalls = {
   turnedInto: () => ({ longitude: 190, domain: { left: -180 } }),
   decompose: () => ({
     ...{ context, polygons: { ...square, 'sheets?': undefined } },
-    options: { levels: 2, 'budget?': 2 ** 20, 'maxWords?': 2 ** 20, 'keepsEdges?': true },
+    options: { levels: 2, 'memoryBytes?': 2 ** 20, 'maxBytes?': 2 ** 20, 'keepsEdges?': true },
   }),
   decomposeDepthFirst: () => ({ context, polygons: square, options: { levels: 2, 'split?': 4 } }),
   decomposeWhole: () => ({ context, polygons: square, options: { levels: 2 } }),
@@ -330,7 +330,14 @@ export const algorithmCalls: ValidCalls = {
     args: () => ({
       context,
       job: {
-        ...{ ...job, 'fill?': 'union', 'statistics?': true, 'tile?': 64, 'budget?': 2 ** 30, 'channelBytes?': 2 ** 20 },
+        ...{
+          ...job,
+          'fill?': 'union',
+          'statistics?': true,
+          'tile?': 64,
+          'memoryBytes?': 2 ** 30,
+          'channelBytes?': 2 ** 20,
+        },
         ...{ 'signal?': new AbortController().signal, 'onProgress?': none },
       },
     }),

@@ -23,7 +23,7 @@ const file = {
 };
 const plot = (): Arguments => ({ file, 'options?': { 'window?': { left: 0, bottom: 0, right: 2, top: 2 } } });
 const layer = {
-  ...{ 'id?': 'name', 'crs?': 'EPSG:4326', 'antimeridian?': 'unwrap', 'memory?': 2 ** 30 },
+  ...{ 'id?': 'name', 'crs?': 'EPSG:4326', 'antimeridian?': 'unwrap', 'memoryBytes?': 2 ** 30 },
 };
 const parameters = {
   ...{
@@ -32,7 +32,7 @@ const parameters = {
     'geometryColumn?': 'g',
     'idColumn?': 'i',
     'regions?': 'labels',
-    'memory?': 2 ** 30,
+    'memoryBytes?': 2 ** 30,
   },
   'labels?': { width: 2, height: 2, type: 'u8' },
 };
@@ -176,7 +176,7 @@ export const formatCalls: ValidCalls = {
   openResultSet: () => ({
     path,
     'options?': {
-      ...{ 'format?': 'geojson', 'geometryColumn?': 'g', 'idColumn?': 'i', 'regions?': 'labels', 'memory?': 2 ** 30 },
+      ...{ 'format?': 'geojson', 'geometryColumn?': 'g', 'idColumn?': 'i', 'regions?': 'labels', 'memoryBytes?': 2 ** 30 },
     },
   }),
   createParsePool: () => ({ 'options?': { 'threads?': 1, 'start?': () => {} } }),

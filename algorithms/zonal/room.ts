@@ -6,15 +6,15 @@ const BYTES_PER_COUNTER = 8;
 const BYTES_PER_EDGE = 16;
 
 /**
- * Makes sure, before anything is allocated, that the histograms of all zones fit the budget.
+ * Makes sure, before anything is allocated, that the histograms of all zones fit in memory.
  *
- * @throws OutOfMemoryError `zonal/budget` where they do not.
+ * @throws OutOfMemoryError `zonal/memory-bytes` where they do not.
  */
-export function requireRoom(zones: number, bins: number, budget: number): void {
+export function requireRoom(zones: number, bins: number, memoryBytes: number): void {
   const bytes = bins * (zones * BYTES_PER_COUNTER + BYTES_PER_EDGE);
-  if (bytes <= budget) return;
-  throw new OutOfMemoryError('zonal/budget', 'The histograms of all zones do not fit the budget.', {
-    expected: `at most ${bytesText(budget)}`,
+  if (bytes <= memoryBytes) return;
+  throw new OutOfMemoryError('zonal/memory-bytes', 'The histograms of all zones do not fit in memory.', {
+    expected: `at most ${bytesText(memoryBytes)}`,
     got: `${bytesText(bytes)} for ${zones} zones × ${bins} bins`,
     remedy:
       'Use fewer bins, count fewer zones at a time, or raise the limit (--memory, of which a quarter is for this).',

@@ -34,8 +34,8 @@ const rowsOf = (counts: Window['counts']) => {
   return [0, 1, 2].map((column) => Uint32Array.from(rows, (row) => row[column]!));
 };
 
-function addAll(all: readonly Window[], budget: number) {
-  const totals = createUniqueTotals('u32', budget);
+function addAll(all: readonly Window[], memoryBytes: number) {
+  const totals = createUniqueTotals('u32', memoryBytes);
   for (const { members, counts } of all) {
     const [zone, value, count] = rowsOf(counts);
     totals.add(Uint32Array.from(members), { zone: zone!, value: value!, count: count! });
@@ -65,7 +65,7 @@ describe('pairs of zone and value', () => {
     expect(upper).toEqual(lower);
   });
 
-  test.prop([windows])('that pass the budget are an error that says how many there are', (all) => {
+  test.prop([windows])('that take too much memory are an error that says how many there are', (all) => {
     const needed = modelOf(all).length;
     fc.pre(needed > 0);
     try {
@@ -74,7 +74,7 @@ describe('pairs of zone and value', () => {
     } catch (error) {
       expect(error).toBeInstanceOf(OutOfMemoryError);
       expect(error).toMatchObject({
-        code: 'zonal/unique-budget',
+        code: 'zonal/unique-memory-bytes',
         got: expect.stringMatching(/^\d+ pairs in \d+ zones/),
       });
     }
@@ -94,7 +94,7 @@ describe('pairs of zone and value', () => {
   });
 });
 
-describe('the budget', () => {
+describe('memoryBytes', () => {
   const raster = rasterOf(
     Float32Array.from({ length: 128 * 128 }, (_, i) => i),
     128,
@@ -106,11 +106,11 @@ describe('the budget', () => {
 
   test('holds for unique values over all windows', async () => {
     const enough = 2 * 128 * 128 * BYTES_PER_PAIR;
-    const { bins } = await zonalHistogram(reference, { ...job, binning: unique, tile: 32, budget: enough });
+    const { bins } = await zonalHistogram(reference, { ...job, binning: unique, tile: 32, memoryBytes: enough });
     expect(bins.count).toHaveLength(2 * 128 * 128);
     await expect(
-      zonalHistogram(reference, { ...job, binning: unique, tile: 32, budget: enough - 1 }),
-    ).rejects.toMatchObject({ code: 'zonal/unique-budget' });
+      zonalHistogram(reference, { ...job, binning: unique, tile: 32, memoryBytes: enough - 1 }),
+    ).rejects.toMatchObject({ code: 'zonal/unique-memory-bytes' });
   });
 
   test.each([
@@ -127,7 +127,7 @@ describe('the budget', () => {
       },
     };
     await expect(zonalHistogram(reference, { ...job, raster: watched, binning })).rejects.toMatchObject({
-      code: 'zonal/budget',
+      code: 'zonal/memory-bytes',
       got: expect.stringContaining('for 2 zones × '),
     });
     expect(read).toBe(false);
@@ -135,8 +135,8 @@ describe('the budget', () => {
 
   test('that a single tile passes is an error, and nothing stays behind', async () => {
     const before = { ...reference.backend.counters };
-    await expect(zonalHistogram(reference, { ...job, binning: unique, budget: 200_000 })).rejects.toMatchObject({
-      code: 'zonal/window-budget',
+    await expect(zonalHistogram(reference, { ...job, binning: unique, memoryBytes: 200_000 })).rejects.toMatchObject({
+      code: 'zonal/window-memory-bytes',
     });
     expect(reference.backend.counters.liveBuffers).toBe(before.liveBuffers);
   });
@@ -150,7 +150,7 @@ describe('the budget', () => {
 });
 
 describe('a window', () => {
-  test('with many zones over every tile and many bins stays within the budget on the device', async () => {
+  test('with many zones over every tile and many bins stays within memoryBytes on the device', async () => {
     const zones = zonesOf(Array.from({ length: 40 }, (_, i) => [box(0, 0, 256, 200 + i)]));
     const raster = rasterOf(new Uint8Array(256 * 256), 256, 'u8');
     const binning = { kind: 'even', low: 0, high: 1000, width: 1 } as const;
@@ -163,12 +163,12 @@ describe('a window', () => {
       max = Math.max(max, backend.counters.liveBytes);
       return buffer;
     };
-    const budget = 2 ** 23;
-    const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, budget });
+    const memoryBytes = 2 ** 23;
+    const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, memoryBytes });
     await context.close();
     expect(Array.from(cells, Number)).toEqual(Array.from({ length: 40 }, (_, i) => 256 * (200 + i)));
-    expect(max).toBeGreaterThan(budget / 8);
-    expect(max).toBeLessThan(budget);
+    expect(max).toBeGreaterThan(memoryBytes / 8);
+    expect(max).toBeLessThan(memoryBytes);
   });
 
   test.each([0, -64, 16, 48, 33, 8192, Number.NaN, 64.5])('of tiles with side %d is refused', async (tile) => {
