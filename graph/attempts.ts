@@ -9,19 +9,19 @@ import type { WorkSpan } from './shape.ts';
 export interface NodeContext<C> extends ItemContext {
   /** The context given to `run()`. Throws `GraphError` `graph/no-context` if there was none. */
   readonly ctx: C;
-  /** 1 at first, plus one for each retry of the item. */
+  /** Starts at 1 and grows by one with each retry of the item. */
   readonly attempt: number;
   /** Adds a mark to the trace. */
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
 }
 
 /**
- * Work on one item. On success the function owns the item and must free it. On failure the graph keeps the item: it
- * may retry, and discards the item in the end.
+ * Work on one item. On success the function owns the item and must free it. On failure the graph still owns the item:
+ * it may retry it, and finally discards it.
  */
 export type NodeFunction<A, B, C> = (item: A, context: NodeContext<C>) => Promise<B> | B;
 
-/** Work under an error policy. */
+/** A node's function together with its error policy. */
 export interface Work<A, B> {
   readonly fn: NodeFunction<A, B, never>;
   readonly elsewhere?: NodeFunction<A, B, never> | undefined;
@@ -144,7 +144,6 @@ function giveUp<A, B>(
   return SKIPPED;
 }
 
-/** The item's failure ends the run. */
 function stopAt<A>(node: NodeRun, parcel: Parcel<A>, context: ItemContext, attempts: number, cause: unknown): never {
   throw passOver(node, parcel, context, attempts, { outcome: 'stopped', cause });
 }
@@ -170,7 +169,7 @@ function abandonItem<A>(node: NodeRun, parcel: Parcel<A>, { signal }: ItemContex
   throw signal.reason;
 }
 
-/** The fields by which marks name an item. */
+/** Fields that name the item in a mark. */
 function named<A>({ name }: Parcel<A>, { index }: Pick<ItemContext, 'index'>): { item: number; record?: string } {
   return name === undefined ? { item: index } : { item: index, record: name };
 }
@@ -179,7 +178,7 @@ function mark(node: NodeRun, name: string, detail?: Readonly<Record<string, unkn
   node.run.observer?.mark({ node: node.meta.name, time: performance.now(), name, detail });
 }
 
-/** Waits; ends early when the node is cancelled. */
+/** Waits for `milliseconds`, or until the node is cancelled if that comes first. */
 function pause(milliseconds: number, { abort, atAbort }: NodeRun): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -7,16 +7,18 @@ import { tell } from '../primitives/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
 import { deliver, demandOf } from './demand.ts';
 
-/** What a batch may hold. At least one of the two bounds is finite. */
+/** Limits of one batch. At least one of the two bounds is finite. */
 export interface BatchOptions<A> extends Capacity {
-  /** Bytes of one item, not negative; asked once, when the item comes. Needed with a bound in bytes. */
+  /** Bytes of one item, 0 or more. Called once, when the item arrives. Required if `bytes` is bounded. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
-   * Weight of one item, above 0: the number of pairs in a tile, for example. The bound in items counts weights. Asked
+   * Weight of one item, above 0, for example the number of pairs in a tile. The bound in items counts weights. Called
    * once per item. Default 1.
    */
   readonly weight?: ((item: A) => number) | undefined;
-  /** Frees an item whose batch will never be emitted. Called once for each such item; what it throws is a warning. */
+  /**
+   * Frees an item whose batch will never be emitted. Called once for each such item. If it throws, that is a warning.
+   */
   readonly discard?: ((item: A) => void) | undefined;
   /** Names the node in errors. Default `batchBy`. */
   readonly name?: string | undefined;
@@ -32,23 +34,23 @@ export const BATCH_OPTIONS: FieldKinds<BatchOptions<never>> = {
 };
 
 /**
- * Groups small items into batches worth sending to a device: a batch closes when the next item would pass the bound
- * in items (as `weight` counts them) or in bytes (as `sizeOf` counts them).
+ * Groups small items into batches worth sending to a device: a batch closes when the next item would pass the bound in
+ * items (as `weight` counts them) or in bytes (as `sizeOf` counts them).
  *
- * - The batches, one after another, are the input in its order. None is empty, and none exceeds a bound, except that
- *   an item which exceeds one by itself forms its own batch. No two neighbouring batches would fit into one.
- * - A batch is emitted when an item brings it to its bound in items, else with the item that does not fit, else when
- *   the source completes; an empty source gives no batch. No clock is involved: the same input gives the same batches.
- * - One batch is open at a time, and an item emits at most one. Demand passes through: {@link pull}, {@link pullMap}
- *   and stages upstream read on only while the next stage downstream has room for a batch; until then the open one
- *   stays as it is. The last batch waits for room before that stage. A source without demand cannot be told to wait.
- * - An error of the source, of `sizeOf` or of `weight`, and an unsubscribe, give what the open batch holds to
+ * - Concatenated, the batches give the input in its order. No batch is empty. A batch exceeds a bound only if a single
+ *   item does; such an item forms its own batch. No two neighbouring batches would fit into one.
+ * - A batch is emitted as soon as it reaches its bound in items, when the next item does not fit, or when the source
+ *   completes. An empty source gives no batch. No clock is involved: the same input gives the same batches.
+ * - One batch is open at a time, and an item emits at most one batch. Demand passes through: {@link pull},
+ *   {@link pullMap} and stages upstream read on only while the next stage downstream has room for a batch. The last
+ *   batch waits for room, too. A source without demand cannot be told to wait.
+ * - If the source, `sizeOf` or `weight` fails, or the subscriber unsubscribes, the items of the open batch are given to
  *   `discard`. The subscriber frees emitted batches.
  *
  * Work is O(1) an item; memory is one batch.
  *
- * @throws `GraphError` `graph/bad-capacity` or `graph/no-size` at the call; `graph/bad-size` or
- * `graph/bad-weight` through the stream, with node and item, for an item whose size or weight is no such number.
+ * @throws `GraphError` `graph/bad-capacity` or `graph/no-size` at the call; `graph/bad-size` or `graph/bad-weight`
+ * through the stream, with node and item, for an item whose size or weight is out of range.
  *
  * @example
  * ```ts
@@ -61,7 +63,7 @@ export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
   return namedBatches(options, (_, index) => index);
 }
 
-/** As {@link batchBy}. `recordOf` names an item in errors. */
+/** Same as {@link batchBy}, with `recordOf`, which names an item in errors. */
 export function namedBatches<A>(
   options: BatchOptions<A>,
   recordOf: (item: A, index: number) => string | number,
@@ -93,8 +95,8 @@ export function namedBatches<A>(
         if (closed !== undefined) out.next(closed);
         else if (open.items >= bound.items) out.next(takeOpen());
       };
-      // A source that asks for demand does not deliver its end in this way. The last batch must still wait for room;
-      // it is not an overflow.
+      // The end of a source is not marked as asked for, so `deliver` marks the last batch. It then waits for room and
+      // causes no overflow.
       const complete = (): void => {
         if (open.members.length > 0) deliver(out, demand, takeOpen());
         out.complete();
@@ -139,7 +141,7 @@ function add<A>(batch: Batch<A>, item: A, cost: Occupancy): void {
   batch.bytes += cost.bytes;
 }
 
-/** The cost of an item in its batch, or the error that says why it is unknown. */
+/** The cost of an item in its batch, or an error if `sizeOf` or `weight` gave no valid number. */
 function costOf<A>(item: A, { sizeOf, weight }: BatchOptions<A>, place: ErrorPlace): Occupancy | GraphError {
   const size = sizeOf === undefined ? { value: 0 } : attempt(sizeOf, item);
   const count = weight === undefined ? { value: 1 } : attempt(weight, item);

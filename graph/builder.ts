@@ -55,12 +55,12 @@ import type { NodeMeta } from './shape.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * Makes the nodes of a graph, inside the function given to `graph()`; see there. A node takes the ports of nodes made
- * before it, so that a cycle cannot be written.
+ * Makes the nodes of a graph, inside the function given to `graph()`. A node can only take ports of nodes made before
+ * it, so graphs have no cycles.
  *
- * Every method throws `GraphError` with the node's path: `graph/bad-name`, `graph/duplicate-name`,
- * `graph/foreign-port` for a port of another graph, `graph/port-taken` for one that has a taker already,
- * `graph/bad-lanes`, `graph/bad-capacity`, `graph/no-size`, `graph/bad-policy`, and what its own text names.
+ * Every method throws `GraphError` with the node's path: `graph/bad-name`, `graph/duplicate-name`, `graph/foreign-port`
+ * for a port of another graph, `graph/port-taken` for a port that another node takes already, `graph/bad-lanes`,
+ * `graph/bad-capacity`, `graph/no-size`, `graph/bad-policy`, and the codes listed at the method.
  */
 export class GraphBuilder<C> {
   readonly #nodes: NodeList;
@@ -70,8 +70,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Reads a source, one item at a time, and only when there is room for the item. A function opens the source for
-   * each run.
+   * Reads a source one item at a time, whenever there is room for an item. If `source` is a function, it opens the
+   * source anew for each run.
    */
   source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
     this.#check('source', { name, source, options }, { source: aSource, options: NODE_OPTIONS.source! });
@@ -100,8 +100,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Plain RxJS operators, or one `stage()`. Items that operators hold back are outside every bound, and the operators
-   * must free the items that they drop. A stage's counters are those of the run started last.
+   * Applies plain RxJS operators, or one `stage()`. Items that operators hold back count towards no bound. The
+   * operators must free the items that they drop. A stage's counters are those of the latest run.
    */
   pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
   pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;
@@ -148,8 +148,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Sends every item to the first port that takes it. A full port also holds up the others. The port `'rest'` takes
-   * what the ports before it do not. Without it, an item that no port takes has failed, with the cause
+   * Sends every item to the first port that takes it. A full port also holds up the other ports. The port `'rest'`
+   * takes all items that earlier ports refuse. Without it, an item that no port takes fails with the cause
    * `graph/no-port`.
    */
   branch<A, const N extends string>(
@@ -201,9 +201,10 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Pairs the items of two ports that have the same key, the oldest with the oldest, in no fixed order. A side holds
-   * at most `hold` items that wait for a partner, and is then not read on; when one side has ended, what the other
-   * holds and still gets leaves by its own port. If both hold all they may, the run fails with `graph/stalled`.
+   * Pairs items of two ports by key, the oldest with the oldest. Pairs come in no fixed order. Each side holds at most
+   * `hold` items that wait for a partner, and is not read while it is full. Once a side has ended, unpaired items of
+   * the other side leave by the port `leftOnly` or `rightOnly`. If both sides are full, the run fails with
+   * `graph/stalled`.
    *
    * @throws `GraphError` `graph/bad-hold`.
    */
@@ -233,8 +234,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Folds the items in order of arrival. A seed that is a function is called for each run. Without a seed
-   * (`undefined`) the first item is the start, and a run without items fails with `graph/nothing-to-reduce`.
+   * Folds the items in order of arrival. If the seed is a function, it is called for each run. Without a seed
+   * (`undefined`) the fold starts with the first item, and a run without items fails with `graph/nothing-to-reduce`.
    */
   reduce<A>(name: string, input: Port<A>, fn: ReduceFunction<A, A, C>): Outcome<A>;
   reduce<A, R>(
@@ -261,7 +262,7 @@ export class GraphBuilder<C> {
     return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
   }
 
-  /** Applies a function to each item; the function then owns and frees the item. The outcome is the number of items. */
+  /** Applies a function to each item. The function owns the item and frees it. The outcome is the number of items. */
   sink<A>(
     name: string,
     input: Port<A>,
@@ -317,8 +318,8 @@ export class GraphBuilder<C> {
   }
 }
 
-/** The list of nodes sees whether it is one of this graph. */
-const aPort: Kind = where('what a node of this graph gave', (port) => !Array.isArray(port));
+/** Checks the type only; `NodeList` checks that the port belongs to this graph. */
+const aPort: Kind = where('a port of a node of this graph', (port) => !Array.isArray(port));
 const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
 const someRules: Kind = where(
   "a record of functions, and 'rest'",
@@ -329,8 +330,8 @@ const someRules: Kind = where(
 function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number {
   const port = Object.values(rules).findIndex((rule) => rule === 'rest' || rule(item));
   if (port >= 0) return port;
-  throw new GraphError('graph/no-port', 'No port takes the item.', {
-    expected: `one of ${Object.keys(rules).join(', ')} to take it`,
+  throw new GraphError('graph/no-port', 'No port takes this item.', {
+    expected: `a rule of ${Object.keys(rules).join(', ')} that is true for it`,
     got: 'none',
     remedy: "Add a port whose rule is 'rest'.",
     place: { node: path },
@@ -350,5 +351,5 @@ function noOtherSide(path: string): GraphError {
 
 function badHold(path: string, hold: number): GraphError {
   const details = { expected: 'an integer from 1', got: hold, place: { node: path } };
-  return new GraphError('graph/bad-hold', 'A join holds at least one item a side.', details);
+  return new GraphError('graph/bad-hold', 'hold must be an integer from 1.', details);
 }

@@ -15,7 +15,7 @@ import {
 } from '../primitives/kinds.ts';
 import { tell } from '../primitives/warnings.ts';
 
-/** How much an edge may hold. At least one of the two bounds is finite. */
+/** Limits of an edge. At least one of the two bounds is finite. */
 export interface Capacity {
   /** Items; no bound if absent. */
   readonly items?: number | undefined;
@@ -23,25 +23,25 @@ export interface Capacity {
   readonly bytes?: number | undefined;
 }
 
-/** A number of items, or items and bytes; {@link checkedCapacity} looks at the numbers. */
+/** Checks types only; {@link checkedCapacity} checks the numbers. */
 export const aCapacity: Kind = eitherOf(
   'a number of items, or { items, bytes }',
   aNumber,
   aRecord<Capacity>({ items: optional(aNumber), bytes: optional(aNumber) }),
 );
 
-/** What an edge holds at a given moment. */
+/** Contents of an edge at a given moment. */
 export interface Occupancy {
   readonly items: number;
   readonly bytes: number;
 }
 
 export interface ChannelOptions<T> extends Capacity {
-  /** Bytes of one item, 0 or more. Asked once, when the item is pushed. Required with a bound in bytes. */
+  /** Bytes of one item, 0 or more. Called once, when the item is pushed. Required if `bytes` is bounded. */
   readonly sizeOf?: ((item: T) => number) | undefined;
-  /** Frees an item that will never be taken. Called once for each such item; what it throws is a warning. */
+  /** Frees an item that will never be taken. Called once for each such item. If it throws, that is a warning. */
   readonly onDiscard?: ((item: T) => void) | undefined;
-  /** Aborting it closes the channel with the signal's reason. */
+  /** An abort closes the channel with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Names the channel in errors. */
   readonly name?: string | undefined;
@@ -57,14 +57,14 @@ const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
 });
 
 /**
- * A first-in first-out queue between an asynchronous producer and an asynchronous consumer, bounded in items and in
- * bytes: `push` waits while there is no room, `take` waits while there is nothing.
+ * A first-in first-out queue between an asynchronous producer and an asynchronous consumer, bounded in items and bytes.
+ * `push` waits while the channel is full; `take` waits while it is empty.
  *
  * - The channel owns an item from the call of `push`. Each item is then either taken or given to `onDiscard`, exactly
  *   once, even if the channel is closed or aborted while the push waits.
- * - An item larger than the whole byte bound enters alone, when the channel is empty; otherwise it would wait for
- *   ever. Hence `peakBytes` is at most the larger of the byte bound and the largest single item.
- * - `close()` lets what was pushed be taken first; `close(error)` discards it, and pending and later calls reject.
+ * - An item larger than the byte bound enters when the channel is empty, so that it does not wait for ever. Hence
+ *   `peakBytes` is at most the larger of the byte bound and the largest item.
+ * - After `close()`, queued items can still be taken. `close(error)` discards them; pending and later calls reject.
  *
  * @example
  * ```ts
@@ -79,17 +79,17 @@ const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
  * ```
  */
 export class Channel<T> implements AsyncIterable<T, undefined> {
-  /** The bounds; `Infinity` where there is none. */
+  /** The bounds. A missing bound is `Infinity`. */
   readonly capacity: Required<Occupancy>;
-  /** What the channel holds, now and after every change; completes once it is closed and empty. */
+  /** Contents of the channel, now and after every change. Completes once the channel is closed and empty. */
   readonly occupancy$: Observable<Occupancy>;
-  /** Items held. An item whose push still waits belongs to its producer and is not counted. */
+  /** Number of items in the channel. An item whose push still waits is not counted. */
   depth = 0;
-  /** Bytes held. */
+  /** Bytes of the items in the channel. */
   bytes = 0;
-  /** Maximum number of items held so far. */
+  /** Highest value of `depth` so far. */
   peak = 0;
-  /** Maximum number of bytes held so far. */
+  /** Highest value of `bytes` so far. */
   peakBytes = 0;
   /** How often a producer had to wait. */
   stalls = 0;
@@ -98,7 +98,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
 
   readonly #options: ChannelOptions<T>;
   readonly #changes: Subject<void> = new Subject<void>();
-  /** The first `depth` entries are in the channel; the others wait to enter. */
+  /** The first `depth` entries are in the channel; the others wait for room. */
   #queue: Entry<T>[] = [];
   #takers: Taker<T>[] = [];
   #roomWaiters: (() => void)[] = [];
@@ -127,7 +127,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     await new Promise<void>((resolve, reject) => this.#enqueue({ item, size, resolve, reject }));
   }
 
-  /** Pushes `item` if there is room right now; else leaves it with the caller and returns `false`. */
+  /** Pushes `item` if there is room right now. Otherwise returns `false`, and the caller still owns the item. */
   tryPush(item: T): boolean {
     const size = this.#measure(item);
     if (this.#closed !== undefined || !this.#fits(this.#queue.length, size)) return false;
@@ -135,7 +135,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return true;
   }
 
-  /** The oldest item, once there is one; `done` when the channel is closed and empty. */
+  /** Resolves to the oldest item, or to `done` when the channel is closed and empty. */
   take(): Promise<IteratorResult<T, undefined>> {
     return new Promise((resolve, reject) => {
       this.#takers.push({ resolve, reject });
@@ -143,12 +143,12 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     });
   }
 
-  /** What the channel holds, oldest first. Items that still wait to enter are not among them. */
+  /** Items in the channel, oldest first, without those that wait for room. */
   held(): readonly T[] {
     return this.#queue.slice(0, this.depth).map(({ item }) => item);
   }
 
-  /** Takes the item at `position` of {@link Channel.held}, out of turn; `undefined` if there is none. */
+  /** Removes and returns the item at `position` of {@link Channel.held}; `undefined` if there is none. */
   takeAt(position: number): T | undefined {
     if (!Number.isInteger(position) || position < 0 || position >= this.depth) return undefined;
     const item = this.#remove(position);
@@ -156,7 +156,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return item;
   }
 
-  /** Discards the oldest item; `false` if there was none. */
+  /** Discards the oldest item. Returns `false` if the channel is empty. */
   dropOldest(): boolean {
     if (this.depth === 0) return false;
     const item = this.#remove(0);
@@ -165,21 +165,21 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return true;
   }
 
-  /** Whether a producer should go on: nothing waits to enter, and neither bound is reached. True once closed. */
+  /** Whether a producer may push: no push waits, and neither bound is reached. True once the channel is closed. */
   hasRoom(): boolean {
     return this.#closed !== undefined || this.#fits(this.#queue.length, 1);
   }
 
-  /**
-   * Resolves when there may be room. Another producer may take the room first, so ask {@link Channel.hasRoom} again.
-   */
+  /** Resolves when there may be room. Another producer may be faster, so check {@link Channel.hasRoom} again. */
   async room(): Promise<void> {
     if (this.hasRoom()) return;
     this.stalls++;
     await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
   }
 
-  /** No more items: what is queued can still be taken; given an `error`, it is discarded and everyone waiting rejects. */
+  /**
+   * Ends the input. Queued items can still be taken. With an `error`, they are discarded and all waiting calls reject.
+   */
   close(error?: unknown): void {
     const over = this.#closed !== undefined && (this.#closed.error !== undefined || this.#queue.length === 0);
     if (over) return;
@@ -189,7 +189,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   }
 
   /**
-   * Called when the consumer leaves: closes the channel and discards its items. Pushes reject, and `take` is `done`.
+   * Called when the consumer leaves. Closes the channel and discards its items. Pushes reject, and `take` gives `done`.
    */
   abandon(): void {
     this.abandoned = true;
@@ -237,7 +237,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     if (this.#queue.length > this.depth) this.stalls++;
   }
 
-  /** Admits, delivers and wakes whatever the current level allows. Called after every change. */
+  /** Moves items in and out as far as possible, and wakes waiting producers. Called after every change. */
   #settle(): void {
     for (;;) {
       const next = this.#queue[this.depth];
@@ -312,14 +312,14 @@ interface Taker<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The bounds, `Infinity` for a missing one. Throws if they admit no item or cannot be checked. */
+/** The bounds, with `Infinity` for a missing one. Throws if no item would fit, or if `sizeOf` is missing. */
 export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
   const capacity = { items: items ?? Number.POSITIVE_INFINITY, bytes: bytes ?? Number.POSITIVE_INFINITY };
   const bounded = Math.min(capacity.items, capacity.bytes) < Number.POSITIVE_INFINITY;
   const whole = items === undefined || Number.isInteger(items) || items === Number.POSITIVE_INFINITY;
   if (bounded && whole && capacity.items >= 1 && capacity.bytes > 0) {
     if (bytes === undefined || sizeOf !== undefined) return capacity;
-    throw new GraphError('graph/no-size', 'A bound in bytes needs sizeOf, the size of an item.', {
+    throw new GraphError('graph/no-size', 'A bound in bytes needs sizeOf, which measures an item.', {
       remedy: 'Give sizeOf: (item) => bytes.',
       place: { node: name },
     });
@@ -332,5 +332,5 @@ export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOption
 }
 
 function closedError(name: string | undefined): GraphError {
-  return new GraphError('graph/channel-closed', 'The channel takes no more items.', { place: { node: name } });
+  return new GraphError('graph/channel-closed', 'The channel is closed.', { place: { node: name } });
 }

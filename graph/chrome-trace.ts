@@ -2,7 +2,7 @@ import { requireArguments } from '../primitives/arguments.ts';
 import type { Trace, TraceMark, WorkSpan } from './shape.ts';
 import { aTrace } from './shape.ts';
 
-/** An event of the trace-event format; times in microseconds from the start of the trace. */
+/** An event in the trace-event format. Times are in microseconds since the start of the trace. */
 interface TraceEvent {
   readonly ph: 'M' | 'X' | 'C' | 'i' | 's' | 'f';
   readonly name: string;
@@ -17,8 +17,8 @@ const PROCESS_NAMES = { cpu: 'CPU', gpu: 'GPU', either: 'CPU or GPU', edges: 'Ed
 
 /**
  * A trace as text in Chrome's trace-event format, for `chrome://tracing` and Perfetto: a process for each side, a
- * thread for each lane of a node, counter tracks of what edges hold, marks as instant events, and arrows from the
- * decision to migrate an item to its work on the other side. Deterministic.
+ * thread for each lane of a node, a counter track for the contents of each edge, marks as instant events, and arrows
+ * from the decision to migrate an item to its work on the other side. Deterministic.
  *
  * Work and text are O(spans + samples + marks), about 150 bytes each.
  *
@@ -71,7 +71,7 @@ function spanEvent(
   };
 }
 
-/** Whether an edge is bounded in bytes. Other edges get no counter track of bytes. */
+/** Whether an edge is bounded in bytes. Only such edges get a counter track of bytes. */
 function weighs(edge: string, { shape }: Trace): boolean {
   return shape.edges.some(({ to, toPort, capacity }) => nameOf(to, toPort) === edge && Number.isFinite(capacity.bytes));
 }
@@ -110,7 +110,7 @@ function spansByItem(spans: readonly WorkSpan[]): Map<string, WorkSpan[]> {
   return byItem;
 }
 
-/** The span of work that a migration led to. */
+/** The work span on the other side that followed a migration. */
 function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, WorkSpan[]>): WorkSpan | undefined {
   const side = /^migrate\/.*-to-(cpu|gpu)$/.exec(name)?.[1];
   if (side === undefined) return undefined;
@@ -119,7 +119,7 @@ function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, Wo
 }
 
 /**
- * An arrow starts and ends inside slices. Its start gets a short slice of its own, on whole microseconds so that
+ * Arrows must start and end inside slices. The start gets a short slice of its own, on whole microseconds, so that
  * slices nest.
  */
 function arrow(

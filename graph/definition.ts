@@ -7,7 +7,7 @@ import type { EdgeShape, GraphShape, NodeCounters, NodeMeta, StageCounters } fro
 
 /** One output of a node. */
 export interface OutputDefinition extends Port<unknown> {
-  /** Whether its items come with their sizes, for bounds in bytes. */
+  /** Whether its items have sizes, which bounds in bytes need. */
   readonly isSized: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface InputDefinition {
   readonly port: string | undefined;
   readonly from: readonly OutputDefinition[];
   readonly capacity: Required<Occupancy>;
-  /** The node's own handling of its items, which overrides that of their source. */
+  /** Item handling set on this node. It overrides the handling set on the source. */
   readonly own: ItemHandling<unknown>;
   readonly isSized: boolean;
 }
@@ -26,11 +26,11 @@ export interface NodeDefinition {
   readonly inputs: readonly InputDefinition[];
   readonly outputs: readonly OutputDefinition[];
   readonly program: Program;
-  /** Whether its items count as progress, instead of those of the sources. */
+  /** Whether progress counts the items of this node instead of those of the sources. */
   readonly isMeasure?: boolean;
   /** Total units that a source will deliver, if known. */
   readonly total?: number | undefined;
-  /** Counters that a stage in a pipe keeps by itself. */
+  /** Counters of a stage in a pipe, which counts by itself. */
   readonly inner?: (() => StageCounters & Partial<NodeCounters>) | undefined;
 }
 
@@ -54,7 +54,7 @@ export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lan
 }
 
 export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {
-  // What a stage in a pipe may hold is its own edge's capacity.
+  // The capacity shown for a stage in a pipe is that of the stage's own edge.
   const edges = nodes.flatMap(({ meta, inputs, inner }) =>
     inputs.flatMap(({ port, from, capacity }) =>
       from.map((output) => edgeShape(output, meta.name, port, inner === undefined ? capacity : meta.capacity)),

@@ -1,15 +1,15 @@
 import type { Subscriber } from 'rxjs';
 
 /**
- * What a pull source asks of the nearest stage downstream: is there room *now*. Demand is a level, not a token: an
- * item that a `filter` drops on the way does not change the level, so no credit can leak.
+ * Tells a pull source whether the nearest stage downstream has room *now*. Demand is a level, not a credit: an item
+ * that a `filter` drops on the way does not change it, so no credit can leak.
  */
 export interface Demand {
   hasRoom(): boolean;
-  /** Resolves when it is worth asking {@link Demand.hasRoom} again. */
+  /** Resolves when {@link Demand.hasRoom} may have become true. */
   room(): Promise<void>;
   /**
-   * True while a source that asked first is delivering. Items that arrive at other times were pushed without asking.
+   * True while a source delivers an item that it was asked for. Items that arrive at other times were pushed unasked.
    */
   asked: boolean;
 }
@@ -23,10 +23,10 @@ interface Link {
 }
 
 /**
- * The demand of the nearest stage downstream of `subscriber`, or `undefined` if there is none to wait for.
+ * The demand of the nearest stage downstream of `subscriber`, or `undefined` if there is none.
  *
- * RxJS links the subscribers of a chain by `destination`, inner subscriptions of `concat`, `switchMap` and their kin
- * included, so plain operators between two stages need not know of demand. The field is internal to RxJS. If it
+ * RxJS links the subscribers of a chain by `destination`, including inner subscriptions of `concat`, `switchMap` and
+ * the like. So plain operators between two stages need not know of demand. The field is internal to RxJS. If it
  * disappears, or a `Subject` breaks the chain, items arrive unasked and the overflow policy of the stage applies.
  */
 export function demandOf(subscriber: Subscriber<never>): Demand | undefined {
@@ -38,7 +38,7 @@ export function demandOf(subscriber: Subscriber<never>): Demand | undefined {
   return undefined;
 }
 
-/** Delivers `item` to `subscriber` as an item for which `demand` was asked. */
+/** Delivers `item` to `subscriber`, marked as asked for. */
 export function deliver<T>(subscriber: Subscriber<T>, demand: Demand | undefined, item: T): void {
   const outer = demand?.asked ?? false;
   if (demand !== undefined) demand.asked = true;

@@ -6,8 +6,8 @@ const SHAPES: Partial<Record<NodeKind, string>> = { source: 'house', sink: 'invh
 const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };
 
 /**
- * A graph in the DOT language of Graphviz: nodes are coloured by where they run, edges are labelled with their
- * capacity. With `counters`, nodes also show what they have done. Names are escaped. Deterministic.
+ * A graph in the DOT language of Graphviz: nodes are coloured by side, edges are labelled with their capacity. With
+ * `counters`, nodes also show their counters. Names are escaped. Deterministic.
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export function drawDot(shape: GraphShape, counters: readonly NodeCounters[] = [
   return [...head, ...nodes, ...edges, '}', ''].join('\n');
 }
 
-/** Labels in Graphviz may contain entities, so `&` is escaped. Control characters end a label. */
+/** Graphviz reads entities in labels, so `&` is escaped. Control characters would end a label. */
 function quotable(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('&', '&amp;');
   return escaped.replaceAll(/\p{Cc}/gu, ' ');

@@ -15,8 +15,8 @@ const CLASSES = [
 ];
 
 /**
- * A graph as a Mermaid flowchart, which code forges show in Markdown. Contents as in {@link drawDot}. Names are
- * escaped, and used as labels only. Deterministic.
+ * A graph as a Mermaid flowchart, which GitHub and GitLab render in Markdown. Shows the same as {@link drawDot}. Names
+ * are escaped, and used as labels only. Deterministic.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export function drawMermaid(shape: GraphShape, counters: readonly NodeCounters[]
   return ['flowchart LR', ...nodes, ...edges, ...CLASSES.map((line) => `  ${line}`), ''].join('\n');
 }
 
-/** Mermaid writes characters as `#code;`. That is safe for every character with a special meaning. */
+/** Mermaid escapes characters as `#code;`. All characters with a special meaning are escaped this way. */
 function quotable(text: string): string {
   const code = (character: string): string => `#${character.codePointAt(0)};`;
   return text.replaceAll(/\p{Cc}/gu, ' ').replaceAll(/["#<>&;`|\\]/g, code);

@@ -18,7 +18,7 @@ const LINE = 16;
 const GAP_X = 66;
 const GAP_Y = 22;
 
-/** Fill, border and text by where a node runs. */
+/** Colours of fill, border and text for each side. */
 export const SIDE_COLOURS = {
   cpu: { fill: '#e3edf9', line: '#3f6fa8' },
   gpu: { fill: '#e2f2df', line: '#4b8a43' },
@@ -29,9 +29,9 @@ const TEXT = '#16202c';
 const QUIET = '#52606d';
 
 /**
- * A graph as an SVG image, laid out in layers from left to right: no style sheet, no script, no font but the reader's
- * sans-serif. Nodes are coloured by where they run, edges are labelled with their capacity. With `counters`, an edge
- * is thicker the more often it was full. Names are escaped. Deterministic.
+ * A graph as an SVG image, laid out in layers from left to right. It uses no style sheet, no script, and only the
+ * reader's sans-serif font. Nodes are coloured by side, edges are labelled with their capacity. With `counters`, an
+ * edge is thicker the more often it was full. Names are escaped. Deterministic.
  *
  * Work is O(nodes · edges), meant for graphs that a person can read.
  *
@@ -75,7 +75,7 @@ export function drawSvg(shape: GraphShape, counters: readonly NodeCounters[] = [
   ].join('\n');
 }
 
-/** There is no font to measure, so wide letters count about 1.5 times the average width of a sans-serif. */
+/** Without a font to measure, wide letters count as about 1.5 times the average width of a sans-serif. */
 function widthOf(lines: readonly string[]): number {
   const widths = lines.map((line, i) => {
     const size = i === 0 ? 14 : 12;
@@ -115,7 +115,7 @@ function drawEdge(edge: EdgeShape, points: readonly Point[], counters: readonly 
     ...(edge.fromPort === undefined ? [] : [portLabel(edge.fromPort, start.x + 5, start.y - 5, 'start')]),
     ...(edge.toPort === undefined ? [] : [portLabel(edge.toPort, end.x - 9, end.y - 5, 'end')]),
   ];
-  // Keep the label away from the names of ports.
+  // Keeps the label away from the names of ports.
   const part = 0.5 + (edge.fromPort === undefined ? 0 : 0.15) - (edge.toPort === undefined ? 0 : 0.15);
   const middle = pointBetween(points.at(-2)!, end, part);
   const capacity =

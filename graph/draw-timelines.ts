@@ -90,7 +90,7 @@ function area(values: Float64Array, max: number, top: number, fill: string, line
   return `<path d="${path}${fill === 'none' ? '' : 'Z'}" fill="${fill}" stroke="${line}" stroke-width="1"/>`;
 }
 
-/** Ticks for the events of a node; if there are very many, an even selection of them. */
+/** Ticks for the events of a node. If there are more than `MARKS`, an even selection of them. */
 function markTicks({ marks, started, ended }: Trace, node: string, top: number): string[] {
   const own = marks.filter((mark) => mark.node === node);
   const step = Math.max(1, own.length / MARKS);

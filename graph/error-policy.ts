@@ -3,24 +3,26 @@ import { aText, eitherOf, type Kind, someRecord } from '../primitives/kinds.ts';
 
 /** What happens to a failed item: retries first, then the node's other side, then `orElse`. */
 export interface ErrorPolicySteps {
-  /** How often to try again, 0 or more. Default 0. */
+  /** Maximum number of retries, 0 or more. Default 0. */
   readonly retry?: number | undefined;
-  /** Milliseconds to wait before the next attempt. A function gets the number of failed attempts, from 1. Default 0. */
+  /**
+   * Milliseconds to wait before the next attempt. A function is given the number of failed attempts, from 1. Default 0.
+   */
   readonly backoff?: number | ((attempt: number) => number) | undefined;
-  /** Whether to try once on the node's other side, its `elsewhere`, after the retries. Default false. */
+  /** Whether to try once on the node's other side (`elsewhere`) after the retries. Default false. */
   readonly migrate?: boolean | undefined;
-  /** What to do if that failed too. A function decides by the error. Default `stop`. */
+  /** What to do if all attempts failed. A function decides by the error. Default `stop`. */
   readonly orElse?: 'stop' | 'skip' | ((cause: unknown) => 'stop' | 'skip') | undefined;
 }
 
 /**
  * - `stop`: the run ends with the item's error. The default.
  * - `skip`: the item is dropped, counted as `skipped` and reported through `errors$`.
- * - `migrate`: short for `{ migrate: true }`, the other side and then the end.
+ * - `migrate`: short for `{ migrate: true }`. The item is tried once on the other side; if that fails, the run ends.
  */
 export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
 
-/** {@link fullPolicy} looks at the steps. */
+/** Checks types only; {@link fullPolicy} checks the steps. */
 export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
 
 /** A policy with all defaults filled in. */
@@ -59,7 +61,7 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   };
 }
 
-/** Milliseconds before the next attempt, or the error that says why they are unknown. */
+/** Milliseconds before the next attempt, or an error if `backoff` gave no valid number. */
 export function delayBefore(
   { backoff }: FullPolicy,
   attempt: number,
@@ -74,7 +76,7 @@ export function delayBefore(
   }
 }
 
-/** What happens to an item after all attempts failed. If `orElse` throws, the run ends. */
+/** The outcome for an item whose attempts all failed. If `orElse` throws, the run ends. */
 export function lastResort(
   { orElse }: FullPolicy,
   cause: unknown,
@@ -92,9 +94,8 @@ function policyFailed(sentence: string, { got, cause }: { got: unknown; cause: u
   return new GraphError('graph/bad-policy', `The error policy failed: ${sentence}`, { expected, got, cause });
 }
 
-/** Combines the first failure and a later one. */
 function both(cause: unknown, thrown: unknown): AggregateError {
-  return new AggregateError([cause, thrown], 'An item failed, and then its error policy.');
+  return new AggregateError([cause, thrown], 'An item failed, and its error policy failed too.');
 }
 
 const STEPS: ReadonlySet<string> = new Set(['retry', 'backoff', 'migrate', 'orElse']);

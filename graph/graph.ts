@@ -9,27 +9,27 @@ import type { Outcomes, ResultOf } from './port.ts';
 import { type GraphRun, RUN_OPTIONS, type RunOptions, startRun } from './run.ts';
 import type { GraphShape } from './shape.ts';
 
-/** A dataflow graph. It is fully known before it runs, and can run any number of times. */
+/** A dataflow graph. It is fully defined before it runs, and can run any number of times. */
 export interface Graph<R, C> {
   readonly name: string;
   readonly shape: GraphShape;
-  /** Starts a run. The functions of the nodes get `ctx`. */
+  /** Starts a run. `ctx` is passed to the functions of the nodes. */
   run(ctx?: C, options?: RunOptions): GraphRun<R>;
 }
 
 /**
  * Defines a graph of bounded stages: one definition gives the program, its drawings, counters and progress.
  *
- * - Every node has a bounded edge in front of it. A node that cannot put its results on the next edge takes nothing
- *   from its own. So the bounds hold across branches and joins, and a source is read only while there is room.
- * - Results of a node with several lanes come in any order unless it is `ordered`; everything else keeps order, port by
- *   port. With ordered stages, and without merge and join, results are the same for any timing.
+ * - Every node has a bounded edge in front of it. While the next edge is full, a node takes no items from its own. So
+ *   the bounds hold across branches and joins, and a source is read only while there is room.
+ * - Results of a node with several lanes come in any order unless it is `ordered`. All other nodes keep order on each
+ *   port. With ordered stages, and without merge and join, results do not depend on timing.
  * - An item that fails follows its node's `onError`. It ends the run by default, with an {@link ItemError} that names
  *   the node, the item and the cause; nothing is dropped silently.
- * - When a node wants no more items (a `take` in a pipe), nodes that feed only it end as well, up to the source.
- * - Paths that part and meet again can block each other: a join may wait for an item that is queued behind one its
- *   full side cannot take. Then no node can go on, and the run fails with `graph/stalled` instead of hanging. To
- *   prevent this, make edges and `hold` as large as one path may get ahead of the other.
+ * - When a node takes no more items (a `take` in a pipe), nodes that feed only this node end as well, up to the source.
+ * - Paths that split and meet again can block each other. For example, both sides of a join may be full of items whose
+ *   partners are queued behind them. Then the run fails with `graph/stalled` instead of hanging. To prevent this, make
+ *   edges and `hold` as large as the lead that one path may gain over the other.
  *
  * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that leads
  * nowhere, `graph/empty`, `graph/foreign-outcome`.

@@ -1,11 +1,11 @@
-/** Lets the holders of indices 0, 1, 2 … proceed in this order, whichever is ready first. */
+/** Lets the holders of indices 0, 1, 2 … proceed in this order, no matter which is ready first. */
 export class InOrder {
   #next = 0;
   #ended = false;
   readonly #passed: Set<number> = new Set();
   readonly #waiting: Map<number, () => void> = new Map();
 
-  /** Resolves when all indices below have passed, or at the end. */
+  /** Resolves when all lower indices have passed, or when `end` is called. */
   async come(index: number): Promise<void> {
     if (this.#ended || index <= this.#next) return;
     await new Promise<void>((resolve) => this.#waiting.set(index, resolve));
@@ -18,7 +18,7 @@ export class InOrder {
     this.#wake(this.#next);
   }
 
-  /** Lets everyone proceed. */
+  /** Releases everyone who waits. */
   end(): void {
     this.#ended = true;
     for (const index of [...this.#waiting.keys()]) this.#wake(index);

@@ -4,17 +4,17 @@ import { GraphError } from '../primitives/errors.ts';
 export interface FailedItem {
   /** Path of the node, as `graph/node`. */
   readonly path: string;
-  /** Index of the item among those given to the node, from 0. */
+  /** Index of the item among the node's inputs, from 0. */
   readonly index: number;
   /** The name that the node's `describe` gives the item. */
   readonly item: string | undefined;
-  /** Number of attempts, on both sides together. */
+  /** Number of attempts on both sides. */
   readonly attempts: number;
   /** What happened to the item: it was skipped, or the run ended. */
   readonly outcome: 'skipped' | 'stopped';
 }
 
-/** An item that failed for good: code `graph/item-failed`, with the node's path, the item and the `cause`. */
+/** An item that failed for good. Code `graph/item-failed`; it holds the node's path, the item and the `cause`. */
 export class ItemError extends GraphError {
   static {
     ItemError.prototype.name = 'ItemError';

@@ -3,7 +3,7 @@ import { underPolicy, type Work } from './attempts.ts';
 import { discard, type Edge, emit, failUnlessOver, type NodeRun, type Program } from './node-run.ts';
 import { jointName, type Parcel } from './parcel.ts';
 
-/** What a join makes of two items with the same key. */
+/** Two items with the same key. */
 export interface Pair<L, R> {
   readonly left: L;
   readonly right: R;
@@ -22,26 +22,26 @@ interface Waiting {
   readonly parcel: Parcel;
 }
 
-/** One side of a join in one run: the items that arrived and wait for a partner. */
+/** One side of a join in one run, with the items that wait for a partner. */
 interface Side {
   readonly edge: Edge;
-  /** The output for items that stay without a partner. */
+  /** Index of the output for items without a partner. */
   readonly only: number;
-  /** The item and its partner as left and right. */
+  /** Puts the item and its partner into the order left, right. */
   readonly pair: (item: Parcel, partner: Parcel) => Pair<Parcel, Parcel>;
   /** Waiting items in order of arrival. */
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
   ended: boolean;
-  /** Resolves when the other side's items that can no longer find a partner have been emitted. */
+  /** Resolves when all items of the other side that can no longer find a partner have been emitted. */
   flushed: Promise<void>;
-  /** Wakes the side's reader, which waits for room among the waiting items. */
+  /** Wakes the side's reader, which waits for room. */
   wake: () => void;
 }
 
 /**
- * Pairs the items of two edges by key, the oldest with the oldest; holds at most `hold` items a side without a
- * partner, and then does not read that side on.
+ * Pairs the items of two edges by key, the oldest with the oldest. Each side holds at most `hold` items without a
+ * partner, and is not read while it is full.
  */
 export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): Program {
   return async (node) => {
@@ -91,7 +91,7 @@ async function readSide(
   await mine.flushed;
 }
 
-/** Waits until `mine` may hold one more item. If both sides are full, no pair can ever form and the run fails. */
+/** Waits until `mine` has room for one more item. If both sides are full, no pair can form and the run fails. */
 async function placeFor(node: NodeRun, mine: Side, other: Side, hold: number): Promise<void> {
   while (mine.waiting.size >= hold && !other.ended && !node.abort.signal.aborted) {
     if (other.waiting.size >= hold) return node.run.fail(bothFull(node, hold));
@@ -118,7 +118,7 @@ async function place(node: NodeRun, mine: Side, other: Side, entry: Waiting): Pr
 }
 
 function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
-  // Free what the pair holds at that time: if it was copied, its items are others.
+  // Frees the items that the pair holds now. If the pair was copied, these are not the original items.
   const free = (pair: Pair<unknown, unknown>): void => {
     discard(node, { ...left, item: pair.left });
     discard(node, { ...right, item: pair.right });
@@ -148,7 +148,7 @@ function bothFull({ path }: NodeRun, hold: number): GraphError {
     'graph/stalled',
     'Both sides of the join are full of items without a partner, so no pair can form.',
     {
-      expected: `a partner among ${hold} items of either side`,
+      expected: `a pair among the ${hold} items held on each side`,
       got: `${hold} items without a partner on both sides`,
       remedy: 'Raise hold, or bring the inputs into similar orders.',
       place: { node: path },

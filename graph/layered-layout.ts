@@ -1,8 +1,8 @@
-/** A graph to lay out: boxes with sizes, and edges between their positions in the list. */
+/** A graph to lay out: boxes with sizes, and edges between boxes, which are named by their index. */
 export interface LayoutInput {
   readonly boxes: readonly { readonly width: number; readonly height: number }[];
   readonly edges: readonly { readonly from: number; readonly to: number }[];
-  /** Room between two layers, and between two boxes of one layer. */
+  /** Distance between layers, and between boxes of one layer. */
   readonly gapX: number;
   readonly gapY: number;
 }
@@ -17,7 +17,9 @@ export interface Layout {
   readonly height: number;
   /** Upper left corners of the boxes. */
   readonly boxes: readonly Point[];
-  /** Where each edge goes: from the right side of a box, through free room between boxes, to the left side of another. */
+  /**
+   * Points on the way of each edge: from the right side of a box, between other boxes, to the left side of its target.
+   */
   readonly edges: readonly (readonly Point[])[];
 }
 
@@ -33,9 +35,8 @@ interface Cell {
 
 /**
  * Lays a graph out in layers from left to right, after Sugiyama, Tagawa and Toda, Methods for visual understanding of
- * hierarchical system structures, 1981: layers by longest path, order by barycentres, then heights that keep edges as
- * straight as possible without overlapping boxes. Edges that close a cycle run backwards. The same input gives the
- * same layout.
+ * hierarchical system structures, 1981: layers by longest path, order by barycentres, then y positions that keep edges
+ * straight without overlapping boxes. Edges that close a cycle run backwards. The same input gives the same layout.
  */
 export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout {
   if (boxes.length === 0) return { width: 0, height: 0, boxes: [], edges: [] };
@@ -92,8 +93,8 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
 }
 
 /**
- * The layer of each box: the longest path to it. Boxes without predecessors are placed next to their successors.
- * Edges that close a cycle do not count.
+ * The layer of each box, which is the length of the longest path to it. Boxes without predecessors are placed next to
+ * their successors. Edges that close a cycle are ignored.
  */
 function layersOf(count: number, edges: LayoutInput['edges']): number[] {
   const out = Array.from({ length: count }, (_, box) => edges.filter(({ from }) => from === box).map(({ to }) => to));
@@ -125,7 +126,7 @@ function layersOf(count: number, edges: LayoutInput['edges']): number[] {
 
 const PASSAGE = 18;
 
-/** The cells that an edge passes. Cells for the layers between its ends are created here. */
+/** The cells that an edge passes. Creates the cells in the layers between its ends. */
 function route(from: Cell, to: Cell, fromLayer: number, toLayer: number, layers: Cell[][]): Cell[] {
   const cells = [from];
   for (let layer = fromLayer + 1; layer < toLayer; layer++) {
@@ -184,7 +185,7 @@ function crossings(layers: readonly (readonly Cell[])[]): number {
   return count;
 }
 
-/** Moves cells towards the mean height of their neighbours, layer by layer, without changing their order. */
+/** Moves cells towards the mean y of their neighbours, layer by layer, without changing their order. */
 function placeVertically(layers: readonly (readonly Cell[])[], gap: number): void {
   for (const layer of layers)
     settle(
@@ -204,7 +205,7 @@ function placeVertically(layers: readonly (readonly Cell[])[], gap: number): voi
   }
 }
 
-/** Places the cells of a layer as close to the wanted heights as their order and sizes allow (isotonic regression). */
+/** Places the cells of a layer as close to the wanted y as their order and sizes allow (isotonic regression). */
 function settle(layer: readonly Cell[], wanted: readonly number[], gap: number): void {
   const offsets: number[] = [];
   let offset = 0;
@@ -225,7 +226,10 @@ function settle(layer: readonly Cell[], wanted: readonly number[], gap: number):
   for (const [i, cell] of layer.entries()) cell.y = places[i]! + offsets[i]!;
 }
 
-/** Heights at which each edge leaves and enters: spread over the side of the box, in the order of the other ends. */
+/**
+ * The y at which each edge leaves and enters. Edges are spread over the side of the box, in the order of their other
+ * ends.
+ */
 function endHeights(cells: readonly Cell[], routes: readonly (readonly Cell[])[]): [number, number][] {
   const heights = routes.map((): [number, number] => [0, 0]);
   for (const cell of cells) {

@@ -12,9 +12,9 @@ import { inletOf, type Stage, snapshot } from './stage.ts';
 import { boundsOf, lanesOf, type MigratedOptions, type Side, type Task, TwoSidedRun } from './two-sided.ts';
 
 export interface MigratorOptions {
-  /** Thresholds that differ from `defaultMigrationPolicy`. */
+  /** Thresholds to use in place of those of `defaultMigrationPolicy`. */
   readonly policy?: Partial<MigrationPolicy> | undefined;
-  /** False: items move only after a failure, not to balance load. Default true. */
+  /** If false, items move only after a failure, not to balance load. Default true. */
   readonly enabled?: boolean | undefined;
 }
 
@@ -22,9 +22,9 @@ export interface MigratorOptions {
 export interface MigratedCounters extends StageCounters {
   /** Items that failed for good and were skipped. */
   readonly skipped: number;
-  /** Items that were retried on the other side after a failure. */
+  /** Items that were run on the other side after a failure. */
   readonly retried: number;
-  /** Items that ran on the side that is not the stage's own. */
+  /** Items that ran away from the stage's home side. */
   readonly migrated: number;
 }
 
@@ -33,30 +33,30 @@ export interface MigratedStage<A, B> extends Stage<A, B> {
   counters(): MigratedCounters;
 }
 
-/** Two stages of one pipeline between which load is balanced. Either may be omitted. */
+/** Balances load between two stages of one pipeline. Either may be omitted. */
 export interface Migrator {
-  /** The stage whose home is the CPU, before the GPU stage. Its items move to the GPU while the GPU starves. */
+  /** The stage whose home is the CPU, ahead of the GPU stage. Its items move to the GPU while the GPU starves. */
   upstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
   /** The stage whose home is the GPU. Its items move to the CPU while its edge is full. */
   downstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
 }
 
 /**
- * Balances a pipeline between GPU and CPU by the level of the edge into its GPU stage: while that is full, its smallest
- * items go to lanes of the CPU; while it is empty and the GPU idle, items of an earlier CPU stage go to the GPU.
- * {@link decideMigration} decides; rates are measured as the run goes.
+ * Balances a pipeline between GPU and CPU by the level of the edge into its GPU stage. While this edge is full, its
+ * smallest items go to lanes of the CPU. While it is empty and the GPU idle, items of an earlier CPU stage go to the
+ * GPU. {@link decideMigration} decides, from rates that are measured during the run.
  *
- * - Every item is processed once, by one side. So results are the same as without migration if the two functions of a
- *   stage agree. Which side ran an item depends on timing.
- * - At most `gpuLanes + cpuLanes` items of a stage are under way, and its edge holds no more than its bound.
- * - An item that fails on one side is run on the other (`onError`). After a `DeviceLostError` the GPU is not used
- *   again in this run: the lanes of both sides work on the CPU.
- * - Cancellation, errors and demand are as in `stage`. What is moved is in the trace as marks `migrate/gpu-to-cpu`
- *   and `migrate/cpu-to-gpu`; `migrate/full`, `migrate/starved` and `migrate/balanced` tell when the mode changes.
+ * - Every item is processed once, on one side. If the two functions of a stage agree, results are the same as without
+ *   migration. The side that runs an item depends on timing.
+ * - At most `gpuLanes + cpuLanes` items of a stage are in progress, and its edge keeps its bound.
+ * - An item that fails on one side is run on the other (`onError`). After a `DeviceLostError` the GPU is not used again
+ *   in this run: the lanes of both sides work on the CPU.
+ * - Cancellation, errors and demand are as in `stage`. Traces show moves as marks `migrate/gpu-to-cpu` and
+ *   `migrate/cpu-to-gpu`, and changes of mode as `migrate/full`, `migrate/starved` and `migrate/balanced`.
  * - A migrator may be used for several runs in turn; runs share nothing.
  *
  * @throws `GraphError` `graph/bad-migration-policy`, `graph/bad-lanes`, `graph/bad-capacity` or `graph/no-size` at the
- * call; `graph/item-failed` through the stream, for an item that no side could do, with node, item and cause.
+ * call; `graph/item-failed` through the stream, for an item that failed on both sides, with node, item and cause.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, section 4.2.
@@ -83,8 +83,8 @@ function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migra
   const checked = checkedPolicy(policy, 'migrator');
   let current: MigrationSession | undefined;
   /**
-   * A stage joins the session that still lacks its role. RxJS subscribes a whole chain before anything else can
-   * happen.
+   * A stage joins the current session if its role is still free there. RxJS subscribes a whole chain before anything
+   * else happens.
    */
   const join = (role: MigrationRole): MigrationSession => {
     if (current === undefined || current.isOver() || current.has(role)) {
@@ -99,7 +99,8 @@ function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migra
 }
 
 /**
- * A GPU stage whose smallest items go to the CPU while its edge is full: {@link migrator} with nothing upstream.
+ * A GPU stage whose smallest items go to the CPU while its edge is full. Same as {@link migrator} without an upstream
+ * stage.
  *
  * @example
  * ```ts
@@ -113,7 +114,7 @@ export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & Mig
   return createMigrator(options).downstream(name, options);
 }
 
-/** Options of a stage. In {@link migrate} they include those of the migrator. */
+/** Options of a stage. For {@link migrate} they include those of the migrator. */
 const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
   gpu: aFunction,
   cpu: aFunction,

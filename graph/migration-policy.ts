@@ -14,17 +14,17 @@ import {
 import type { Occupancy } from './channel.ts';
 import { anOccupancy } from './shape.ts';
 
-/** One side's part in a stage that both sides can run. */
+/** Load of one side of a stage that both sides can run. */
 export interface SideLoad {
-  /** Items that the side may work on at once; 0 if the side is lost. */
+  /** Maximum number of items in progress on this side; 0 if the side is lost. */
   readonly lanes: number;
-  /** Remaining size of each item in progress, one per busy lane. */
+  /** Remaining size of each item in progress, one entry per busy lane. */
   readonly underWay: readonly number[];
-  /** Measured size per millisecond of one lane; undefined if unknown. */
+  /** Measured rate of one lane, in size per millisecond; undefined if unknown. */
   readonly rate?: number | undefined;
 }
 
-/** A stage that both sides can run, at one moment. */
+/** Load of a stage that both sides can run, at one moment. */
 export interface StageLoad {
   /** Sizes of the items on the edge into the stage, oldest first. */
   readonly waiting: readonly number[];
@@ -34,41 +34,41 @@ export interface StageLoad {
 
 /** Everything that a migration decision depends on. */
 export interface MigrationInput {
-  /** What the edge into the GPU stage holds, and its capacity. */
+  /** Contents of the edge into the GPU stage, and its capacity. */
   readonly occupancy: Occupancy;
   readonly capacity: Required<Occupancy>;
-  /** Whether an item waits to enter that edge. Then it is full, whatever its bounds say. */
+  /** Whether an item waits to enter that edge. If so, the edge counts as full. */
   readonly blocked: boolean;
   /** Whether no more items will arrive at that edge. */
   readonly ending: boolean;
   /** The stage whose home is the GPU. */
   readonly downstream: StageLoad;
-  /** An earlier stage whose home is the CPU and that the GPU can run, if there is one. */
+  /** An earlier stage whose home is the CPU and which the GPU can run, if there is one. */
   readonly upstream?: StageLoad | undefined;
-  /** What upstream's CPU lanes can deliver in a millisecond, in sizes of the GPU stage; undefined if not known. */
+  /** Size per millisecond that the CPU lanes of `upstream` deliver, in sizes of the GPU stage; undefined if unknown. */
   readonly supply?: number | undefined;
-  /** What the GPU stage's GPU lanes can take in a millisecond, in the same sizes; undefined if not known. */
+  /** Size per millisecond that the GPU lanes of the GPU stage process; undefined if unknown. */
   readonly demand?: number | undefined;
-  /** Items that either stage has finished, on either side, since the start. */
+  /** Number of items that the two stages have finished since the start, on both sides. */
   readonly finished: number;
 }
 
 /** `full`: the GPU stage is congested; `starved`: the GPU has nothing to do; else `balanced`. */
 export type MigrationMode = 'balanced' | 'full' | 'starved';
 
-/** State passed from one decision to the next. */
+/** State carried from one decision to the next. */
 export interface MigrationState {
   readonly mode: MigrationMode;
-  /** The value of `finished` when the mode was entered. */
+  /** Value of `finished` when the mode was entered. */
   readonly since: number;
 }
 
 /** What to move now. */
 export interface MigrationDecision {
   readonly state: MigrationState;
-  /** Why items move. `starved` moves them from CPU to GPU, the others from GPU to CPU. */
+  /** Why items move. `starved` moves items from CPU to GPU; the other reasons move items from GPU to CPU. */
   readonly reason: 'full' | 'starved' | 'ending' | 'lost';
-  /** Positions in `waiting` of the downstream stage, or of the upstream one if starved, in the order to take them. */
+  /** Positions in the `waiting` list of `downstream` (of `upstream` if starved), in the order to take them. */
   readonly moves: readonly number[];
 }
 
@@ -76,13 +76,13 @@ export interface MigrationDecision {
 export interface MigrationPolicy {
   /** At or above this level the GPU stage becomes congested. Default 1. */
   readonly fullFrom: number;
-  /** Down to this level it stays congested. Default 0.5. */
+  /** The stage stays congested down to this level. Default 0.5. */
   readonly fullUntil: number;
-  /** At or below this level the GPU starves, if one of its lanes is idle. Default 0. */
+  /** At or below this level the GPU starves if one of its lanes is idle. Default 0. */
   readonly starvedFrom: number;
-  /** Up to this level it stays starved. Default 0.25. */
+  /** The GPU stays starved up to this level. Default 0.25. */
   readonly starvedUntil: number;
-  /** Number of items to finish between two changes of mode. Default 4. */
+  /** Number of items that must finish between two changes of mode. Default 4. */
   readonly dwell: number;
   /** Fraction by which `supply` and `demand` must differ before anything moves. Default 0.1. */
   readonly margin: number;
@@ -97,25 +97,25 @@ export const defaultMigrationPolicy: MigrationPolicy = {
   margin: 0.1,
 };
 
-/** The state at the start of a run: the first change of mode need not wait. */
+/** State at the start of a run. The first change of mode is not delayed by `dwell`. */
 export const initialMigrationState: MigrationState = { mode: 'balanced', since: Number.NEGATIVE_INFINITY };
 
 /**
- * Decides what to migrate between the GPU and the CPU. A pure function: no clock, no memory but `state`.
+ * Decides what to migrate between the GPU and the CPU. A pure function without a clock; its only memory is `state`.
  *
  * - The mode follows the level of the edge into the GPU stage, with separate thresholds for entering and leaving, and
  *   changes only after `dwell` items have finished since it last did.
  * - `full`: waiting items of the GPU stage go to idle CPU lanes. `starved`: waiting items of the upstream stage go to
  *   idle GPU lanes, once the GPU stage has been measured. A pipeline that is still filling does not starve.
- * - Of the items that would finish sooner on the other side than where they wait, by the measured rates, the smallest
- *   go first. So moving delays neither the moved items nor those left behind.
- * - Moving from a congested GPU gains at most `supply / demand - 1`, to a starving one `demand / supply - 1`; while
- *   the gain is within `margin`, the load is balanced and nothing moves.
- * - While a rate is not known, the smallest item is moved alone, to measure it.
+ * - Only items that would finish sooner on the other side, by the measured rates, are moved, the smallest first. So
+ *   moving delays neither the moved items nor those left behind.
+ * - Moving items from a congested GPU gains at most `supply / demand - 1`. Moving items to a starving GPU gains at most
+ *   `demand / supply - 1`. While the gain is within `margin`, nothing moves.
+ * - While a rate is unknown, a single item, the smallest, is moved to measure it.
  * - When no more items will arrive, items that would finish sooner on the CPU go there in any mode, if rates are known.
- * - A GPU that is lost (no lanes) leaves all its items to the CPU, oldest first, whatever the mode.
+ * - If the GPU is lost (no lanes), all its items go to the CPU in any mode, oldest first.
  *
- * Work is O(moves · waiting · lanes), for what waits on one bounded edge.
+ * Work is O(moves · waiting · lanes), where `waiting` is bounded by the edge.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, section 4.2; rates, margin and hysteresis are additions to it.
@@ -149,7 +149,6 @@ export function decideMigration(
 const aSideLoad: Kind = aRecord<SideLoad>({ lanes: aWhole(), underWay: numbers, rate: optional(aNumber) });
 const aStageLoad: Kind = aRecord<StageLoad>({ waiting: numbers, gpu: aSideLoad, cpu: aSideLoad });
 
-/** Thresholds that differ from the default. */
 export const somePolicy: Kind = aRecord<MigrationPolicy>({
   fullFrom: optional(aNumber),
   fullUntil: optional(aNumber),
@@ -182,7 +181,7 @@ const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; polic
   }),
 };
 
-/** {@link decideMigration} for input that a session has prepared, at every change of an edge. */
+/** Same as {@link decideMigration}, without the check of arguments. A session calls it at every change of an edge. */
 export function decide(input: MigrationInput, state: MigrationState, policy: MigrationPolicy): MigrationDecision {
   const { downstream, upstream } = input;
   const next = nextState(input, state, policy);
@@ -217,12 +216,12 @@ function levelOf({ occupancy, capacity, blocked }: MigrationInput): number {
   return blocked ? 1 : Math.min(1, Math.max(occupancy.items / capacity.items, occupancy.bytes / capacity.bytes));
 }
 
-/** Whether a GPU that has worked before has nothing more to do. */
+/** Whether a GPU that has worked before has an idle lane. */
 function isIdle({ lanes, underWay, rate }: SideLoad): boolean {
   return rate !== undefined && underWay.length < lanes;
 }
 
-/** Whether taking items from the slower side gains more than `margin`. Unknown rates count as worth it. */
+/** Whether moving items to the faster side gains more than `margin`. An unknown rate counts as a gain. */
 function isWorth(faster: number | undefined, slower: number | undefined, margin: number): boolean {
   return faster === undefined || slower === undefined || faster > slower * (1 + margin);
 }
@@ -251,7 +250,7 @@ function movesThatPay(waiting: readonly number[], home: SideLoad, away: SideLoad
   return moved;
 }
 
-/** When each waiting item that is not moved would finish at home, with each taken by the first free lane. */
+/** The time at which each item that stays would finish on its home side, if the first free lane takes the next item. */
 function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, home: SideLoad): number[] {
   const rate = home.rate!;
   const free = Array.from({ length: home.lanes }, (_, lane) => (home.underWay[lane] ?? 0) / rate);
@@ -264,7 +263,7 @@ function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, hom
   });
 }
 
-/** `policy` with its defaults; throws where its thresholds are not in order. */
+/** `policy` with defaults filled in. Throws if its thresholds are out of order. */
 export function checkedPolicy(policy: Partial<MigrationPolicy>, name: string): MigrationPolicy {
   const whole = { ...defaultMigrationPolicy, ...policy };
   const { fullFrom, fullUntil, starvedFrom, starvedUntil, dwell, margin } = whole;

@@ -8,28 +8,28 @@ import {
   type StageLoad,
 } from './migration-policy.ts';
 
-/** The home of `upstream` is the CPU, that of `downstream` the GPU. */
+/** The home side of `upstream` is the CPU; the home side of `downstream` is the GPU. */
 export type MigrationRole = 'upstream' | 'downstream';
 
-/** The interface between a session and a stage. */
+/** A stage as its session sees it. */
 export interface Migratable {
   readonly edge: { readonly depth: number; readonly bytes: number; readonly capacity: Required<Occupancy> };
   /** Whether an item waits to enter the edge. */
   readonly blocked: boolean;
   /** Whether no more items will arrive. */
   readonly ending: boolean;
-  /** Total size of all items that arrived at the edge, and of all that left the stage. */
+  /** Total size of all items that have arrived at the edge, and of all that have left the stage. */
   readonly arrivedSize: number;
   readonly finishedSize: number;
   load(): StageLoad;
-  /** Size per millisecond of one lane of the stage's own side; undefined while unknown. */
+  /** Size per millisecond of one lane on the home side; undefined while unknown. */
   homeRate(): number | undefined;
   readonly homeLanes: number;
   move(decision: MigrationDecision): void;
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
 }
 
-/** What the stages of a migrator share while they run: the state of the policy, and whether the GPU is lost. */
+/** State that the stages of a migrator share during a run: the state of the policy, and whether the GPU is lost. */
 export class MigrationSession {
   /** Items that either stage has finished. */
   finished = 0;
@@ -76,8 +76,8 @@ export class MigrationSession {
   }
 
   /**
-   * Asks the policy and makes the moves it returns. Called after every change. A move is itself a change, so calls do
-   * not nest.
+   * Asks the policy and makes its moves. Called after every change. A move is itself a change, so nested calls only set
+   * a flag.
    */
   decide(): void {
     this.#changed = true;
@@ -113,7 +113,7 @@ export class MigrationSession {
   }
 }
 
-/** What the upstream stage's own lanes can deliver, measured in item sizes of the downstream stage. */
+/** Rate of the upstream stage's own lanes, measured in item sizes of the downstream stage. */
 function supplyOf(upstream: Migratable, downstream: Migratable): number | undefined {
   const rate = throughput(upstream);
   if (rate === undefined || upstream.finishedSize === 0 || downstream.arrivedSize === 0) return undefined;

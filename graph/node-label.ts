@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatDuration } from './markup.ts';
 import type { EdgeShape, NodeCounters, NodeMeta } from './shape.ts';
 
-/** The text lines of a node in a drawing: its name, its kind and, with counters, what it has done. */
+/** The text lines of a node in a drawing: name, kind and, if given, counters. */
 export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {
   const { name, kind, lanes, runsOn } = node;
   const where = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();

@@ -6,7 +6,10 @@ import type { Outcome, Port } from './port.ts';
 import { requireLanes } from './pull-map.ts';
 import type { NodeKind, NodeMeta } from './shape.ts';
 
-/** The nodes of a graph while it is being defined: names are unique, and a port is taken once and by this graph. */
+/**
+ * The nodes of a graph while it is being defined. Checks that names are unique, and that each port belongs to this
+ * graph and is taken once.
+ */
 export class NodeList {
   readonly graph: string;
   readonly #nodes: NodeDefinition[] = [];
@@ -24,7 +27,7 @@ export class NodeList {
     return `${this.graph}/${name}`;
   }
 
-  /** The edge into `node`, or into one of its ports, from one port or, for a merge, from several. */
+  /** The edge into `node`, or into one of its ports. It comes from one port or, for a merge, from several. */
   input(
     node: string,
     ports: Port<unknown> | readonly Port<unknown>[],
@@ -42,13 +45,15 @@ export class NodeList {
     return { port, from, own, isSized, capacity: capacityOf(path, { capacity, isSized }, lanes) };
   }
 
-  /** Adds a node and returns its outputs, which may be used from now on. */
+  /** Adds a node and returns its outputs. */
   add(node: NodeDefinition): readonly OutputDefinition[] {
     const { name } = node.meta;
     const path = this.path(name);
     requireName(name, path);
     if (this.#isClosed)
-      throw new GraphError('graph/closed', 'The graph is defined already.', { place: { node: path } });
+      throw new GraphError('graph/closed', 'The graph is already defined; no node can be added.', {
+        place: { node: path },
+      });
     if (this.#nodes.some(({ meta }) => meta.name === name)) {
       const remedy = 'Give every node of a graph a name of its own.';
       throw new GraphError('graph/duplicate-name', 'Two nodes have this name.', { remedy, place: { node: path } });
@@ -59,7 +64,7 @@ export class NodeList {
     return node.outputs;
   }
 
-  /** The outcome of `node`, which ends the graph. */
+  /** Registers and returns the outcome of `node`. */
   outcome<R>(node: string): Outcome<R> {
     const outcome: Outcome<R> = { node };
     this.#outcomes.add(outcome);
@@ -70,7 +75,7 @@ export class NodeList {
     return this.#outcomes.has(outcome);
   }
 
-  /** The nodes added so far. No more can be added. */
+  /** Returns all nodes and refuses further ones. */
   close(): readonly NodeDefinition[] {
     this.#isClosed = true;
     return this.#nodes;
@@ -78,8 +83,8 @@ export class NodeList {
 
   #output(port: Port<unknown>, path: string): OutputDefinition {
     if (this.#outputs.has(port)) return port as OutputDefinition;
-    throw new GraphError('graph/foreign-port', 'The input is no port of a node of this graph.', {
-      expected: `what a node of ${this.graph} gave`,
+    throw new GraphError('graph/foreign-port', 'The input must be a port of a node of this graph.', {
+      expected: `a port of a node of ${this.graph}`,
       got: isRecord(port) && typeof port.node === 'string' ? nameOf(port) : describeGiven(port),
       remedy: isPromise(port) ? 'An await is missing: write await before the call that makes it.' : undefined,
       place: { node: path },
@@ -115,7 +120,7 @@ export function metaOf(
   return { name, kind, lanes, capacity, runsOn };
 }
 
-/** Rejects an invalid name: names are parts of paths. */
+/** Names are parts of paths, so they must not contain a slash. */
 function requireName(name: string, path: string): void {
   if (typeof name === 'string' && /^[^/\n]+$/.test(name)) return;
   const expected = 'at least one character, no slash and no line break';

@@ -18,56 +18,59 @@ import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
 
 export interface SourceOptions<A> extends ItemHandling<A> {
-  /** Total units that the source will deliver, for progress. Without `units`, the unit is one item. */
+  /** Total units that the source will deliver, for progress. A unit is one item unless `units` is given. */
   readonly total?: number | undefined;
   /** Units of progress in one item. Default 1. */
   readonly units?: ((item: A) => number) | undefined;
 }
 
-/** The edge into a node. */
+/** Options of the edge into a node. */
 export interface InputOptions<A> extends ItemHandling<A> {
   /** Capacity of the edge into the node: a number of items, or items and bytes. Default: the number of lanes. */
   readonly capacity?: number | Capacity | undefined;
-  /** Bytes of one item. Required with a bound in bytes. Default: that of the source. */
+  /** Bytes of one item. Required if `bytes` is bounded. Default: the `sizeOf` of the item's source. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
-   * Frees an item that goes no further, because the run ended early or the item failed for good. Default: that of the
-   * node that the item came from, its source or the `discardResult` of its stage. If it throws, that is a warning.
+   * Frees an item that goes no further because the run ended early or the item failed for good. Default: the `discard`
+   * of the item's source, or the `discardResult` of the stage that made it. If it throws, that is a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
   /**
-   * Names an item in errors and traces, here and in all later nodes. Called once, when the item arrives. Without it,
-   * or if it throws, the item keeps its name: a stage's result is named after its input, a batch or pair after its
+   * Names an item in errors and traces, here and in all later nodes. Called once, when the item arrives. If it is
+   * missing or throws, the item keeps its name: a stage's result is named after its input, a batch or pair after its
    * items.
    */
   readonly describe?: ((item: A) => string) | undefined;
 }
 
-/** A node with a function that may fail. */
+/** Options of a node with a function that may fail. */
 export interface PolicyOptions<A> extends InputOptions<A> {
   /** What happens to an item that fails. Default: the run's policy. */
   readonly onError?: ErrorPolicy | undefined;
-  /** Units of progress of a finished item, counted instead of what is read from the sources. */
+  /**
+   * Units of progress of a finished item. Given this, progress counts finished items of this node instead of items read
+   * from the sources.
+   */
   readonly progress?: ((item: A) => number) | undefined;
 }
 
 export interface SinkOptions<A> extends PolicyOptions<A> {
-  /** How many items may be worked on at once, from 1. Default 1. */
+  /** Maximum number of items in progress, from 1. Default 1. */
   readonly lanes?: number | undefined;
   /** Where the work runs. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
 }
 
 export interface GraphStageOptions<A, B, C> extends SinkOptions<A> {
-  /** Results in the order of the inputs. Default false. */
+  /** Whether results keep the order of the inputs. Default false. */
   readonly ordered?: boolean | undefined;
-  /** The same work on the other side, for the policy `migrate`. */
+  /** Does the same work on the other side, for the policy `migrate`. */
   readonly elsewhere?: NodeFunction<A, B, C> | undefined;
   /** Frees a result that goes no further because the run ended early. */
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
-/** Options of `batchBy`, without the name: the node has one. */
+/** Options of `batchBy`, without its name. */
 export type GraphBatchOptions<A> = Omit<BatchOptions<A>, 'name'>;
 
 export interface BroadcastOptions<A> extends InputOptions<A> {
@@ -79,7 +82,7 @@ export interface BroadcastOptions<A> extends InputOptions<A> {
 }
 
 export interface JoinOptions<L, R, K> {
-  /** Keys are compared as those of a `Map`. */
+  /** Keys are equal if a `Map` treats them as equal. */
   readonly key: { readonly left: (item: L) => K; readonly right: (item: R) => K };
   /** Maximum number of items per side that wait for a partner, from 1. Default 64. */
   readonly hold?: number | undefined;
@@ -88,7 +91,7 @@ export interface JoinOptions<L, R, K> {
   readonly onError?: ErrorPolicy | undefined;
 }
 
-/** The outputs of a join; all three must be used. */
+/** Outputs of a join. All three must be used. */
 export interface JoinPorts<L, R> {
   readonly pairs: Port<Pair<L, R>>;
   /** Items for which no partner can arrive any more. */
@@ -99,7 +102,7 @@ export interface JoinPorts<L, R> {
 /** Adds `item` to the accumulated value. */
 export type ReduceFunction<A, R, C> = (accumulator: R, item: A, context: NodeContext<C>) => Promise<R> | R;
 
-/** For each port, whether it takes an item. Ports are asked in the order in which they are written. */
+/** A rule for each port. Ports are tried in the order in which they are written. */
 export type PortRules<A, N extends string> = { readonly [K in N]: ((item: A) => boolean) | 'rest' };
 
 export type PortsOf<A, N extends string> = { readonly [K in N]: Port<A> };

@@ -9,14 +9,14 @@ import type { NodeMeta } from './shape.ts';
 
 /** One bounded edge of one run, and the nodes at its ends. */
 export interface Edge {
-  /** Name for traces: the node it leads into, or `node.port`. */
+  /** Name in traces: the node it leads into, or `node.port`. */
   readonly name: string;
   readonly channel: Channel<Parcel>;
-  /** Item handling of the consuming node, which overrides that of the source. */
+  /** Item handling set on the consuming node. It overrides the handling set on the source. */
   readonly own: ItemHandling<unknown>;
   /** Nodes that may still put items on the edge. */
   producers: NodeRun[];
-  /** Whether the consuming node takes nothing more. */
+  /** Whether the consuming node takes no more items. */
   isLeft: boolean;
 }
 
@@ -35,45 +35,45 @@ export interface NodeCounts {
 /** One node in one run, as its program sees it. */
 export interface NodeRun {
   readonly meta: NodeMeta;
-  /** `graph/node`, for errors. */
+  /** Path of the node in errors, `graph/node`. */
   readonly path: string;
   readonly inputs: readonly Edge[];
   readonly outputs: readonly Edge[];
   readonly counts: NodeCounts;
-  /** Aborted when the run is over or nobody takes the node's output any more. */
+  /** Aborted when the run is over, or when nobody takes the node's output any more. */
   readonly abort: AbortController;
-  /** Called at the abort. These are not listeners of the signal, since platforms warn of many listeners. */
+  /** Called on abort. These are not listeners of the signal, because platforms warn of many listeners. */
   readonly atAbort: Set<() => void>;
   readonly run: RunServices;
 }
 
-/** Services of a run for its nodes. */
+/** What a run offers to its nodes. */
 export interface RunServices {
   readonly observer: GraphObserver | undefined;
-  /** Work on an item has begun, or ended. While any is in progress the run is neither stalled nor over. */
+  /** Called when work on an item begins or ends. While work is in progress, the run is neither stalled nor over. */
   began(): void;
   ended(): void;
-  /** The policy of nodes without their own. */
+  /** The policy of nodes that have none of their own. */
   readonly policy: ErrorPolicy;
-  /** The context given to `run()`; throws if there is none. */
+  /** Returns the context given to `run()`. Throws if there is none. */
   context(): unknown;
   /** Reports an item that failed for good to `errors$`. */
   report(error: ItemError): void;
   /** Ends the run with `error`. */
   fail(error: unknown): void;
-  /** Registers `release`, which is called at the end of a failed run: it frees what would have gone into the result. */
+  /** Registers `release`, which is called when a run fails. It frees items collected for the result. */
   atFailure(release: () => void): void;
-  /** Reports a callback that threw, where that must not end the run. */
+  /** Reports a callback that threw where this must not end the run. */
   readonly warn: OnWarning | undefined;
   /**
-   * A source read has begun, or ended. Meanwhile nothing is stalled, but the end of the run does not wait for the
-   * read.
+   * Called when a read of a source begins or ends. During a read the run is not stalled, but the end of the run does
+   * not wait for it.
    */
   readBegan(): void;
   readEnded(): void;
-  /** Something moved that is not work, such as a pipe's own timer. */
+  /** Called for movement that is not work, such as a timer in a pipe. */
   moved(): void;
-  /** Counts units of progress, if the node's items count. */
+  /** Adds units of progress if the node is one whose items count. */
   advance(node: NodeRun, units: number): void;
 }
 
@@ -96,7 +96,7 @@ function bounds({ items, bytes }: Occupancy): { items: number; bytes?: number } 
   return bytes === Number.POSITIVE_INFINITY ? { items } : { items, bytes };
 }
 
-/** Puts `parcel` on the `output`-th edge, waiting for room. If the consumer has left, the parcel is discarded. */
+/** Puts `parcel` on the edge at index `output`, waiting for room. If the consumer has left, the parcel is discarded. */
 export async function emit(node: NodeRun, output: number, parcel: Parcel): Promise<void> {
   const { channel, own } = node.outputs[output]!;
   const handled = handledBy(own, parcel);
@@ -108,7 +108,7 @@ export async function emit(node: NodeRun, output: number, parcel: Parcel): Promi
   }
 }
 
-/** Adds the item's name to an error: an edge knows the item's size but not its name. */
+/** Adds the item's name to an error of a channel, which does not know names. */
 function namingItem(error: unknown, { name }: Parcel): unknown {
   if (!(error instanceof GraphError) || error.code !== 'graph/bad-size' || name === undefined) return error;
   const { expected, got, place, cause } = error;
@@ -125,7 +125,7 @@ export function discard({ run }: NodeRun, parcel: Parcel): void {
   discardParcel(parcel, run.warn);
 }
 
-/** Calls `body` for each item of an edge, one after another, until it ends or is abandoned. */
+/** Calls `body` for each item of an edge, one after another, until the edge ends or is abandoned. */
 export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: number) => Promise<void>): Promise<void> {
   for (let index = 0; ; index++) {
     const next = await edge.channel.take();
@@ -135,8 +135,8 @@ export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: numb
 }
 
 /**
- * Called when the consumer of `edge` takes nothing more: items on it are discarded, and nodes that feed only it end
- * too.
+ * Called when the consumer of `edge` takes no more items. Items on it are discarded, and nodes that feed only this edge
+ * end too.
  */
 export function leave(edge: Edge): void {
   if (edge.isLeft) return;
@@ -151,7 +151,7 @@ export function cancel(node: NodeRun, reason?: unknown): void {
   for (const edge of node.inputs) leave(edge);
 }
 
-/** Called when `node` puts nothing more on its edges. */
+/** Called when `node` will emit no more items. */
 export function endOutputs(node: NodeRun): void {
   for (const edge of node.outputs) {
     edge.producers = edge.producers.filter((producer) => producer !== node);
@@ -159,7 +159,7 @@ export function endOutputs(node: NodeRun): void {
   }
 }
 
-/** The error that ends a run when a node fails outside any item's work, in an operator or a copy for example. */
+/** The error that ends a run when a node fails outside the work on an item, for example in an operator or in `copy`. */
 export function nodeError({ path }: NodeRun, cause: unknown, record?: string | number): GraphError {
   if (cause instanceof GraphError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);

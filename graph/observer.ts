@@ -7,32 +7,32 @@ import type { Passage } from './passage.ts';
 import type { OccupancySample, TraceMark, WorkSpan } from './shape.ts';
 
 /**
- * Receives the events of a run as they happen: the option `observer` of `stage()` and of a graph's `run()`. Its
+ * Receives the events of a run as they happen. It is the option `observer` of `stage()` and of a graph's `run()`. Its
  * methods are called synchronously and often. A method that throws causes a warning and is not called again.
  */
 export interface GraphObserver {
-  /** An item has left a node's function; every attempt is a span of its own. */
+  /** Called when an item has left a node's function. Every attempt is a span of its own. */
   span(span: WorkSpan): void;
-  /** What an edge holds has changed. */
+  /** Called when the contents of an edge have changed. */
   occupancy(sample: OccupancySample): void;
-  /** A migration, a retry, an error. */
+  /** Called for a migration, a retry or an error. */
   mark(mark: TraceMark): void;
 }
 
 export const anObserver: Kind = aRecord<GraphObserver>({ span: aFunction, occupancy: aFunction, mark: aFunction });
 
-/** What a graph's run provides to the stages in its pipes. */
+/** What the run of a graph provides to stages in its pipes. */
 export interface Surroundings {
   readonly observer: GraphObserver | undefined;
-  /** The passage of the pipe's items, on which stages pass on their parcels. */
+  /** Recognises the pipe's items, so that stages pass on their parcels. */
   readonly passage: Passage;
   readonly warn: OnWarning | undefined;
-  /** Work on an item has begun, or ended: while any is under way the run is not stalled. */
+  /** Called when work on an item begins or ends. While work is in progress, the run is not stalled. */
   began(): void;
   ended(): void;
-  /** An item has failed for good, and the stage continues without it. */
+  /** Called when an item has failed for good and the stage continues without it. */
   passedOver(error: GraphError, parcel: Parcel): void;
-  /** The error for an item that ends the stream, with the item's name. */
+  /** Adds the item's name to the error that ends the stream. */
   named(error: GraphError, parcel: Parcel): GraphError;
 }
 
@@ -59,7 +59,7 @@ export function guarded(observer: GraphObserver, onWarning?: OnWarning): GraphOb
   };
 }
 
-/** The key under which a graph's observer at the end of a pipe carries its {@link Surroundings}. */
+/** The key under which the last subscriber of a pipe carries its {@link Surroundings}. */
 export const SURROUNDINGS: unique symbol = Symbol('quadrille.surroundings');
 
 interface Link {
@@ -67,7 +67,7 @@ interface Link {
   readonly destination?: Link | null;
 }
 
-/** The run that `subscriber` is part of, found along `destination` as demand is; `undefined` outside a graph. */
+/** The run that `subscriber` is part of, found along `destination` as in `demandOf`; `undefined` outside a graph. */
 export function surroundingsOf(subscriber: Subscriber<never>): Surroundings | undefined {
   let link = subscriber as unknown as Link | null | undefined;
   while (link) {

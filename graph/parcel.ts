@@ -1,6 +1,6 @@
 import { type OnWarning, tell } from '../primitives/warnings.ts';
 
-/** How the items of a port are freed, measured and named, unless the consuming node says otherwise. */
+/** Functions that free, measure and name the items of a port. The consuming node may override them. */
 export interface ItemHandling<A> {
   readonly discard?: ((item: A) => void) | undefined;
   readonly sizeOf?: ((item: A) => number) | undefined;
@@ -8,8 +8,8 @@ export interface ItemHandling<A> {
 }
 
 /**
- * An item in transit, with its handling. The handling belongs to the item, not to the edge, since an edge may carry
- * items from several sources.
+ * An item in transit, with its handling. The handling belongs to the item, because an edge may carry items from several
+ * sources.
  */
 export interface Parcel<A = unknown> {
   readonly item: A;
@@ -26,14 +26,14 @@ export interface Parcel<A = unknown> {
 type OwnItems<A, R> = { call(item: A): R }['call'];
 
 /**
- * A parcel for an item from its source. The name is made now, since a later stage may free the data that it is made
- * from.
+ * A parcel for an item from its source. The name is made now, because a later stage may free the data that it depends
+ * on.
  */
 export function parcelOf<A>(item: A, { discard, sizeOf, describe }: ItemHandling<A>): Parcel<A> {
   return { item, name: nameOf(describe, item), discard, sizeOf };
 }
 
-/** `parcel` with the handling that the consuming node specifies. */
+/** `parcel`, with its handling overridden by `own`. */
 export function handledBy<A>(own: ItemHandling<A>, parcel: Parcel<A>): Parcel<A> {
   const { discard, sizeOf, describe } = own;
   if (discard === undefined && sizeOf === undefined && describe === undefined) return parcel;
@@ -50,7 +50,7 @@ export function sizeOfParcel<A>({ item, sizeOf }: Parcel<A>): number {
   return sizeOf?.(item) ?? 0;
 }
 
-/** Frees the item. If `discard` throws, that is a warning, so that other items are still freed. */
+/** Frees the item. If `discard` throws, that is only a warning, so that other items are still freed. */
 export function discardParcel<A>({ item, discard }: Parcel<A>, onWarning?: OnWarning): void {
   if (discard !== undefined) tell('discard', discard, item, onWarning);
 }

@@ -3,9 +3,9 @@ import type { OnWarning } from '../primitives/warnings.ts';
 import { discardParcel, type Parcel } from './parcel.ts';
 
 /**
- * The way of items through the operators of a pipe, which see the items alone. An emitted value is recognised as an
- * item that entered if it is the same object, or the same number or string while that item is being delivered.
- * Otherwise it is new, and named after the item being delivered.
+ * Follows items through the operators of a pipe, which see items without their parcels. An emitted value is recognised
+ * as an item that entered if it is the same object, or the same number or string while that item is being delivered.
+ * Any other value is new, and is named after the item being delivered.
  */
 export class Passage {
   #current: Parcel | undefined;
@@ -19,7 +19,7 @@ export class Passage {
     this.#onWarning = onWarning;
   }
 
-  /** Calls `deliver`, which passes the item to the operators. If an operator fails on it, the item is freed. */
+  /** Calls `deliver`, which passes the item to the operators. If an operator fails, the item is freed. */
   enter(parcel: Parcel, deliver: () => void): void {
     const outer = this.#current;
     this.#depth++;
@@ -36,8 +36,8 @@ export class Passage {
   }
 
   /**
-   * Calls `leave` when no item is being delivered. Unsubscribing operators in the middle of an item would drop it,
-   * which could not be told from an operator that drops and frees it.
+   * Calls `leave` once no item is being delivered. Unsubscribing in the middle of a delivery would drop the item; this
+   * could not be told from an operator that drops and frees it.
    */
   afterDelivery(leave: () => void): void {
     if (this.#depth === 0) leave();
@@ -50,7 +50,10 @@ export class Passage {
     return this.#current?.name;
   }
 
-  /** The parcel of a value that an operator emits. An item emitted twice is recognised once, and so freed once. */
+  /**
+   * The parcel of a value that an operator emits. An item that is emitted twice is recognised only once, so that it is
+   * freed once.
+   */
   leave<A>(item: A): Parcel<A> {
     const known = this.#knownAgain(item);
     return (known as Parcel<A> | undefined) ?? { ...UNKNOWN, item, name: this.#current?.name };
@@ -75,7 +78,7 @@ export class Passage {
 
 const UNKNOWN: Omit<Parcel, 'item'> = { name: undefined, discard: undefined, sizeOf: undefined };
 
-/** Wraps items in parcels; outside a graph these have no handling. */
+/** Wraps items in parcels. Outside a graph these have no handling. */
 export function parcels<A>(passage: Passage | undefined): OperatorFunction<A, Parcel<A>> {
   return map((item) => passage?.leave(item) ?? { ...UNKNOWN, item });
 }

@@ -33,7 +33,7 @@ import { openReader, type Pullable, type PullSource } from './pull-source.ts';
 /** Opens a source for one run. */
 export type Opener<A, C> = (context: { readonly signal: AbortSignal; readonly ctx: C }) => Pullable<A>;
 
-/** Work under the node's policy or, if it has none, the run's. */
+/** Work under the node's policy, or under the run's policy if the node has none. */
 export type WorkOf<A, B> = (node: NodeRun) => Work<A, B>;
 
 export function sourceProgram<A>(
@@ -54,7 +54,7 @@ export function sourceProgram<A>(
   };
 }
 
-/** The units of progress of an item. If they cannot be determined, the item has failed. */
+/** Units of progress in an item. If `units` throws, the item fails. */
 function unitsOf<A>(node: NodeRun, units: (item: A) => number, parcel: Parcel<A>, index: number): number {
   try {
     return units(parcel.item);
@@ -131,8 +131,8 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
 }
 
 /**
- * Folds the items in order; the program's result is the last value. Without a start the first item is the first
- * value. Until the second item arrives no function owns the first, so it is discarded if the run fails before that.
+ * Folds the items in order. The result is the last value. Without a start the first item is the first value. No
+ * function owns it until the second item arrives, so it is discarded if the run fails before that.
  */
 export function reduceProgram<A, R>(
   fold: (accumulator: R, item: A, context: NodeContext<never>) => Promise<R> | R,
@@ -145,7 +145,7 @@ export function reduceProgram<A, R>(
     let first: Parcel<A> | undefined;
     let count = result === undefined ? 0 : 1;
     const step = async (item: A, context: NodeContext<never>): Promise<void> => {
-      // Without a start A is R.
+      // Without a start, `A` and `R` are the same type.
       result = { value: result === undefined ? (item as unknown as R) : await fold(result.value, item, context) };
     };
     const taken = (parcel: Parcel<A>): void => {
@@ -160,7 +160,7 @@ export function reduceProgram<A, R>(
   };
 }
 
-/** Keeps the items; the program's result is the list of them. The graph owns them until the run has succeeded. */
+/** Collects the items. The result is the list of them. The graph owns them until the run has succeeded. */
 export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => number) | undefined): Program {
   return async (node) => {
     const kept: Parcel<A>[] = [];
@@ -174,10 +174,10 @@ export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => 
 
 function nothingToReduce({ path }: NodeRun): GraphError {
   const details = { remedy: 'Give a seed, the result for no items.', place: { node: path } };
-  return new GraphError('graph/nothing-to-reduce', 'No item came, and there is no seed.', details);
+  return new GraphError('graph/nothing-to-reduce', 'There were no items, and no seed was given.', details);
 }
 
-/** Applies a function to each item; the program's result is the number of items. */
+/** Applies a function to each item. The result is the number of items. */
 export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => number) | undefined): Program {
   return async (node) => {
     await stageProgram(workOf, { units })(node);
@@ -185,7 +185,7 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
   };
 }
 
-/** Runs plain RxJS operators between two edges, or one stage, which takes the node's name. */
+/** Runs plain RxJS operators, or one stage, between two edges. A single stage takes the node's name. */
 export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): Program {
   return (node) => {
     const passage = new Passage(node.run.warn);
@@ -219,7 +219,10 @@ export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isS
   };
 }
 
-/** A batch as one item. What is freed is what the batch holds at that time: if it was copied, its items are others. */
+/**
+ * A batch as one item. `discard` is called for the items that the batch holds now. If the batch was copied, these are
+ * not the original items.
+ */
 function inOne<A>(batch: readonly Parcel<A>[], discard: (parcel: Parcel<A>) => void): Parcel<A[]> {
   const free = (items: readonly A[]): void => {
     for (const [i, item] of items.entries()) discard({ ...(batch[i] ?? batch.at(-1)!), item });
@@ -270,7 +273,7 @@ function renamed(observer: GraphObserver, from: string, to: string): GraphObserv
 
 /**
  * Runs `stream` until it ends or the node is cancelled, and puts its values on the node's only output, if it has one.
- * Unrequested items, from operators that delay items, wait for room in the edge's queue.
+ * Values emitted unasked, by operators that delay items, wait for room in the edge's queue.
  */
 function drive(node: NodeRun, stream: Observable<Parcel | Skipped>, told?: Surroundings): Promise<void> {
   const { abort, run, outputs } = node;
@@ -333,7 +336,7 @@ export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): Program
     });
 }
 
-/** One copy for each port. If a copy fails, those already made are freed. */
+/** Makes one copy for each port. If a copy fails, earlier ones are freed. */
 function copiesOf(
   node: NodeRun,
   parcel: Parcel,

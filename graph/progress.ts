@@ -21,11 +21,11 @@ import { requireOptions } from '../primitives/options.ts';
 
 /** The progress of a run. */
 export interface ProgressReport {
-  /** Units done: items, or whatever the run counts. */
+  /** Units done. A unit is an item unless the run counts something else. */
   readonly done: number;
   /** Total units, if known. */
   readonly total: number | undefined;
-  /** Average units per second since the start; 0 until the clock has moved. */
+  /** Average units per second since the start; 0 while no time has passed. */
   readonly rate: number;
   /** Seconds remaining at that rate; undefined while the total is unknown or nothing is done. */
   readonly eta: number | undefined;
@@ -36,14 +36,17 @@ export interface ProgressReport {
 export interface ProgressOptions {
   /** Total units, if known at the start. */
   readonly total?: number | undefined;
-  /** Shortest time between two reports, in milliseconds. Default 100. */
+  /** Minimum time between two reports, in milliseconds. Default 100. */
   readonly every?: number | undefined;
   /** Clock and timer; a `TestScheduler` in tests. */
   readonly scheduler?: SchedulerLike | undefined;
 }
 
 export interface Progress {
-  /** Reports at once, then at most every `every` ms while something changes, and once more at the end. */
+  /**
+   * Emits the first report immediately, then at most one per `every` milliseconds while something changes, and a last
+   * one at the end.
+   */
   readonly progress$: Observable<ProgressReport>;
   /** Counts `units` as done. Default 1. */
   advance(units?: number): void;

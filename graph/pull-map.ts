@@ -17,15 +17,15 @@ export interface ItemContext {
   readonly lane: number;
 }
 
-/** Work on one item. From here on the function owns the item and must free it. */
+/** Work on one item. The function owns the item and must free it. */
 export type ItemFunction<A, B> = (item: A, context: ItemContext) => Promise<B> | B;
 
 export interface PullMapOptions<A, B> {
   /** Maximum number of items in progress, from 1. Default 1. */
   readonly lanes?: number | undefined;
   /**
-   * Whether results keep the order of their items. A lane then waits for earlier items, so `lanes` still bounds all
-   * items.
+   * Whether results keep the order of their items. If so, a lane waits until earlier items are delivered, so `lanes`
+   * still bounds all items.
    */
   readonly ordered?: boolean | undefined;
   /** Names the node in errors. */
@@ -48,14 +48,16 @@ const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
 };
 
 /**
- * `mergeMap` with a pulled source. `lanes` loops share one iterator. Each asks for the next item only after it has
- * delivered its last one and the next stage downstream has room. Nothing is ever queued here, so at most `lanes` items
- * are between the source and the subscriber.
+ * Works as `mergeMap`, but pulls its source. `lanes` loops share one iterator. Each loop asks for the next item only
+ * after it has delivered its last result and the next stage downstream has room. Nothing is queued here, so at most
+ * `lanes` items are between the source and the subscriber.
  *
- * - Unsubscribing (or `take(n)`, or an error anywhere) aborts the signal and calls `iterator.return()` once; what was
- *   under way is discarded when it arrives. A source that ends or fails by itself gets no `return()`, as in `for await`.
- * - An error of the source or of the function ends the stream at once, as a {@link GraphError} `graph/source-failed`
- *   or `graph/item-failed` with node, item and cause. A `GraphError` or an `AbortError` passes as it is.
+ * - Unsubscribing (or `take(n)`, or an error anywhere) aborts the signal and calls `iterator.return()` once. Items in
+ *   progress are discarded when they arrive. A source that ends or fails by itself gets no `return()`, as in `for
+ *   await`.
+ * - An error of the source or of the function ends the stream immediately, with a {@link GraphError}
+ *   `graph/source-failed` or `graph/item-failed` with node, item and cause. A `GraphError` or an `AbortError` is passed
+ *   on unchanged.
  * - Every subscription iterates from the start; to subscribe twice to a generator, give a function that creates it.
  * - A Node `Readable` that is idle ends only after its next chunk; give `(signal) => addAbortSignal(signal, readable)`.
  *
@@ -149,8 +151,9 @@ export function pullMap<A, B>(
 }
 
 /**
- * The items of `source`, each read only when the next stage downstream has room for it: the root of a pipeline of
- * stages. Options are those of {@link pullMap} except `lanes`: there is one lane, which keeps the order.
+ * Emits the items of `source`, and reads each item only when the next stage downstream has room for it. This is the
+ * start of a pipeline of stages. Options are those of {@link pullMap} except `lanes`: there is one lane, which keeps
+ * the order.
  *
  * @example
  * ```ts
@@ -171,10 +174,10 @@ export function pull<A>(
 export function requireLanes(name: string, lanes: number): void {
   if (Number.isInteger(lanes) && lanes >= 1) return;
   const details = { expected: 'an integer from 1', got: lanes, place: { node: name } };
-  throw new GraphError('graph/bad-lanes', 'A node cannot have this number of lanes.', details);
+  throw new GraphError('graph/bad-lanes', 'lanes must be an integer from 1.', details);
 }
 
-/** `discard` and `discardResult`, with their own failures turned into warnings. */
+/** Wraps `discard` and `discardResult` so that their errors become warnings. */
 function freeing<A, B>({
   discard,
   discardResult,
@@ -192,7 +195,7 @@ function freeing<A, B>({
   };
 }
 
-/** Turns an error thrown by a function into the error of its item. */
+/** Wraps an error thrown by a function in an error that names its item. */
 export function itemFailure(cause: unknown, node: string, record: number): unknown {
   return failure(cause, 'graph/item-failed', 'The item failed', node, record);
 }

@@ -17,7 +17,7 @@ export interface Reader<A> {
   stop(): void;
 }
 
-/** Something to pull from, or a function that opens it. */
+/** Checks for a source, or a function that opens one. */
 export const aSource: Kind = where(
   'an iterable, an async iterable, a stream, or a function that opens one',
   (source) => {
@@ -57,8 +57,8 @@ export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reade
       last = turn.catch(() => {});
       return turn;
     },
-    // As in `for await`, a failure to clean up does not replace the reason for leaving. On unsubscribe nobody
-    // listens.
+    // As in `for await`, an error during clean-up does not replace the original reason. After an unsubscribe nobody
+    // would receive it.
     stop: () => void stop().catch(() => {}),
   };
 }
@@ -71,7 +71,10 @@ function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
   return (source as Partial<AsyncIterable<A>>)[Symbol.asyncIterator]?.() ?? (source as Iterable<A>)[Symbol.iterator]();
 }
 
-/** Replaces the stream's own iterator: Safari has none, and its `return()` would wait for the pending read. */
+/**
+ * Replaces the stream's own iterator. Safari has none, and the `return()` of other engines would wait for the pending
+ * read.
+ */
 function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
   const reader = stream.getReader();
   const release = (): void => reader.releaseLock();

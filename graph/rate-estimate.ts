@@ -1,4 +1,4 @@
-/** One finished item: its size, the milliseconds it took, and how many items had finished when it did. */
+/** One finished item: its size, the milliseconds it took, and the number of items finished by then. */
 interface Measurement {
   readonly size: number;
   readonly ms: number;
@@ -6,36 +6,36 @@ interface Measurement {
 }
 
 /**
- * The latest items of one side of a stage, from which its rate is estimated. Immutable: adding an item gives a new
+ * The latest items of one side of a stage, from which its rate is estimated. Immutable: adding an item returns a new
  * estimate.
  */
 export interface RateEstimate {
   readonly recent: readonly Measurement[];
-  /** Whether at most the very first item has finished, which included compiling and warm-up. */
+  /** True until a second item has finished. The first one includes compilation and warm-up. */
   readonly cold: boolean;
 }
 
 export const unmeasured: RateEstimate = { recent: [], cold: true };
 
-/** Number of items in an estimate. */
+/** Maximum number of items in an estimate. */
 const WINDOW = 24;
 
 /**
- * Number of finished items after which an estimate without a new item is too old. It is then better to move an item
- * and measure.
+ * An estimate expires when this many items have finished without a new item in it. It is then better to move an item
+ * and measure again.
  */
 const LIFETIME = 256;
 
-/** Durations are at least this: below the clock's resolution all items look alike. */
+/** Minimum of a measured duration. Below the clock's resolution all items look alike. */
 const SHORTEST_MS = 0.001;
 
-/** The estimate with one more item; the first item is dropped when the second arrives. */
+/** Returns the estimate with one more item. The very first item is dropped when the second arrives. */
 export function measured({ recent, cold }: RateEstimate, size: number, ms: number, finished: number): RateEstimate {
   const kept = cold ? [] : recent.slice(-WINDOW + 1);
   return { recent: [...kept, { size, ms: Math.max(ms, SHORTEST_MS), finished }], cold: recent.length === 0 };
 }
 
-/** Size per millisecond of one lane; undefined until warmed up, and when the estimate is too old. */
+/** Rate of one lane in size per millisecond; undefined before warm-up, and when the estimate has expired. */
 export function rateOf({ recent, cold }: RateEstimate, finished: number): number | undefined {
   const last = recent.at(-1);
   if (cold || last === undefined || finished - last.finished > LIFETIME) return undefined;

@@ -2,7 +2,7 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../primitives/kinds.ts';
 import { escapeMarkup, formatCount } from './markup.ts';
 
-/** A part of a report: text, table and drawing, each optional, in this order. Texts are escaped. */
+/** A section of a report: text, table and drawing, each optional, in this order. Texts are escaped. */
 export interface ReportSection {
   readonly title: string;
   readonly text?: string | undefined;
@@ -17,7 +17,7 @@ export interface ReportTable {
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Maximum number of rows shown of a table; the page says how many more there are. */
+/** Maximum number of rows shown of a table. The page states how many are left out. */
 const ROWS = 200;
 
 /** A page under a heading. */

@@ -11,11 +11,11 @@ import { aTrace, someEdgeCounters } from './shape.ts';
 export interface ReportOptions {
   /** Heading of the page. Default: the name of the graph. */
   readonly title?: string | undefined;
-  /** Shown first: what the run was about. */
+  /** Sections shown first, which describe the subject of the run. */
   readonly sections?: readonly ReportSection[] | undefined;
   /** Final contents of the edges, from the run's `edges()`. Default: taken from the counters of the nodes. */
   readonly edges?: readonly EdgeCounters[] | undefined;
-  /** What failed: messages say where. */
+  /** Errors to list. Their messages say where they occurred. */
   readonly errors?: readonly Error[] | undefined;
   /** Number of events that the recorder dropped, from its `dropped()`. */
   readonly dropped?: number | undefined;
@@ -30,9 +30,9 @@ const OPTIONS: FieldKinds<ReportOptions> = {
 };
 
 /**
- * One HTML page about a run, complete in itself: the sections given, the graph with its counters, tables of nodes and
- * edges, utilisation and occupancy over time, migrations and other marks, errors. No script and nothing to load, so
- * it can be mailed and archived. Deterministic: the same trace gives the same bytes.
+ * A self-contained HTML page about a run: the sections given, the graph with its counters, tables of nodes and edges,
+ * utilisation and occupancy over time, migrations and other marks, errors. No script and nothing to load, so it can be
+ * mailed and archived. Deterministic: the same trace gives the same bytes.
  *
  * @example
  * ```ts

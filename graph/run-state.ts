@@ -21,7 +21,7 @@ export interface RunStateOptions {
   readonly errors: Subject<ItemError>;
 }
 
-/** What is in progress in a run, and how the run ends. It fails at most once, and it never hangs. */
+/** Tracks the work in progress in a run, and ends the run. A run fails at most once, and it never hangs. */
 export class RunState implements RunServices {
   readonly observer: GraphObserver | undefined;
   readonly warn: OnWarning | undefined;
@@ -33,7 +33,7 @@ export class RunState implements RunServices {
   #failure: { readonly error: unknown } | undefined;
   #atRest: (() => void)[] = [];
   readonly #releases: (() => void)[] = [];
-  /** Counts movements, so that a standstill can be told from two quiet moments. */
+  /** Counts movements, so that a stall can be told from two quiet moments. */
   #moves = 0;
   #look: ReturnType<typeof setTimeout> | undefined;
   #isLooking = false;
@@ -102,7 +102,7 @@ export class RunState implements RunServices {
     if (measures.size === 0 ? meta.kind === 'source' : measures.has(meta.name)) progress.advance(units);
   }
 
-  /** Resolves when no function is running and all results have been handled; rejects if the run has failed. */
+  /** Resolves when no function is running and all results have been handled. Rejects if the run has failed. */
   async rest(): Promise<void> {
     while (this.#works > 0) await new Promise<void>((resolve) => this.#atRest.push(resolve));
     if (this.#options.nodes.some(({ abort }) => abort.signal.aborted)) await new Promise((turn) => setTimeout(turn));
@@ -113,7 +113,7 @@ export class RunState implements RunServices {
   }
 
   /**
-   * Checks for a stall after everything that can proceed has done so. Items move by microtasks, so one turn of the
+   * Checks for a stall once everything that can proceed has done so. Items move in microtasks, so one turn of the event
    * loop is enough.
    */
   #lookSoon(): void {

@@ -12,23 +12,24 @@ import { RunState } from './run-state.ts';
 import type { EdgeCounters, GraphShape, NodeCounters } from './shape.ts';
 
 export interface RunOptions {
-  /** Aborting it ends the run with the signal's reason. */
+  /** An abort ends the run with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Receives spans, occupancy and marks, for traces. */
   readonly observer?: GraphObserver | undefined;
-  /** What happens to items that fail in nodes without their own policy. Default `stop`. */
+  /** Error policy of nodes that have none of their own. Default `stop`. */
   readonly onError?: ErrorPolicy | undefined;
   /** Total units of progress. Default: the sum of the sources' totals, if all are known. */
   readonly total?: number | undefined;
-  /** Shortest time between two progress reports, in milliseconds. Default 100. */
+  /** Minimum time between two progress reports, in milliseconds. Default 100. */
   readonly progressEvery?: number | undefined;
   /**
-   * Milliseconds without movement, with a full edge, after which a graph with pipes counts as stalled: operators may
-   * hold items by their own clock. Default 60,000; `Infinity` means never. Without pipes a stall is detected at once.
+   * A graph with pipes counts as stalled after this many milliseconds without movement while an edge is full, because
+   * operators may hold items by their own clock. Default 60,000; `Infinity` means never. Without pipes a stall is
+   * detected immediately.
    */
   readonly stallAfter?: number | undefined;
   /**
-   * Called when a callback fails where that must not end the run: a `discard`, or a method of the observer. Default: a
+   * Called when a callback fails where this must not end the run: a `discard`, or a method of the observer. Default: a
    * warning of the platform.
    */
   readonly onWarning?: OnWarning | undefined;
@@ -47,25 +48,29 @@ export const RUN_OPTIONS: Kind = someOptions<RunOptions>({
 /** A running graph. */
 export interface GraphRun<R> {
   /**
-   * The result, once every item has been delivered, skipped or, after a node that wanted no more, discarded. Rejects
-   * when the run has failed or was aborted, and everything is freed. It waits for running functions, so these should
-   * observe their signal. It does not wait for a pending read of a source, whose item is discarded when it arrives.
+   * The result. It resolves once every item has been delivered, skipped or discarded because a node took no more items.
+   * It rejects when the run has failed or was aborted, after everything is freed. It waits for running functions, so
+   * these should observe their signal. It does not wait for a pending read of a source, whose item is discarded when it
+   * arrives.
    */
   readonly result: Promise<R>;
-  /** Items read from the sources, or done by the nodes with `progress`, with rate and time to go. */
+  /**
+   * Progress of the items read from the sources, or finished by the nodes with the option `progress`, with rate and
+   * remaining time.
+   */
   readonly progress$: Observable<ProgressReport>;
   /** Items that failed for good. Late subscribers get the last 1,000 as well. Completes with the run. */
   readonly errors$: Observable<ItemError>;
   readonly shape: GraphShape;
-  /** What every node has done so far, in the order of the definition. */
+  /** Counters of all nodes, in the order of the definition. */
   counters(): NodeCounters[];
-  /** What every edge holds now, and its maxima. */
+  /** Current and maximum contents of all edges. */
   edges(): EdgeCounters[];
-  /** Ends the run; `reason`, an `AbortError` by default, is what `result` rejects with. */
+  /** Ends the run. `result` rejects with `reason`, by default an `AbortError`. */
   abort(reason?: unknown): void;
 }
 
-/** Runs `definition`; resolves to the results of its nodes' programs, by name. */
+/** Runs `definition`. Resolves to the results of the node programs, by name. */
 export function startRun(
   definition: GraphDefinition,
   shape: GraphShape,
@@ -124,7 +129,7 @@ function totalOf({ nodes }: GraphDefinition): number | undefined {
   return totals.reduce((sum, total) => (sum === undefined || total === undefined ? undefined : sum + total), 0);
 }
 
-/** The nodes of a run with the edges between them. */
+/** Creates the nodes of a run and the edges between them. */
 function wire({ name, nodes }: GraphDefinition, state: RunState): NodeRun[] {
   const edgeBehind = new Map<OutputDefinition, Edge>();
   const inputsOf = nodes.map(({ meta, inputs }) => {
@@ -203,7 +208,7 @@ function countersOf({ meta, counts, inputs }: NodeRun, { inner }: NodeDefinition
   return { ...counts, ...edge, ...inner?.(), name: meta.name };
 }
 
-/** The edge of a stage in a pipe is the stage's own. */
+/** Counters of a stage in a pipe are those of the stage's own edge. */
 function edgeCountersOf({ meta, inputs }: NodeRun, { inner }: NodeDefinition): EdgeCounters[] {
   return inputs.map((edge) => {
     const held = inner === undefined ? edge.channel : { capacity: meta.capacity, ...inner() };

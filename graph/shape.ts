@@ -11,7 +11,10 @@ import {
 } from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
 
-/** What a node does to the stream, for drawings. `pipe` is for plain RxJS operators, `branch` to `merge` for ports. */
+/**
+ * How a node changes the stream, for drawings. `pipe` means plain RxJS operators; `branch` to `merge` have several
+ * ports.
+ */
 export type NodeKind =
   | 'source'
   | 'map'
@@ -26,7 +29,7 @@ export type NodeKind =
   | 'reduce'
   | 'sink';
 
-/** What a node is, known before anything runs. */
+/** Static description of a node. */
 export interface NodeMeta {
   readonly name: string;
   readonly kind: NodeKind;
@@ -49,7 +52,7 @@ export interface StageCounters {
   readonly busy: number;
   /** How often the edge into this stage was full when upstream had an item. */
   readonly stalls: number;
-  /** Items and bytes on the edge into this stage: now and maximum. */
+  /** Items and bytes on the edge into this stage: current and maximum. */
   readonly depth: number;
   readonly bytes: number;
   readonly peak: number;
@@ -60,33 +63,33 @@ export interface StageCounters {
 export interface EdgeShape {
   readonly from: string;
   readonly to: string;
-  /** Port of `from` that feeds it, where `from` has several; port of `to`, where that has. */
+  /** Name of the port at either end, if the node there has several. */
   readonly fromPort?: string | undefined;
   readonly toPort?: string | undefined;
   readonly capacity: Required<Occupancy>;
 }
 
-/** The structure of a graph, known before anything runs. Drawings, traces and reports are made from it. */
+/** Static structure of a graph. Drawings, traces and reports are made from it. */
 export interface GraphShape {
   readonly name: string;
   readonly nodes: readonly NodeMeta[];
   readonly edges: readonly EdgeShape[];
 }
 
-/** What a node of a graph has done so far. */
+/** Counters of a node of a graph. */
 export interface NodeCounters extends StageCounters {
   readonly name: string;
   /** Items that failed and were skipped under the error policy. */
   readonly skipped: number;
   /** Retries after a failure. */
   readonly retried: number;
-  /** Items that a migrator moved to the side that is not the node's own. */
+  /** Items that a migrator moved away from the node's home side. */
   readonly migrated: number;
 }
 
-/** What an edge of a run holds now, and its maxima. */
+/** Current and maximum contents of an edge of a run. */
 export interface EdgeCounters {
-  /** The node it leads into, or `node.port` where that has several inputs. */
+  /** The node it leads into, or `node.port` if that node has several inputs. */
   readonly edge: string;
   readonly capacity: Required<Occupancy>;
   /** How often a producer found the edge full. */
@@ -102,7 +105,7 @@ export interface WorkSpan {
   readonly node: string;
   /** Lane of the node, from 0. */
   readonly lane: number;
-  /** Index of the item among those given to the node. */
+  /** Index of the item among the node's inputs. */
   readonly item: number;
   /** The name that `describe` gives the item. */
   readonly record?: string | undefined;
@@ -112,7 +115,7 @@ export interface WorkSpan {
   readonly outcome: 'done' | 'failed' | 'aborted';
 }
 
-/** The contents of an edge from `time` on, for traces; `edge` is the name of the node it leads into. */
+/** The contents of an edge from `time` on, for traces. `edge` is the name of the node it leads into. */
 export interface OccupancySample extends Occupancy {
   readonly edge: string;
   readonly time: number;
@@ -127,7 +130,7 @@ export interface TraceMark {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The record of a traced run. */
+/** A recorded run. */
 export interface Trace {
   readonly shape: GraphShape;
   readonly started: number;
@@ -158,13 +161,12 @@ const anEdge: Kind = aRecord<EdgeShape>({
   capacity: anOccupancy,
 });
 
-/** A graph's shape, as a graph has it. */
 export const aGraphShape: Kind = (given, path, homes) =>
   SHAPE(given, path, homes) ?? strayEdge(given as GraphShape, path);
 
 const SHAPE = aRecord<GraphShape>({ name: aText, nodes: anArrayOf(aNode), edges: anArrayOf(anEdge) });
 
-/** Finds an edge that does not connect two nodes of the graph. */
+/** Looks for an edge that does not connect two nodes of the graph. */
 function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined {
   const names = new Set(nodes.map(({ name }) => name));
   for (const [i, edge] of edges.entries()) {
@@ -175,7 +177,6 @@ function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined
   return undefined;
 }
 
-/** Counters of nodes, as a run has them. */
 export const someCounters: Kind = anArrayOf(
   aRecord<NodeCounters>({
     name: aText,
@@ -195,7 +196,6 @@ export const someCounters: Kind = anArrayOf(
   }),
 );
 
-/** Counters of edges, as a run has them. */
 export const someEdgeCounters: Kind = anArrayOf(
   aRecord<EdgeCounters>({
     edge: aText,
@@ -208,7 +208,6 @@ export const someEdgeCounters: Kind = anArrayOf(
   }),
 );
 
-/** A trace, as a recorder gives it. */
 export const aTrace: Kind = aRecord<Trace>({
   shape: aGraphShape,
   started: aNumber,

@@ -11,7 +11,7 @@ import { items, parcels } from './passage.ts';
 import { type ItemContext, type ItemFunction, itemFailure, pullMap, requireLanes } from './pull-map.ts';
 import type { NodeKind, NodeMeta, StageCounters, WorkSpan } from './shape.ts';
 
-/** What to do with an item pushed unasked by a source that cannot wait, when the edge is full. */
+/** What to do when the edge is full and a source that cannot wait pushes an item. */
 export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
 
 export interface StageOptions<A, B> {
@@ -21,9 +21,9 @@ export interface StageOptions<A, B> {
   readonly capacity?: number | Capacity | undefined;
   /** Bytes of one input. Required with a bound in bytes. */
   readonly sizeOf?: ((item: A) => number) | undefined;
-  /** Results in the order of the inputs. Default false. */
+  /** Whether results keep the order of the inputs. Default false. */
   readonly ordered?: boolean | undefined;
-  /** For a source without demand, such as a `Subject`. Default `fail`. */
+  /** What to do when a source without demand, such as a `Subject`, overruns the edge. Default `fail`. */
   readonly overflow?: Overflow | undefined;
   /**
    * Frees an input that never reaches the function, because the run ended early or overflow dropped it. If it throws,
@@ -35,7 +35,7 @@ export interface StageOptions<A, B> {
   readonly kind?: NodeKind | undefined;
   /** Where the work runs. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
-  /** Receives work and occupancy. Default: the observer of the run in a graph; none outside. */
+  /** Receives spans and occupancy. Default: in a graph, the observer of the run; outside a graph, none. */
   readonly observer?: GraphObserver | undefined;
 }
 
@@ -55,23 +55,23 @@ const OPTIONS: FieldKinds<StageOptions<never, never>> = {
 /** An RxJS operator that is also a node of a graph. */
 export interface Stage<A, B> extends OperatorFunction<A, B> {
   readonly meta: NodeMeta;
-  /** A snapshot of the latest subscription's counters. */
+  /** Counters of the latest subscription, now. */
   counters(): StageCounters;
-  /** The contents of the edge into the stage, now and after every change, in the latest subscription. */
+  /** Contents of the edge into the stage in the latest subscription, now and after every change. */
   readonly occupancy$: Observable<Occupancy>;
 }
 
 /**
  * A node of a pipeline: `lanes` workers behind a bounded edge, as an operator for `.pipe()`.
  *
- * Upstream, {@link pull}, {@link pullMap} and other stages read on only while this stage's edge has room, also through
- * plain operators in between, which may map, filter or expand items. An operator that turns one item into k overshoots
- * by k - 1 items, which wait outside the edge while upstream stands still. Operators that hold items back for a while
- * (`delay`, `mergeMap` with a promise) hold them outside every bound: make such work a stage.
+ * Upstream, {@link pull}, {@link pullMap} and other stages read on only while this stage's edge has room. This also
+ * works through plain operators in between, which may map, filter or expand items. An operator that turns one item into
+ * k overshoots by k - 1 items, which wait outside the edge while upstream pauses. Items held back by operators
+ * (`delay`, `mergeMap` with a promise) count towards no bound, so make such work a stage.
  *
  * A source without demand (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be told to wait: when the edge is
- * full, `overflow` decides. Errors and cancellation are as in {@link pullMap}; an error from upstream passes at once,
- * and the items on the edge are discarded.
+ * full, `overflow` decides. Errors and cancellation are as in {@link pullMap}; an error from upstream is passed on
+ * immediately, and the items on the edge are discarded.
  *
  * @example
  * ```ts
@@ -183,7 +183,7 @@ function counted<A, B>(
 /** Receivers of a subscription's events. */
 interface Told extends Pick<Surroundings, 'began' | 'ended'> {
   span(span: Omit<WorkSpan, 'node' | 'runsOn'>): void;
-  /** The error for an item that failed, with the item's name where it is known. */
+  /** The error for an item that failed, with the item's name if it is known. */
   failed(cause: unknown, parcel: Parcel, context: ItemContext): unknown;
 }
 
@@ -214,7 +214,7 @@ function toldOf<A>(
   };
 }
 
-/** The observer that puts pushed items onto the edge and shows the edge's demand to sources upstream. */
+/** The observer that puts pushed items on the edge and shows the edge's demand to sources upstream. */
 export function inletOf<A>(
   run: Run<A>,
   name: string,

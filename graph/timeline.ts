@@ -1,6 +1,6 @@
 import type { Trace } from './shape.ts';
 
-/** How busy the lanes of a node were in each time slice: fractions of the time of all its lanes, from 0 to 1. */
+/** How busy a node's lanes were in each time slice, as fractions of the time of all its lanes, from 0 to 1. */
 export interface Utilisation {
   readonly cpu: Float64Array;
   readonly gpu: Float64Array;
@@ -13,7 +13,7 @@ export interface Fullness {
   readonly peak: Float64Array;
 }
 
-/** Utilisation of `node` in `slices` equal parts of the trace. Work on neither side counts as CPU work. */
+/** Utilisation of `node` in `slices` equal parts of the trace. Work that names no side counts as CPU work. */
 export function utilisationOf({ started, ended, spans, shape }: Trace, node: string, slices: number): Utilisation {
   const own = spans.filter((span) => span.node === node);
   const lanes = Math.max(shape.nodes.find(({ name }) => name === node)?.lanes ?? 1, ...own.map(({ lane }) => lane + 1));
@@ -28,7 +28,7 @@ export function utilisationOf({ started, ended, spans, shape }: Trace, node: str
   return busy;
 }
 
-/** The number of items on `edge` in `slices` equal parts of the trace. */
+/** Number of items on `edge` in each of `slices` equal parts of the trace. */
 export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, slices: number): Fullness {
   const samples = occupancy.filter((sample) => sample.edge === edge);
   const width = (ended - started) / slices;
@@ -44,7 +44,7 @@ export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, s
   return { mean, peak };
 }
 
-/** Calls back with each slice that the interval `from` to `to` touches, and with the length of the overlap. */
+/** Calls `callback` for each slice that the interval from `from` to `to` touches, with the length of the overlap. */
 function eachSlice(
   from: number,
   to: number,

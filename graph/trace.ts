@@ -4,29 +4,32 @@ import type { GraphObserver } from './observer.ts';
 import type { GraphShape, NodeCounters, OccupancySample, Trace, TraceMark, WorkSpan } from './shape.ts';
 
 export interface TraceOptions {
-  /** Maximum number of spans, samples and marks to keep, the latest of each. Default 200,000, about 20 MB of each. */
+  /**
+   * Maximum number of spans, of samples and of marks to keep. The latest are kept. Default 200,000, about 20 MB for
+   * each of the three.
+   */
   readonly limit?: number | undefined;
-  /** The clock of the spans, read for the start of the trace. Default `performance.now`. */
+  /** Clock of the trace, in milliseconds. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** What a trace needs to know about a run besides the observed events. */
+/** The part of a run that a trace needs besides its events. */
 export interface TracedRun {
   readonly shape: GraphShape;
   counters(): readonly NodeCounters[];
 }
 
-/** An observer that keeps what it observes. */
+/** An observer that records events. */
 export interface TraceRecorder extends GraphObserver {
-  /** Number of spans, samples and marks that were dropped because of the limit. */
+  /** Number of events dropped because of the limit. */
   dropped(): number;
   /** Everything recorded so far, each kind in order of time. The trace ends with the last event. */
   trace(run: TracedRun): Trace;
 }
 
 /**
- * Records a run for `chromeTrace` and `runReport`: give it as `observer` to the run, or to single stages. A run
- * without an observer records nothing and costs nothing. Memory is bounded by `limit`; each event costs O(1).
+ * Records a run for `chromeTrace` and `runReport`: pass the recorder as `observer` to the run, or to single stages. A
+ * run without an observer records nothing and costs nothing. Memory is bounded by `limit`; each event costs O(1).
  *
  * @example
  * ```ts

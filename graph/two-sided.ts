@@ -15,7 +15,7 @@ import { newRun, type Overflow, type Run } from './stage.ts';
 
 export type Side = 'gpu' | 'cpu';
 
-/** A stage that either side can run. Both functions must give the same result for the same item. */
+/** A stage that both sides can run. Both functions must give the same result for the same item. */
 export interface MigratedOptions<A, B> {
   readonly gpu: ItemFunction<A, B>;
   readonly cpu: ItemFunction<A, B>;
@@ -24,11 +24,14 @@ export interface MigratedOptions<A, B> {
   readonly cpuLanes?: number | undefined;
   /** Capacity of the edge into the stage. Default: the number of lanes on both sides together. */
   readonly capacity?: number | Capacity | undefined;
-  /** Size of an item, above 0: counted by a bound in bytes, and used to compare work. Default: all items are alike. */
+  /**
+   * Size of an item, above 0. A bound in bytes counts it, and migration compares work by it. Default: all items are
+   * equal.
+   */
   readonly sizeOf?: ((item: A) => number) | undefined;
-  /** Results in the order of the inputs, whichever side ran them. Default false. */
+  /** Whether results keep the order of the inputs, no matter which side ran them. Default false. */
   readonly ordered?: boolean | undefined;
-  /** For a source without demand, as in `stage`. Default `fail`. */
+  /** What to do when a source without demand overruns the edge, as in `stage`. Default `fail`. */
   readonly overflow?: Overflow | undefined;
   /**
    * `migrate`: an item that fails on one side runs on the other, so a function that fails must leave the item
@@ -36,15 +39,13 @@ export interface MigratedOptions<A, B> {
    * the item. Default `migrate`.
    */
   readonly onError?: 'migrate' | 'stop' | undefined;
-  /**
-   * If given, it is called with the error of an item that failed for good, and the stream continues without the item.
-   */
+  /** Called with the error of an item that failed for good. The stream then continues without the item. */
   readonly onFailed?: ((error: GraphError) => void) | undefined;
   /** Frees an input that no function has taken. If it throws, that is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
   /** Frees a result that cannot be delivered because the run ended early. If it throws, that is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Receives work, occupancy and migrations. Default: the observer of the run in a graph; none outside. */
+  /** Receives spans, occupancy and migrations. Default: in a graph, the observer of the run; outside a graph, none. */
   readonly observer?: GraphObserver | undefined;
   /** Clock in milliseconds, for spans and rates. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
@@ -54,26 +55,26 @@ export interface Task<A> {
   readonly parcel: Parcel<A>;
   readonly index: number;
   size: number;
-  /** The side that works on the task, and since when. Undefined once it is done and only waits to be delivered. */
+  /** The side that works on the task. Undefined once the work is done and the result waits to be delivered. */
   side?: Side | undefined;
   started: number;
   migrated: boolean;
 }
 
-/** The result of a lane for a task. Without `done`, the task failed and is skipped. */
+/** Result of a task. Without `done`, the task failed and is skipped. */
 interface Outcome<A, B> {
   readonly task: Task<A>;
   readonly done?: { readonly result: B };
 }
 
-/** Items skipped, retried after a failure, and run on the other side. */
+/** Counters: items skipped, retried after a failure, and run on the other side. */
 interface Migrations {
   skipped: number;
   retried: number;
   migrated: number;
 }
 
-/** One subscription of a stage with two sides: an edge, lanes of the home side, and lanes that receive moved items. */
+/** One subscription of a stage with two sides: an edge, lanes of the home side, and lanes for moved items. */
 export class TwoSidedRun<A, B> implements Migratable {
   readonly edge: Channel<Task<A>>;
   readonly counts: Run<Task<A>>;
@@ -92,7 +93,7 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly #observer: GraphObserver | undefined;
   readonly #now: () => number;
   readonly #order: InOrder | undefined;
-  /** Tasks in lanes, until delivered. */
+  /** Tasks in lanes, until they are delivered: on the home side, and on the other. */
   readonly #atHome: Set<Task<A>> = new Set();
   readonly #taken: Set<Task<A>> = new Set();
   readonly #rates: Record<Side, RateEstimate> = { gpu: unmeasured, cpu: unmeasured };
@@ -141,7 +142,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     return { parcel, index: this.#arrived++, size: 1, started: 0, migrated: false };
   };
 
-  /** The results of both sides. `merge` passes the demand of the next stage to the lanes of both. */
+  /** Results of both sides. `merge` passes the demand of the next stage to the lanes of both. */
   results(): Observable<B> {
     const discardResult = ({ done }: Outcome<A, B>): void => {
       if (done !== undefined) discardParcel(this.#resultParcel(done.result), this.#surroundings?.warn);
@@ -196,7 +197,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     const now = this.#now();
     const waiting = this.edge.held().map(({ size }) => size);
     const home = this.#sideLoad(this.#home, this.#atHome, this.homeLanes, now);
-    // Lanes that do not ask are held up by the next stage. Nothing should be moved to them.
+    // If no lane asks for a task, the lanes are held up by the next stage. Then no task should be moved to them.
     const lanes = this.#asking === undefined ? this.#taken.size : lanesOf(this.#options, this.#away);
     const away = this.#sideLoad(this.#away, this.#taken, lanes, now);
     return this.#home === 'gpu' ? { waiting, gpu: home, cpu: away } : { waiting, gpu: away, cpu: home };
@@ -207,7 +208,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     for (const task of moves.map((position) => held[position]!)) {
       this.#taken.add(task);
       this.#moved.push(task);
-      // This comes last: taking the last item of a closed edge ends the source of the lanes.
+      // This must come last: taking the last item of a closed edge ends the source of the lanes.
       this.edge.takeAt(this.edge.held().indexOf(task));
       this.#migrating(task, this.#away, { reason, waiting: held.length });
     }
@@ -218,7 +219,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.#observer?.mark({ node: this.#name, time: this.#now(), name, detail });
   }
 
-  /** The channel asks once per item, when it arrives. Items that are all alike have no weight on the edge. */
+  /** The channel calls this once per item, when it arrives. If all items are equal, none has a size on the edge. */
   readonly #measure = (task: Task<A>): number => {
     const { sizeOf } = this.#options;
     task.size = sizeOf?.(task.parcel.item) ?? 1;
@@ -371,7 +372,6 @@ export function lanesOf<A, B>({ gpuLanes = 1, cpuLanes = 1 }: MigratedOptions<A,
   return side === 'gpu' ? gpuLanes : cpuLanes;
 }
 
-/** The capacity of the edge into such a stage. */
 export function boundsOf<A, B>(options: MigratedOptions<A, B>): Capacity {
   const { capacity = lanesOf(options, 'gpu') + lanesOf(options, 'cpu') } = options;
   return typeof capacity === 'number' ? { items: capacity } : capacity;
@@ -381,7 +381,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** Whether the device is lost, also if that is only the cause of the error. */
+/** Whether the error, or one of its causes, is the loss of the device. */
 function isDeviceLost(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof DeviceLostError) return true;
   return false;
