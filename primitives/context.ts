@@ -20,18 +20,19 @@ import {
   type View,
   withColumns,
 } from './columns/column.ts';
-import { currentContext, recordingFor, runIn } from './columns/current-context.ts';
+import { currentContext, recordingFor } from './columns/current-context.ts';
 import { asHostArray, type ColumnTypeOf, encode, type HostArray, type HostTableOf } from './columns/host-array.ts';
-import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
-import { columnsIn, memoriesIn, memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
+import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
 import { type IntoArray, type IntoTable, type ReadOptions, readElements, requireInto } from './downloads.ts';
-import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
+import { ArgumentError, type CapacityError, DeviceLostError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import type { GpuBuffer } from './gpu-types.ts';
 import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
 import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
+import { createMemoryScopes, type MemoryScopes } from './memory-scopes.ts';
 import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
 import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.ts';
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
@@ -61,12 +62,6 @@ import { watchedBackend } from './watched-backend.ts';
 /** Pipelines of its own that the library keeps prepared. */
 const MAX_STEPS = 64;
 
-/** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
-interface Owner {
-  readonly memories: Set<Memory>;
-  readonly since: number;
-}
-
 /**
  * Where columns live and primitives run: a backend with the memory that was taken from it. Primitives return at once;
  * only {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
@@ -79,9 +74,7 @@ export class Context {
    * @internal
    */
   readonly automatic: AutomaticColumns = new AutomaticColumns(this);
-  readonly #owners: Owner[] = [{ memories: new Set(), since: 0 }];
-  /** Memory that was released, and is freed when nobody waits for something in it any more. */
-  readonly #heldBack = new Set<Memory>();
+  readonly #memory: MemoryScopes;
   readonly #checks: CapacityChecks;
   readonly #lateReads: LateReads;
   readonly #sharing: SharingContext;
@@ -110,15 +103,21 @@ export class Context {
   constructor(backend: Backend, recording?: Recording) {
     requireBackend('new Context', 'backend', backend);
     this.recording = recording;
-    const hold = (memory: Memory): void => {
-      memory.holds++;
-    };
-    const letGo = (memory: Memory): void => this.#letGo(memory);
+    this.#memory = createMemoryScopes({
+      context: this,
+      automatic: this.automatic,
+      get backend() {
+        return this.context.backend;
+      },
+      onRelease: (memory) => this.#checks.forget(memory.buffer),
+      readReleased: () => this.#lateReads.freeReleased(),
+    });
+    const { hold, letGo, release } = this.#memory;
     this.#checks = createCapacityChecks({ read: (...cell) => this.backend.read(...cell), hold, letGo });
     this.#lateReads = createLateReads({
       readRows: (column, rows, into) => readElements(this.backend, column, rows, into),
       copy: (column) => this.#store([column], column.length, 'read')[0]!,
-      release: (memory) => this.#release(memory),
+      release,
       hold,
       letGo,
     });
@@ -132,36 +131,36 @@ export class Context {
       copy: (column, call) => this.#store([column], column.length, call)[0]!,
       hold,
       letGo,
-      release: (memory) => this.#release(memory),
+      release,
     };
     this.#uploads = createUploads({
       context: this,
       get backend() {
         return this.context.backend;
       },
-      allocate: (words) => this.#allocate(words, this.#owners[0]!),
+      allocate: this.#memory.allocateOutermost,
       hold,
       letGo,
-      release: (memory) => this.#release(memory),
+      release,
     });
     this.#preparing = {
       context: this,
       backend,
       checks: this.#checks,
       createContext: (recorder, recording) => new Context(recorder, recording),
-      allocate: (words) => this.#allocateBuffer(words),
-      own: (memory) => void this.#owners.at(-1)!.memories.add(memory),
-      release: (memory) => this.#release(memory),
+      allocate: this.#memory.allocateBuffer,
+      own: this.#memory.own,
+      release,
       hold,
       letGo,
       depend: (count) => {
         count.dependents++;
       },
-      endDependence: (count) => this.#endDependence(count),
+      endDependence: this.#memory.endDependence,
     };
     const isClosed = (): boolean => this.#closed;
     this.#lentArrays = createLentArrays({
-      ...{ hold, letGo, release: (memory) => this.#release(memory), count: (length) => this.#countIn(length) },
+      ...{ hold, letGo, release, count: (length) => this.#countIn(length) },
       backend,
       get closed() {
         return isClosed();
@@ -199,7 +198,7 @@ export class Context {
     try {
       if (words.length > 0) this.backend.write(memory.buffer, 0, words);
     } catch (error) {
-      this.#release(memory);
+      this.#memory.release(memory);
       throw error;
     }
     const source = { kind: 'stored', memory, storage, offset: 0 } as const;
@@ -364,7 +363,7 @@ export class Context {
     if (count !== undefined) requireMemory('allocate', 'count', count);
     const recording = recordingFor(this);
     if (recording !== undefined) return recording.allocate(words, count);
-    return this.#allocate(words, this.#owners.at(-1)!, count);
+    return this.#memory.allocate(words, count);
   }
 
   /**
@@ -373,13 +372,13 @@ export class Context {
    * @internal
    */
   allocateFor(view: View, words: number): Memory {
-    return this.#allocate(words, this.#owners.findLast(({ since }) => since <= view.born)!);
+    return this.#memory.allocateFor(view, words);
   }
 
   /** Gives memory back; doing so twice is no error. */
   free(memory: Memory): void {
     requireMemory('free', 'memory', memory);
-    this.#release(memory);
+    this.#memory.release(memory);
   }
 
   /** Writes views out: every column of the result is stored, and can be captured and indexed. */
@@ -404,8 +403,8 @@ export class Context {
     const { memory: kept, storage, offset, length } = this.automatic.store(view);
     const memory = new Memory(this, kept.buffer);
     kept.holds++;
-    memory.giveBack = () => this.#letGo(kept);
-    this.#owners.at(-1)!.memories.add(memory);
+    memory.giveBack = () => this.#memory.letGo(kept);
+    this.#memory.own(memory);
     return new Column(this, view.type, length, { kind: 'stored', memory, storage, offset });
   }
 
@@ -446,7 +445,7 @@ export class Context {
     );
     this.#handOver();
     for (const { source } of stored.filter((column) => !columns.includes(column))) {
-      if (source.kind === 'stored') this.#release(source.memory);
+      if (source.kind === 'stored') this.#memory.release(source.memory);
     }
     return withColumns(table, (await arrays) as never);
   }
@@ -491,18 +490,7 @@ export class Context {
     requireFunction('scope', 'pipeline', pipeline);
     const recording = recordingFor(this);
     if (recording !== undefined) return recording.scope(pipeline);
-    const owner: Owner = { memories: new Set(), since: viewsBorn() };
-    this.#owners.push(owner);
-    let result: R | undefined;
-    try {
-      const returned = runIn(this, false, pipeline);
-      requireNoPromises(returned);
-      result = returned;
-      return result;
-    } finally {
-      this.#owners.pop();
-      if (owner.memories.size > 0) this.#endScope(owner, result);
-    }
+    return this.#memory.scope(pipeline);
   }
 
   /**
@@ -515,12 +503,12 @@ export class Context {
     const columns = columnsIn(tables);
     for (const { source } of columns) {
       const own = source.kind === 'stored' ? [source.memory] : source.view.owned;
-      for (const memory of own) this.#release(memory);
+      for (const memory of own) this.#memory.release(memory);
       if (source.kind === 'view') this.automatic.disposeUnder(source.view);
     }
     for (const { length } of columns) {
       if (typeof length === 'number') continue;
-      if (length.memory.dependents === 0) this.#release(length.memory);
+      if (length.memory.dependents === 0) this.#memory.release(length.memory);
       else length.memory.goesWithLast = true;
     }
   }
@@ -639,9 +627,7 @@ export class Context {
   async close(): Promise<void> {
     this.#closed = true;
     this.#uploads.stop(closedMeanwhile());
-    for (const { memories } of this.#owners) for (const memory of memories) this.#release(memory);
-    for (const memory of this.#heldBack) this.#giveBack(memory);
-    this.#heldBack.clear();
+    this.#memory.freeAll();
     await this.backend.close();
   }
 
@@ -657,7 +643,7 @@ export class Context {
   #keepBorrowed(buffer: DeviceBuffer): Memory {
     const memory = new Memory(this, buffer);
     memory.borrowed = true;
-    this.#owners.at(-1)!.memories.add(memory);
+    this.#memory.own(memory);
     return memory;
   }
 
@@ -700,74 +686,6 @@ export class Context {
     return stored;
   }
 
-  #allocate(words: number, owner: Owner, count?: Memory): Memory {
-    const memory = new Memory(this, this.#allocateBuffer(Math.max(1, words)), count);
-    owner.memories.add(memory);
-    return memory;
-  }
-
-  /**
-   * Takes memory. Where there is too little, columns that the library has stored by itself are given back, and then released
-   * columns that reads still need are read as a whole first.
-   */
-  #allocateBuffer(words: number): DeviceBuffer {
-    try {
-      return this.backend.allocate(words);
-    } catch (error) {
-      if (!(error instanceof OutOfMemoryError)) throw error;
-      if (this.automatic.releaseUnused()) return this.#allocateBuffer(words);
-      if (!this.#lateReads.freeReleased()) throw error;
-      return this.backend.allocate(words);
-    }
-  }
-
-  /** Frees the memory of a scope, but for what its result needs, which goes to the scope around. */
-  #endScope({ memories, since }: Owner, result: unknown): void {
-    const parts = partsIn(result);
-    const kept = memoriesOf(parts, since);
-    const views = parts.filter((part): part is Column => part instanceof Column && part.source.kind === 'view');
-    if (views.length > 0) {
-      entrust(views, memoriesOf(parts.filter((part) => !views.includes(part as Column))), memories, since);
-      for (const memory of this.automatic.memoriesUnder(views, since)) kept.add(memory);
-    }
-    for (const memory of memories) {
-      if (kept.has(memory)) this.#owners.at(-1)!.memories.add(memory);
-      else this.#release(memory);
-    }
-  }
-
-  #release(memory: Memory): void {
-    if (memory.released) return;
-    if (memory.context !== this) {
-      memory.context.free(memory);
-      return;
-    }
-    memory.released = true;
-    this.automatic.freed(memory);
-    for (const { memories } of this.#owners) memories.delete(memory);
-    if (memory.holds > 0) this.#heldBack.add(memory);
-    else this.#giveBack(memory);
-    this.#checks.forget(memory.buffer);
-    if (memory.count !== undefined) this.#endDependence(memory.count);
-  }
-
-  /** Frees a count with the last of what it counts. */
-  #endDependence(count: Memory): void {
-    count.dependents--;
-    if (count.dependents === 0 && count.goesWithLast) this.#release(count);
-  }
-
-  /** Ends a hold on memory, and frees it where it was released meanwhile. */
-  #letGo(memory: Memory): void {
-    memory.holds--;
-    if (memory.holds === 0 && this.#heldBack.delete(memory)) this.#giveBack(memory);
-  }
-
-  #giveBack({ giveBack, buffer }: Memory): void {
-    if (giveBack === undefined) this.backend.release(buffer);
-    else giveBack();
-  }
-
   /** Waits until all of them are through, then throws what went wrong, lost rows that the columns derive from first. */
   async #settle<R>(columns: readonly Column[], promises: readonly Promise<R>[]): Promise<R[]> {
     const sources = new Set(memoriesIn(columns).map(({ buffer }) => buffer));
@@ -805,37 +723,8 @@ function requireMemory(call: string, argument: string, given: Memory): void {
   if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'what allocate() gave');
 }
 
-/** A promise in what a scope returns waits for columns that are freed when the scope ends. */
-function requireNoPromises(returned: unknown): void {
-  const promises = promisesIn(returned);
-  if (promises.size === 0) return;
-  // What they do with the memory that is freed fails: this error says why.
-  for (const promise of promises.values()) promise.then(undefined, () => {});
-  const [path] = promises.keys();
-  throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {
-    expected: 'a pipeline that returns columns',
-    got: path === '' ? 'a promise' : `a promise as ${path} of what it returns`,
-    remedy: 'Return the columns from the scope and await context.read(…) outside of it.',
-  });
-}
-
 /** Up to so many rows are read together with their device count, which saves a second wait. */
 const ROWS_READ_AT_ONCE = 65536;
-
-/** Gives to the views that a scope returns what was taken in it for them alone. */
-function entrust(
-  views: readonly Column[],
-  elsewhere: ReadonlySet<Memory>,
-  owned: ReadonlySet<Memory>,
-  since: number,
-): void {
-  for (const column of views) {
-    if (column.source.kind === 'stored') continue;
-    for (const memory of memoriesOf([column], since)) {
-      if (owned.has(memory) && !elsewhere.has(memory)) column.source.view.owned.add(memory);
-    }
-  }
-}
 
 function closedMeanwhile(): DeviceLostError {
   return new DeviceLostError('device/closed', 'The context was closed before this was done.', {

@@ -1,0 +1,182 @@
+import type { Backend, DeviceBuffer } from './backend.ts';
+import type { AutomaticColumns } from './columns/automatic-columns.ts';
+import { Column, Memory, type View } from './columns/column.ts';
+import { runIn } from './columns/current-context.ts';
+import { viewsBorn } from './columns/program.ts';
+import { memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
+import type { Context } from './context-type.ts';
+import { ArgumentError, OutOfMemoryError } from './errors.ts';
+
+/**
+ * Memory of a context, by the scope that frees it. The outermost scope lives as long as the context. Memory that is
+ * released while somebody holds it is freed when the last hold ends.
+ */
+export interface MemoryScopes {
+  /** Allocates memory that the innermost scope frees; `count` counts the rows in it. */
+  allocate(words: number, count?: Memory): Memory;
+  /** Allocates memory that no scope frees. */
+  allocateOutermost(words: number): Memory;
+  /** Allocates memory for the scope in which a view was made, or for the innermost scope around it that is still open. */
+  allocateFor(view: View, words: number): Memory;
+  /** Allocates a buffer that its caller releases. If memory is short, memory that can be restored is freed first. */
+  allocateBuffer(words: number): DeviceBuffer;
+  /** Makes the innermost scope free some memory. */
+  own(memory: Memory): void;
+  /** Frees memory, or marks it to be freed when its last hold ends. Releasing twice is no error. */
+  release(memory: Memory): void;
+  /** Keeps memory from being freed until `letGo`. */
+  hold(memory: Memory): void;
+  letGo(memory: Memory): void;
+  /** Notes that one memory less depends on a count, which is freed with the last of them. */
+  endDependence(count: Memory): void;
+  /** Runs a pipeline in a scope of its own, and frees all memory that its result does not need. */
+  scope<R>(pipeline: () => R): R;
+  /** Frees everything, held or not. */
+  freeAll(): void;
+}
+
+interface Owner {
+  readonly context: Context;
+  readonly backend: Backend;
+  readonly automatic: AutomaticColumns;
+  /** Called for memory that is released. */
+  readonly onRelease: (memory: Memory) => void;
+  /** Reads released columns to the host now if late reads need them; returns whether that freed any memory. */
+  readonly readReleased: () => boolean;
+}
+
+/** An open scope: the memory that it frees, and the number of the first view that was made in it. */
+interface Scope {
+  readonly memories: Set<Memory>;
+  readonly since: number;
+}
+
+export function createMemoryScopes(owner: Owner): MemoryScopes {
+  const { context, automatic, onRelease, readReleased } = owner;
+  const scopes: Scope[] = [{ memories: new Set(), since: 0 }];
+  const heldBack = new Set<Memory>();
+  const innermost = (): Scope => scopes.at(-1)!;
+
+  const allocateIn = ({ memories }: Scope, words: number, count?: Memory): Memory => {
+    const memory = new Memory(context, allocateBuffer(Math.max(1, words)), count);
+    memories.add(memory);
+    return memory;
+  };
+
+  const allocateBuffer = (words: number): DeviceBuffer => {
+    try {
+      return owner.backend.allocate(words);
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      if (automatic.releaseUnused()) return allocateBuffer(words);
+      if (!readReleased()) throw error;
+      return owner.backend.allocate(words);
+    }
+  };
+
+  const release = (memory: Memory): void => {
+    if (memory.released) return;
+    if (memory.context !== context) {
+      memory.context.free(memory);
+      return;
+    }
+    memory.released = true;
+    automatic.freed(memory);
+    for (const { memories } of scopes) memories.delete(memory);
+    if (memory.holds > 0) heldBack.add(memory);
+    else giveBack(memory);
+    onRelease(memory);
+    if (memory.count !== undefined) endDependence(memory.count);
+  };
+
+  const endDependence = (count: Memory): void => {
+    count.dependents--;
+    if (count.dependents === 0 && count.goesWithLast) release(count);
+  };
+
+  const letGo = (memory: Memory): void => {
+    memory.holds--;
+    if (memory.holds === 0 && heldBack.delete(memory)) giveBack(memory);
+  };
+
+  const giveBack = ({ giveBack, buffer }: Memory): void => {
+    if (giveBack === undefined) owner.backend.release(buffer);
+    else giveBack();
+  };
+
+  const endScope = ({ memories, since }: Scope, result: unknown): void => {
+    const parts = partsIn(result);
+    const kept = memoriesOf(parts, since);
+    const views = parts.filter((part): part is Column => part instanceof Column && part.source.kind === 'view');
+    if (views.length > 0) {
+      entrust(views, memoriesOf(parts.filter((part) => !views.includes(part as Column))), memories, since);
+      for (const memory of automatic.memoriesUnder(views, since)) kept.add(memory);
+    }
+    for (const memory of memories) {
+      if (kept.has(memory)) innermost().memories.add(memory);
+      else release(memory);
+    }
+  };
+
+  return {
+    allocate: (words, count) => allocateIn(innermost(), words, count),
+    allocateOutermost: (words) => allocateIn(scopes[0]!, words),
+    allocateFor: (view, words) => allocateIn(scopes.findLast(({ since }) => since <= view.born)!, words),
+    allocateBuffer,
+    own: (memory) => void innermost().memories.add(memory),
+    release,
+    hold(memory) {
+      memory.holds++;
+    },
+    letGo,
+    endDependence,
+    scope(pipeline) {
+      const scope: Scope = { memories: new Set(), since: viewsBorn() };
+      scopes.push(scope);
+      let result: unknown;
+      try {
+        const returned = runIn(context, false, pipeline);
+        requireNoPromises(returned);
+        result = returned;
+        return returned;
+      } finally {
+        scopes.pop();
+        if (scope.memories.size > 0) endScope(scope, result);
+      }
+    },
+    freeAll() {
+      for (const { memories } of scopes) for (const memory of memories) release(memory);
+      for (const memory of heldBack) giveBack(memory);
+      heldBack.clear();
+    },
+  };
+}
+
+/** Gives the memory that only the returned views need to these views. */
+function entrust(
+  views: readonly Column[],
+  elsewhere: ReadonlySet<Memory>,
+  owned: ReadonlySet<Memory>,
+  since: number,
+): void {
+  for (const column of views) {
+    if (column.source.kind === 'stored') continue;
+    for (const memory of memoriesOf([column], since)) {
+      if (owned.has(memory) && !elsewhere.has(memory)) column.source.view.owned.add(memory);
+    }
+  }
+}
+
+/** Refuses a result that contains promises: they would wait for columns that are freed when the scope ends. */
+function requireNoPromises(returned: unknown): void {
+  const promises = promisesIn(returned);
+  if (promises.size === 0) return;
+  // The promises will fail, as their memory is freed. The error below says why.
+  for (const promise of promises.values()) promise.then(undefined, () => {});
+  const [path] = promises.keys();
+  throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {
+    expected: 'a pipeline that returns columns',
+    got: path === '' ? 'a promise' : `a promise as ${path} of what it returns`,
+    remedy: 'Return the columns from the scope and await context.read(…) outside of it.',
+  });
+}
