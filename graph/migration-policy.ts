@@ -10,6 +10,7 @@ import {
   type Kind,
   numbers,
   optional,
+  someOptions,
 } from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
 import { anOccupancy } from './shape.ts';
@@ -149,7 +150,7 @@ export function decideMigration(
 const aSideLoad: Kind = aRecord<SideLoad>({ lanes: aWhole(), underWay: numbers, rate: optional(aNumber) });
 const aStageLoad: Kind = aRecord<StageLoad>({ waiting: numbers, gpu: aSideLoad, cpu: aSideLoad });
 
-export const somePolicy: Kind = aRecord<MigrationPolicy>({
+export const somePolicy: Kind = someOptions<MigrationPolicy>({
   fullFrom: optional(aNumber),
   fullUntil: optional(aNumber),
   starvedFrom: optional(aNumber),
@@ -171,7 +172,7 @@ const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; polic
     finished: aNumber,
   }),
   state: aRecord<MigrationState>({ mode: aWord(['balanced', 'full', 'starved']), since: aNumber }),
-  policy: aRecord<MigrationPolicy>({
+  policy: someOptions<MigrationPolicy>({
     fullFrom: aNumber,
     fullUntil: aNumber,
     starvedFrom: aNumber,

@@ -198,4 +198,28 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
     }
     expect(flaws).toEqual([]);
   });
+
+  test('refuses options that it does not have', async () => {
+    // The parameters of a functor are its own.
+    const records = name === 'fn' ? [] : pathsIn(args()).filter((path) => isOptions(path, partAt(args(), path)));
+    for (const path of records) {
+      const own = args();
+      const more = { ...(called(partAt(own, path), undefined, undefined) as Arguments), notAnOption: 1 };
+      const given = Object.values(called(own, path, more) as Arguments);
+      const refused = (async () => settled((call as Call)(...given)))();
+      await expect(refused, path.join('.')).rejects.toMatchObject({
+        code: expect.stringMatching(/^(options\/unknown|(open|functor)\/option)$/),
+        message: expect.stringContaining('notAnOption'),
+      });
+    }
+  });
 });
+
+/** Arguments that are options, and options that are records of options. */
+const OPTIONS = ['options', 'job', 'policy', 'parameters'];
+const INNER_OPTIONS = ['limits', 'matching', 'migrate', 'policy', 'detection', 'tracking', 'linking'];
+
+function isOptions(path: readonly string[], value: unknown): boolean {
+  const [argument, ...inner] = path.map(nameOf);
+  return OPTIONS.includes(argument!) && inner.every((name) => INNER_OPTIONS.includes(name)) && isPlain(value as object);
+}

@@ -15,6 +15,7 @@ import {
   aWord,
   type Kind,
   optional,
+  someOptions,
 } from '../../primitives/kinds.ts';
 import { aMatching, type MatchOptions } from './matching.ts';
 import type { TileComparison, TileSide } from './tile-comparison.ts';
@@ -77,7 +78,7 @@ const aTileSet: Kind = aRecord<TileSet<{ name: string }>>({
   tiles: anArrayOf(aRecord<{ name: string }>({ name: aText })),
 });
 
-export const aJob: Kind = aRecord<CrossCompareJob<{ name: string }>>({
+export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   p: aTileSet,
   q: aTileSet,
   parse: aFunction,
@@ -88,7 +89,7 @@ export const aJob: Kind = aRecord<CrossCompareJob<{ name: string }>>({
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
   // Its context is another one.
-  migrate: optional(aRecord<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
+  migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),
   observer: optional(anObserver),

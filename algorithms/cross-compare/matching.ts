@@ -1,5 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, aRecord, aWord, type Kind, where } from '../../primitives/kinds.ts';
+import { anInstance, aRecord, aWord, type Kind, someOptions, where } from '../../primitives/kinds.ts';
 import { assign } from './assignment.ts';
 import type { PairColumns } from './filter.ts';
 
@@ -12,7 +12,7 @@ export interface MatchOptions {
   readonly method: MatchMethod;
 }
 
-export const aMatching: Kind = aRecord<MatchOptions>({
+export const aMatching: Kind = someOptions<MatchOptions>({
   minIou: where('a ratio above 0 and at most 1', (ratio) => typeof ratio === 'number' && ratio > 0 && ratio <= 1, {
     code: 'compare/min-iou',
   }),

@@ -1,5 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { aPositive, aRecord, aText, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
+import { aPositive, aRecord, aText, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { aFill, type FillRule, overlapSentence, type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { NO_REGIONS } from '../label-images/label-regions.ts';
 import { type Note, noteTally, someNotes } from '../notes.ts';
@@ -66,7 +66,7 @@ const whatWasRead: Kind = aRecord<ReadPolygons>({
   notes: someNotes,
   size: optional(aRecord<ImageSize>({ width: aWhole(), height: aWhole() })),
 });
-const OPTIONS: Kind = aRecord<TileSideOptions>({
+const OPTIONS: Kind = someOptions<TileSideOptions>({
   pixelSize: optional(aPixelSize),
   fill: optional(aFill),
   memoryBytes: optional(aPositive()),

@@ -3,7 +3,16 @@ import { pull, stage } from '../../graph/index.ts';
 import { aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import type { Context } from '../../primitives/index.ts';
-import { aFlag, aFunction, aPositive, aRecord, aSignal, type Kind, optional, where } from '../../primitives/kinds.ts';
+import {
+  aFlag,
+  aFunction,
+  aPositive,
+  aSignal,
+  type Kind,
+  optional,
+  someOptions,
+  where,
+} from '../../primitives/kinds.ts';
 import { gridStep, snapToGrid } from '../geometry/grid.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import { aRaster, type RasterSource, type Sample } from '../geometry/raster.ts';
@@ -123,7 +132,7 @@ const aTileSide: Kind = where(
   { code: 'zonal/tile', remedy: 'Leave it out: 64 serves most rasters.' },
 );
 
-const aJob: Kind = aRecord<ZonalJob>({
+const aJob: Kind = someOptions<ZonalJob>({
   zones: someZones,
   raster: aRaster,
   binning: aBinning,

@@ -10,6 +10,7 @@ import {
   type FieldKinds,
   type Kind,
   optional,
+  someOptions,
 } from '../../primitives/kinds.ts';
 
 export type { TextColumn } from '../../algorithms/text-column.ts';
@@ -86,7 +87,7 @@ export const tileKinds: Pick<
 };
 
 /** What a tile is parsed by, and what its side is made by. */
-export const someParameters: Kind = aRecord<TileParameters>({
+export const someParameters: Kind = someOptions<TileParameters>({
   ...tileKinds,
   place: aText,
   labels: optional(aLabelSize),

@@ -176,7 +176,13 @@ export const formatCalls: ValidCalls = {
   openResultSet: () => ({
     path,
     'options?': {
-      ...{ 'format?': 'geojson', 'geometryColumn?': 'g', 'idColumn?': 'i', 'regions?': 'labels', 'memoryBytes?': 2 ** 30 },
+      ...{
+        'format?': 'geojson',
+        'geometryColumn?': 'g',
+        'idColumn?': 'i',
+        'regions?': 'labels',
+        'memoryBytes?': 2 ** 30,
+      },
     },
   }),
   createParsePool: () => ({ 'options?': { 'threads?': 1, 'start?': () => {} } }),
