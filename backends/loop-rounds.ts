@@ -34,7 +34,7 @@ export function maxRounds(loop: Loop, fn: IrFunction, locals: Locals): number {
 
 const NO_BOUND = 2 ** 31;
 
-interface Comparison {
+interface LoopComparison {
   readonly name: OperationName;
   readonly left: Operand;
   readonly right: Operand;
@@ -43,7 +43,7 @@ interface Comparison {
 /** Comparisons that hold in every round that goes on past statement `place` of the body. */
 interface Guard {
   readonly place: number;
-  readonly comparisons: readonly Comparison[];
+  readonly comparisons: readonly LoopComparison[];
 }
 
 /** The conditions on which every round leaves the loop. */
@@ -75,9 +75,9 @@ function comparisonsOf(
   holds: boolean,
   here: ReadonlySet<Statement>,
   locals: Locals,
-): readonly Comparison[] {
+): readonly LoopComparison[] {
   const seen = new Set<string>();
-  const within = (part: Operand, partHolds: boolean): readonly Comparison[] => {
+  const within = (part: Operand, partHolds: boolean): readonly LoopComparison[] => {
     const binding = part.kind === 'local' ? locals.bindings.get(part.id) : undefined;
     if (part.kind !== 'local' || binding?.kind !== 'let' || !here.has(binding)) return [];
     const key = `${part.id} ${partHolds}`;
@@ -100,7 +100,13 @@ const opposites: Partial<Record<OperationName, OperationName>> = { lt: 'ge', le:
 const mirrored: Partial<Record<OperationName, OperationName>> = { lt: 'gt', le: 'ge', gt: 'lt', ge: 'le' };
 
 /** How often a comparison can hold, one time a round. */
-function passes(loop: Loop, fn: IrFunction, locals: Locals, place: number, { name, left, right }: Comparison): number {
+function passes(
+  loop: Loop,
+  fn: IrFunction,
+  locals: Locals,
+  place: number,
+  { name, left, right }: LoopComparison,
+): number {
   return Math.min(
     passesOf(loop, fn, locals, place, { name, left, right }),
     passesOf(loop, fn, locals, place, { name: mirrored[name]!, left: right, right: left }),
@@ -113,7 +119,7 @@ function passesOf(
   fn: IrFunction,
   locals: Locals,
   place: number,
-  { name, left, right }: Comparison,
+  { name, left, right }: LoopComparison,
 ): number {
   const counter = left.kind === 'local' ? locals.bindings.get(left.id) : undefined;
   const steps = counter?.kind === 'var' ? stepsOf(loop, fn, locals, counter.local) : undefined;

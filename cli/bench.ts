@@ -5,7 +5,7 @@ import { backendCandidate } from '../bench/harness/backend-candidate.ts';
 import type { Candidate } from '../bench/harness/candidate.ts';
 import { type Experiment, typesOf } from '../bench/harness/experiment.ts';
 import { machineFacts } from '../bench/harness/machine.ts';
-import { casesOf, measure, type Omission, type Plan } from '../bench/harness/measure.ts';
+import { casesOf, type MeasurementPlan, measure, type Omission } from '../bench/harness/measure.ts';
 import type { Row } from '../bench/harness/row.ts';
 import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '../bench/harness/tables.ts';
 import { findPeers } from '../bench/peers/index.ts';
@@ -37,7 +37,7 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   const own = (await Promise.all(options.experiments.map(loadExperiments))).flat();
   const experiments = chooseExperiments([...builtInExperiments, ...own], options.only);
   if (options.list) return list(experiments, surroundings);
-  const plan: Plan = { ...options, experiments };
+  const plan: MeasurementPlan = { ...options, experiments };
   requireCases(plan);
   requireRoomForElements(Math.max(...plan.sizes), options.memoryBytes);
   if (drawsCharts(options)) requirePlot();
@@ -61,7 +61,7 @@ async function list(experiments: readonly Experiment[], { stdout, signal }: Surr
   await writeToStdout(stdout, lines, signal);
 }
 
-function requireCases(plan: Plan): void {
+function requireCases(plan: MeasurementPlan): void {
   if (casesOf(plan).length > 0) return;
   throw new UsageError('bench/no-case', 'None of the experiments takes elements of these types.', {
     expected: [...new Set(plan.experiments.flatMap(typesOf))].join(' or '),
@@ -95,7 +95,7 @@ function drawsCharts(options: BenchOptions): boolean {
   return options.out !== undefined && (isWanted(options, 'svg') || isWanted(options, 'html'));
 }
 
-async function find(plan: Plan, options: BenchOptions, surroundings: Surroundings): Promise<Results> {
+async function find(plan: MeasurementPlan, options: BenchOptions, surroundings: Surroundings): Promise<Results> {
   const { log, signal } = surroundings;
   const candidates: Candidate[] = [];
   const [rows, omissions]: [Row[], Omission[]] = [[], []];

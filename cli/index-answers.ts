@@ -1,5 +1,5 @@
 import { textColumnOf } from '../algorithms/text-column.ts';
-import type { Table, TableColumn, TableWriter } from '../formats/compare-tables.ts';
+import type { CompareColumn, CompareRows, TableWriter } from '../formats/compare-tables.ts';
 import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import type { TableFormat } from './compare-arguments.ts';
@@ -39,7 +39,7 @@ export function answerSink(
   const queriesOf = new Float64Array(count === 'polygon' ? polygons.starts.at(-1)! : 0);
   let writer: TableWriter | undefined;
 
-  const writeTable = async (table: Table): Promise<void> => {
+  const writeTable = async (table: CompareRows): Promise<void> => {
     if (writer === undefined) {
       writer = await writerOf(format, withoutRows(table));
       await write(writer.begin());
@@ -73,14 +73,14 @@ export function answerSink(
   };
 }
 
-async function writerOf(format: TableFormat, empty: Table): Promise<TableWriter> {
+async function writerOf(format: TableFormat, empty: CompareRows): Promise<TableWriter> {
   if (format === 'csv') return csvWriter(empty);
   if (format === 'json') return jsonWriter(empty);
   const { arrowWriter } = await import('../formats/compare-arrow.ts');
   return arrowWriter(empty);
 }
 
-type Texts = Extract<TableColumn, { readonly type: 'text' }>['texts'];
+type Texts = Extract<CompareColumn, { readonly type: 'text' }>['texts'];
 
 /** The polygons of all sets, one after another. */
 interface TreePolygons {
@@ -104,8 +104,8 @@ function queryColumn(
   kind: QueryKind,
   { first, names, numbers }: Answers['batch'],
   query: Uint32Array,
-): readonly [name: string, column: TableColumn] {
-  const column: TableColumn =
+): readonly [name: string, column: CompareColumn] {
+  const column: CompareColumn =
     names === undefined
       ? { type: 'count', values: Float64Array.from(query, (each) => numbers?.[each] ?? first + each) }
       : { type: 'text', texts: textColumnOf(names), rows: query };
@@ -117,7 +117,7 @@ function pairRows(
   { batch, query, set, polygon, areas }: Answers,
   { starts, setNames, names }: TreePolygons,
   tellsSure: boolean,
-): Table {
+): CompareRows {
   const rows = polygon.map((each, row) => starts[set[row]!]! + each);
   return {
     rows: query.length,
@@ -136,7 +136,7 @@ function pairRows(
   };
 }
 
-function polygonRows({ starts, setNames, names }: TreePolygons, counts: Float64Array): Table {
+function polygonRows({ starts, setNames, names }: TreePolygons, counts: Float64Array): CompareRows {
   const sets = new Uint32Array(counts.length);
   for (let set = 0; set < starts.length - 1; set++) sets.fill(set, starts[set], starts[set + 1]);
   return {
@@ -149,15 +149,15 @@ function polygonRows({ starts, setNames, names }: TreePolygons, counts: Float64A
   };
 }
 
-function withoutRows(table: Table): Table {
+function withoutRows(table: CompareRows): CompareRows {
   return someRows(table, 0, 0);
 }
 
-function someRows({ columns }: Table, from: number, to: number): Table {
+function someRows({ columns }: CompareRows, from: number, to: number): CompareRows {
   return { rows: to - from, columns: columns.map(([name, column]) => [name, someOf(column, from, to)]) };
 }
 
-function someOf(column: TableColumn, from: number, to: number): TableColumn {
+function someOf(column: CompareColumn, from: number, to: number): CompareColumn {
   if (column.type === 'text') return { ...column, rows: column.rows.subarray(from, to) };
-  return { ...column, values: column.values.subarray(from, to) } as TableColumn;
+  return { ...column, values: column.values.subarray(from, to) } as CompareColumn;
 }

@@ -2,7 +2,7 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { Extent } from '../formats/zonal-plot/extent.ts';
+import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,
@@ -28,7 +28,7 @@ export interface PlotOutput {
 export interface PlotRequest {
   readonly plots: readonly PlotOutput[];
   /** The part to draw, in the coordinates of the domain; undefined for all of it. */
-  readonly plotWindow: Extent | undefined;
+  readonly plotWindow: MapExtent | undefined;
 }
 
 /** The options of `quadrille index build`. Only the command line has been checked, no file. */

@@ -97,7 +97,7 @@ export async function findDomain(sets: readonly LayerSet[], log: Log, signal: Ab
     every: log.progressEvery,
   });
   const shown = meter.progress$.subscribe((report) => log.progress(report, 'bytes'));
-  const extent: Extent = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
+  const extent: GrowingExtent = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   try {
     for (const set of sets) {
       let read = 0;
@@ -117,14 +117,14 @@ export async function findDomain(sets: readonly LayerSet[], log: Log, signal: Ab
   return standardDomain(commonCrs(sets)) ?? domainAround(extent);
 }
 
-interface Extent {
+interface GrowingExtent {
   left: number;
   bottom: number;
   right: number;
   top: number;
 }
 
-function grow(extent: Extent, { x, y }: { readonly x: Float64Array; readonly y: Float64Array }): void {
+function grow(extent: GrowingExtent, { x, y }: { readonly x: Float64Array; readonly y: Float64Array }): void {
   for (let v = 0; v < x.length; v++) {
     if (x[v]! < extent.left) extent.left = x[v]!;
     if (x[v]! > extent.right) extent.right = x[v]!;
@@ -142,7 +142,7 @@ const CORNERS = 8;
  *
  * @throws GeometryError `index/no-domain` if the extent is too large for floating-point numbers.
  */
-export function domainAround({ left, bottom, right, top }: Readonly<Extent>): Domain {
+export function domainAround({ left, bottom, right, top }: Readonly<GrowingExtent>): Domain {
   if (!(left <= right)) return { left: 0, bottom: 0, size: 1 };
   const span = Math.max(right - left, top - bottom);
   // Adding 0 turns -0 into 0.

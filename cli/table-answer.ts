@@ -8,7 +8,7 @@ import { counted } from './grouped.ts';
 import { columnOfCells, rowsAt, sortedRows } from './table-columns.ts';
 import { type GroupStore, groupStore } from './table-groups.ts';
 import type { PartAnswer, PartGroups } from './table-part.ts';
-import type { Plan, Recipe } from './table-plan.ts';
+import type { QuestionPlan, Recipe } from './table-plan.ts';
 import type { Question } from './table-question.ts';
 import { type RankedValues, rankedValues } from './table-ranked.ts';
 import { addTotals, addValues, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
@@ -29,7 +29,7 @@ export interface GroupTally {
   end(): Answer;
 }
 
-export function groupTally({ groups, order, top }: Question, plan: Plan, memoryBytes: number): GroupTally {
+export function groupTally({ groups, order, top }: Question, plan: QuestionPlan, memoryBytes: number): GroupTally {
   const keys = groups!.keys;
   const store = groupStore(keys);
   const totals = plan.totals.map(({ kind }) =>

@@ -18,7 +18,7 @@ import { columnAt, narrowed, rowCount } from './table-columns.ts';
 import { computeColumns } from './table-computed.ts';
 import { sortedDictionaries } from './table-dictionaries.ts';
 import { groupStore } from './table-groups.ts';
-import type { Plan, TypedExpression } from './table-plan.ts';
+import type { QuestionPlan, TypedExpression } from './table-plan.ts';
 import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
 import { cellTotal, columnTotal, type PartTotal, wideSums } from './table-totals.ts';
 
@@ -60,7 +60,7 @@ interface GroupColumn {
 }
 
 /** A part of the file on a device. */
-interface Part {
+interface FilePart {
   readonly batch: TableBatch;
   readonly table: DeviceTable;
   readonly chosen: Where;
@@ -80,7 +80,7 @@ const COUNT = { n: { kind: 'count' } } as const;
 export function partAsker(
   context: Context,
   question: Question,
-  plan: Plan,
+  plan: QuestionPlan,
 ): (batch: TableBatch) => Promise<PartAnswer> {
   const { where, groups, order, top } = question;
   const { totals, reals, ranked } = plan;
@@ -127,7 +127,7 @@ export function partAsker(
   }
 
   /** Totals that the host adds up have no values here. */
-  async function askTotals({ table, batch, chosen, wide }: Part): Promise<PartGroups | undefined> {
+  async function askTotals({ table, batch, chosen, wide }: FilePart): Promise<PartGroups | undefined> {
     if (totals.length === 0) return undefined;
     const asked = Object.fromEntries(
       totals.flatMap((each, i) => (wide.has(i) ? [] : [[`\u0000t${i}`, each] as const])),
@@ -144,7 +144,7 @@ export function partAsker(
     return { ...made, totals: totals.map((_, i) => (wide.has(i) ? cellTotal(null) : made.totals[next++]!)) };
   }
 
-  async function askRanked(part: Part, each: TypedExpression): Promise<PartGroups> {
+  async function askRanked(part: FilePart, each: TypedExpression): Promise<PartGroups> {
     const { table, batch, chosen } = part;
     const made = part.computed.get(each);
     const value = made === undefined ? groupColumn((each.of as { name: string }).name, batch) : asIs(made[0]);
@@ -156,7 +156,7 @@ export function partAsker(
   }
 
   /** Like {@link askRanked}, but with the group number of each row instead of its keys. */
-  async function askByNumber({ table, batch, chosen }: Part, value: GroupColumn): Promise<PartGroups> {
+  async function askByNumber({ table, batch, chosen }: FilePart, value: GroupColumn): Promise<PartGroups> {
     const store = groupStore(groups!.keys);
     const keyColumns = keys.map((name) => batch.columns[name]!);
     const numbers = createTable(context, {
@@ -177,7 +177,7 @@ export function partAsker(
     }
   }
 
-  async function askIds({ table, chosen, wide }: Part): Promise<Uint32Array | undefined> {
+  async function askIds({ table, chosen, wide }: FilePart): Promise<Uint32Array | undefined> {
     if (wantsTop) {
       const { by, descending } = order;
       return takeIds(context, await topRows(table, { by, k: top, ascending: !descending, ...whereOf(chosen) }));
@@ -198,7 +198,7 @@ export function partAsker(
     // A condition that is used once is fused into its user.
     const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds || wide.size > 0);
     const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
-    const part: Part = { batch, table, chosen, computed: columns, wide };
+    const part: FilePart = { batch, table, chosen, computed: columns, wide };
     const valuesOf = (each: TypedExpression): HostColumn =>
       columns.get(each)?.[1] ?? batch.columns[(each.of as { name: string }).name]!;
     try {

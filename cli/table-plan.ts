@@ -44,7 +44,7 @@ export type Rank =
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
 /** The queries to every part of the file, and how their answers become columns. */
-export interface Plan {
+export interface QuestionPlan {
   /** Sums, counts and extrema that the device computes for groups. */
   readonly totals: readonly GroupAggregate[];
   /** Numbers that the host adds up in the order of the file. */
@@ -59,7 +59,7 @@ export interface Plan {
  *
  * @throws UsageError with the message of {@link TableError} and the option.
  */
-export function planOf(context: Context, { where, groups, fields }: Question): Plan {
+export function planOf(context: Context, { where, groups, fields }: Question): QuestionPlan {
   const columns = [...fields.values()].map((field) => [field.name, narrowed(emptyColumn(field))] as const);
   const table = createTable(context, Object.fromEntries(columns));
   try {
@@ -89,7 +89,7 @@ export function inOption(option: string | undefined, error: unknown): unknown {
   return new UsageError(error.code, `${option === undefined ? '' : `${option}: `}${error.message}`, { cause: error });
 }
 
-interface PlanUnderWay extends Plan {
+interface PlanUnderWay extends QuestionPlan {
   readonly totals: GroupAggregate[];
   readonly reals: TypedExpression[];
   readonly ranked: TypedExpression[];
@@ -115,7 +115,7 @@ function outputOf(
   table: DeviceTable,
   fields: Question['fields'],
   { name, aggregate }: NamedAggregate,
-): Plan['outputs'][number] {
+): QuestionPlan['outputs'][number] {
   const { kind, of } = aggregate;
   const asI64: TableField = { name, type: 'i64', nullable: true };
   if (of === undefined)
@@ -125,7 +125,7 @@ function outputOf(
   const typed: TypedExpression = { of, field: fieldOf(operand, of, fields, name) };
   const same: TableField = { ...typed.field, name, nullable: true };
   const asF64: TableField = { name, type: 'f64', nullable: true };
-  const ranked = (rank: Rank, field: TableField): Plan['outputs'][number] => ({
+  const ranked = (rank: Rank, field: TableField): QuestionPlan['outputs'][number] => ({
     field,
     recipe: { kind: 'ranked', ranked: placeIn(plan.ranked, typed), rank },
   });
@@ -170,7 +170,7 @@ function sumOutput(
   operand: ValueOperand,
   kind: 'sum' | 'avg' | 'variance',
   field: TableField,
-): Plan['outputs'][number] {
+): QuestionPlan['outputs'][number] {
   const { of, field: values } = typed;
   if (values.type === 'f32' || values.type === 'f64') {
     const real = placeIn(plan.reals, typed);

@@ -1,7 +1,7 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { Extent } from '../formats/zonal-plot/extent.ts';
+import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 
 /** Parses `lo:hi:width`; the width must divide the range. */
 export function parseBins(text: string): Binning {
@@ -75,7 +75,7 @@ export function parseCount(text: string, option: string): number {
 }
 
 /** Parses `left,bottom,right,top`: a rectangle with an area. */
-export function parseExtent(text: string, option: string): Extent {
+export function parseExtent(text: string, option: string): MapExtent {
   const parts = text.split(',');
   const [left, bottom, right, top] = parts.map((part) => parseNumber(part, option)) as [number, number, number, number];
   if (parts.length === 4 && left < right && bottom < top) return { left, bottom, right, top };

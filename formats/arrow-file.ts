@@ -21,7 +21,7 @@ export function arrowFile<T extends { readonly rows: number }>(
   const encode = (table: T, batches: number, format: 'stream' | 'file'): Uint8Array =>
     tableToIPC(tableFromColumns(columnsOf(table, batches)), { format })!;
   const schema = encode(empty, 0, 'stream').subarray(0, -EOS_BYTES);
-  const blocks: Block[] = [];
+  const blocks: ArrowBlock[] = [];
   let offset = MAGIC.length + schema.length;
   return {
     begin: () => concatenate([MAGIC, schema]),
@@ -38,7 +38,7 @@ export function arrowFile<T extends { readonly rows: number }>(
 }
 
 /** Where a record batch lies in the file: from `offset`, `metadata` bytes of message, then `body` bytes of columns. */
-interface Block {
+interface ArrowBlock {
   readonly offset: number;
   readonly metadata: number;
   readonly body: number;
@@ -58,7 +58,7 @@ const TAIL_BYTES = 4 + 6;
  * The footer of a file with these batches. It is that of as many batches without rows, in which the places are then put
  * right: the library writes footers only behind tables that it has whole.
  */
-function footerOf(file: Uint8Array, blocks: readonly Block[]): Uint8Array {
+function footerOf(file: Uint8Array, blocks: readonly ArrowBlock[]): Uint8Array {
   const length = viewOf(file).getInt32(file.length - TAIL_BYTES, true);
   const footer = file.slice(file.length - TAIL_BYTES - length);
   const view = viewOf(footer);

@@ -2,7 +2,7 @@ import { type Batch, batchType, bool, Column, type DataType, float64, uint64, ut
 import type { TextColumn } from '../algorithms/text-column.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { arrowFile, bitsOf } from './arrow-file.ts';
-import { aTable, type Table, type TableColumn, type TableWriter } from './compare-tables.ts';
+import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 
 /**
  * Writes a table as an Arrow IPC file, a record batch for every tile that has rows: utf8 for texts, uint64 for counts and
@@ -15,7 +15,7 @@ import { aTable, type Table, type TableColumn, type TableWriter } from './compar
  * const file = Buffer.concat([writer.begin(), writer.add(table), writer.end()]);
  * file.toString('latin1', 0, 6); // 'ARROW1'
  */
-export function arrowWriter(empty: Table): ArrowWriter {
+export function arrowWriter(empty: CompareRows): ArrowWriter {
   requireArguments('arrowWriter', { empty }, { empty: aTable });
   return arrowFile(empty, columnsOf);
 }
@@ -23,11 +23,11 @@ export function arrowWriter(empty: Table): ArrowWriter {
 /** A table's writer whose pieces are bytes. */
 export interface ArrowWriter extends TableWriter {
   begin(): Uint8Array;
-  add(table: Table): Uint8Array;
+  add(table: CompareRows): Uint8Array;
   end(): Uint8Array;
 }
 
-function columnsOf(table: Table, batches: number): [string, Column<unknown>][] {
+function columnsOf(table: CompareRows, batches: number): [string, Column<unknown>][] {
   return table.columns.map(([name, column]) => {
     const type = TYPES[column.type]();
     return [
@@ -40,7 +40,7 @@ function columnsOf(table: Table, batches: number): [string, Column<unknown>][] {
   });
 }
 
-const TYPES: Readonly<Record<TableColumn['type'], () => DataType>> = {
+const TYPES: Readonly<Record<CompareColumn['type'], () => DataType>> = {
   text: utf8,
   count: uint64,
   area: uint64,
@@ -48,12 +48,12 @@ const TYPES: Readonly<Record<TableColumn['type'], () => DataType>> = {
   flag: bool,
 };
 
-function batchOf(length: number, column: TableColumn, type: DataType): Batch<unknown> {
+function batchOf(length: number, column: CompareColumn, type: DataType): Batch<unknown> {
   const Kind = batchType(type, { useBigInt: true }) as unknown as new (parts: object) => Batch<unknown>;
   return new Kind({ length, nullCount: 0, type, validity: new Uint8Array(0), ...buffersOf(column, length) });
 }
 
-function buffersOf(column: TableColumn, length: number): object {
+function buffersOf(column: CompareColumn, length: number): object {
   switch (column.type) {
     case 'text':
       return gathered(column.texts, column.rows);

@@ -5,7 +5,7 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
 
 /** A column of a table. Of `text`, row `i` is text `rows[i]`; of `ratio`, NaN stands for a value that there is not. */
-export type TableColumn =
+export type CompareColumn =
   | { readonly type: 'text'; readonly texts: TextColumn; readonly rows: Uint32Array }
   | { readonly type: 'count'; readonly values: Float64Array }
   | { readonly type: 'area'; readonly values: BigUint64Array }
@@ -13,13 +13,13 @@ export type TableColumn =
   | { readonly type: 'flag'; readonly values: Uint8Array };
 
 /** Rows of a table as named columns. */
-export interface Table {
+export interface CompareRows {
   readonly rows: number;
-  readonly columns: readonly (readonly [name: string, column: TableColumn])[];
+  readonly columns: readonly (readonly [name: string, column: CompareColumn])[];
 }
 
-const TYPES: { readonly [K in TableColumn['type']]: Kind } = {
-  text: aRecord<Extract<TableColumn, { type: 'text' }>>({
+const TYPES: { readonly [K in CompareColumn['type']]: Kind } = {
+  text: aRecord<Extract<CompareColumn, { type: 'text' }>>({
     type: aText,
     texts: aTextColumn,
     rows: anInstance(Uint32Array),
@@ -29,10 +29,10 @@ const TYPES: { readonly [K in TableColumn['type']]: Kind } = {
   ratio: aColumnOf(Float64Array),
   flag: aColumnOf(Uint8Array),
 };
-const aColumnType: Kind = aRecord<Pick<TableColumn, 'type'>>({ type: aWord(Object.keys(TYPES)) });
+const aColumnType: Kind = aRecord<Pick<CompareColumn, 'type'>>({ type: aWord(Object.keys(TYPES)) });
 
 const aTableColumn: Kind = (given, path, homes) =>
-  aColumnType(given, path, homes) ?? TYPES[(given as TableColumn).type](given, path, homes);
+  aColumnType(given, path, homes) ?? TYPES[(given as CompareColumn).type](given, path, homes);
 
 function aColumnOf(values: new () => object): Kind {
   return aRecord<{ values: unknown }>({ values: anInstance(values) });
@@ -44,10 +44,10 @@ const aNamedColumn: Kind = (given, path, homes) =>
   aTableColumn((given as unknown[])[1], `${path}[1]`, homes);
 
 /** Rows of a table. */
-export const aTable: Kind = aRecord<Table>({ rows: aWhole(), columns: anArrayOf(aNamedColumn) });
+export const aTable: Kind = aRecord<CompareRows>({ rows: aWhole(), columns: anArrayOf(aNamedColumn) });
 
 /** The tables of a comparison, each with the rows that a tile adds to it. `a` is the first result set, `b` the second. */
-export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison) => Table>> = {
+export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison) => CompareRows>> = {
   pairs: pairRows,
   tiles: tileRow,
   missing: missingRows,
@@ -68,7 +68,7 @@ export interface TableWriter {
   /** What comes before the first row. */
   begin(): string | Uint8Array;
   /** Rows of one tile. */
-  add(table: Table): string | Uint8Array;
+  add(table: CompareRows): string | Uint8Array;
   /** What comes after the last row. */
   end(): string | Uint8Array;
 }
@@ -79,7 +79,7 @@ export interface TableWriter {
  * @example
  * emptyTable('missing').columns.map(([name]) => name); // ['tile', 'set', 'id']
  */
-export function emptyTable(table: CompareTable): Table {
+export function emptyTable(table: CompareTable): CompareRows {
   requireArguments('emptyTable', { table }, { table: aWord(Object.keys(COMPARE_TABLES)) });
   const none: SideResult = { ids: NO_TEXTS, polygons: 0, missing: new Uint32Array(0) };
   const noAreas = { intersection: new BigUint64Array(0), p: new BigUint64Array(0), q: new BigUint64Array(0) };
@@ -97,7 +97,7 @@ export function emptyTable(table: CompareTable): Table {
 
 const NO_TEXTS: TextColumn = { bytes: new Uint8Array(0), starts: Uint32Array.of(0) };
 
-function pairRows({ tile, p, q, pairs }: TileComparison): Table {
+function pairRows({ tile, p, q, pairs }: TileComparison): CompareRows {
   const { areas, ratio, matched } = pairs;
   const union = areas.intersection.map((common, pair) => areas.p[pair]! + areas.q[pair]! - common);
   return {
@@ -116,8 +116,8 @@ function pairRows({ tile, p, q, pairs }: TileComparison): Table {
   };
 }
 
-function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileComparison): Table {
-  const count = (value: number): TableColumn => ({ type: 'count', values: Float64Array.of(value) });
+function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileComparison): CompareRows {
+  const count = (value: number): CompareColumn => ({ type: 'count', values: Float64Array.of(value) });
   return {
     rows: 1,
     columns: [
@@ -134,7 +134,7 @@ function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileCompa
   };
 }
 
-function missingRows({ tile, p, q }: TileComparison): Table {
+function missingRows({ tile, p, q }: TileComparison): CompareRows {
   const rows = p.missing.length + q.missing.length;
   const sets = new Uint32Array(rows).fill(1, p.missing.length);
   // The ids of both sides after one another, those of b behind those of a.
@@ -157,7 +157,7 @@ function missingRows({ tile, p, q }: TileComparison): Table {
 
 const SETS: TextColumn = { bytes: Uint8Array.of(0x61, 0x62), starts: Uint32Array.of(0, 1, 2) };
 
-function repeated(text: string, rows: number): TableColumn {
+function repeated(text: string, rows: number): CompareColumn {
   const bytes = new TextEncoder().encode(text);
   return { type: 'text', texts: { bytes, starts: Uint32Array.of(0, bytes.length) }, rows: new Uint32Array(rows) };
 }

@@ -1,6 +1,6 @@
 import type { TextColumn } from '../algorithms/text-column.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { aTable, type Table, type TableColumn, type TableWriter } from './compare-tables.ts';
+import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 
 /**
  * Writes a table as CSV: a header, then a line a row. Fields are quoted as RFC 4180 has it, lines end in a single line
@@ -10,7 +10,7 @@ import { aTable, type Table, type TableColumn, type TableWriter } from './compar
  * const table = emptyTable('missing');
  * csvWriter(table).begin(); // 'tile,set,id\n'
  */
-export function csvWriter(empty: Table): TableWriter {
+export function csvWriter(empty: CompareRows): TableWriter {
   requireArguments('csvWriter', { empty }, { empty: aTable });
   const { columns } = empty;
   return {
@@ -29,7 +29,7 @@ export function csvWriter(empty: Table): TableWriter {
  * const writer = jsonWriter(table);
  * JSON.parse(`${writer.begin()}${writer.add(table)}${writer.end()}`); // []
  */
-export function jsonWriter(empty: Table): TableWriter {
+export function jsonWriter(empty: CompareRows): TableWriter {
   requireArguments('jsonWriter', { empty }, { empty: aTable });
   const { columns } = empty;
   const keys = columns.map(([name]) => `${JSON.stringify(name)}:`);
@@ -47,8 +47,8 @@ export function jsonWriter(empty: Table): TableWriter {
 }
 
 function lines(
-  { rows, columns }: Table,
-  cellsOf: (column: TableColumn) => (row: number) => string,
+  { rows, columns }: CompareRows,
+  cellsOf: (column: CompareColumn) => (row: number) => string,
   line: (cells: readonly string[]) => string,
 ): string {
   const cells = columns.map(([, column]) => cellsOf(column));
@@ -57,7 +57,7 @@ function lines(
   return text;
 }
 
-function csvCells(column: TableColumn): (row: number) => string {
+function csvCells(column: CompareColumn): (row: number) => string {
   switch (column.type) {
     case 'text': {
       const text = textsOf(column.texts);
@@ -76,7 +76,7 @@ function quote(field: string): string {
 
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
-function jsonCells(column: TableColumn): (row: number) => string {
+function jsonCells(column: CompareColumn): (row: number) => string {
   switch (column.type) {
     case 'text': {
       const text = textsOf(column.texts);

@@ -130,7 +130,7 @@ function notWritten(file: string, cause: Error): FormatError {
 }
 
 /** What follows from the options: shape of the blocks and of the file. */
-interface Plan {
+interface FilePlan {
   readonly bands: number;
   readonly blockColumns: number;
   readonly blockRows: number;
@@ -140,7 +140,7 @@ interface Plan {
   readonly packing: Packing;
 }
 
-function planFile(raster: GeoTiffRaster): Plan {
+function planFile(raster: GeoTiffRaster): FilePlan {
   const { width, height, sample, tile, bands = 1, compression = 'none', predictor = 'none' } = raster;
   for (const size of [width, height, bands]) {
     if (!(Number.isInteger(size) && size >= 1)) throw badOption('Sizes and bands must be whole and positive.');
@@ -183,7 +183,7 @@ function badOption(sentence: string): ArgumentError {
   return new ArgumentError('argument/geotiff-option', sentence, { remedy: 'Correct the options of writeGeoTiff.' });
 }
 
-async function writeFile(handle: FileHandle, plan: Plan, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
+async function writeFile(handle: FileHandle, plan: FilePlan, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
   const { littleEndian } = plan.packing;
   let end = plan.big ? 16 : 8;
   const offsets: number[] = [];
@@ -209,7 +209,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
 }
 
 async function* encodeBlocks(
-  plan: Plan,
+  plan: FilePlan,
   raster: GeoTiffRaster,
   cells: CellWriter,
 ): AsyncGenerator<Uint8Array | undefined> {
@@ -226,7 +226,7 @@ async function* encodeBlocks(
   }
 }
 
-function allBands({ bands }: Plan): number[] {
+function allBands({ bands }: FilePlan): number[] {
   return Array.from({ length: bands }, (_, i) => i + 1);
 }
 
@@ -245,7 +245,7 @@ function toWords(cells: Cells | undefined, window: Window, sample: Sample): Word
 
 /** A row of blocks, packed side by side in time. */
 function encodeRow(
-  plan: Plan,
+  plan: FilePlan,
   raster: GeoTiffRaster,
   window: Window,
   samples: readonly (Words | undefined)[],
@@ -260,7 +260,7 @@ function encodeRow(
 
 /** The samples of a block; a tile's cells beyond the raster are 0. */
 function gatherBlock(
-  { packing, blockColumns, blockRows }: Plan,
+  { packing, blockColumns, blockRows }: FilePlan,
   { tile }: GeoTiffRaster,
   window: Window,
   samples: readonly (Words | undefined)[],
@@ -283,7 +283,7 @@ function gatherBlock(
 }
 
 function layoutFields(
-  { bands, blockColumns, blockRows, big, packing }: Plan,
+  { bands, blockColumns, blockRows, big, packing }: FilePlan,
   { width, height, sample, tile, nodata, interleave }: GeoTiffRaster,
   offsets: readonly number[],
   byteCounts: readonly number[],

@@ -15,10 +15,10 @@ export { compareSections, type TileFigures, type WorstTiles, worstTiles } from '
 export { type CompareRun, compareSummary } from './compare-summary.ts';
 export {
   COMPARE_TABLES,
+  type CompareColumn,
+  type CompareRows,
   type CompareTable,
   emptyTable,
-  type Table,
-  type TableColumn,
   type TableWriter,
 } from './compare-tables.ts';
 export { csvWriter, jsonWriter } from './compare-text.ts';
@@ -82,5 +82,5 @@ export { openVideo } from './video/open-video.ts';
 export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoStream } from './video/video.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
-export type { Extent } from './zonal-plot/extent.ts';
+export type { MapExtent } from './zonal-plot/extent.ts';
 export { parseZones, type ReadZones, readZones, type ZoneOptions } from './zones.ts';

@@ -18,7 +18,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
   let expected: Expected = 'value';
   let at = skipSpace(text, 0);
   while (at < text.length) {
-    const step: Step = STEPS[expected](text, at, closers);
+    const step: SyntaxStep = STEPS[expected](text, at, closers);
     if (typeof step === 'string') return fault(text, at, step);
     expected = step.next;
     at = skipSpace(text, step.end);
@@ -27,9 +27,9 @@ export function findJsonFault(text: string): JsonFault | undefined {
 }
 
 type Expected = 'value' | 'valueOrClose' | 'key' | 'keyOrClose' | 'colon' | 'separator' | 'end';
-type Step = string | { readonly end: number; readonly next: Expected };
+type SyntaxStep = string | { readonly end: number; readonly next: Expected };
 
-const STEPS: Readonly<Record<Expected, (text: string, at: number, closers: string[]) => Step>> = {
+const STEPS: Readonly<Record<Expected, (text: string, at: number, closers: string[]) => SyntaxStep>> = {
   value: readValue,
   valueOrClose: (text, at, closers) => (text[at] === ']' ? readClose(at, closers) : readValue(text, at, closers)),
   key: readKey,
@@ -39,7 +39,7 @@ const STEPS: Readonly<Record<Expected, (text: string, at: number, closers: strin
   end: () => 'expected nothing after the value',
 };
 
-function readValue(text: string, at: number, closers: string[]): Step {
+function readValue(text: string, at: number, closers: string[]): SyntaxStep {
   const first = text[at]!;
   if (first === '[' || first === '{') {
     closers.push(first === '[' ? ']' : '}');
@@ -52,19 +52,19 @@ function readValue(text: string, at: number, closers: string[]): Step {
   return 'expected a value';
 }
 
-function readKey(text: string, at: number): Step {
+function readKey(text: string, at: number): SyntaxStep {
   const end = text[at] === '"' ? endOfString(text, at) : undefined;
   return end === undefined ? 'expected a key in double quotes' : { end, next: 'colon' };
 }
 
-function readSeparator(text: string, at: number, closers: string[]): Step {
+function readSeparator(text: string, at: number, closers: string[]): SyntaxStep {
   const closer = closers.at(-1)!;
   if (text[at] === closer) return readClose(at, closers);
   if (text[at] !== ',') return `expected ',' or '${closer}'`;
   return { end: at + 1, next: closer === ']' ? 'value' : 'key' };
 }
 
-function readClose(at: number, closers: string[]): Step {
+function readClose(at: number, closers: string[]): SyntaxStep {
   closers.pop();
   return { end: at + 1, next: closers.length === 0 ? 'end' : 'separator' };
 }

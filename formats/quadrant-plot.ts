@@ -5,17 +5,17 @@ import { aDrawnFile, type MaqFile } from './maq-file.ts';
 import { cellsWithin, type DrawnCells, extentOf, frameOf, type QuadrantFrame } from './quadrant-plot/cells.ts';
 import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
 import { BOUNDARY, colorOfLevel, hexOf, OUTLINE } from './quadrant-plot/palette.ts';
-import type { Extent } from './zonal-plot/extent.ts';
+import type { MapExtent } from './zonal-plot/extent.ts';
 import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
 
 export interface QuadrantPlotOptions {
   /** What is shown, in the coordinates of the domain; all quadrants that polygons have where left out. */
-  readonly window?: Extent | undefined;
+  readonly window?: MapExtent | undefined;
 }
 
 export const PLOT: Kind = someOptions<QuadrantPlotOptions>({
   window: optional(
-    aRecord<Extent>({ left: aFiniteNumber, bottom: aFiniteNumber, right: aFiniteNumber, top: aFiniteNumber }),
+    aRecord<MapExtent>({ left: aFiniteNumber, bottom: aFiniteNumber, right: aFiniteNumber, top: aFiniteNumber }),
   ),
 });
 
@@ -76,7 +76,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
 }
 
 /** What a drawing shows, in steps of the domain. */
-export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotOptions): Extent {
+export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotOptions): MapExtent {
   if (window === undefined) return extentOf(tree);
   const stepOf = (at: number, from: number): number => ((at - from) / domain.size) * DOMAIN_STEPS;
   return {

@@ -43,7 +43,7 @@ export interface ThreadPoolOptions {
 }
 
 /** A request that waits for a thread or is on one. */
-interface Task<Request, Answer> {
+interface PoolTask<Request, Answer> {
   readonly request: Request;
   readonly place: string;
   readonly transfer: readonly ArrayBuffer[];
@@ -53,7 +53,7 @@ interface Task<Request, Answer> {
 /** A thread and the request it is at. */
 interface Thread<Request, Answer> {
   readonly worker: PoolThread;
-  task: Task<Request, Answer> | undefined;
+  task: PoolTask<Request, Answer> | undefined;
 }
 
 /** Makes a pool. Threads start when there is work for them, and do not keep the process alive without. */
@@ -65,7 +65,7 @@ export function createThreadPool<Request, Answer extends object>({
 }: ThreadPoolOptions): ThreadPool<Request, Answer> {
   const size = Math.max(1, max ?? availableParallelism());
   const threads = new Set<Thread<Request, Answer>>();
-  const waiting = new Set<Task<Request, Answer>>();
+  const waiting = new Set<PoolTask<Request, Answer>>();
   let closed: Promise<void> | undefined;
 
   const startThread = (): Thread<Request, Answer> => {
@@ -97,7 +97,7 @@ export function createThreadPool<Request, Answer extends object>({
     return thread;
   };
 
-  const finish = (thread: Thread<Request, Answer>, reply: Parameters<Task<Request, Answer>['settle']>[0]): void => {
+  const finish = (thread: Thread<Request, Answer>, reply: Parameters<PoolTask<Request, Answer>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
     // What a thread still says while it is being ended must not keep the process from waiting for its end.
@@ -126,7 +126,7 @@ export function createThreadPool<Request, Answer extends object>({
     }
   };
 
-  const give = (thread: Thread<Request, Answer>, task: Task<Request, Answer>): void => {
+  const give = (thread: Thread<Request, Answer>, task: PoolTask<Request, Answer>): void => {
     thread.task = task;
     thread.worker.ref();
     try {
@@ -160,7 +160,7 @@ export function createThreadPool<Request, Answer extends object>({
           waiting.delete(task);
           reject(signal!.reason);
         };
-        const task: Task<Request, Answer> = {
+        const task: PoolTask<Request, Answer> = {
           request,
           place,
           transfer,

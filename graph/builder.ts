@@ -34,7 +34,7 @@ import {
   type SinkOptions,
   type SourceOptions,
 } from './node-options.ts';
-import type { Program } from './node-run.ts';
+import type { NodeProgram } from './node-run.ts';
 import type { ItemOf, Outcome, Port } from './port.ts';
 import {
   batchProgram,
@@ -298,7 +298,7 @@ export class GraphBuilder<C> {
     return Object.fromEntries(this.#nodes.add(node).map((output) => [output.port!, output]));
   }
 
-  #end<R>(meta: NodeMeta, edge: InputDefinition, program: Program, { progress }: PolicyOptions<never>): Outcome<R> {
+  #end<R>(meta: NodeMeta, edge: InputDefinition, program: NodeProgram, { progress }: PolicyOptions<never>): Outcome<R> {
     this.#nodes.add({ meta, inputs: [edge], outputs: [], program, isMeasure: progress !== undefined });
     return this.#nodes.outcome(meta.name);
   }

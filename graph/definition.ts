@@ -1,6 +1,6 @@
 import { GraphError } from '../primitives/errors.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
-import type { Program } from './node-run.ts';
+import type { NodeProgram } from './node-run.ts';
 import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
 import type { EdgeShape, GraphShape, NodeCounters, NodeMeta, StageCounters } from './shape.ts';
@@ -25,7 +25,7 @@ export interface NodeDefinition {
   readonly meta: NodeMeta;
   readonly inputs: readonly InputDefinition[];
   readonly outputs: readonly OutputDefinition[];
-  readonly program: Program;
+  readonly program: NodeProgram;
   /** Whether progress counts the items of this node instead of those of the sources. */
   readonly isMeasure?: boolean;
   /** Total units that a source will deliver, if known. */

@@ -1,6 +1,6 @@
 import { GraphError } from '../primitives/errors.ts';
 import { underPolicy, type Work } from './attempts.ts';
-import { discard, type Edge, emit, failUnlessOver, type NodeRun, type Program } from './node-run.ts';
+import { discard, type Edge, emit, failUnlessOver, type NodeProgram, type NodeRun } from './node-run.ts';
 import { jointName, type Parcel } from './parcel.ts';
 
 /** Two items with the same key. */
@@ -23,7 +23,7 @@ interface Waiting {
 }
 
 /** One side of a join in one run, with the items that wait for a partner. */
-interface Side {
+interface JoinSide {
   readonly edge: Edge;
   /** Index of the output for items without a partner. */
   readonly only: number;
@@ -43,7 +43,7 @@ interface Side {
  * Pairs the items of two edges by key, the oldest with the oldest. Each side holds at most `hold` items without a
  * partner, and is not read while it is full.
  */
-export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): Program {
+export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): NodeProgram {
   return async (node) => {
     const left = newSide(node.inputs[0]!, LEFT_ONLY, (l, r) => ({ left: l, right: r }));
     const right = newSide(node.inputs[1]!, RIGHT_ONLY, (r, l) => ({ left: l, right: r }));
@@ -61,15 +61,15 @@ export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf
   };
 }
 
-function newSide(edge: Edge, only: number, pair: Side['pair']): Side {
+function newSide(edge: Edge, only: number, pair: JoinSide['pair']): JoinSide {
   const flushed = Promise.resolve();
   return { edge, only, pair, waiting: new Set(), byKey: new Map(), ended: false, flushed, wake: () => {} };
 }
 
 async function readSide(
   node: NodeRun,
-  mine: Side,
-  other: Side,
+  mine: JoinSide,
+  other: JoinSide,
   work: Work<unknown, unknown>,
   hold: number,
 ): Promise<void> {
@@ -92,7 +92,7 @@ async function readSide(
 }
 
 /** Waits until `mine` has room for one more item. If both sides are full, no pair can form and the run fails. */
-async function placeFor(node: NodeRun, mine: Side, other: Side, hold: number): Promise<void> {
+async function placeFor(node: NodeRun, mine: JoinSide, other: JoinSide, hold: number): Promise<void> {
   while (mine.waiting.size >= hold && !other.ended && !node.abort.signal.aborted) {
     if (other.waiting.size >= hold) return node.run.fail(bothFull(node, hold));
     await new Promise<void>((resolve) => {
@@ -101,7 +101,7 @@ async function placeFor(node: NodeRun, mine: Side, other: Side, hold: number): P
   }
 }
 
-async function place(node: NodeRun, mine: Side, other: Side, entry: Waiting): Promise<void> {
+async function place(node: NodeRun, mine: JoinSide, other: JoinSide, entry: Waiting): Promise<void> {
   const partner = takePartner(other, entry.key);
   if (partner !== undefined) {
     other.wake();
@@ -127,7 +127,7 @@ function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
   return { item: pair, name: jointName([left, right]), discard: free as Parcel['discard'], sizeOf: undefined };
 }
 
-function takePartner({ byKey, waiting }: Side, key: unknown): Waiting | undefined {
+function takePartner({ byKey, waiting }: JoinSide, key: unknown): Waiting | undefined {
   const alike = byKey.get(key);
   const oldest = alike?.shift();
   if (oldest === undefined) return undefined;
@@ -136,7 +136,7 @@ function takePartner({ byKey, waiting }: Side, key: unknown): Waiting | undefine
   return oldest;
 }
 
-async function flush(node: NodeRun, side: Side): Promise<void> {
+async function flush(node: NodeRun, side: JoinSide): Promise<void> {
   const entries = [...side.waiting];
   side.waiting.clear();
   side.byKey.clear();

@@ -24,11 +24,11 @@ export interface Layout {
 }
 
 /** A box in its layer, or the place where a long edge passes through a layer. */
-interface Cell {
+interface LayoutCell {
   readonly height: number;
   readonly box: number | undefined;
-  readonly left: Cell[];
-  readonly right: Cell[];
+  readonly left: LayoutCell[];
+  readonly right: LayoutCell[];
   /** The y coordinate of its centre. */
   y: number;
 }
@@ -41,9 +41,9 @@ interface Cell {
 export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout {
   if (boxes.length === 0) return { width: 0, height: 0, boxes: [], edges: [] };
   const layerOf = layersOf(boxes.length, edges);
-  const layers: Cell[][] = Array.from({ length: Math.max(...layerOf) + 1 }, () => []);
+  const layers: LayoutCell[][] = Array.from({ length: Math.max(...layerOf) + 1 }, () => []);
   const cells = boxes.map(({ height }, box) => {
-    const cell: Cell = { height, box, left: [], right: [], y: 0 };
+    const cell: LayoutCell = { height, box, left: [], right: [], y: 0 };
     layers[layerOf[box]!]!.push(cell);
     return cell;
   });
@@ -60,7 +60,7 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
   const bottom = Math.max(...placed.map(({ y, height }) => y + height / 2));
   const columnOf = new Map(ordered.flatMap((layer, i) => layer.map((cell) => [cell, i] as const)));
 
-  const corner = (cell: Cell, box: number): Point => {
+  const corner = (cell: LayoutCell, box: number): Point => {
     const column = columnOf.get(cell)!;
     return {
       x: lefts[column]! + (widths[column]! - boxes[box]!.width) / 2,
@@ -69,7 +69,7 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
   };
   const corners = cells.map(corner);
   const ends = endHeights(cells, routes);
-  const pointsOf = (cellsOnRoute: readonly Cell[], edge: number): Point[] =>
+  const pointsOf = (cellsOnRoute: readonly LayoutCell[], edge: number): Point[] =>
     cellsOnRoute.flatMap((cell, k) => {
       const { box } = cell;
       if (box === undefined) {
@@ -127,10 +127,16 @@ function layersOf(count: number, edges: LayoutInput['edges']): number[] {
 const PASSAGE = 18;
 
 /** The cells that an edge passes. Creates the cells in the layers between its ends. */
-function route(from: Cell, to: Cell, fromLayer: number, toLayer: number, layers: Cell[][]): Cell[] {
+function route(
+  from: LayoutCell,
+  to: LayoutCell,
+  fromLayer: number,
+  toLayer: number,
+  layers: LayoutCell[][],
+): LayoutCell[] {
   const cells = [from];
   for (let layer = fromLayer + 1; layer < toLayer; layer++) {
-    const cell: Cell = { height: PASSAGE, box: undefined, left: [], right: [], y: 0 };
+    const cell: LayoutCell = { height: PASSAGE, box: undefined, left: [], right: [], y: 0 };
     layers[layer]!.push(cell);
     cells.push(cell);
   }
@@ -145,7 +151,7 @@ function route(from: Cell, to: Cell, fromLayer: number, toLayer: number, layers:
 const SWEEPS = 8;
 
 /** Orders each layer by the mean position of its neighbours, forwards and backwards, and keeps the best order found. */
-function inFewestCrossings(layers: readonly Cell[][]): Cell[][] {
+function inFewestCrossings(layers: readonly LayoutCell[][]): LayoutCell[][] {
   let current = layers.map((layer) => [...layer]);
   let best = current;
   let fewest = crossings(current);
@@ -164,7 +170,11 @@ function inFewestCrossings(layers: readonly Cell[][]): Cell[][] {
   return best;
 }
 
-function byBarycentre(layer: readonly Cell[], side: 'left' | 'right', beside: readonly Cell[]): Cell[] {
+function byBarycentre(
+  layer: readonly LayoutCell[],
+  side: 'left' | 'right',
+  beside: readonly LayoutCell[],
+): LayoutCell[] {
   const place = new Map(beside.map((cell, i) => [cell, i]));
   const weights = new Map(
     layer.map((cell, i) => {
@@ -175,7 +185,7 @@ function byBarycentre(layer: readonly Cell[], side: 'left' | 'right', beside: re
   return layer.toSorted((a, b) => weights.get(a)! - weights.get(b)!);
 }
 
-function crossings(layers: readonly (readonly Cell[])[]): number {
+function crossings(layers: readonly (readonly LayoutCell[])[]): number {
   let count = 0;
   for (const [i, layer] of layers.entries()) {
     const place = new Map((layers[i + 1] ?? []).map((cell, k) => [cell, k]));
@@ -186,7 +196,7 @@ function crossings(layers: readonly (readonly Cell[])[]): number {
 }
 
 /** Moves cells towards the mean y of their neighbours, layer by layer, without changing their order. */
-function placeVertically(layers: readonly (readonly Cell[])[], gap: number): void {
+function placeVertically(layers: readonly (readonly LayoutCell[])[], gap: number): void {
   for (const layer of layers)
     settle(
       layer,
@@ -206,7 +216,7 @@ function placeVertically(layers: readonly (readonly Cell[])[], gap: number): voi
 }
 
 /** Places the cells of a layer as close to the wanted y as their order and sizes allow (isotonic regression). */
-function settle(layer: readonly Cell[], wanted: readonly number[], gap: number): void {
+function settle(layer: readonly LayoutCell[], wanted: readonly number[], gap: number): void {
   const offsets: number[] = [];
   let offset = 0;
   for (const { height } of layer) {
@@ -230,7 +240,7 @@ function settle(layer: readonly Cell[], wanted: readonly number[], gap: number):
  * The y at which each edge leaves and enters. Edges are spread over the side of the box, in the order of their other
  * ends.
  */
-function endHeights(cells: readonly Cell[], routes: readonly (readonly Cell[])[]): [number, number][] {
+function endHeights(cells: readonly LayoutCell[], routes: readonly (readonly LayoutCell[])[]): [number, number][] {
   const heights = routes.map((): [number, number] => [0, 0]);
   for (const cell of cells) {
     for (const end of [0, 1] as const) {

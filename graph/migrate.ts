@@ -9,7 +9,7 @@ import { anObserver } from './observer.ts';
 import { requireLanes } from './pull-map.ts';
 import type { NodeKind, StageCounters } from './shape.ts';
 import { inletOf, type Stage, snapshot } from './stage.ts';
-import { boundsOf, lanesOf, type MigratedOptions, type Side, type Task, TwoSidedRun } from './two-sided.ts';
+import { boundsOf, lanesOf, type MigratedOptions, type MigratingTask, type Side, TwoSidedRun } from './two-sided.ts';
 
 export interface MigratorOptions {
   /** Thresholds to use in place of those of `defaultMigrationPolicy`. */
@@ -159,7 +159,7 @@ function twoSided<A, B>(
       run.watch(out);
       run.results().subscribe(out);
       const fail = (error: unknown): void => out.error(error);
-      const inlet = inletOf<Task<A>>(run.counts, name, options.overflow ?? 'fail', run.discard, fail);
+      const inlet = inletOf<MigratingTask<A>>(run.counts, name, options.overflow ?? 'fail', run.discard, fail);
       out.add(inlet);
       source.pipe(map(run.toTask), tap({ complete: run.sourceEnded })).subscribe(inlet);
     });

@@ -78,7 +78,7 @@ export interface RunServices {
 }
 
 /** The work of a node in a run. It ends when its inputs have ended or its signal is aborted. */
-export type Program = (node: NodeRun) => Promise<unknown>;
+export type NodeProgram = (node: NodeRun) => Promise<unknown>;
 
 export function newEdge(
   name: string,

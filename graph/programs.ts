@@ -20,9 +20,9 @@ import {
   emit,
   failUnlessOver,
   forEachItem,
+  type NodeProgram,
   type NodeRun,
   nodeError,
-  type Program,
 } from './node-run.ts';
 import { type GraphObserver, SURROUNDINGS, type Surroundings } from './observer.ts';
 import { discardParcel, type ItemHandling, jointName, type Parcel, parcelOf, sizeOfParcel } from './parcel.ts';
@@ -40,7 +40,7 @@ export function sourceProgram<A>(
   source: Pullable<A> | Opener<A, never>,
   units: (item: A) => number,
   handling: ItemHandling<A>,
-): Program {
+): NodeProgram {
   return (node) => {
     const { path: name, run } = node;
     const take = (item: A, { index }: ItemContext): Parcel<A> => {
@@ -102,7 +102,7 @@ export interface StageSteps<A, B> {
 }
 
 /** Applies a function to each item, in lanes. */
-export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): Program {
+export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): NodeProgram {
   const { ordered, units, discardResult, taken } = steps;
   return (node) => {
     const { channel } = node.inputs[0]!;
@@ -139,7 +139,7 @@ export function reduceProgram<A, R>(
   work: (step: NodeFunction<A, void, never>) => WorkOf<A, void>,
   start: () => { readonly value: R } | undefined,
   units: ((item: A) => number) | undefined,
-): Program {
+): NodeProgram {
   return async (node) => {
     let result = start();
     let first: Parcel<A> | undefined;
@@ -161,7 +161,7 @@ export function reduceProgram<A, R>(
 }
 
 /** Collects the items. The result is the list of them. The graph owns them until the run has succeeded. */
-export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => number) | undefined): Program {
+export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => number) | undefined): NodeProgram {
   return async (node) => {
     const kept: Parcel<A>[] = [];
     node.run.atFailure(() => {
@@ -178,7 +178,7 @@ function nothingToReduce({ path }: NodeRun): GraphError {
 }
 
 /** Applies a function to each item. The result is the number of items. */
-export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => number) | undefined): Program {
+export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => number) | undefined): NodeProgram {
   return async (node) => {
     await stageProgram(workOf, { units })(node);
     return node.counts.in - node.counts.skipped;
@@ -186,7 +186,7 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
 }
 
 /** Runs plain RxJS operators, or one stage, between two edges. A single stage takes the node's name. */
-export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): Program {
+export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): NodeProgram {
   return (node) => {
     const passage = new Passage(node.run.warn);
     const failed = catchError<B, Observable<never>>((cause) => {
@@ -198,7 +198,7 @@ export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: 
 }
 
 /** Groups items into batches, which are freed item by item. */
-export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isSized: boolean): Program {
+export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isSized: boolean): NodeProgram {
   const { items, bytes, weight } = options;
   const measures = {
     items,
@@ -313,7 +313,7 @@ function demandOn({ channel }: Edge): Demand {
 }
 
 /** Sends each item to the port that `choose` returns; -1 means none. */
-export function branchProgram<A>(workOf: WorkOf<A, number>): Program {
+export function branchProgram<A>(workOf: WorkOf<A, number>): NodeProgram {
   return (node) => {
     const [edge] = node.inputs;
     const choose = underPolicy(node, workOf(node));
@@ -327,7 +327,7 @@ export function branchProgram<A>(workOf: WorkOf<A, number>): Program {
 }
 
 /** Sends each item to every port. */
-export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): Program {
+export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): NodeProgram {
   return (node) =>
     forEachItem(node.inputs[0]!, async (parcel, index) => {
       node.counts.in++;
@@ -353,7 +353,7 @@ function copiesOf(
   }
 }
 
-export const mergeProgram: Program = (node) =>
+export const mergeProgram: NodeProgram = (node) =>
   forEachItem(node.inputs[0]!, async (parcel) => {
     node.counts.in++;
     await emit(node, 0, parcel);

@@ -88,7 +88,7 @@ export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: Stage
   requireLanes(name, lanes);
   const newEdge = (surroundings?: Surroundings): Channel<Parcel<A>> => edgeInto(name, lanes, options, surroundings);
   const edges = new ReplaySubject<Channel<Parcel<A>>>(1);
-  let run: Run<Parcel<A>> = newRun(newEdge());
+  let run: StageRun<Parcel<A>> = newRun(newEdge());
 
   const operator = (source: Observable<A>): Observable<B> =>
     new Observable<B>((out) => {
@@ -125,7 +125,7 @@ export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: Stage
 }
 
 /** One subscription's edge and counters. */
-export interface Run<A> {
+export interface StageRun<A> {
   readonly edge: Channel<A>;
   in: number;
   out: number;
@@ -134,7 +134,7 @@ export interface Run<A> {
   busy: number;
 }
 
-export function newRun<A>(edge: Channel<A>): Run<A> {
+export function newRun<A>(edge: Channel<A>): StageRun<A> {
   return { edge, in: 0, out: 0, active: 0, dropped: 0, busy: 0 };
 }
 
@@ -151,7 +151,7 @@ function edgeInto<A, B>(
 }
 
 function counted<A, B>(
-  run: Run<Parcel<A>>,
+  run: StageRun<Parcel<A>>,
   fn: ItemFunction<A, B>,
   told: Told,
   discardResult: ((result: B) => void) | undefined,
@@ -188,7 +188,7 @@ interface Told extends Pick<Surroundings, 'began' | 'ended'> {
 }
 
 function toldOf<A>(
-  { edge }: Run<A>,
+  { edge }: StageRun<A>,
   node: string,
   runsOn: WorkSpan['runsOn'],
   out: Subscriber<never>,
@@ -216,7 +216,7 @@ function toldOf<A>(
 
 /** The observer that puts pushed items on the edge and shows the edge's demand to sources upstream. */
 export function inletOf<A>(
-  run: Run<A>,
+  run: StageRun<A>,
   name: string,
   overflow: Overflow,
   discard: ((item: A) => void) | undefined,
@@ -261,7 +261,7 @@ function overflowError<A>(name: string, { capacity, depth, bytes }: Channel<A>):
   });
 }
 
-export function snapshot<A>({ edge, ...counts }: Run<A>): StageCounters {
+export function snapshot<A>({ edge, ...counts }: StageRun<A>): StageCounters {
   const { stalls, depth, bytes, peak, peakBytes } = edge;
   return { ...counts, stalls, depth, bytes, peak, peakBytes };
 }

@@ -11,7 +11,7 @@ import { items } from './passage.ts';
 import { type ItemContext, type ItemFunction, pullMap } from './pull-map.ts';
 import { measured, type RateEstimate, rateOf, unmeasured } from './rate-estimate.ts';
 import type { WorkSpan } from './shape.ts';
-import { newRun, type Overflow, type Run } from './stage.ts';
+import { newRun, type Overflow, type StageRun } from './stage.ts';
 
 export type Side = 'gpu' | 'cpu';
 
@@ -51,7 +51,7 @@ export interface MigratedOptions<A, B> {
   readonly now?: (() => number) | undefined;
 }
 
-export interface Task<A> {
+export interface MigratingTask<A> {
   readonly parcel: Parcel<A>;
   readonly index: number;
   size: number;
@@ -63,7 +63,7 @@ export interface Task<A> {
 
 /** Result of a task. Without `done`, the task failed and is skipped. */
 interface Outcome<A, B> {
-  readonly task: Task<A>;
+  readonly task: MigratingTask<A>;
   readonly done?: { readonly result: B };
 }
 
@@ -76,8 +76,8 @@ interface Migrations {
 
 /** One subscription of a stage with two sides: an edge, lanes of the home side, and lanes for moved items. */
 export class TwoSidedRun<A, B> implements Migratable {
-  readonly edge: Channel<Task<A>>;
-  readonly counts: Run<Task<A>>;
+  readonly edge: Channel<MigratingTask<A>>;
+  readonly counts: StageRun<MigratingTask<A>>;
   readonly migrations: Migrations = { skipped: 0, retried: 0, migrated: 0 };
   readonly homeLanes: number;
   arrivedSize = 0;
@@ -94,12 +94,12 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly #now: () => number;
   readonly #order: InOrder | undefined;
   /** Tasks in lanes, until they are delivered: on the home side, and on the other. */
-  readonly #atHome: Set<Task<A>> = new Set();
-  readonly #taken: Set<Task<A>> = new Set();
+  readonly #atHome: Set<MigratingTask<A>> = new Set();
+  readonly #taken: Set<MigratingTask<A>> = new Set();
   readonly #rates: Record<Side, RateEstimate> = { gpu: unmeasured, cpu: unmeasured };
   /** Moved tasks that no lane has taken yet, and the lane that waits for one. */
-  readonly #moved: Task<A>[] = [];
-  #asking: ((result: IteratorResult<Task<A>, undefined>) => void) | undefined;
+  readonly #moved: MigratingTask<A>[] = [];
+  #asking: ((result: IteratorResult<MigratingTask<A>, undefined>) => void) | undefined;
   #over = false;
   #arrived = 0;
 
@@ -126,7 +126,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.counts = newRun(this.edge);
   }
 
-  readonly discard = (task: Task<A>): void => {
+  readonly discard = (task: MigratingTask<A>): void => {
     this.#discardItem(task);
     this.#order?.pass(task.index);
   };
@@ -135,7 +135,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.ending = true;
   };
 
-  readonly toTask = (item: A): Task<A> => {
+  readonly toTask = (item: A): MigratingTask<A> => {
     const known = this.#surroundings?.passage.leave(item);
     const discard = this.#options.discard ?? known?.discard;
     const parcel = { item, name: known?.name, discard, sizeOf: undefined };
@@ -167,7 +167,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     return { item, name: undefined, discard: this.#options.discardResult, sizeOf: undefined };
   }
 
-  #discardItem({ parcel }: Task<A>): void {
+  #discardItem({ parcel }: MigratingTask<A>): void {
     discardParcel(parcel, this.#surroundings?.warn);
   }
 
@@ -220,14 +220,14 @@ export class TwoSidedRun<A, B> implements Migratable {
   }
 
   /** The channel calls this once per item, when it arrives. If all items are equal, none has a size on the edge. */
-  readonly #measure = (task: Task<A>): number => {
+  readonly #measure = (task: MigratingTask<A>): number => {
     const { sizeOf } = this.#options;
     task.size = sizeOf?.(task.parcel.item) ?? 1;
     this.arrivedSize += task.size;
     return sizeOf === undefined ? 0 : task.size;
   };
 
-  #sideLoad(side: Side, tasks: ReadonlySet<Task<A>>, lanes: number, now: number): SideLoad {
+  #sideLoad(side: Side, tasks: ReadonlySet<MigratingTask<A>>, lanes: number, now: number): SideLoad {
     const rate = rateOf(this.#rates[side], this.#session.finished);
     const underWay = [...tasks].map(({ size, side: at, started }) => {
       if (at === undefined) return this.#moved.length > 0 ? size : 0;
@@ -236,7 +236,12 @@ export class TwoSidedRun<A, B> implements Migratable {
     return { lanes: side === 'gpu' && this.#session.gpuLost ? 0 : lanes, underWay, rate };
   }
 
-  async #work(task: Task<A>, lane: Set<Task<A>>, own: Side, context: ItemContext): Promise<Outcome<A, B>> {
+  async #work(
+    task: MigratingTask<A>,
+    lane: Set<MigratingTask<A>>,
+    own: Side,
+    context: ItemContext,
+  ): Promise<Outcome<A, B>> {
     lane.add(task);
     this.counts.in++;
     const side = this.#session.gpuLost ? 'cpu' : own;
@@ -246,11 +251,11 @@ export class TwoSidedRun<A, B> implements Migratable {
     return outcome;
   }
 
-  #laneContext({ index }: Task<A>, own: Side, { signal, lane }: ItemContext): ItemContext {
+  #laneContext({ index }: MigratingTask<A>, own: Side, { signal, lane }: ItemContext): ItemContext {
     return { signal, index, lane: own === this.#home ? lane : this.homeLanes + lane };
   }
 
-  async #attemptBoth(task: Task<A>, side: Side, context: ItemContext): Promise<Outcome<A, B>> {
+  async #attemptBoth(task: MigratingTask<A>, side: Side, context: ItemContext): Promise<Outcome<A, B>> {
     const { onError = 'migrate', onFailed } = this.#options;
     const first = await this.#attempt(task, side, context);
     if ('result' in first) return { task, done: first };
@@ -276,7 +281,11 @@ export class TwoSidedRun<A, B> implements Migratable {
     return { task };
   }
 
-  async #attempt(task: Task<A>, side: Side, context: ItemContext): Promise<{ result: B } | { error: unknown }> {
+  async #attempt(
+    task: MigratingTask<A>,
+    side: Side,
+    context: ItemContext,
+  ): Promise<{ result: B } | { error: unknown }> {
     const start = this.#now();
     Object.assign(task, { side, started: start });
     this.counts.active++;
@@ -318,11 +327,11 @@ export class TwoSidedRun<A, B> implements Migratable {
     return new GraphError('graph/item-failed', `The item failed: ${message}`, details);
   }
 
-  #named(failed: GraphError, { parcel }: Task<A>): GraphError {
+  #named(failed: GraphError, { parcel }: MigratingTask<A>): GraphError {
     return this.#surroundings?.named(failed, parcel) ?? failed;
   }
 
-  #migrating(task: Task<A>, to: Side, detail: Readonly<Record<string, unknown>>): void {
+  #migrating(task: MigratingTask<A>, to: Side, detail: Readonly<Record<string, unknown>>): void {
     if (to !== this.#home && !task.migrated) {
       task.migrated = true;
       this.migrations.migrated++;
@@ -343,14 +352,14 @@ export class TwoSidedRun<A, B> implements Migratable {
   }
 
   /** The source of the other side's lanes: the moved tasks, until the edge is closed and empty. */
-  #movedTasks(): AsyncIterable<Task<A>> {
-    const next = (): Promise<IteratorResult<Task<A>, undefined>> =>
+  #movedTasks(): AsyncIterable<MigratingTask<A>> {
+    const next = (): Promise<IteratorResult<MigratingTask<A>, undefined>> =>
       new Promise((resolve) => {
         this.#asking = resolve;
         this.#answer();
         if (this.#asking !== undefined) this.#session.decide();
       });
-    const stop = async (): Promise<IteratorResult<Task<A>, undefined>> => {
+    const stop = async (): Promise<IteratorResult<MigratingTask<A>, undefined>> => {
       this.#over = true;
       for (const task of this.#moved.splice(0)) this.discard(task);
       this.#answer();

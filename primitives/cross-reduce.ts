@@ -163,13 +163,13 @@ function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Co
 }
 
 /** A side as it was given. */
-interface Side {
+interface CrossSide {
   readonly name: 'left' | 'right';
   readonly tables: { readonly [name: string]: Table };
   readonly vectors: { readonly [name: string]: Vectors };
 }
 
-function sideOf(name: Side['name'], rows: CrossRows): Side {
+function sideOf(name: CrossSide['name'], rows: CrossRows): CrossSide {
   const entries = Object.entries(rows);
   const vectors = entries.filter((entry): entry is [string, Vectors] => isVectors(entry[1]));
   for (const [key, given] of vectors) requireVectors(`${name}.${key}`, given);
@@ -203,7 +203,7 @@ function requireVectors(path: string, { elements, dimensions }: Vectors): void {
 }
 
 /** All columns of both sides, whose names must be different. */
-function requireDistinct(sides: readonly [Side, Side]): Column[] {
+function requireDistinct(sides: readonly [CrossSide, CrossSide]): Column[] {
   const [left, right] = sides.map(({ tables, vectors }) => [...Object.keys(tables), ...Object.keys(vectors)]);
   const common = left!.find((name) => right!.includes(name));
   if (common === undefined) {
@@ -217,7 +217,7 @@ function requireDistinct(sides: readonly [Side, Side]): Column[] {
   });
 }
 
-function commonDimensions(sides: readonly Side[]): number {
+function commonDimensions(sides: readonly CrossSide[]): number {
   const all = sides.flatMap(({ vectors }) => Object.values(vectors).map(({ dimensions }) => dimensions));
   const [first = 0] = all;
   if (all.every((dimensions) => dimensions === first)) return first;
@@ -233,7 +233,7 @@ interface PlacedSide {
   readonly vectors: readonly VectorLeaf[];
 }
 
-function placeSide(context: Context, { name, tables, vectors }: Side): PlacedSide {
+function placeSide(context: Context, { name, tables, vectors }: CrossSide): PlacedSide {
   const leaves = Object.values(vectors).map(({ elements }) => storedWords(context, elements));
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const counts = Object.values(vectors).map(({ dimensions }, k) =>
@@ -275,7 +275,7 @@ function storedWords(context: Context, column: Column): Column {
 function programsOf(
   context: Context,
   { start, step, value }: Contraction<Shape, Shape>,
-  sides: readonly [Side, Side],
+  sides: readonly [CrossSide, CrossSide],
   captures: CaptureArguments,
   length: Column['length'],
 ): Pick<CrossReduceCommand, 'start' | 'step' | 'value'> {
@@ -348,7 +348,7 @@ function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expecte
 }
 
 /** What belongs to rows of a side beside vectors. */
-function ownProgram(name: string, context: Context, { tables }: Side, length: Column['length']): Program {
+function ownProgram(name: string, context: Context, { tables }: CrossSide, length: Column['length']): Program {
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const types = columns.map(({ type }) => type);
   const fusion = fuse(name, [], types, (index, _, loader) => loader.load(columns, index));

@@ -56,7 +56,7 @@ export {
 } from './prepared/inputs.ts';
 export type { Iterated, IterateOptions } from './prepared/iterate.ts';
 export type { Prepared } from './prepared/prepare.ts';
-export type { Script, ScriptBuffer, ScriptCall, ScriptInput, Step } from './prepared/script.ts';
+export type { Script, ScriptBuffer, ScriptCall, ScriptInput, ScriptStep } from './prepared/script.ts';
 export { type RankedRows, type RankHistogramOptions, rankHistogram } from './rank-histogram.ts';
 export { reduce } from './reduce.ts';
 export { reduceByKey, runLengthEncode, unique, uniqueByKey } from './reduce-by-key.ts';

@@ -98,7 +98,7 @@ interface Sorted<C extends Table> {
 }
 
 /** A sorted table as words: of keys in their order, and of rows as they are. */
-interface Side {
+interface MergeSide {
   readonly keys: readonly Column<'u32'>[];
   readonly rows: readonly Column<'u32'>[];
   readonly length: Column['length'];
@@ -106,11 +106,11 @@ interface Side {
 
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
   requireOptions<MergeOptions>(primitive, { descending: aFlag, context: anything }, options);
-  const [first, second] = [a, b].map(({ keys, rows }): Side => {
+  const [first, second] = [a, b].map(({ keys, rows }): MergeSide => {
     const columns = columnsAs(shapeOf(a.rows), rows, (difference) => otherColumns(primitive, difference));
     const length = commonLength(columns, primitive);
     return { keys: orderedWords(keys, options.descending), rows: columns.map(wordsOf), length };
-  }) as [Side, Side];
+  }) as [MergeSide, MergeSide];
   const context = requireContext([...first.rows, ...second.rows], primitive);
   return context.scope(() => {
     const length = addLengths(primitive, context, first.length, second.length);
@@ -127,8 +127,8 @@ function otherColumns(primitive: string, difference: ErrorDetails): ArgumentErro
 
 /** The path along which two tables are merged. */
 interface Path {
-  readonly first: Side;
-  readonly second: Side;
+  readonly first: MergeSide;
+  readonly second: MergeSide;
   readonly length: number | DeviceLength;
 }
 
@@ -229,7 +229,7 @@ function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: 
 }
 
 /** The next row of the first table or of the second, of which `i` and `j` have been taken. */
-function rowAt(first: Side, second: Side, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
+function rowAt(first: MergeSide, second: MergeSide, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
   const ofFirst = loader.loadWithin(first.rows, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.rows, j, second.length) as U32[];
   // No branch: which side comes next cannot be foreseen.
@@ -237,7 +237,7 @@ function rowAt(first: Side, second: Side, i: U32, j: U32, isFirst: Bool, loader:
 }
 
 /** Whether the next row is one of the first table. */
-function isOfFirst(first: Side, second: Side, i: U32, j: U32, loader: Loader): Bool {
+function isOfFirst(first: MergeSide, second: MergeSide, i: U32, j: U32, loader: Loader): Bool {
   const ofFirst = loader.loadWithin(first.keys, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.keys, j, second.length) as U32[];
   const isLeft = i.lt(loader.length(first.length));

@@ -114,16 +114,16 @@ export function exclusiveScan<S extends Shape>(
   ) as ColumnsOf<S>;
 }
 
-type Kind = 'inclusive' | 'exclusive';
+type ScanKind = 'inclusive' | 'exclusive';
 
-const KINDS: readonly Kind[] = ['inclusive', 'exclusive'];
+const KINDS: readonly ScanKind[] = ['inclusive', 'exclusive'];
 
-function requireKind(kind: Kind): void {
+function requireKind(kind: ScanKind): void {
   if (KINDS.includes(kind)) return;
   throw wrongArgument('segmentedScan', 'kind', kind, KINDS.join(' or '), { code: 'scan/kind' });
 }
 
-function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: Kind): Table {
+function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: ScanKind): Table {
   const columns = operandsOf(primitive, input, monoid);
   const context = requireContext(columns, primitive);
   const length = commonLength(columns, primitive);
@@ -169,7 +169,7 @@ export function segmentedScan<S extends Shape>(
   input: ColumnsOf<S>,
   heads: Column<'bool'>,
   monoid: Monoid<S>,
-  kind: Kind = 'inclusive',
+  kind: ScanKind = 'inclusive',
   options?: ContextOption,
 ): ColumnsOf<S> {
   return inContext('segmentedScan', options, () => scanSegments(input, heads, monoid, kind));
@@ -179,7 +179,7 @@ function scanSegments<S extends Shape>(
   input: ColumnsOf<S>,
   heads: Column<'bool'>,
   monoid: Monoid<S>,
-  kind: Kind,
+  kind: ScanKind,
 ): ColumnsOf<S> {
   requireKind(kind);
   const { types, identity } = monoidProgram(monoid, 'segmentedScan');

@@ -20,13 +20,13 @@ export interface Axis {
 }
 
 /** Another cell of the line, and whether the step to it stayed within; undefined where that does not matter. */
-export interface Step {
+export interface AxisStep {
   readonly place: U32;
   readonly inside?: Bool | undefined;
 }
 
 /** The cell that stands for the one `offset` cells further on. No sum passes 2³². */
-export function stepAlong(axis: Axis, offset: number, boundary: Boundary): Step {
+export function stepAlong(axis: Axis, offset: number, boundary: Boundary): AxisStep {
   if (offset === 0) return { place: axis.at };
   switch (boundary) {
     case 'clamp':

@@ -14,7 +14,7 @@ import { isRecord } from './given.ts';
 import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
 import { requireOptions } from './options.ts';
-import { type Axis, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
+import { type Axis, type AxisStep, requireBoundary, stepAlong } from './stencil-axis.ts';
 
 /** What {@link stencil} takes for a functor's parameters, by name: as `map`, and the columns that neighbours are read in. */
 export type StencilArguments<P extends Parameters> = {
@@ -176,7 +176,7 @@ function neighboursAround(
   const alongY = once((dy) => stepAlong(y!, dy, boundary.y));
   // A count may cut off the last row.
   const isWhole = width === undefined || known !== undefined;
-  const placeOf = ({ dx, dy }: NeighbourOffset): Step => {
+  const placeOf = ({ dx, dy }: NeighbourOffset): AxisStep => {
     if (dx === 0 && dy === 0) return { place: index };
     if (y === undefined) return alongX(dx);
     const [column, row] = [alongX(dx), alongY(dy)];
@@ -217,8 +217,8 @@ function both(a: Bool | undefined, b: Bool | undefined): Bool | undefined {
   return a !== undefined && b !== undefined ? a.and(b) : (a ?? b);
 }
 
-function once(step: (offset: number) => Step): (offset: number) => Step {
-  const known = new Map<number, Step>();
+function once(step: (offset: number) => AxisStep): (offset: number) => AxisStep {
+  const known = new Map<number, AxisStep>();
   return (offset) => {
     const found = known.get(offset) ?? step(offset);
     known.set(offset, found);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type Block, createAllocator, type Heap } from '../backends/workers/allocator.ts';
+import { createAllocator, type Heap, type HeapBlock } from '../backends/workers/allocator.ts';
 import { createArgumentRing } from '../backends/workers/argument-ring.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import { fc, test } from './law-test.ts';
@@ -36,7 +36,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Every block from the first one on, as the allocator links them. */
-function chain(any: Block): Block[] {
+function chain(any: HeapBlock): HeapBlock[] {
   let block = any;
   while (block.before !== undefined) block = block.before;
   const blocks = [block];
@@ -50,7 +50,7 @@ describe('allocator', () => {
     (steps) => {
       const heap = heapOf(2 ** 32 - 65536);
       const allocator = createAllocator(heap, 2 ** 32);
-      const live: Block[] = [];
+      const live: HeapBlock[] = [];
       let issued = 0;
       let completed = 0;
       /** For every 64 bytes, the last command that may use them. */
@@ -78,7 +78,7 @@ describe('allocator', () => {
           live.push(block);
         }
         if (one.kind === 'release' && live.length > 0) {
-          const [block] = live.splice(one.which % live.length, 1) as [Block];
+          const [block] = live.splice(one.which % live.length, 1) as [HeapBlock];
           for (let at = block.address; at < block.address + block.size; at += 64) users.set(at, issued);
           allocator.release(block, issued);
         }

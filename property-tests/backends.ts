@@ -7,7 +7,7 @@ import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, Limits } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from './cases.ts';
-import { createRun, type Law, type Run } from './laws/law.ts';
+import { createRun, type Law, type LawRun } from './laws/law.ts';
 
 /** A backend that tests run on. */
 export interface TestBackend {
@@ -40,8 +40,8 @@ const TIMEOUT_MS = 120_000;
 interface Opened {
   readonly context: Context;
   readonly reference: Context;
-  /** Runs a pipeline on both and compares; see {@link Run}. */
-  readonly run: Run;
+  /** Runs a pipeline on both and compares; see {@link LawRun}. */
+  readonly run: LawRun;
 }
 
 /** Declares tests once for every backend, with contexts that are open while they run. */

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { buildPyramid, disposePyramid, type Extent, pointList } from '../bench/experiments/histogram-pyramid.ts';
+import { buildPyramid, disposePyramid, type PointExtent, pointList } from '../bench/experiments/histogram-pyramid.ts';
 import { bool, copyIf, fn, map, sequence, u32 } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
 import { fc, test } from './law-test.ts';
@@ -7,7 +7,7 @@ import { fc, test } from './law-test.ts';
 const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
 
 /** Active cells in the order of a quadtree over a square of a power of two. */
-function activeInQuadtree(cells: readonly number[], { width, height }: Extent): number[] {
+function activeInQuadtree(cells: readonly number[], { width, height }: PointExtent): number[] {
   const visit = (left: number, bottom: number, side: number): number[] => {
     if (left >= width || bottom >= height) return [];
     if (side === 1) return cells[bottom * width + left] === 1 ? [bottom * width + left] : [];

@@ -15,4 +15,4 @@ export * from './arbitraries/presentations.ts';
 export { type CheckOptions, checkBackend } from './check-backend.ts';
 export { allLaws, kernelLaws, primitiveLaws } from './laws/all.ts';
 export { assertSame, assertSameBytes, type HostTable } from './laws/compare.ts';
-export { createRun, type Law, law, type Run } from './laws/law.ts';
+export { createRun, type Law, type LawRun, law } from './laws/law.ts';

@@ -4,7 +4,7 @@ import type { Context } from '../primitives/context.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import { bool, f32, i32, input, type PreparedInputs, type Shape, u32 } from '../primitives/index.ts';
 import { assertSameBytes, type HostTable } from './laws/compare.ts';
-import type { Run } from './laws/law.ts';
+import type { LawRun } from './laws/law.ts';
 
 /** How many pipelines of laws were prepared, and how many cannot be, by the codes of the errors that say so. */
 export interface Tally {
@@ -16,10 +16,10 @@ export interface Tally {
 const REFUSALS = ['prepare/waits', 'prepare/decision', 'prepare/written', 'column/length'];
 
 /**
- * A {@link Run} that also prepares every pipeline, with what it uploads as inputs, and calls it: with no
+ * A {@link LawRun} that also prepares every pipeline, with what it uploads as inputs, and calls it: with no
  * rows, and twice with the rows of the law. The results are the bytes of the pipeline itself.
  */
-export function createPreparedRun(context: Context, tally: Tally): Run {
+export function createPreparedRun(context: Context, tally: Tally): LawRun {
   return async (pipeline) => {
     const uploads: HostArray[] = [];
     const result = context.scope(() => context.materialize(pipeline(uploading(context, uploads))));

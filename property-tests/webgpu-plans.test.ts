@@ -6,7 +6,7 @@ import { Context } from '../primitives/context.ts';
 import { costlyCaseCount, lawsOfVariant } from './cases.ts';
 import { allLaws, kernelLaws } from './laws/all.ts';
 import { assertSameBytes } from './laws/compare.ts';
-import { createRun, type Run } from './laws/law.ts';
+import { createRun, type LawRun } from './laws/law.ts';
 import { configurations, openTestBackend } from './webgpu-support.ts';
 
 const SLOW = 120_000;
@@ -15,7 +15,7 @@ const SLOW = 120_000;
  * Calls a pipeline so often that its commands are new, are seen again, and are carried out by their plans, over other buffers
  * each time.
  */
-function calledAgain(context: Context, reference: Context): Run {
+function calledAgain(context: Context, reference: Context): LawRun {
   const run = createRun(context, reference);
   return async (pipeline) => {
     const result = await run(pipeline);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Part } from '../backends/webgpu/part.ts';
-import type { Recorder } from '../backends/webgpu/recorder.ts';
+import type { BufferPart } from '../backends/webgpu/part.ts';
+import type { DispatchRecorder } from '../backends/webgpu/recorder.ts';
 import { createSpine } from '../backends/webgpu/spine.ts';
 import type { Counters } from '../primitives/backend.ts';
 import { fc, test } from './law-test.ts';
@@ -15,14 +15,14 @@ const uses = fc.array(
 );
 
 test.prop([uses])('between two clears of the spine, no two runs have the same epoch', (all) => {
-  const used = new Map<Part, number>();
+  const used = new Map<BufferPart, number>();
   const recorder = {
     begin() {},
     watched: (make: () => unknown) => make(),
-    made: (part: Part) => used.set(part, 0),
-    clear: (part: Part) => used.set(part, 0),
-    destroyLater: (part: Part) => used.delete(part),
-  } as unknown as Recorder;
+    made: (part: BufferPart) => used.set(part, 0),
+    clear: (part: BufferPart) => used.set(part, 0),
+    destroyLater: (part: BufferPart) => used.delete(part),
+  } as unknown as DispatchRecorder;
   const device = { createBuffer: () => ({}) } as unknown as GPUDevice;
   const spine = createSpine(device, recorder, { allocations: 0 } as unknown as Counters);
   for (const { words, runs } of all) {

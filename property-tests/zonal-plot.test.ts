@@ -5,7 +5,7 @@ import type { RasterGrid } from '../algorithms/geometry/raster.ts';
 import type { WithStatistics, ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { barsOf } from '../formats/zonal-plot/bars.ts';
 import { chooseColors } from '../formats/zonal-plot/colors.ts';
-import type { Extent } from '../formats/zonal-plot/extent.ts';
+import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 import { unrollLongitudes } from '../formats/zonal-plot/longitudes.ts';
 import { drawMap } from '../formats/zonal-plot/map.ts';
 import { niceTicks, valueText } from '../formats/zonal-plot/page.ts';
@@ -212,7 +212,7 @@ const extent = fc
   .map(([left, bottom, width, height]) => ({ left, right: left + width, bottom, top: bottom + height }));
 
 describe('regionsOf', () => {
-  const inside = (inner: Extent, outer: Extent): boolean =>
+  const inside = (inner: MapExtent, outer: MapExtent): boolean =>
     inner.left >= outer.left && inner.right <= outer.right && inner.bottom >= outer.bottom && inner.top <= outer.top;
 
   test.prop([fc.array(extent), fc.nat(300)])('show every zone in one of a few regions', (scattered, crowd) => {

@@ -68,7 +68,7 @@ function directionOf(snaxel: U32): Vector {
   return { x: chosen(COSINES), y: chosen(SINES) };
 }
 
-interface Window {
+interface SnakeWindow {
   readonly first: U32;
   readonly width: U32;
   readonly height: U32;
@@ -82,7 +82,7 @@ interface Sample {
 }
 
 /** The field and its normalised slopes between the four pixels around a point of a window. */
-function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: Window, x: F32, y: F32): Sample {
+function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: SnakeWindow, x: F32, y: F32): Sample {
   const inside = width
     .ge(2)
     .and(height.ge(2))
@@ -126,7 +126,7 @@ function lengthOf(from: Vector, to: Vector): U32 {
 }
 
 /** A window whose image is flat has no field to follow. */
-function windowOf(windows: ArrayValue<'u32'>, cell: U32): Window {
+function windowOf(windows: ArrayValue<'u32'>, cell: U32): SnakeWindow {
   const isFlat = numberOf(windows, cell, 'max').le(numberOf(windows, cell, 'min'));
   const width = wordOf(windows, cell, 'width');
   return {

@@ -101,7 +101,7 @@ interface Placing {
   readonly maxHeight: U32;
 }
 
-interface Window {
+interface FlowWindow {
   readonly left: U32;
   readonly top: U32;
   readonly width: U32;
@@ -109,7 +109,7 @@ interface Window {
 }
 
 /** The window of a cell; none where the cell is beyond the frame, or its radius is not above 0. */
-function windowOf(cell: U32, given: Placing): Window {
+function windowOf(cell: U32, given: Placing): FlowWindow {
   const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)];
   const used = radius.min(given.maxRadius);
   const [left, right] = sidesOf(x, used.mul(given.sideX), given.frameWidth);
@@ -151,7 +151,7 @@ export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32
 function squaredSlope(
   grey: ArrayValue<'f32'>,
   frameWidth: U32,
-  { left, top, width, height }: Window,
+  { left, top, width, height }: FlowWindow,
   x: U32,
   y: U32,
 ): F32 {

@@ -21,7 +21,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import type { Places } from './preorder.ts';
+import type { NodePlaces } from './preorder.ts';
 
 /** Where the children of nodes are. */
 export interface Children {
@@ -40,7 +40,7 @@ const parent = fn(
 );
 
 /** The parents of nodes, as views, with the nodes' levels: those of siblings are equal, and stand side by side. */
-function parentsOf(nodes: Places): Places {
+function parentsOf(nodes: NodePlaces): NodePlaces {
   return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
 }
 
@@ -51,7 +51,7 @@ const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32
 const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
 /** The children of nodes in the order of the tree, of which it is known which have some. */
-export function childrenOf(nodes: Places, isParent: Column<'u32'>): Children {
+export function childrenOf(nodes: NodePlaces, isParent: Column<'u32'>): Children {
   const siblings = reduceByKey({ ...parentsOf(nodes) }, constant(u32, 1, isParent.length), plus(u32)).values;
   // The first run is that of the root, which has no parent.
   const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
@@ -91,7 +91,11 @@ const next = fn(
 );
 
 /** The node that follows a node and all below it in preorder, as a view; the number of nodes where none does. */
-export function nextOf(nodes: Places, isParent: Column<'u32'>, { firstChild, childCount }: Children): Column<'u32'> {
+export function nextOf(
+  nodes: NodePlaces,
+  isParent: Column<'u32'>,
+  { firstChild, childCount }: Children,
+): Column<'u32'> {
   const node = sequence(isParent.length);
   // The run of the root is the first, and has the number 1.
   const runs = inclusiveScan(map(asNumber, { flag: runHeads({ ...parentsOf(nodes) }) }), plus(u32));

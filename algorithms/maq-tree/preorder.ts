@@ -17,7 +17,7 @@ import {
 } from '../../primitives/index.ts';
 
 /** Quadrants by level and code. */
-export interface Places {
+export interface NodePlaces {
   readonly level: Column<'u32'>;
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
@@ -30,7 +30,7 @@ const place = fn('place', { level: u32, lo: u32, hi: u32, last: uniform(u32) }, 
 );
 
 /** The first quadrant of the last level in each quadrant, as a view: by this, then by level, is the preorder. */
-export function placeIn({ level, lo, hi }: Places, last: number): Words {
+export function placeIn({ level, lo, hi }: NodePlaces, last: number): Words {
   return map(place, { level, lo, hi, last });
 }
 
@@ -47,7 +47,7 @@ const opened = fn(
 );
 
 /** Nodes with the number of their entries, 0 where no polygon has the quadrant. */
-export interface CountedNodes extends Places {
+export interface CountedNodes extends NodePlaces {
   readonly entryCount: Column<'u32'>;
 }
 

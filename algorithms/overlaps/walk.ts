@@ -46,7 +46,7 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
  */
 
 /** A cell with its edges, inside a functor. */
-export interface Cell {
+export interface OverlapCell {
   readonly side: I32;
   readonly corner: U32;
   readonly first: U32;
@@ -60,7 +60,11 @@ export interface EdgeArrays {
 }
 
 /** 1 where something that is passed on the walk above a line, which is not vertical, lies in both regions. */
-export function overlapsAlong(line: Line, { side, corner, first, end }: Cell, { items, lines }: EdgeArrays): U32 {
+export function overlapsAlong(
+  line: Line,
+  { side, corner, first, end }: OverlapCell,
+  { items, lines }: EdgeArrays,
+): U32 {
   const stretch = stretchOf(line, side);
   const state = Var(corner);
   const at = movingShare(stretch.from);

@@ -23,7 +23,7 @@ import {
 } from '../../primitives/index.ts';
 import { cellArrays, cellAt, type Front } from './cells.ts';
 import { type Line, lineAt, linesOf } from './lines.ts';
-import { type Cell, overlapsAlong } from './walk.ts';
+import { type OverlapCell, overlapsAlong } from './walk.ts';
 
 /** What is known of a cell: nothing yet, that the regions overlap, that they do not, or that its children take its place. */
 const FOUND = 1;
@@ -125,7 +125,7 @@ const alongBottom = fn(
   },
 );
 
-function hasFew({ first, end }: Cell): Bool {
+function hasFew({ first, end }: OverlapCell): Bool {
   return end.sub(first).le(FEW);
 }
 
@@ -133,7 +133,7 @@ function hasFew({ first, end }: Cell): Bool {
  * Whether each region is what the other is not, as neighbours with the same edges are: they differ in the corner, and no edge
  * is there an odd number of times.
  */
-function complete({ corner, first, end }: Cell, { lines }: Tables): Bool {
+function complete({ corner, first, end }: OverlapCell, { lines }: Tables): Bool {
   const found = Var(corner.eq(1).or(corner.eq(2)));
   const next = Var(first);
   While(
@@ -173,7 +173,7 @@ const alongEdge = fn(
 
 const isFound = fn('isFound', { outcome: u32 }, u32, ({ outcome }) => outcome.and(FOUND));
 
-function cellOf(number: U32, { columns, rows, firsts }: Tables): Cell {
+function cellOf(number: U32, { columns, rows, firsts }: Tables): OverlapCell {
   const { shift, corner } = cellAt(columns, rows, number);
   const side = bitsToI32(u32(1).shl(shift));
   return { side, corner, first: firsts.at(number), end: firsts.at(number.add(1)) };

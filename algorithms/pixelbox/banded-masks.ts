@@ -182,14 +182,14 @@ const secondToggle = fn('secondToggle', bandedRun, { word: u32, bits: u32 }, (ru
   return { word: select(word, u32(BEYOND), strip.eq(endOf(run, run.from).strip)), bits };
 });
 
-interface Run {
+interface BandedRun {
   readonly band: U32;
   readonly region: U32;
   readonly boxes: ArrayValue<'i32'>;
 }
 
 /** One end of a run: its strip, the word of that, past all words beyond the last strip, and the bits from its column on. */
-function endOf({ band, region, boxes }: Run, column: I32): { strip: U32; word: U32; bits: U32 } {
+function endOf({ band, region, boxes }: BandedRun, column: I32): { strip: U32; word: U32; bits: U32 } {
   const box = bandedBoxOf(boxes, region);
   const across = bitsToU32(column.sub(box.left));
   const strip = across.shr(5);

@@ -40,14 +40,14 @@ export interface BandedBox extends Box {
 }
 
 /** Where things of regions start, one entry a member of all selections in turn. */
-export interface Places {
+export interface BoxPlaces {
   readonly words: Uint32Array;
   readonly slots?: Uint32Array;
   readonly rows?: Uint32Array;
 }
 
 /** The records of the members of selections, one after the other, for functors to read as one array. */
-export function boxRecords(selections: readonly Selection[], { words, slots, rows }: Places): Int32Array {
+export function boxRecords(selections: readonly Selection[], { words, slots, rows }: BoxPlaces): Int32Array {
   const stride = slots === undefined ? FIELDS.length : BANDED_FIELDS.length;
   const records = new Int32Array(Math.max(1, words.length) * stride);
   let [local, at] = [0, 0];

@@ -10,7 +10,7 @@ import type { Regions } from './regions.ts';
 export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], memoryBytes: number): Promise<void> {
   const bytes = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allBytes(p, sizes.p) + allBytes(q, sizes.q), 0);
   if (bytes <= memoryBytes) {
-    const all = (kind: Kind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
+    const all = (kind: MaskKind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
     // The second are prepared while the device has the first.
     await settle(KINDS.map((kind) => drawTogether(context, all(kind), kind)));
     return;
@@ -23,7 +23,7 @@ export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[],
 }
 
 const KINDS = ['narrow', 'banded'] as const;
-type Kind = (typeof KINDS)[number];
+type MaskKind = (typeof KINDS)[number];
 
 /** Waits until all of them are through, then throws what went wrong first. */
 async function settle(promises: readonly Promise<void>[]): Promise<void> {
@@ -70,7 +70,7 @@ interface Numbered extends Selection {
 }
 
 /** Draws the regions of all listed pairs, each once, compares the pairs, and every region with itself. */
-async function drawTogether(context: Context, all: readonly Listed[], kind: Kind): Promise<void> {
+async function drawTogether(context: Context, all: readonly Listed[], kind: MaskKind): Promise<void> {
   const listed = all.filter(({ list }) => list.length > 0);
   if (listed.length === 0) return;
   const sides = numberSides(listed);

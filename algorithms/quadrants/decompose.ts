@@ -7,7 +7,7 @@ import { type Descent, type DescentRules, descend, enclose, type Front } from '.
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import { type Edges, uploadEdges } from './edges.ts';
-import { type Leaves, type Quadrants, type QuadrantsWithEdges, quadrantsOf } from './leaves.ts';
+import { type LeafQuadrants, type Quadrants, type QuadrantsWithEdges, quadrantsOf } from './leaves.ts';
 import { uniteSheets } from './sheet-quadrants.ts';
 import { type SpilledFront, spill, splitFront, takeUp } from './spill.ts';
 
@@ -112,7 +112,7 @@ const ARGUMENTS = {
 };
 
 interface Settled {
-  readonly leaves: Leaves[];
+  readonly leaves: LeafQuadrants[];
   /** The passages of the leaves, where they are kept. */
   readonly passages: Passages[];
 }

@@ -30,7 +30,7 @@ import { optional, someOptions, where } from '../../primitives/kinds.ts';
 import { someLevels } from './decompose.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import { type Edges, uploadEdges } from './edges.ts';
-import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
+import { type LeafQuadrants, type Quadrants, quadrantsOf } from './leaves.ts';
 import {
   enclosingQuadrants,
   type OpenQuadrants,
@@ -133,7 +133,7 @@ interface Working extends Taken {
 const TESTED_AT_ONCE = 2 ** 21;
 
 /** Round after round until all stacks are empty; the host looks ever more seldom whether they are. */
-async function emptyStacks(context: Context, edges: Edges, splits: Splits): Promise<Leaves[]> {
+async function emptyStacks(context: Context, edges: Edges, splits: Splits): Promise<LeafQuadrants[]> {
   const { open, leaves } = await testQuadrants(context, edges, enclosingQuadrants(edges, splits.min), splits.min);
   const settled = [leaves];
   let made: { readonly stacks: Stacks; readonly working: Working } | undefined;
@@ -194,7 +194,7 @@ async function runRounds(
   { owner, bottom, ...first }: Working,
   rounds: number,
   { min, bits }: Splits,
-): Promise<{ readonly working: Working; readonly leaves: Leaves }> {
+): Promise<{ readonly working: Working; readonly leaves: LeafQuadrants }> {
   const made = context.scope(() => {
     const tested: TestedQuadrants[] = [];
     let taken: Taken = first;

@@ -3,7 +3,7 @@ import { Column, type Context, sequence } from '../../primitives/index.ts';
 import { type ChildBits, childrenOf, type SortedChildren, sortChildren } from './children.ts';
 import { edgesInEnclosing, edgesInQuadrants, type Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
-import type { Leaves } from './leaves.ts';
+import type { LeafQuadrants } from './leaves.ts';
 import { enclosingQuadrants, type OpenQuadrants } from './open-quadrants.ts';
 import { countPassages, noteLooks, passOn } from './passages.ts';
 
@@ -16,7 +16,7 @@ export interface Front {
 /** What a step comes to; the host knows how many of everything there are. */
 export interface Descent {
   readonly front: Front;
-  readonly leaves: Leaves;
+  readonly leaves: LeafQuadrants;
   /** The edges that pass through the leaves, where they are kept. */
   readonly leafPassages: Passages | undefined;
 }

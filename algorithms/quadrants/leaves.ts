@@ -26,7 +26,7 @@ import { type OpenQuadrants, unpackQuadrant } from './open-quadrants.ts';
  * Quadrants that are settled, packed as those that are open: those that a polygon holds whole, and those of the least side
  * that edges pass through.
  */
-export interface Leaves extends OpenQuadrants {
+export interface LeafQuadrants extends OpenQuadrants {
   /** 1 where edges pass through. */
   readonly boundary: Column<'u32'>;
 }
@@ -95,7 +95,7 @@ const quadrant = fn(
  */
 export function quadrantsOf(
   context: Context,
-  settled: readonly Leaves[],
+  settled: readonly LeafQuadrants[],
   edges: Edges,
   min: number,
   passages?: readonly Passages[],
@@ -118,7 +118,7 @@ export function quadrantsOf(
 }
 
 /** One table of all leaves; frees those of the levels. */
-function gatherLeaves(context: Context, settled: readonly Leaves[]) {
+function gatherLeaves(context: Context, settled: readonly LeafQuadrants[]) {
   const leaves = concatenate(settled.map((level) => ({ ...level })));
   context.dispose(settled);
   return leaves;

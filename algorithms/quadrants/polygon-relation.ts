@@ -19,7 +19,7 @@ import {
   While,
 } from '../../primitives/index.ts';
 import { flipsCorner, lineFrom, meetsBox, passesThrough } from './edge-line.ts';
-import type { Leaves } from './leaves.ts';
+import type { LeafQuadrants } from './leaves.ts';
 import type { OpenQuadrants, Quadrant } from './open-quadrants.ts';
 
 /** The relations of a quadrant and a polygon. */
@@ -86,7 +86,7 @@ export function areOpen({ column, kind }: TestedQuadrants, min: number): Column<
 }
 
 /** The quadrants that are settled; how many, the device knows. */
-export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, min: number): Leaves {
+export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, min: number): LeafQuadrants {
   const { kind: kinds, ...place } = copyIf({ column, row, owner, kind }, map(isLeaf, { column, kind, min }));
   return { ...place, boundary: map(isCrossed, { kind: kinds }) };
 }

@@ -5,7 +5,7 @@ import { someOptions } from '../../primitives/kinds.ts';
 import { someLevels } from './decompose.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import { type Edges, uploadEdges } from './edges.ts';
-import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
+import { type LeafQuadrants, type Quadrants, quadrantsOf } from './leaves.ts';
 import {
   childPlace,
   enclosingQuadrants,
@@ -54,8 +54,8 @@ const ARGUMENTS = {
   options: someOptions<{ levels: number }>({ levels: someLevels }),
 };
 
-async function testAll(context: Context, edges: Edges, min: number): Promise<Leaves[]> {
-  const settled: Leaves[] = [];
+async function testAll(context: Context, edges: Edges, min: number): Promise<LeafQuadrants[]> {
+  const settled: LeafQuadrants[] = [];
   let open: OpenQuadrants | undefined;
   try {
     do {
@@ -81,7 +81,7 @@ async function testAll(context: Context, edges: Edges, min: number): Promise<Lea
 /** Quadrants that were tested: those that are to be split, and those that are settled. */
 interface Tested {
   readonly open: { readonly [K in keyof OpenQuadrants]: Column<'u32'> };
-  readonly leaves: Leaves;
+  readonly leaves: LeafQuadrants;
 }
 
 /** Tests quadrants against the polygons that own them. Waits for the device once. */

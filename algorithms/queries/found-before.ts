@@ -8,9 +8,9 @@ interface FoundBefore {
 }
 
 /** What queries of a tree make. */
-type Kind = 'nodesOfWindows' | 'entriesOfNodes';
+type FoundKind = 'nodesOfWindows' | 'entriesOfNodes';
 
-const found = new WeakMap<MaqNodes, Map<Kind, FoundBefore>>();
+const found = new WeakMap<MaqNodes, Map<FoundKind, FoundBefore>>();
 
 /** Queries of so many times more or fewer rows say nothing about others. */
 const ALIKE = 4;
@@ -21,15 +21,15 @@ const MORE = 9 / 8;
  * About how many rows a query of a tree will make, by what the last one of about as many rows has made: it can be written before
  * it is counted. Undefined where nothing is known.
  */
-export function expectedRows(nodes: MaqNodes, kind: Kind, asked: number): number | undefined {
+export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): number | undefined {
   const last = found.get(nodes)?.get(kind);
   if (last === undefined || asked > ALIKE * last.asked || last.asked > ALIKE * asked) return undefined;
   return Math.min(2 ** 32 - 2, Math.ceil((MORE * last.made * asked) / Math.max(1, last.asked)));
 }
 
 /** Notes what a query has made. */
-export function noteRows(nodes: MaqNodes, kind: Kind, asked: number, made: number): void {
-  const kinds = found.get(nodes) ?? new Map<Kind, FoundBefore>();
+export function noteRows(nodes: MaqNodes, kind: FoundKind, asked: number, made: number): void {
+  const kinds = found.get(nodes) ?? new Map<FoundKind, FoundBefore>();
   found.set(nodes, kinds.set(kind, { asked, made }));
 }
 

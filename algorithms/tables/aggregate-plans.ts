@@ -8,7 +8,7 @@ import type { CellValue, Decimal } from './host-table.ts';
 import { computeIntegers, domainOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
 import { integersAt } from './order-statistics.ts';
-import type { Part } from './part.ts';
+import type { QuestionPart } from './part.ts';
 import type { Place, SoughtPlan } from './places.ts';
 import type { DeviceTable } from './table.ts';
 import {
@@ -39,17 +39,21 @@ export type Aggregate =
 export type Aggregates = { readonly [name: string]: Aggregate };
 
 /** How an aggregate is found: out of totals over all rows, or by passes of its own. */
-export type Plan =
+export type AggregatePlan =
   | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
   | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
 
 /** The totals that plans need. */
-export function totalsIn(plans: readonly Plan[]): readonly Total[] {
+export function totalsIn(plans: readonly AggregatePlan[]): readonly Total[] {
   return plans.flatMap((plan) => ('totals' in plan ? plan.totals : []));
 }
 
 /** How an aggregate over chosen rows is found. */
-export function planOf(table: DeviceTable, aggregate: Aggregate, chosen: Part<Bool> | undefined): Plan {
+export function planOf(
+  table: DeviceTable,
+  aggregate: Aggregate,
+  chosen: QuestionPart<Bool> | undefined,
+): AggregatePlan {
   if (aggregate.kind === 'count' && aggregate.of === undefined) {
     return planCount(table, countsWhere(chosen, undefined), '');
   }
@@ -91,7 +95,7 @@ function wrongAggregate(what: string, got: unknown, expected: string): Error {
   return tableError('aggregate', `An aggregate has a wrong ${what}.`, { expected, got });
 }
 
-function counting(counts: Part<Bool>, key: string): readonly Total[] {
+function counting(counts: QuestionPart<Bool>, key: string): readonly Total[] {
   return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
 }
 
@@ -103,13 +107,13 @@ function named(total: Total, key: string): Total {
 /** How many rows count, out of the words of totals that begin with {@link counting}, and the words of the others. */
 function split(
   { rows }: DeviceTable,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
   words: readonly (readonly number[])[],
 ): readonly [number, readonly (readonly number[])[]] {
   return isEveryRow(counts) ? [rows, words] : [words[0]![0]!, words.slice(1)];
 }
 
-function planCount(table: DeviceTable, counts: Part<Bool>, key: string): Plan {
+function planCount(table: DeviceTable, counts: QuestionPart<Bool>, key: string): AggregatePlan {
   return { totals: counting(counts, key), finish: (words) => split(table, counts, words)[0] };
 }
 
@@ -117,9 +121,9 @@ function planSum(
   table: DeviceTable,
   kind: 'sum' | 'avg',
   operand: ValueOperand,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
   key: string,
-): Plan {
+): AggregatePlan {
   if (operand.family === 'f32') {
     const totals = [...counting(counts, key), named(floatSumTotal(operand, counts), key)];
     return {
@@ -179,9 +183,9 @@ function planExtremum(
   table: DeviceTable,
   kind: 'min' | 'max',
   operand: ValueOperand,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
   key: string,
-): Plan {
+): AggregatePlan {
   const { integers, cellOf } = orderedValues(operand);
   const [domain] = domainOf(integers.bounds);
   return {
@@ -193,7 +197,12 @@ function planExtremum(
   };
 }
 
-function planVariance(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>, key: string): Plan {
+function planVariance(
+  table: DeviceTable,
+  operand: ValueOperand,
+  counts: QuestionPart<Bool>,
+  key: string,
+): AggregatePlan {
   if (operand.family === 'f32') {
     return {
       totals: [named(momentsTotal(operand, counts), key)],
@@ -225,7 +234,7 @@ function planVariance(table: DeviceTable, operand: ValueOperand, counts: Part<Bo
 async function findAt(
   table: DeviceTable,
   operand: ValueOperand,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
   placeOf: (count: number) => number,
 ): Promise<CellValue> {
   const { integers, cellOf } = orderedValues(operand);
@@ -236,7 +245,12 @@ async function findAt(
   return found === undefined ? null : cellOf(found);
 }
 
-function planPlace(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>, place: Place & { k: number }): Plan {
+function planPlace(
+  table: DeviceTable,
+  operand: ValueOperand,
+  counts: QuestionPart<Bool>,
+  place: Place & { k: number },
+): AggregatePlan {
   const { kind, k } = place;
   const { integers, cellOf } = orderedValues(operand);
   return {
@@ -245,7 +259,7 @@ function planPlace(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>
   };
 }
 
-function planMedian(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>): Plan {
+function planMedian(table: DeviceTable, operand: ValueOperand, counts: QuestionPart<Bool>): AggregatePlan {
   const { integers, cellOf } = orderedValues(operand);
   const isNumber = operand.family === 'integer' || operand.family === 'f32' || operand.family === 'f64';
   const finish = (found: readonly bigint[]): CellValue => {

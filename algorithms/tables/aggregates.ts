@@ -1,5 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { type Aggregates, type Plan, planOf, totalsIn } from './aggregate-plans.ts';
+import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
 import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';
 import type { CellValue } from './host-table.ts';
 import { chosenBy, type Where } from './selection.ts';
@@ -39,7 +39,10 @@ export async function aggregate<A extends Aggregates>(
   const kinds = { table: aTable, aggregates: someAggregates, options: whereOptions };
   requireArguments('aggregate', { table, aggregates, options }, kinds);
   const chosen = chosenBy(table, options.where);
-  const plans = Object.entries(aggregates).map(([name, each]): [string, Plan] => [name, planOf(table, each, chosen)]);
+  const plans = Object.entries(aggregates).map(([name, each]): [string, AggregatePlan] => [
+    name,
+    planOf(table, each, chosen),
+  ]);
   const results = reducedTotals(table, totalsIn(plans.map(([, plan]) => plan)));
   const read = await table.context.read(results.columns).finally(() => table.context.dispose(results.columns));
   const totals = wordsOfTotals(results, read);

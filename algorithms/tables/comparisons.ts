@@ -19,7 +19,7 @@ import {
   sameInteger,
 } from './integers.ts';
 import { describeOperand, type Operand } from './operands.ts';
-import { combineParts, mapPart, type Part } from './part.ts';
+import { combineParts, mapPart, type QuestionPart } from './part.ts';
 import { keyOfF32, keyOfF64 } from './sortable.ts';
 
 /**
@@ -27,7 +27,7 @@ import { keyOfF32, keyOfF64 } from './sortable.ts';
  * literals.
  */
 export interface Comparison {
-  readonly holds: Part<Bool> | 'always' | 'never' | 'unknown';
+  readonly holds: QuestionPart<Bool> | 'always' | 'never' | 'unknown';
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
 
@@ -99,9 +99,9 @@ function compareNumbers(operator: ComparisonOperator, left: IntegerPart, right: 
 function comparisonPart(
   operator: ComparisonOperator,
   domain: Domain,
-  left: Part<IntegerValue>,
-  right: Part<IntegerValue>,
-): Part<Bool> {
+  left: QuestionPart<IntegerValue>,
+  right: QuestionPart<IntegerValue>,
+): QuestionPart<Bool> {
   return combineParts(`${domain}${operator}`, [left, right], ([a, b]) => {
     switch (operator) {
       case '<':

@@ -6,23 +6,23 @@ import { tableError } from './errors.ts';
 import type { Condition, Expression, LiteralValue } from './expressions.ts';
 import { constantIn, integersOf, sameInteger } from './integers.ts';
 import { describeOperand, operandOf } from './operands.ts';
-import { bitsPart, combineParts, fixedPart, mapPart, type Part } from './part.ts';
+import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from './part.ts';
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 
 /** For which rows a condition is true: code, or the same for all rows. */
-type Truth = Part<Bool> | 'always' | 'never';
+type Truth = QuestionPart<Bool> | 'always' | 'never';
 
 /**
  * The rows for which a condition is true: neither false nor unknown. Negations are pushed down to the comparisons, so that what
  * is left are conjunctions and disjunctions, of which a row that is unknown to one part needs no third value: where it is not
  * true, it does not matter which of the two others it is.
  */
-export function truthOf(table: DeviceTable, condition: Condition): Part<Bool> {
+export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
   return partOf(plan(table, condition, false));
 }
 
-function partOf(truth: Truth): Part<Bool> {
+function partOf(truth: Truth): QuestionPart<Bool> {
   return typeof truth === 'string' ? fixedPart(truth, () => bool(truth === 'always')) : truth;
 }
 
@@ -70,7 +70,7 @@ function plan(table: DeviceTable, condition: Condition, negated: boolean): Truth
 function join(kind: 'and' | 'or', truths: readonly Truth[]): Truth {
   const [decides, neutral] = kind === 'and' ? (['never', 'always'] as const) : (['always', 'never'] as const);
   if (truths.includes(decides)) return decides;
-  const parts = truths.filter((each): each is Part<Bool> => each !== neutral);
+  const parts = truths.filter((each): each is QuestionPart<Bool> => each !== neutral);
   if (parts.length < 2) return parts[0] ?? neutral;
   return combineParts(kind, parts, (all) => all.reduce((a, b) => a[kind](b)));
 }

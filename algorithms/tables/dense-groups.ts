@@ -11,7 +11,7 @@ import { decodeCodes, type GroupCodes } from './group-keys.ts';
 import type { GroupAggregate } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
-import { bitsPart, combineParts, fixedPart, type Part, viewsOf } from './part.ts';
+import { bitsPart, combineParts, fixedPart, type QuestionPart, viewsOf } from './part.ts';
 import { validityOf } from './rows.ts';
 import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
@@ -151,7 +151,7 @@ function digitsOf(integers: IntegerPart): number {
 }
 
 /** Whether the rows count that a validity leaves out, and the digits of integers above the least, low ones first. */
-function weightsOf(integers: IntegerPart): Part<U32>[] {
+function weightsOf(integers: IntegerPart): QuestionPart<U32>[] {
   const { part, bounds, validity } = integers;
   const isValid = bitsPart(validity);
   const [bits, count] = [rangeBits(integers), digitsOf(integers)];
@@ -178,7 +178,7 @@ function digitAt({ lo, hi }: U64, digit: number): U32 {
     .and(DIGIT_MASK);
 }
 
-function mapBool(isValid: Part<Bool>): Part<U32> | undefined {
+function mapBool(isValid: QuestionPart<Bool>): QuestionPart<U32> | undefined {
   if (isValid.structure === 'true') return undefined;
   return combineParts('counts', [isValid], ([valid]) => u32(valid!));
 }
@@ -187,7 +187,7 @@ function mapBool(isValid: Part<Bool>): Part<U32> | undefined {
 async function sumsByGroup(
   { context, rows }: DeviceTable,
   { code, groups }: GroupCodes,
-  weights: readonly Part<U32>[],
+  weights: readonly QuestionPart<U32>[],
 ): Promise<readonly Sums[]> {
   const count = Number(groups);
   const width = Math.min(MAX_WEIGHTS, Math.max(MIN_WEIGHTS, Math.floor(MAX_SUMS / count)));

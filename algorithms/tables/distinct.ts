@@ -12,7 +12,7 @@ import { scatterReduce } from '../../primitives/scatter.ts';
 import { fill } from '../../primitives/sequence.ts';
 import { sort } from '../../primitives/sort.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
-import { combineParts, constantPart, mapPart, type Part, viewsOf } from './part.ts';
+import { combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { flagsOf } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 
@@ -20,7 +20,11 @@ import type { DeviceTable } from './table.ts';
 const MAX_BITS = 2 ** 26;
 
 /** How many different integers the rows that count have: by setting a bit for each, or sorted where they may be too many. */
-export async function countDistinct(table: DeviceTable, integers: IntegerPart, counts: Part<Bool>): Promise<number> {
+export async function countDistinct(
+  table: DeviceTable,
+  integers: IntegerPart,
+  counts: QuestionPart<Bool>,
+): Promise<number> {
   const { min, max } = integers.bounds;
   const { context } = table;
   const range = max - min + 1n;
@@ -58,7 +62,7 @@ const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
 function wordsWhere(
   table: DeviceTable,
   { part }: IntegerPart,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
 ): { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> } {
   const pairs = mapPart('wide', part, (value) => {
     const { lo, hi } = wideOf(value);

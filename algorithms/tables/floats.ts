@@ -3,14 +3,14 @@ import { i32 } from '../../primitives/functors/functor.ts';
 import { bitsToF32, bitsToI32 } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { F32, I32 } from '../../primitives/functors/value.ts';
-import { columnsPart, combineParts, constantPart, mapPart, type Part } from './part.ts';
+import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
 /** f32 of every row. */
 export interface FloatPart {
-  readonly part: Part<F32>;
+  readonly part: QuestionPart<F32>;
   /** The keys of a column that is taken as it is. */
-  readonly keys: Part<I32> | undefined;
+  readonly keys: QuestionPart<I32> | undefined;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
 
@@ -21,7 +21,7 @@ export function floatsOf({ words, validity }: TableColumn): FloatPart {
   );
 }
 
-export function floatsOfKeys(keys: Part<I32>, validity: FloatPart['validity']): FloatPart {
+export function floatsOfKeys(keys: QuestionPart<I32>, validity: FloatPart['validity']): FloatPart {
   return { part: mapPart('f', keys, floatOfKey), keys, validity };
 }
 
@@ -36,7 +36,7 @@ export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, righ
 }
 
 /** The keys of f32, by which they are compared. */
-export function floatKeys({ part, keys }: FloatPart): Part<I32> {
+export function floatKeys({ part, keys }: FloatPart): QuestionPart<I32> {
   return keys ?? mapPart('k', part, keyOfFloat);
 }
 

@@ -11,7 +11,7 @@ import { type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-k
 import { travelling } from './group-payload.ts';
 import { type GroupAggregate, type GroupAggregates, type GroupTotals, totalsOfGroups } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
-import { type Part, viewsOf } from './part.ts';
+import { type QuestionPart, viewsOf } from './part.ts';
 import { chosenBy, flagsOf, type Where } from './selection.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
@@ -84,7 +84,7 @@ export async function groupBy(
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
 /** The rows that count, on the device. */
-function rowsWhere(table: DeviceTable, chosen: Part<Bool>): Column<'u32'> {
+function rowsWhere(table: DeviceTable, chosen: QuestionPart<Bool>): Column<'u32'> {
   const { context, rows } = table;
   return isEveryRow(chosen) ? sequence(rows) : bitPlaces(packBits(flagsOf(table, chosen), { context }), { context });
 }

@@ -6,7 +6,7 @@ import { sequence } from '../../primitives/sequence.ts';
 import { sort, sortByKey } from '../../primitives/sort.ts';
 import type { HostColumn } from './host-table.ts';
 import { type IntegerValue, integersOf, wideOf } from './integers.ts';
-import { bitsPart, combineParts, constantPart, mapPart, type Part, viewsOf } from './part.ts';
+import { bitsPart, combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { hostColumn } from './rows.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 
@@ -33,17 +33,17 @@ function digitOf(column: TableColumn): Digit {
   return { column, range: max - min + 1n + (column.validity === undefined ? 0n : 1n) };
 }
 
-const word = (value: bigint): Part<U32> => constantPart('u32', Number(value & 0xffffffffn));
+const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /** Codes that tell groups apart, where these fit in 32 bits together with one for the rows that do not count. */
 export interface GroupCodes {
-  readonly code: Part<U32>;
+  readonly code: QuestionPart<U32>;
   readonly bits: number;
   readonly digits: readonly Digit[];
   readonly groups: bigint;
 }
 
-export function groupCodes(columns: readonly TableColumn[], counts: Part<Bool>): GroupCodes | undefined {
+export function groupCodes(columns: readonly TableColumn[], counts: QuestionPart<Bool>): GroupCodes | undefined {
   const digits = columns.map(digitOf);
   const groups = digits.reduce((all, { range }) => all * range, 1n);
   if (groups >= 2n ** 32n) return undefined;
@@ -59,7 +59,7 @@ export function groupCodes(columns: readonly TableColumn[], counts: Part<Bool>):
   return { code, bits: groups.toString(2).length, digits, groups };
 }
 
-function digitPart({ column, range }: Digit, stride: bigint): Part<U32> {
+function digitPart({ column, range }: Digit, stride: bigint): QuestionPart<U32> {
   const { part } = integersOf(column);
   const constants = [column.bounds.min, range - 1n, stride].map(word);
   const valid = bitsPart([column.validity]);
@@ -71,7 +71,7 @@ function digitPart({ column, range }: Digit, stride: bigint): Part<U32> {
 
 /** A number of every row that may go along with its code. */
 export interface Payload {
-  readonly value: Part<U32>;
+  readonly value: QuestionPart<U32>;
   readonly bits: number;
 }
 
@@ -100,7 +100,7 @@ export function sortByCodes(table: DeviceTable, codes: GroupCodes, payload: Payl
 }
 
 function unpacked({ context }: DeviceTable, sorted: Column<'u32'>, bits: number): [Column<'u32'>, Column<'u32'>] {
-  const column: Part<U32> = {
+  const column: QuestionPart<U32> = {
     structure: 'c',
     columns: [sorted],
     bits: [],

@@ -7,7 +7,7 @@ import type { Expression } from './expressions.ts';
 import { floatKeys, floatsOfKeys } from './floats.ts';
 import type { Payload } from './group-keys.ts';
 import { type IntegerValue, pairConstant, wideOf } from './integers.ts';
-import { columnsPart, combineParts, constantPart, mapPart, type Part } from './part.ts';
+import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import { type ValueOperand, validityOf } from './values.ts';
 
 /** Values of 32 bits that go along with the key when rows are sorted, so that they are not fetched from all over the table. */
@@ -71,6 +71,6 @@ function travellingIntegers(operand: ValueOperand & { readonly family: 'integer'
   };
 }
 
-function wordsOf(values: Column<'u32'>): Part<U32> {
+function wordsOf(values: Column<'u32'>): QuestionPart<U32> {
   return mapPart('', columnsPart([values]), ([word]) => word as U32);
 }

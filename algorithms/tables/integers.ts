@@ -14,7 +14,7 @@ import { mul64, mulI32 } from '../../primitives/functors/standard/wide-products.
 import type { Bool, I32 as I32Value, U32 as U32Value } from '../../primitives/functors/value.ts';
 import { addBounds, type Bounds, I32, I64, isWithin, multiplyBounds, subtractBounds, U32, U64 } from './bounds.ts';
 import { tableError } from './errors.ts';
-import { columnsPart, combineParts, constantPart, mapPart, type Part } from './part.ts';
+import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
 /** An integer inside a functor, in as few words as its bounds need. Pairs are unsigned or two's complement, as their bounds say. */
@@ -25,7 +25,7 @@ export type IntegerValue =
 
 /** Numbers `integer · 10^−scale` of every row. */
 export interface IntegerPart {
-  readonly part: Part<IntegerValue>;
+  readonly part: QuestionPart<IntegerValue>;
   readonly bounds: Bounds;
   readonly scale: number;
   readonly validity: readonly (Column<'u32'> | undefined)[];
@@ -49,7 +49,7 @@ export function integerConstant(value: bigint, scale: number): IntegerPart {
   return { part: constantOf(value, bounds), bounds, scale, validity: [] };
 }
 
-function constantOf(value: bigint, bounds: Bounds): Part<IntegerValue> {
+function constantOf(value: bigint, bounds: Bounds): QuestionPart<IntegerValue> {
   if (isWithin(bounds, I32)) {
     return mapPart('', constantPart('i32', Number(value)), (made): IntegerValue => ({ kind: 'i32', value: made }));
   }
@@ -57,7 +57,7 @@ function constantOf(value: bigint, bounds: Bounds): Part<IntegerValue> {
   return pairConstant(value);
 }
 
-export function pairConstant(value: bigint): Part<IntegerValue> {
+export function pairConstant(value: bigint): QuestionPart<IntegerValue> {
   const words = [value & 0xffffffffn, (value >> 32n) & 0xffffffffn].map((word) => constantPart('u32', Number(word)));
   return combineParts('', words, ([lo, hi]): IntegerValue => ({ kind: 'pair', value: { lo: lo!, hi: hi! } }));
 }
@@ -98,7 +98,7 @@ export function rescaled(integers: IntegerPart, scale: number): IntegerPart {
 }
 
 /** The code of integers, which have to be signed ones of 64 bits. */
-function signed({ part, bounds }: IntegerPart): Part<IntegerValue> {
+function signed({ part, bounds }: IntegerPart): QuestionPart<IntegerValue> {
   if (isWithin(bounds, I64)) return part;
   throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
 }
@@ -157,7 +157,7 @@ export function sameInteger(domain: Domain, a: IntegerValue, b: IntegerValue): B
 }
 
 /** A constant as the integers of a domain are, so that its value does not decide the code. */
-export function constantIn(domain: Domain, value: bigint): Part<IntegerValue> {
+export function constantIn(domain: Domain, value: bigint): QuestionPart<IntegerValue> {
   if (domain === 'i64' || domain === 'u64') return pairConstant(value);
   const word = constantPart('u32', Number(value & 0xffffffffn));
   return mapPart('', word, (made): IntegerValue => ({ kind: 'u32', value: made }));

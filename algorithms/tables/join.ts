@@ -15,7 +15,7 @@ import { aTable } from './argument-kinds.ts';
 import { tableError } from './errors.ts';
 import { domainOf, type IntegerValue, rescaled, wideOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
-import { bitsPart, columnsPart, mapPart, type Part, viewsOf } from './part.ts';
+import { bitsPart, columnsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { flagsOf } from './selection.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 import { orderedValues, type ValueOperand, validityOf, valueOperand } from './values.ts';
@@ -95,8 +95,8 @@ function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
 
 /** Integers of both sides that are equal where the values are. */
 interface CommonKeys {
-  readonly mine: Part<IntegerValue>;
-  readonly others: Part<IntegerValue>;
+  readonly mine: QuestionPart<IntegerValue>;
+  readonly others: QuestionPart<IntegerValue>;
   /** Whether their low words tell them apart. */
   readonly narrow: boolean;
 }
@@ -125,7 +125,7 @@ function translated(
   { context }: DeviceTable,
   { dictionary, words }: TableColumn,
   to: readonly string[],
-): Part<IntegerValue> {
+): QuestionPart<IntegerValue> {
   const places = new Map(to.map((text, code) => [text, code]));
   const codes = context.column(Uint32Array.from(dictionary, (text) => places.get(text) ?? NOWHERE));
   const view = gather(codes, words[0] as Column<'u32'>);
@@ -134,7 +134,7 @@ function translated(
 
 function keysOf(
   { context, rows }: DeviceTable,
-  part: Part<IntegerValue>,
+  part: QuestionPart<IntegerValue>,
   narrow: boolean,
   at: Column<'u32'> | undefined,
 ): SortKeys {

@@ -6,7 +6,7 @@ import { eq64, shrU64, sub64 } from '../../primitives/functors/standard/wide.ts'
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { histogram } from '../../primitives/histogram.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
-import { combineParts, constantPart, type Part, rowPart, viewsOf } from './part.ts';
+import { combineParts, constantPart, type QuestionPart, rowPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
 import { isEveryRow } from './values.ts';
 
@@ -31,7 +31,7 @@ interface Sought {
 export async function integersAt(
   table: DeviceTable,
   integers: IntegerPart,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
   placesOf: (count: number) => readonly number[],
 ): Promise<readonly bigint[]> {
   const { min, max } = integers.bounds;
@@ -76,7 +76,7 @@ interface Pass {
 async function countDigits(
   { context, rows }: DeviceTable,
   { part, bounds }: IntegerPart,
-  counts: Part<Bool>,
+  counts: QuestionPart<Bool>,
   pass: Pass,
 ): Promise<Uint32Array> {
   const bins = 2 ** pass.digits;
@@ -101,10 +101,14 @@ async function countDigits(
 /** Bins for rows that do not count: one alone would have to wait for itself. */
 const SPARE = 16;
 
-const word = (value: bigint): Part<U32> => constantPart('u32', Number(value & 0xffffffffn));
+const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /** The digit of integers that differ in 32 bits at most. */
-function narrowDigit(part: Part<IntegerValue>, min: bigint, { prefix, digits, left, isFirst }: Pass): Part<U32> {
+function narrowDigit(
+  part: QuestionPart<IntegerValue>,
+  min: bigint,
+  { prefix, digits, left, isFirst }: Pass,
+): QuestionPart<U32> {
   const constants = [min, BigInt(left), BigInt(digits), prefix].map(word);
   return combineParts<IntegerValue | U32, U32>(`digit${isFirst}`, [part, ...constants], ([value, ...given]) => {
     const [base, shift, more, begin] = given as [U32, U32, U32, U32];
@@ -121,7 +125,11 @@ export function lowWord(value: IntegerValue): U32 {
   return value.kind === 'i32' ? bitsToU32(value.value) : value.kind === 'u32' ? value.value : value.value.lo;
 }
 
-function wideDigit(part: Part<IntegerValue>, min: bigint, { prefix, digits, left, isFirst }: Pass): Part<U32> {
+function wideDigit(
+  part: QuestionPart<IntegerValue>,
+  min: bigint,
+  { prefix, digits, left, isFirst }: Pass,
+): QuestionPart<U32> {
   const constants = [min, min >> 32n, BigInt(left), BigInt(digits), prefix, prefix >> 32n].map(word);
   return combineParts<IntegerValue | U32, U32>(`wide digit${isFirst}`, [part, ...constants], ([value, ...given]) => {
     const [baseLo, baseHi, shift, more, lo, hi] = given as [U32, U32, U32, U32, U32, U32];

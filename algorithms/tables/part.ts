@@ -27,7 +27,7 @@ export interface RowInputs {
  * A part of a question that is computed for every row: what it reads, its constants, and its code. Parts of the same structure
  * have the same code.
  */
-export interface Part<T> {
+export interface QuestionPart<T> {
   readonly structure: string;
   /** Columns with an element a row. */
   readonly columns: readonly Column[];
@@ -40,9 +40,9 @@ export interface Part<T> {
 /** A part out of others. */
 export function combineParts<A, T>(
   name: string,
-  parts: readonly Part<A>[],
+  parts: readonly QuestionPart<A>[],
   combine: (made: readonly A[]) => T,
-): Part<T> {
+): QuestionPart<T> {
   return {
     structure: `${name}(${parts.map(({ structure }) => structure).join(' ')})`,
     columns: parts.flatMap(({ columns }) => columns),
@@ -64,15 +64,15 @@ export function combineParts<A, T>(
 }
 
 /** A part that makes something else of another. */
-export function mapPart<A, T>(name: string, part: Part<A>, change: (made: A) => T): Part<T> {
+export function mapPart<A, T>(name: string, part: QuestionPart<A>, change: (made: A) => T): QuestionPart<T> {
   return combineParts(name, [part], ([made]) => change(made!));
 }
 
-export function columnsPart(columns: readonly Column[]): Part<Values> {
+export function columnsPart(columns: readonly Column[]): QuestionPart<Values> {
   return { structure: `c${columns.length}`, columns, bits: [], constants: [], emit: ({ values }) => values };
 }
 
-export function constantPart<T extends ScalarType>(type: T, value: number | boolean): Part<Value<T>> {
+export function constantPart<T extends ScalarType>(type: T, value: number | boolean): QuestionPart<Value<T>> {
   return {
     structure: type,
     columns: [],
@@ -83,15 +83,21 @@ export function constantPart<T extends ScalarType>(type: T, value: number | bool
 }
 
 /** Something that neither rows nor constants decide. */
-export function fixedPart<T>(name: string, make: () => T): Part<T> {
+export function fixedPart<T>(name: string, make: () => T): QuestionPart<T> {
   return { structure: name, columns: [], bits: [], constants: [], emit: make };
 }
 
 /** The number of the row. */
-export const rowPart: Part<U32> = { structure: 'row', columns: [], bits: [], constants: [], emit: ({ row }) => row };
+export const rowPart: QuestionPart<U32> = {
+  structure: 'row',
+  columns: [],
+  bits: [],
+  constants: [],
+  emit: ({ row }) => row,
+};
 
 /** Whether the bits of the row are set in all columns of bits; each is looked at once. */
-export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Part<Bool> {
+export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): QuestionPart<Bool> {
   const bits = [...new Set(columns.filter((each) => each !== undefined))];
   if (bits.length === 0) return fixedPart('true', () => bool(true));
   return {
@@ -108,7 +114,7 @@ export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Part<
 }
 
 /** The code of a part at a row of a program under fusion. */
-export function emitPart<T>({ columns, bits, constants, emit }: Part<T>, row: U32, loader: Loader): T {
+export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>, row: U32, loader: Loader): T {
   const uniforms = constants.map(({ type, value }) => loader.uniform(type, value));
   const values = loader.load(columns, row);
   const words = bits.length === 0 ? [] : (loader.load(bits, row.shr(5)) as U32[]);
@@ -122,7 +128,7 @@ export function viewsOf(
   context: Context,
   rows: Column['length'],
   types: readonly ScalarType[],
-  part: Part<readonly Value<ScalarType>[]>,
+  part: QuestionPart<readonly Value<ScalarType>[]>,
   at?: Column<'u32'>,
 ): readonly Column[] {
   const body: Parameters<typeof fuse>[3] = (index, _, loader) => {

@@ -16,13 +16,13 @@ import type { CellValue } from './host-table.ts';
 
 import type { IntegerPart, IntegerValue } from './integers.ts';
 import { lowWord } from './order-statistics.ts';
-import { combineParts, emitPart, type Part } from './part.ts';
+import { combineParts, emitPart, type QuestionPart } from './part.ts';
 import type { DeviceTable } from './table.ts';
 
 /** An order statistic that the device can find without the host. */
 export interface SoughtPlan {
   readonly integers: IntegerPart;
-  readonly counts: Part<Bool>;
+  readonly counts: QuestionPart<Bool>;
   readonly place: Place;
   readonly finish: (found: readonly bigint[]) => CellValue;
 }
@@ -131,8 +131,8 @@ const learn = fn(
 /** Of a row, its integer less the least one, and whether it counts. */
 function rowOf(
   { part, bounds }: IntegerPart,
-  counts: Part<Bool>,
-): Part<{ readonly offset: U32; readonly holds: Bool }> {
+  counts: QuestionPart<Bool>,
+): QuestionPart<{ readonly offset: U32; readonly holds: Bool }> {
   const base = Number(bounds.min & 0xffffffffn);
   return combineParts<unknown, { readonly offset: U32; readonly holds: Bool }>('place', [part, counts], (made) => {
     const [value, holds] = made as [IntegerValue, Bool];

@@ -7,7 +7,7 @@ import { aDomain, type Domain } from '../quadrants/domain.ts';
 import { heldPoints, nearestStep, type Points, twoAxes } from '../queries/points.ts';
 import { tableError } from './errors.ts';
 import type { HostColumn, Validity } from './host-table.ts';
-import { columnsPart, mapPart, type Part } from './part.ts';
+import { columnsPart, mapPart, type QuestionPart } from './part.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 
 /**
@@ -48,7 +48,7 @@ export function heldPart(
   table: DeviceTable,
   names: readonly [x: string, y: string],
   tree: MaqTreeWithEdges,
-): { readonly holds: Part<Bool>; readonly validity: readonly (Column<'u32'> | undefined)[] } {
+): { readonly holds: QuestionPart<Bool>; readonly validity: readonly (Column<'u32'> | undefined)[] } {
   const columns = names.map((name) => columnOf(table, name));
   for (const { name, kind } of columns) {
     if (kind === 'u32') continue;

@@ -5,12 +5,12 @@ import type { ScalarType } from '../../primitives/functors/ir.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { optional } from '../../primitives/kinds.ts';
 import type { Prepared } from '../../primitives/prepared/prepare.ts';
-import { type Aggregates, type Plan, planOf, totalsIn } from './aggregate-plans.ts';
+import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
 import { aCondition, aTable, someAggregates } from './argument-kinds.ts';
 import { truthOf } from './conditions.ts';
 import type { Condition } from './expressions.ts';
 import type { CellValue } from './host-table.ts';
-import type { Part } from './part.ts';
+import type { QuestionPart } from './part.ts';
 import { type FoundPlace, integersFound, isFoundOnDevice, placeOnDevice, type SoughtPlan } from './places.ts';
 import type { DeviceTable } from './table.ts';
 import { type ReducedTotals, reducedTotals, wordsOfTotals } from './totals.ts';
@@ -55,7 +55,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
     columns.set(column, number);
     return number;
   };
-  const find = (chosen: Part<Bool> | undefined): Pipeline => {
+  const find = (chosen: QuestionPart<Bool> | undefined): Pipeline => {
     const read = chosen === undefined ? [] : [...chosen.columns, ...chosen.bits].map(numberOf);
     const key = `${chosen?.structure} ${read}`;
     const known = pipelines.get(key) ?? preparePipeline(table, aggregates, chosen);
@@ -82,7 +82,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
 export interface Pipeline {
   /** Where the device has something to find. */
   readonly run: Prepared<Constants> | undefined;
-  readonly plans: readonly Plan[];
+  readonly plans: readonly AggregatePlan[];
   readonly totals: ReducedTotals | undefined;
 }
 
@@ -96,7 +96,11 @@ const uniforms: Readonly<Record<ScalarType, UniformParameter<ScalarType>>> = {
 type Constants = { readonly [constant: string]: UniformParameter<ScalarType> };
 
 /** Writes down the commands of a question. */
-export function preparePipeline(table: DeviceTable, aggregates: Aggregates, chosen: Part<Bool> | undefined): Pipeline {
+export function preparePipeline(
+  table: DeviceTable,
+  aggregates: Aggregates,
+  chosen: QuestionPart<Bool> | undefined,
+): Pipeline {
   const constants = chosen?.constants ?? [];
   const plans = plansOf(table, aggregates, chosen);
   const isAsked = plans.some((plan) => ('totals' in plan ? plan.totals.length > 0 : isOnDevice(plan)));
@@ -116,11 +120,11 @@ export function preparePipeline(table: DeviceTable, aggregates: Aggregates, chos
   return { run, ...prepared! };
 }
 
-function plansOf(table: DeviceTable, aggregates: Aggregates, chosen: Part<Bool> | undefined): Plan[] {
+function plansOf(table: DeviceTable, aggregates: Aggregates, chosen: QuestionPart<Bool> | undefined): AggregatePlan[] {
   return Object.values(aggregates).map((each) => planOf(table, each, chosen));
 }
 
-function isOnDevice(plan: Plan): plan is Plan & { readonly sought: SoughtPlan } {
+function isOnDevice(plan: AggregatePlan): plan is AggregatePlan & { readonly sought: SoughtPlan } {
   return 'sought' in plan && plan.sought !== undefined && isFoundOnDevice(plan.sought.integers);
 }
 
@@ -130,7 +134,7 @@ async function answer(
   table: DeviceTable,
   aggregates: Aggregates,
   { run, plans, totals }: Pipeline,
-  chosen: Part<Bool> | undefined,
+  chosen: QuestionPart<Bool> | undefined,
 ): Promise<{ readonly [name: string]: CellValue }> {
   const { context } = table;
   const found = run?.(Object.fromEntries((chosen?.constants ?? []).map(({ value }, i) => [`c${i}`, value as number])));
@@ -141,7 +145,7 @@ async function answer(
     if ('totals' in plan) return [name, plan.finish(plan.totals.map((total) => words!.get(total.name)!))];
     if (isOnDevice(plan)) return [name, plan.sought.finish(placeFound(plan.sought, read![`o${i}`]!))];
     const plain = planOf(table, each, chosen);
-    return [name, await (plain as Extract<Plan, { readonly find: unknown }>).find()];
+    return [name, await (plain as Extract<AggregatePlan, { readonly find: unknown }>).find()];
   });
   return Object.fromEntries(await Promise.all(cells));
 }

@@ -13,7 +13,7 @@ import { aCondition, aSelection, aTable } from './argument-kinds.ts';
 import { truthOf } from './conditions.ts';
 import { tableError } from './errors.ts';
 import type { Condition } from './expressions.ts';
-import { bitsPart, mapPart, type Part, viewsOf } from './part.ts';
+import { bitsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
 
 /** Rows of a table that were chosen, one bit each: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0. */
@@ -48,7 +48,7 @@ export function selectRows(table: DeviceTable, condition: Condition): Selection 
 }
 
 /** A condition as flags, which are a view. */
-export function flagsOf({ context, rows }: DeviceTable, truth: Part<Bool>): Column<'bool'> {
+export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool>): Column<'bool'> {
   const [flags] = viewsOf(
     context,
     rows,
@@ -62,7 +62,7 @@ export function flagsOf({ context, rows }: DeviceTable, truth: Part<Bool>): Colu
 export type Where = Condition | Selection | undefined;
 
 /** What rows are chosen by, as code. */
-export function chosenBy(table: DeviceTable, where: Where): Part<Bool> | undefined {
+export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
   if (where === undefined) return undefined;
   if (!('words' in where)) return truthOf(table, where);
   requireSame(table, where.table);

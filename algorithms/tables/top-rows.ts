@@ -8,7 +8,7 @@ import { sortByKey } from '../../primitives/sort.ts';
 import { aTable, aWhere } from './argument-kinds.ts';
 import { constantIn, domainOf, type IntegerPart, lessInteger, wideOf } from './integers.ts';
 import { integersAt } from './order-statistics.ts';
-import { combineParts, mapPart, type Part, viewsOf } from './part.ts';
+import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { chosenBy, flagsOf, type Where } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 import { countsWhere, orderedValues, valueOperand } from './values.ts';
@@ -69,7 +69,12 @@ export async function topRows(table: DeviceTable, options: TopRowsOptions): Prom
 }
 
 /** Rows that count, up to the last value that is taken. */
-function upTo({ part, bounds }: IntegerPart, counts: Part<Bool>, bound: bigint, ascending: boolean): Part<Bool> {
+function upTo(
+  { part, bounds }: IntegerPart,
+  counts: QuestionPart<Bool>,
+  bound: bigint,
+  ascending: boolean,
+): QuestionPart<Bool> {
   const [domain] = domainOf(bounds);
   const isBeyond = combineParts(`beyond ${domain} ${ascending}`, [part, constantIn(domain, bound)], ([value, last]) =>
     ascending ? lessInteger(domain, last!, value!) : lessInteger(domain, value!, last!),
@@ -78,7 +83,10 @@ function upTo({ part, bounds }: IntegerPart, counts: Part<Bool>, bound: bigint, 
 }
 
 /** Unsigned words that sort as the integers do, or the other way round. */
-function orderOf({ part, bounds }: IntegerPart, ascending: boolean): Part<readonly ReturnType<typeof wideOf>['lo'][]> {
+function orderOf(
+  { part, bounds }: IntegerPart,
+  ascending: boolean,
+): QuestionPart<readonly ReturnType<typeof wideOf>['lo'][]> {
   const isSigned = domainOf(bounds)[0] === 'i64' || domainOf(bounds)[0] === 'i32';
   return mapPart(`order ${isSigned} ${ascending}`, part, (value) => {
     const { lo, hi } = wideOf(value);

@@ -10,7 +10,7 @@ import { reduce } from '../../primitives/reduce.ts';
 import { type Bounds, I32, I64, isWithin } from './bounds.ts';
 import type { FloatPart } from './floats.ts';
 import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
-import { combineParts, mapPart, type Part, viewsOf } from './part.ts';
+import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
 
 type Values = readonly Value<ScalarType>[];
@@ -20,12 +20,12 @@ export interface Total {
   /** Totals of the same name are the same. */
   readonly name: string;
   /** What a row adds; rows that do not count add nothing. */
-  readonly element: Part<Values>;
+  readonly element: QuestionPart<Values>;
   readonly monoid: AnyMonoid;
 }
 
 /** How many rows count. */
-export function countTotal(counts: Part<Bool>): Total {
+export function countTotal(counts: QuestionPart<Bool>): Total {
   return { name: 'count', element: mapPart('n', counts, (holds): Values => [u32(holds)]), monoid: plus(u32) };
 }
 
@@ -59,7 +59,7 @@ const sums = {
 } as const;
 
 /** Σ of integers, in as many words as so many rows may need. */
-export function sumTotal({ part, bounds }: IntegerPart, counts: Part<Bool>, rows: number): Total {
+export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Bool>, rows: number): Total {
   const max = BigInt(rows);
   const total: Bounds = { min: max * minOf(bounds.min, 0n), max: max * maxOf(bounds.max, 0n) };
   const kind = isWithin(total, I32) ? 'i32' : isWithin(total, I64) ? 'i64' : 'i96';
@@ -107,7 +107,7 @@ function wideExtremum(combine: typeof minI64, identity: bigint): AnyMonoid {
 }
 
 /** The least or the greatest integer; the neutral one where no row counts. */
-export function extremumTotal(kind: 'min' | 'max', integers: IntegerPart, counts: Part<Bool>): Total {
+export function extremumTotal(kind: 'min' | 'max', integers: IntegerPart, counts: QuestionPart<Bool>): Total {
   const [domain] = domainOf(integers.bounds);
   const of = extrema[kind][domain];
   const types = leafTypes(of.shape);
@@ -155,7 +155,7 @@ const compensated = monoid({
 });
 
 /** Σ of f32, compensated, in the canonical tree. */
-export function floatSumTotal({ part }: FloatPart, counts: Part<Bool>): Total {
+export function floatSumTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('float sum', [part, counts], ([value, holds]) => [
     select(f32(0), value as F32, holds as Bool),
     f32(0),
@@ -186,7 +186,7 @@ const moments = monoid({
 });
 
 /** Count, mean and sum of squares of f32, in the canonical tree. */
-export function momentsTotal({ part }: FloatPart, counts: Part<Bool>): Total {
+export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('moments', [part, counts], ([value, holds]) => [
     u32(holds as Bool),
     select(f32(0), value as F32, holds as Bool),
@@ -216,7 +216,7 @@ function numberOf(of: AnyMonoid): number {
 /** What all totals take of a row, one after the other. */
 export function elementOf(totals: readonly Total[]): {
   readonly types: readonly ScalarType[];
-  readonly part: Part<Values>;
+  readonly part: QuestionPart<Values>;
 } {
   const types = totals.flatMap(({ monoid: { shape } }) => leafTypes(shape));
   return {

@@ -7,7 +7,7 @@ import { floatKeys } from './floats.ts';
 import type { CellValue } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, integersOf } from './integers.ts';
 import { describeOperand, type Operand, operandOf } from './operands.ts';
-import { bitsPart, combineParts, mapPart, type Part } from './part.ts';
+import { bitsPart, combineParts, mapPart, type QuestionPart } from './part.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
 import type { DeviceTable } from './table.ts';
 
@@ -28,7 +28,10 @@ export function validityOf(operand: ValueOperand): readonly (Column<'u32'> | und
 }
 
 /** Whether a row counts: it was chosen, and the operand has a value there. */
-export function countsWhere(chosen: Part<Bool> | undefined, operand: ValueOperand | undefined): Part<Bool> {
+export function countsWhere(
+  chosen: QuestionPart<Bool> | undefined,
+  operand: ValueOperand | undefined,
+): QuestionPart<Bool> {
   const validity = operand === undefined ? [] : validityOf(operand);
   const valid = bitsPart(validity);
   if (chosen === undefined) return valid;
@@ -37,7 +40,7 @@ export function countsWhere(chosen: Part<Bool> | undefined, operand: ValueOperan
 }
 
 /** Whether all rows count. */
-export function isEveryRow(counts: Part<Bool>): boolean {
+export function isEveryRow(counts: QuestionPart<Bool>): boolean {
   return counts.structure === 'true';
 }
 

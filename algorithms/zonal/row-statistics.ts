@@ -101,7 +101,7 @@ const NO_HEAD = 0x200;
 
 type Total = ReturnType<typeof Var<'u32'>>;
 type Totals = Readonly<Record<'min' | 'max' | 'lo' | 'hi' | 'data' | 'belowLo' | 'belowHi' | 'wide', Total>>;
-type Run = Readonly<Record<'head' | 'count' | 'sum' | 'min' | 'max', Total>>;
+type RunOfValues = Readonly<Record<'head' | 'count' | 'sum' | 'min' | 'max', Total>>;
 
 function emptyTotals(): Totals {
   const zero = (): Total => Var(u32(0));
@@ -109,7 +109,7 @@ function emptyTotals(): Totals {
   return { min: Var(u32(ABSENT)), max: zero(), ...sums, data: zero(), wide: zero() };
 }
 
-function startRun(run: Run, head: U32): void {
+function startRun(run: RunOfValues, head: U32): void {
   run.head.set(head);
   run.count.set(0);
   run.sum.set(0);
@@ -118,7 +118,7 @@ function startRun(run: Run, head: U32): void {
 }
 
 /** Adds a run of values with the same sign and exponent. */
-function addRun(totals: Totals, run: Run, home: U32): void {
+function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   If(run.count.ne(0), () => {
     const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
     // Of negative values the greater word is the lesser value.
@@ -144,7 +144,7 @@ function addRun(totals: Totals, run: Run, home: U32): void {
 }
 
 /** The sum of a run as an i64 in units of its group; 0 where its values are infinite. */
-function termOf({ head, count, sum }: Run): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
+function termOf({ head, count, sum }: RunOfValues): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = head.and(0xff);
   const implicit = select(u32(0), count.shl(23), exponent.ne(0));
   const significands = select(sum.add(implicit), u32(0), exponent.eq(0xff));
@@ -195,21 +195,21 @@ export const wideDigit: Functor<
 );
 
 /** Where a row's cells are, and which of them are in its zone. */
-interface Row {
+interface CellRow {
   readonly cell: U32;
   readonly mask: U32;
   readonly cells: ArrayValue<'u32'>;
 }
 
 /** Runs the body for the cells of a row that are in its zone and carry data. */
-function forEachValue(classifier: Classifier, captured: Captured, row: Row, body: (raw: U32) => void): void {
+function forEachValue(classifier: Classifier, captured: Captured, row: CellRow, body: (raw: U32) => void): void {
   forEachCell(row, (raw) => {
     If(classifier.isData(raw, captured), () => body(raw));
   });
 }
 
 /** Runs the body for the cells of a row that are in its zone. */
-function forEachCell({ cell, mask, cells }: Row, body: (raw: U32) => void): void {
+function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): void {
   For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
     If(mask.shr(rank).and(1).eq(1), () => body(cells.at(cell.add(rank))));
   });

@@ -78,7 +78,7 @@ function fits(left: number, right: number, width: number, turn: number | undefin
 }
 
 /** A box in the coordinates of the files. */
-interface Extent {
+interface FileExtent {
   readonly x: readonly [min: number, max: number];
   readonly y: readonly [min: number, max: number];
 }
@@ -93,7 +93,7 @@ function extents(polygons: Polygons, grid: RasterGrid): string {
   return `${both} They would meet if ${axes} of the zones were swapped: check their order.`;
 }
 
-function rasterExtent({ originX, originY, stepX, stepY, width, height }: RasterGrid): Extent {
+function rasterExtent({ originX, originY, stepX, stepY, width, height }: RasterGrid): FileExtent {
   const corners = [
     Float64Array.of(originX, originX + width * stepX),
     Float64Array.of(originY, originY + height * stepY),
@@ -101,11 +101,11 @@ function rasterExtent({ originX, originY, stepX, stepY, width, height }: RasterG
   return { x: rangeOf(corners[0]!, 0, 2), y: rangeOf(corners[1]!, 0, 2) };
 }
 
-function extentOf({ x, y }: Polygons, from: number, to: number): Extent {
+function extentOf({ x, y }: Polygons, from: number, to: number): FileExtent {
   return { x: rangeOf(x, from, to), y: rangeOf(y, from, to) };
 }
 
-function describeExtent({ x, y }: Extent): string {
+function describeExtent({ x, y }: FileExtent): string {
   return `x from ${short(x[0])} to ${short(x[1])} and y from ${short(y[0])} to ${short(y[1])}`;
 }
 
@@ -115,7 +115,7 @@ function short(coordinate: number): string {
 }
 
 /** Whether a zone's box with x and y swapped meets the raster. */
-function swappedMeets(polygons: Polygons, raster: Extent, geographic: boolean): boolean {
+function swappedMeets(polygons: Polygons, raster: FileExtent, geographic: boolean): boolean {
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     const { x, y } = extentOf(polygons, ...verticesOf(polygons, zone));
     const turns = geographic ? Math.ceil((raster.x[1] - y[0]) / 360) - 1 : 0;
@@ -124,6 +124,6 @@ function swappedMeets(polygons: Polygons, raster: Extent, geographic: boolean): 
   return false;
 }
 
-function overlap(a: Extent['x'], b: Extent['x']): boolean {
+function overlap(a: FileExtent['x'], b: FileExtent['x']): boolean {
   return a[0] < b[1] && a[1] > b[0];
 }

@@ -30,7 +30,7 @@ import { isShortage, isWantOfBindings } from './shortage.ts';
 import { sortInWindows } from './sort.ts';
 import { reduceTree, scanTree } from './tree.ts';
 import { walkOnHost } from './walk-on-host.ts';
-import type { Machine } from './windows.ts';
+import type { WindowMachine } from './windows.ts';
 
 export interface SpillingOptions {
   /**
@@ -59,12 +59,12 @@ interface Command {
   readonly once: boolean;
   /** Runs the command unchanged, in one piece. */
   readonly whole: () => void;
-  readonly inWindows: (machine: Machine) => Promise<void>;
+  readonly inWindows: (machine: WindowMachine) => Promise<void>;
   /**
    * Runs the command on the host if its first program has too many random reads for the device, where that is
    * possible.
    */
-  readonly onHost?: (machine: Machine) => Promise<void>;
+  readonly onHost?: (machine: WindowMachine) => Promise<void>;
 }
 
 /**
@@ -91,7 +91,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const places = createPlaces(inner);
   const queue = createQueue();
   const forced = Number.isFinite(windowRows);
-  const machine: Machine = { inner, places, maxRows: windowRows, thrifty: forced, hangLimit };
+  const machine: WindowMachine = { inner, places, maxRows: windowRows, thrifty: forced, hangLimit };
   let closed = false;
 
   /** Whether commands can be passed on without checking their buffers. */
@@ -471,7 +471,7 @@ function reduceInWindows(...[machine, extent, program, monoid, into]: Parameters
   return (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into);
 }
 
-function scanInWindows(machine: Machine, command: ScanCommand): Promise<void> {
+function scanInWindows(machine: WindowMachine, command: ScanCommand): Promise<void> {
   return (command.monoid.exact ? scanExact : scanTree)(machine, command);
 }
 

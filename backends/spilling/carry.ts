@@ -11,7 +11,7 @@ import { entryOf, type Module, moduleNumber } from '../../primitives/functors/ir
 import { literal, operate } from '../../primitives/functors/recorder.ts';
 import { callPlain, variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
 import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leaves.ts';
-import { type Machine, planWindows, type Window } from './windows.ts';
+import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 
 /**
  * Folds and scans with exact monoids: the total of all earlier windows is carried into the first element of the next
@@ -20,7 +20,7 @@ import { type Machine, planWindows, type Window } from './windows.ts';
 
 /** Folds window by window. */
 export async function reduceExact(
-  machine: Machine,
+  machine: WindowMachine,
   extent: Extent,
   program: Program,
   monoid: MonoidProgram,
@@ -38,7 +38,7 @@ export async function reduceExact(
 }
 
 /** Scans window by window. */
-export async function scanExact(machine: Machine, command: ScanCommand): Promise<void> {
+export async function scanExact(machine: WindowMachine, command: ScanCommand): Promise<void> {
   const { extent, program, monoid, emit, stores, total } = command;
   const cells = total === undefined ? [] : [total.buffer];
   const windowing = await planWindows(machine, { extent, programs: [program, emit], stores, cells });
@@ -58,7 +58,7 @@ export async function scanExact(machine: Machine, command: ScanCommand): Promise
   );
 }
 
-function isLast({ from, rows }: Window, length: number): boolean {
+function isLast({ from, rows }: RowWindow, length: number): boolean {
   return from + rows >= length;
 }
 
@@ -75,7 +75,7 @@ interface Carry {
 }
 
 async function withCarry(
-  { inner }: Machine,
+  { inner }: WindowMachine,
   monoid: MonoidProgram,
   body: (carry: Carry) => Promise<void>,
 ): Promise<void> {

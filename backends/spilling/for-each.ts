@@ -2,11 +2,11 @@ import type { Extent, Program, Store, WalkCommand } from '../../primitives/backe
 import { storesAlone } from '../../primitives/store-alone.ts';
 import { forEachOnHost } from './on-host.ts';
 import { isShortage } from './shortage.ts';
-import { type Machine, planWindows } from './windows.ts';
+import { planWindows, type WindowMachine } from './windows.ts';
 
 /** Evaluates a program window by window. */
 export async function forEachInWindows(
-  machine: Machine,
+  machine: WindowMachine,
   extent: Extent,
   program: Program,
   stores: readonly Store[],
@@ -23,7 +23,7 @@ export async function forEachInWindows(
  * fewer arrays; those that still read too much are computed on the host.
  */
 export async function forEachOneByOne(
-  machine: Machine,
+  machine: WindowMachine,
   extent: Extent,
   program: Program,
   stores: readonly Store[],
@@ -44,7 +44,7 @@ export async function forEachOneByOne(
  * Walks window by window. An index may store any number of times, so the buffers that it stores to must be on the
  * device.
  */
-export async function walkInWindows(machine: Machine, command: WalkCommand): Promise<void> {
+export async function walkInWindows(machine: WindowMachine, command: WalkCommand): Promise<void> {
   const { extent, start, step, changing, stores } = command;
   const windowing = await planWindows(machine, { extent, programs: [start, step], stores, storesToHost: false });
   await windowing.run((window) => {

@@ -2,13 +2,13 @@ import { capacityOf, type DeviceBuffer, type HistogramCommand, type Program } fr
 import type { HostWords } from './host-words.ts';
 import { leavesProgram } from './leaves.ts';
 import type { Spillable } from './places.ts';
-import { type Machine, planWindows, type Window, type Windowing } from './windows.ts';
+import { planWindows, type RowWindow, type Windowing, type WindowMachine } from './windows.ts';
 
 /**
  * Counts window by window. Segments of a segmented histogram are not cut; in all other histograms the counts of the
  * windows are added up.
  */
-export async function histogramInWindows(machine: Machine, command: HistogramCommand): Promise<void> {
+export async function histogramInWindows(machine: WindowMachine, command: HistogramCommand): Promise<void> {
   const { extent, program, bins, segment, histograms, inner: ranks, into } = command;
   const runs = histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment));
   const words = bins * runs;
@@ -21,7 +21,7 @@ export async function histogramInWindows(machine: Machine, command: HistogramCom
     multiple: histograms === undefined ? (segment ?? 1) : 1,
     fixed: () => (segment === undefined || histograms !== undefined ? words : 0),
   });
-  const count = (window: Window, buffer: DeviceBuffer, word: number): void => {
+  const count = (window: RowWindow, buffer: DeviceBuffer, word: number): void => {
     const [values, row] = window.programs() as [Program, Program?];
     machine.inner.histogram({
       extent: window.rows,
@@ -34,7 +34,7 @@ export async function histogramInWindows(machine: Machine, command: HistogramCom
     });
   };
   const segmented = histograms === undefined && segment !== undefined;
-  const job: Job = {
+  const job: HistogramJob = {
     machine,
     windowing,
     count,
@@ -53,10 +53,10 @@ export async function histogramInWindows(machine: Machine, command: HistogramCom
   keepOnHost(target, host);
 }
 
-interface Job {
-  readonly machine: Machine;
+interface HistogramJob {
+  readonly machine: WindowMachine;
   readonly windowing: Windowing;
-  readonly count: (window: Window, buffer: DeviceBuffer, word: number) => void;
+  readonly count: (window: RowWindow, buffer: DeviceBuffer, word: number) => void;
   /** Words of all histograms, and of the histograms of a window with the given number of rows. */
   readonly words: number;
   readonly wordsFor: (rows: number) => number;
@@ -64,7 +64,7 @@ interface Job {
 
 /** Counts a segmented histogram: every window has histograms of its own. */
 async function countRuns(
-  { machine, windowing, count, words, wordsFor }: Job,
+  { machine, windowing, count, words, wordsFor }: HistogramJob,
   into: DeviceBuffer,
   word: number,
 ): Promise<void> {
@@ -76,7 +76,11 @@ async function countRuns(
 }
 
 /** Counts the first window into the result and adds the counts of the others to it. */
-async function addOnDevice({ machine, windowing, count, words }: Job, into: DeviceBuffer, word: number): Promise<void> {
+async function addOnDevice(
+  { machine, windowing, count, words }: HistogramJob,
+  into: DeviceBuffer,
+  word: number,
+): Promise<void> {
   await windowing.run((window) => {
     if (window.from === 0) {
       count(window, into, word);
@@ -90,7 +94,7 @@ async function addOnDevice({ machine, windowing, count, words }: Job, into: Devi
 }
 
 async function addOnHost(
-  { machine, windowing, count, wordsFor, words }: Job,
+  { machine, windowing, count, wordsFor, words }: HistogramJob,
   host: HostWords,
   word: number,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { variablesSet } from '../../primitives/functors/visit.ts';
  * The values that an integer may have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands
  * for its values after u32 wraparound.
  */
-export interface Range {
+export interface IndexInterval {
   readonly lo: number;
   readonly hi: number;
 }
@@ -13,7 +13,7 @@ export interface Range {
 /** What is known about the data of a launch: its indices, uniforms and arrays. */
 export interface Known {
   /** The indices of the launch. */
-  readonly index: Range;
+  readonly index: IndexInterval;
   readonly uniform: (name: string) => number | boolean;
   /** Number of elements of an array. */
   readonly length: (array: string) => number;
@@ -30,7 +30,7 @@ export interface Elements {
 const WORDS = 2 ** 32;
 /** Values below these bounds are neither negative nor wrapped. */
 const MAX_COUNT: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
-const ANY: Range = { lo: 0, hi: WORDS - 1 };
+const ANY: IndexInterval = { lo: 0, hi: WORDS - 1 };
 
 /**
  * Finds which elements of each array a module may read, by interval arithmetic on the index. Reads at the index, at a
@@ -41,7 +41,7 @@ export function elementsRead(module: Module, known: Known): ReadonlyMap<string, 
   const reads = new Map<string, Elements>();
   for (const name of module.arrays.keys()) reads.set(name, { from: 0, to: 0 });
   const functions = new Map(module.functions.map((fn) => [fn.name, fn]));
-  const see = (array: string, index: Range): void => {
+  const see = (array: string, index: IndexInterval): void => {
     reads.set(array, union(reads.get(array)!, clamp(index, known.length(array))));
   };
   const entry = entryOf(module);
@@ -56,15 +56,15 @@ export function elementsRead(module: Module, known: Known): ReadonlyMap<string, 
 interface Scope {
   readonly functions: ReadonlyMap<string, IrFunction>;
   readonly known: Known;
-  readonly see: (array: string, index: Range) => void;
+  readonly see: (array: string, index: IndexInterval) => void;
 }
 
 /** Ranges of a function's results, given the ranges of its parameters. */
-function evaluate(fn: IrFunction, args: readonly Range[], scope: Scope): Range[] {
-  const ranges = new Map<number, Range>(fn.parameters.map(({ id }, i) => [id, args[i]!]));
+function evaluate(fn: IrFunction, args: readonly IndexInterval[], scope: Scope): IndexInterval[] {
+  const ranges = new Map<number, IndexInterval>(fn.parameters.map(({ id }, i) => [id, args[i]!]));
   const changing = variablesSet(fn.body);
-  let results: Range[] | undefined;
-  const rangeOf = (operand: Operand): Range => {
+  let results: IndexInterval[] | undefined;
+  const rangeOf = (operand: Operand): IndexInterval => {
     if (operand.kind === 'local') return ranges.get(operand.id) ?? ANY;
     return exactly(operand.kind === 'literal' ? operand.value : scope.known.uniform(operand.name));
   };
@@ -113,7 +113,7 @@ function evaluate(fn: IrFunction, args: readonly Range[], scope: Scope): Range[]
   return results!;
 }
 
-function operation(name: string, operands: readonly Operand[], [a, b, c]: readonly Range[]): Range {
+function operation(name: string, operands: readonly Operand[], [a, b, c]: readonly IndexInterval[]): IndexInterval {
   const type = operands[0]!.type;
   if (name === 'select') return either(a!, b!);
   if (type === 'bool') return name === 'convert' ? { lo: 0, hi: 1 } : ANY;
@@ -143,7 +143,7 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
 }
 
 /** Operations that depend on the value itself, for values that are equal as u32 and as i32. */
-function unsigned(name: string, a: Range, b: Range = a): Range {
+function unsigned(name: string, a: IndexInterval, b: IndexInterval = a): IndexInterval {
   switch (name) {
     case 'min':
       return { lo: Math.min(a.lo, b.lo), hi: Math.min(a.hi, b.hi) };
@@ -166,11 +166,11 @@ function unsigned(name: string, a: Range, b: Range = a): Range {
   }
 }
 
-function quotients({ lo, hi }: Range, by: number): Range {
+function quotients({ lo, hi }: IndexInterval, by: number): IndexInterval {
   return { lo: Math.floor(lo / by), hi: Math.floor(hi / by) };
 }
 
-function remainders(a: Range, by: Range): Range {
+function remainders(a: IndexInterval, by: IndexInterval): IndexInterval {
   const divisor = by.lo;
   if (divisor !== by.hi || divisor === 0) return { lo: 0, hi: Math.min(a.hi, Math.max(0, by.hi - 1)) };
   const turn = Math.floor(a.lo / divisor);
@@ -178,16 +178,16 @@ function remainders(a: Range, by: Range): Range {
   return { lo: 0, hi: divisor - 1 };
 }
 
-function products(a: Range, b: Range): Range {
+function products(a: IndexInterval, b: IndexInterval): IndexInterval {
   const corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
   return wrapped(Math.min(...corners), Math.max(...corners));
 }
 
-function either(a: Range, b: Range): Range {
+function either(a: IndexInterval, b: IndexInterval): IndexInterval {
   return wrapped(Math.min(a.lo, b.lo), Math.max(a.hi, b.hi));
 }
 
-function exactly(value: number | boolean): Range {
+function exactly(value: number | boolean): IndexInterval {
   return { lo: Number(value), hi: Number(value) };
 }
 
@@ -195,14 +195,14 @@ function exactly(value: number | boolean): Range {
  * The interval after wraparound. An interval wider than a word, or one whose ends floating point cannot tell apart,
  * holds any value.
  */
-function wrapped(lo: number, hi: number): Range {
+function wrapped(lo: number, hi: number): IndexInterval {
   if (hi - lo >= WORDS || !(Math.abs(lo) < 2 ** 52 && Math.abs(hi) < 2 ** 52)) return ANY;
   const turns = lo >= WORDS ? Math.floor(lo / WORDS) : hi < -WORDS ? Math.ceil(hi / WORDS) : 0;
   return { lo: lo - turns * WORDS, hi: hi - turns * WORDS };
 }
 
 /** The elements of an array that an index in the range may name. */
-function clamp({ lo, hi }: Range, length: number): Elements {
+function clamp({ lo, hi }: IndexInterval, length: number): Elements {
   // A wrapped index may reach the array from its other end.
   if (lo + WORDS < length || hi >= WORDS || lo < -WORDS) return { from: 0, to: length };
   const from = Math.max(0, lo);

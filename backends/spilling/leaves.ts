@@ -4,7 +4,7 @@ import { literal, operate, read, record } from '../../primitives/functors/record
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
 
 /** Columns for the leaves of a record, one after another in a single buffer. */
-export interface Leaves {
+export interface LeafColumns {
   readonly buffer: DeviceBuffer;
   readonly types: readonly ScalarType[];
   /** Words from one leaf to the next. */
@@ -12,7 +12,12 @@ export interface Leaves {
 }
 
 /** The arrays `name0`, `name1` … of the leaves, `length` elements from `first` on. */
-export function leafArrays(name: string, { buffer, types, stride }: Leaves, first: number, length: number): Arrays {
+export function leafArrays(
+  name: string,
+  { buffer, types, stride }: LeafColumns,
+  first: number,
+  length: number,
+): Arrays {
   return new Map(
     types.map((type, leaf) => [
       `${name}${leaf}`,
@@ -29,7 +34,7 @@ export function leafTypes(name: string, types: readonly ScalarType[]): Map<strin
 }
 
 /** Stores of the first results of a program as leaves, from element `first` on. */
-export function leafStores({ buffer, types, stride }: Leaves, first: number, length: number): Store[] {
+export function leafStores({ buffer, types, stride }: LeafColumns, first: number, length: number): Store[] {
   return types.map((_, leaf) => ({ buffer, offset: leaf * stride + first, capacity: length, value: leaf }));
 }
 
@@ -49,7 +54,7 @@ export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
 }
 
 /** The program that reads the leaves of record `index`, with `step` elements between records. */
-export function leavesProgram(leaves: Leaves, length: number, step = 1): Program {
+export function leavesProgram(leaves: LeafColumns, length: number, step = 1): Program {
   const { types } = leaves;
   const key = `${step} ${types.join()}`;
   const module =

@@ -1,5 +1,5 @@
 import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/backend.ts';
-import type { Places, Spillable } from './places.ts';
+import type { BufferPlaces, Spillable } from './places.ts';
 
 /** A program whose lengths are known, and the contents of its one-word arrays. */
 export interface KnownProgram extends Program {
@@ -14,7 +14,7 @@ export interface WordReader {
 }
 
 /** Reads words from the device or the host. */
-export function wordReaderOf(inner: Backend, places: Places): WordReader {
+export function wordReaderOf(inner: Backend, places: BufferPlaces): WordReader {
   return createWordReader(async (buffer, word) =>
     buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
   );

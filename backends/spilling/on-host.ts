@@ -8,8 +8,8 @@ import { combinations } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
 import { columnsProgram } from './leaves.ts';
 import { perWord, wordReaderOf } from './lengths.ts';
-import type { Places, Spillable } from './places.ts';
-import type { Machine } from './windows.ts';
+import type { BufferPlaces, Spillable } from './places.ts';
+import type { WindowMachine } from './windows.ts';
 
 /** Milliseconds, approximately, for which the thread is kept before other events get a turn. */
 const TURN = 8;
@@ -30,7 +30,7 @@ const MAX_ROWS_BETWEEN_LOOKS = 2 ** 12;
  * @throws DeviceLostError `device/hang`
  */
 export async function forEachOnHost(
-  { inner, places, hangLimit }: Machine,
+  { inner, places, hangLimit }: WindowMachine,
   extent: Extent,
   program: Program,
   stores: readonly Store[],
@@ -57,7 +57,7 @@ type KnownArray = ArrayBinding & { readonly length: number };
 
 /** Downloads the buffers that a command reads and stores to. Returns the words of those that it stores to. */
 export async function bringToHost(
-  places: Places,
+  places: BufferPlaces,
   arrays: readonly KnownArray[],
   stores: readonly Store[],
 ): Promise<Map<Spillable, HostWords>> {
@@ -70,7 +70,7 @@ export async function bringToHost(
 }
 
 export function readersOf(
-  places: Places,
+  places: BufferPlaces,
   module: Module,
   arrays: ReadonlyMap<string, KnownArray>,
 ): ReadonlyMap<string, ArrayReader> {
@@ -158,7 +158,11 @@ function hangError(limit: number): DeviceLostError {
   });
 }
 
-function readerOf(places: Places, { buffer, storage, offset, length }: KnownArray, type: ScalarType): ArrayReader {
+function readerOf(
+  places: BufferPlaces,
+  { buffer, storage, offset, length }: KnownArray,
+  type: ScalarType,
+): ArrayReader {
   const words = places.hostOf(buffer as Spillable);
   const each = perWord(storage);
   const bits = 32 / each;
@@ -194,7 +198,7 @@ export function writerOf(
 
 /** Runs a command on the results of a program, which are first computed on the host. */
 export async function withResultsOnHost(
-  machine: Machine,
+  machine: WindowMachine,
   extent: Extent,
   program: Program,
   command: (program: Program) => Promise<void>,

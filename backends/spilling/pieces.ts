@@ -1,11 +1,11 @@
 import type { ArrayBinding, Backend, DeviceBuffer, Program } from '../../primitives/backend.ts';
 import { type AnalysedProgram, elementsOf } from './analysis.ts';
 import { perWord } from './lengths.ts';
-import type { Places, Spillable } from './places.ts';
+import type { BufferPlaces, Spillable } from './places.ts';
 import { type WindowModule, windowModule } from './window-module.ts';
 
 /** Words of a host buffer that a window needs. */
-interface Range {
+interface NeededWords {
   readonly buffer: Spillable;
   from: number;
   to: number;
@@ -14,7 +14,7 @@ interface Range {
 /** What a window needs of arrays that are not on the device. */
 export interface Pieces {
   /** Disjoint ranges. */
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly NeededWords[];
   /** The words that each array reads, by program and name. An array of which the window reads nothing has no entry. */
   readonly of: ReadonlyMap<AnalysedProgram, ReadonlyMap<string, ArrayPiece>>;
 }
@@ -35,7 +35,7 @@ export function findPieces(
   to: number,
 ): Pieces {
   const of = new Map<AnalysedProgram, Map<string, ArrayPiece>>();
-  const needed: Range[] = [];
+  const needed: NeededWords[] = [];
   for (const program of programs) {
     const pieces = new Map<string, ArrayPiece>();
     of.set(program, pieces);
@@ -53,8 +53,8 @@ export function findPieces(
   return { ranges: merged(needed), of };
 }
 
-function merged(ranges: readonly Range[]): Range[] {
-  const result: Range[] = [];
+function merged(ranges: readonly NeededWords[]): NeededWords[] {
+  const result: NeededWords[] = [];
   for (const range of [...ranges].sort((a, b) => a.from - b.from)) {
     const open = result.find(({ buffer, to }) => buffer === range.buffer && range.from <= to);
     if (open === undefined) result.push({ ...range });
@@ -68,16 +68,21 @@ export function wordsOf({ ranges }: Pieces): number {
 }
 
 /** Pieces on the device. */
-export interface Uploads {
+export interface WindowUploads {
   readonly pieces: Pieces;
-  readonly buffers: ReadonlyMap<Range, DeviceBuffer>;
+  readonly buffers: ReadonlyMap<NeededWords, DeviceBuffer>;
   /** A placeholder for arrays of which nothing is read. */
   readonly nothing: DeviceBuffer;
 }
 
 /** Uploads pieces into buffers that `take` allocates. */
-export function upload(inner: Backend, places: Places, pieces: Pieces, take: (words: number) => DeviceBuffer): Uploads {
-  const buffers = new Map<Range, DeviceBuffer>();
+export function upload(
+  inner: Backend,
+  places: BufferPlaces,
+  pieces: Pieces,
+  take: (words: number) => DeviceBuffer,
+): WindowUploads {
+  const buffers = new Map<NeededWords, DeviceBuffer>();
   for (const range of pieces.ranges) {
     const words = range.to - range.from;
     const buffer = take(words);
@@ -91,7 +96,7 @@ export function upload(inner: Backend, places: Places, pieces: Pieces, take: (wo
 /** The program for indices `from` (inclusive) to `to` (exclusive) of a window whose pieces are on the device. */
 export function bindProgram(
   program: AnalysedProgram,
-  uploads: Uploads,
+  uploads: WindowUploads,
   inPlace: ReadonlySet<Spillable>,
   from: number,
   to: number,
@@ -125,7 +130,7 @@ export function bindProgram(
 function locate(
   program: AnalysedProgram,
   name: string,
-  { pieces, buffers, nothing }: Uploads,
+  { pieces, buffers, nothing }: WindowUploads,
   inPlace: ReadonlySet<Spillable>,
 ): { readonly buffer: DeviceBuffer; readonly offset: number; readonly from: number; readonly to: number } {
   const { buffer, storage, offset, length } = program.arrays.get(name)!;

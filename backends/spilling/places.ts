@@ -27,7 +27,7 @@ export interface Spillable extends DeviceBuffer {
 }
 
 /** Tracks where buffers are, and moves them between device and host. */
-export interface Places {
+export interface BufferPlaces {
   readonly live: { buffers: number; bytes: number };
   readonly report: SpillCounters;
   /** Device memory in bytes. */
@@ -74,7 +74,7 @@ export interface Places {
 /** Buffers below this share of the budget are spilled last: counts, totals and tables are soon used again. */
 const SMALL_SHARE = 1 / 64;
 
-export function createPlaces(inner: Backend): Places {
+export function createPlaces(inner: Backend): BufferPlaces {
   const owned = new Set<Spillable>();
   /** Buffers that are not on the device only. */
   const elsewhere = new Set<Spillable>();

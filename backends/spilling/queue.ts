@@ -1,5 +1,5 @@
 /** Work that must wait for everything queued before it. */
-export interface Job {
+export interface QueuedJob {
   run(): Promise<void>;
   failed(reason: unknown): void;
   /** Called last, whether it ran or not. */
@@ -12,7 +12,7 @@ export interface Queue {
   readonly idle: boolean;
   /** Throws the error that stopped the queue. */
   guard(): void;
-  add(job: Job): void;
+  add(job: QueuedJob): void;
   /** Runs a function in its turn and resolves to its result. */
   join<R>(run: () => Promise<R>): Promise<R>;
   /** Marks a failure as reported to the caller, and returns it. */
@@ -26,7 +26,7 @@ export interface Queue {
 }
 
 export function createQueue(): Queue {
-  const waiting: Job[] = [];
+  const waiting: QueuedJob[] = [];
   let untold: unknown[] = [];
   let stopped: { readonly reason: unknown } | undefined;
   let running: Promise<void> | undefined;
@@ -35,7 +35,7 @@ export function createQueue(): Queue {
     if (stopped !== undefined) throw stopped.reason;
   };
 
-  const runOne = async (job: Job): Promise<void> => {
+  const runOne = async (job: QueuedJob): Promise<void> => {
     try {
       guard();
       await job.run();
@@ -54,7 +54,7 @@ export function createQueue(): Queue {
     running = undefined;
   };
 
-  const add = (job: Job): void => {
+  const add = (job: QueuedJob): void => {
     waiting.push(job);
     running ??= runAll();
   };

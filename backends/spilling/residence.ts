@@ -4,7 +4,7 @@ import { entryOf } from '../../primitives/functors/ir.ts';
 import type { Analysis, WindowedCommand } from './analysis.ts';
 import type { HostStore } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
-import { bytesOf, type Places, type Spillable, staysOnDevice } from './places.ts';
+import { type BufferPlaces, bytesOf, type Spillable, staysOnDevice } from './places.ts';
 
 /** Where the buffers of a command are while it runs in windows. */
 export interface Residence {
@@ -27,7 +27,7 @@ export interface Residence {
  * @throws OutOfMemoryError `memory/random-access`
  */
 export async function settle(
-  places: Places,
+  places: BufferPlaces,
   analysis: Analysis,
   command: WindowedCommand,
   onlyNeeded: boolean,
@@ -82,7 +82,7 @@ function placedAnywhere(stores: readonly Store[]): Set<Spillable> {
 }
 
 async function makeResident(
-  places: Places,
+  places: BufferPlaces,
   analysis: Analysis,
   needed: ReadonlySet<Spillable>,
   fixedBytes: number,
@@ -101,7 +101,7 @@ async function makeResident(
  * and the bytes stored.
  */
 export function tooMuchAtRandom(
-  { budget }: Places,
+  { budget }: BufferPlaces,
   { programs }: Analysis,
   bytes: number,
   storedBytes = 0,

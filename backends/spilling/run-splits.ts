@@ -1,5 +1,5 @@
 /** Sorted rows in host memory. */
-export interface Run {
+export interface SortedRun {
   readonly keys: Uint32Array;
   readonly payload: Uint32Array | undefined;
 }
@@ -8,7 +8,7 @@ export interface Run {
  * For each run, how many of its rows are among the first `rank` rows in sorted order. Rows with equal digits keep the
  * order of the runs. Bisects on the digit: 32 searches in every run.
  */
-export function splitsAt(runs: readonly Run[], digit: (key: number) => number, rank: number): number[] {
+export function splitsAt(runs: readonly SortedRun[], digit: (key: number) => number, rank: number): number[] {
   const below = (bound: number): number[] => runs.map(({ keys }) => countBelow(keys, digit, bound));
   const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
   // Find the greatest digit for which at most `rank` rows are smaller.

@@ -1,9 +1,9 @@
 import type { Cell, DeviceBuffer, Program, SortCommand } from '../../primitives/backend.ts';
 import { leavesProgram } from './leaves.ts';
 import type { Spillable } from './places.ts';
-import { type Run, splitsAt } from './run-splits.ts';
+import { type SortedRun, splitsAt } from './run-splits.ts';
 import { isShortage } from './shortage.ts';
-import { type Machine, planWindows } from './windows.ts';
+import { planWindows, type WindowMachine } from './windows.ts';
 
 /**
  * Sorts windows first, and then tiles of the result. Host memory holds the sorted windows. For each tile, a search in
@@ -13,10 +13,10 @@ import { type Machine, planWindows } from './windows.ts';
  * The method of finding the ranks is that of Varman et al., Merging multiple lists on hierarchical-memory
  * multiprocessors, 1991.
  */
-export async function sortInWindows(machine: Machine, command: SortCommand): Promise<void> {
+export async function sortInWindows(machine: WindowMachine, command: SortCommand): Promise<void> {
   const { places } = machine;
   const windowing = await planWindows(machine, { extent: command.extent, programs: [command.program], scratch: 5 });
-  const runs: Run[] = [];
+  const runs: SortedRun[] = [];
   await windowing.run(async ({ rows, programs, take }) => {
     const [program] = programs() as [Program];
     runs.push(await sortRows(machine, command, program, rows, take));
@@ -29,12 +29,12 @@ export async function sortInWindows(machine: Machine, command: SortCommand): Pro
 
 /** Sorts rows and downloads them. */
 async function sortRows(
-  { inner, places }: Machine,
+  { inner, places }: WindowMachine,
   { beginBit, endBit, payload }: SortCommand,
   program: Program,
   rows: number,
   take: (words: number) => DeviceBuffer,
-): Promise<Run> {
+): Promise<SortedRun> {
   const cell = (): Cell => ({ buffer: take(rows), word: 0 });
   const sorted = { keys: cell(), payload: payload && cell() };
   inner.sort({ extent: rows, program, beginBit, endBit, ...sorted });
@@ -46,9 +46,9 @@ async function sortRows(
 }
 
 async function mergeRuns(
-  machine: Machine,
+  machine: WindowMachine,
   command: SortCommand,
-  runs: readonly Run[],
+  runs: readonly SortedRun[],
   length: number,
   tile: number,
 ): Promise<void> {
@@ -75,18 +75,18 @@ async function mergeRuns(
   }
 }
 
-function cut({ keys, payload }: Run, from: number, to: number): Run {
+function cut({ keys, payload }: SortedRun, from: number, to: number): SortedRun {
   return { keys: keys.subarray(from, to), payload: payload?.subarray(from, to) };
 }
 
 /** Sorts the rows between two ranks. They are passed run by run, so that equal keys keep the order of the runs. */
 async function mergeTile(
-  machine: Machine,
+  machine: WindowMachine,
   command: SortCommand,
-  runs: readonly Run[],
+  runs: readonly SortedRun[],
   from: readonly number[],
   to: readonly number[],
-): Promise<Run> {
+): Promise<SortedRun> {
   const { inner, places } = machine;
   const rows = to.reduce((sum, end, run) => sum + end - from[run]!, 0);
   const columns = command.payload === undefined ? 1 : 2;
@@ -115,7 +115,7 @@ async function mergeTile(
   }
 }
 
-function keep({ places }: Machine, cell: Cell | undefined, from: number, words: Uint32Array | undefined): void {
+function keep({ places }: WindowMachine, cell: Cell | undefined, from: number, words: Uint32Array | undefined): void {
   if (cell !== undefined) places.hostOf(cell.buffer as Spillable).write(cell.word + from, words!);
 }
 

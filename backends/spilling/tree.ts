@@ -1,10 +1,10 @@
 import type { Cell, Extent, MonoidProgram, Program, ScanCommand } from '../../primitives/backend.ts';
 import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
 import { withBuffers } from './carry.ts';
-import { type Leaves, leafArrays, leafStores, leavesProgram } from './leaves.ts';
+import { type LeafColumns, leafArrays, leafStores, leavesProgram } from './leaves.ts';
 import { isShortage } from './shortage.ts';
 import { emitPrefixes, exclusiveEmit, groupTotal, QUADS_PER_BLOCK, quadPrefixStep, quadTotal } from './tree-modules.ts';
-import { type Machine, planWindows, type Window } from './windows.ts';
+import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 
 /**
  * Folds and scans with inexact monoids in the shape of the canonical tree, byte for byte. Windows are whole blocks of
@@ -16,7 +16,7 @@ const SUBTREES: readonly number[] = [BLOCK * BLOCK, BLOCK];
 
 /** Folds subtrees, and then folds their totals. */
 export async function reduceTree(
-  machine: Machine,
+  machine: WindowMachine,
   extent: Extent,
   program: Program,
   monoid: MonoidProgram,
@@ -56,12 +56,12 @@ export async function reduceTree(
 }
 
 /** Reads records whose leaves are interleaved. */
-function recordsProgram(leaves: Leaves, count: number): Program {
+function recordsProgram(leaves: LeafColumns, count: number): Program {
   return leavesProgram(leaves, count, leaves.types.length);
 }
 
 /** Computes the totals of all blocks first, then their prefixes, and from these the prefixes within blocks. */
-export async function scanTree(machine: Machine, command: ScanCommand): Promise<void> {
+export async function scanTree(machine: WindowMachine, command: ScanCommand): Promise<void> {
   const { inner } = machine;
   const { extent, program, monoid, emit, stores, total } = command;
   const { types } = monoid;
@@ -70,8 +70,8 @@ export async function scanTree(machine: Machine, command: ScanCommand): Promise<
   const totals = await planWindows(machine, { extent, programs: [program], multiple: BLOCK, scratch, fixed });
   const blocks = Math.ceil(totals.length / BLOCK);
   await withBuffers(inner, [types.length * blocks, types.length * blocks], async (first, second) => {
-    const blockTotals: Leaves = { buffer: first!, types, stride: blocks };
-    const blockPrefixes: Leaves = { buffer: second!, types, stride: blocks };
+    const blockTotals: LeafColumns = { buffer: first!, types, stride: blocks };
+    const blockPrefixes: LeafColumns = { buffer: second!, types, stride: blocks };
     await totals.run((window) => {
       const elements = storeElements(machine, monoid, window);
       climb(machine, monoid, window, elements, undefined, { into: blockTotals, at: window.from / BLOCK });
@@ -96,7 +96,7 @@ export async function scanTree(machine: Machine, command: ScanCommand): Promise<
     await emitting.run((window) => {
       const elements = storeElements(machine, monoid, window);
       const quads = Math.ceil(window.rows / QUAD);
-      let [prefixes, next] = [0, 1].map(() => takeLeaves(window, monoid, quads)) as [Leaves, Leaves];
+      let [prefixes, next] = [0, 1].map(() => takeLeaves(window, monoid, quads)) as [LeafColumns, LeafColumns];
       climb(machine, monoid, window, elements, (level, groups) => {
         const uniforms = new Map([['level', level]]);
         const arrays = new Map([
@@ -111,12 +111,12 @@ export async function scanTree(machine: Machine, command: ScanCommand): Promise<
   });
 }
 
-function takeLeaves(window: Window, { types }: MonoidProgram, count: number): Leaves {
+function takeLeaves(window: RowWindow, { types }: MonoidProgram, count: number): LeafColumns {
   return { buffer: window.take(types.length * count), types, stride: count };
 }
 
 /** Stores the elements of a window, which its first program computes. */
-function storeElements({ inner }: Machine, monoid: MonoidProgram, window: Window): Leaves {
+function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: RowWindow): LeafColumns {
   const elements = takeLeaves(window, monoid, window.rows);
   inner.forEach(window.rows, window.programs()[0]!, leafStores(elements, 0, window.rows));
   return elements;
@@ -127,12 +127,12 @@ function storeElements({ inner }: Machine, monoid: MonoidProgram, window: Window
  * totals on request.
  */
 function climb(
-  { inner }: Machine,
+  { inner }: WindowMachine,
   monoid: MonoidProgram,
-  window: Window,
-  elements: Leaves,
-  see: ((level: number, groups: Leaves) => void) | undefined,
-  blocks?: { readonly into: Leaves; readonly at: number },
+  window: RowWindow,
+  elements: LeafColumns,
+  see: ((level: number, groups: LeafColumns) => void) | undefined,
+  blocks?: { readonly into: LeafColumns; readonly at: number },
 ): void {
   const levels = Math.log2(QUADS_PER_BLOCK);
   let groups = takeLeaves(window, monoid, Math.ceil(window.rows / QUAD));
@@ -155,7 +155,7 @@ function climb(
   function combineLevel(
     module: Program['module'],
     name: string,
-    from: Leaves,
+    from: LeafColumns,
     stores: ReturnType<typeof leafStores>,
   ): void {
     const uniforms = new Map([['count', from.stride]]);
@@ -165,14 +165,14 @@ function climb(
 }
 
 function emitWindow(
-  { inner }: Machine,
+  { inner }: WindowMachine,
   monoid: MonoidProgram,
-  window: Window,
+  window: RowWindow,
   {
     elements,
     prefixes,
     blockPrefixes,
-  }: { readonly elements: Leaves; readonly prefixes: Leaves; readonly blockPrefixes: Leaves },
+  }: { readonly elements: LeafColumns; readonly prefixes: LeafColumns; readonly blockPrefixes: LeafColumns },
 ): void {
   const consume = window.programs()[1]!;
   const blocksBefore = window.from / BLOCK;

@@ -4,7 +4,7 @@ import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } 
 import { worstCase } from '../worst-case.ts';
 import { wordReaderOf } from './lengths.ts';
 import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutLoops, writerOf } from './on-host.ts';
-import type { Machine } from './windows.ts';
+import type { WindowMachine } from './windows.ts';
 
 /**
  * Walks on the host, index by index, when the buffers that walks store to do not fit on the device. The cost is that
@@ -14,7 +14,7 @@ import type { Machine } from './windows.ts';
  *
  * @throws DeviceLostError `device/hang`
  */
-export async function walkOnHost({ inner, places, hangLimit }: Machine, command: WalkCommand): Promise<void> {
+export async function walkOnHost({ inner, places, hangLimit }: WindowMachine, command: WalkCommand): Promise<void> {
   const { extent, stores, changing } = command;
   const reader = wordReaderOf(inner, places);
   const length = await reader.length(extent);

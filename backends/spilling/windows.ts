@@ -3,15 +3,15 @@ import { entryOf } from '../../primitives/functors/ir.ts';
 import { type Analysis, analyse, type WindowedCommand } from './analysis.ts';
 import { createHostStores, type HostStores } from './host-stores.ts';
 import { wordReaderOf } from './lengths.ts';
-import { bindProgram, findPieces, type Uploads, upload, wordsOf } from './pieces.ts';
-import { bytesOf, type Places } from './places.ts';
+import { bindProgram, findPieces, upload, type WindowUploads, wordsOf } from './pieces.ts';
+import { type BufferPlaces, bytesOf } from './places.ts';
 import { type Residence, settle, tooMuchAtRandom } from './residence.ts';
 import { isShortage, isWantOfBindings } from './shortage.ts';
 
 /** The resources for running windows. */
-export interface Machine {
+export interface WindowMachine {
   readonly inner: Backend;
-  readonly places: Places;
+  readonly places: BufferPlaces;
   /** Maximum rows of a window, even if memory allows more. */
   readonly maxRows: number;
   /** Whether the device may hold only what windows need. */
@@ -21,7 +21,7 @@ export interface Machine {
 }
 
 /** A window that is being processed. */
-export interface Window {
+export interface RowWindow {
   readonly from: number;
   readonly rows: number;
   /** The programs for the given indices of the window; by default for all of them. */
@@ -41,7 +41,7 @@ export interface Windowing {
    * Runs the command from the first index to the last. When inner commands run out of memory, a window is repeated
    * with fewer rows.
    */
-  run(body: (window: Window) => void | Promise<void>): Promise<void>;
+  run(body: (window: RowWindow) => void | Promise<void>): Promise<void>;
 }
 
 /** Minimum rows of a window: shorter ones do not help against lack of memory. */
@@ -50,7 +50,7 @@ const MIN_ROWS = 64;
 const FILL = 0.75;
 
 /** What is known about a command when its windows run. */
-interface Plan {
+interface WindowsPlan {
   readonly analysis: Analysis;
   readonly residence: Residence;
   readonly hostStores: HostStores;
@@ -60,14 +60,14 @@ interface Plan {
 }
 
 /** Plans how a command runs in windows, and makes the room that it needs. */
-export async function planWindows(machine: Machine, command: WindowedCommand): Promise<Windowing> {
+export async function planWindows(machine: WindowMachine, command: WindowedCommand): Promise<Windowing> {
   const { places, inner, maxRows } = machine;
   const { multiple = 1, scratch = 0 } = command;
   const min = multiple * Math.ceil(Math.min(maxRows, MIN_ROWS) / multiple);
   const reader = wordReaderOf(inner, places);
   const analysis = await analyse(reader, command, min, places.budget);
   const { results } = entryOf(analysis.programs.at(-1)!.module);
-  const planFor = async (onlyNeeded: boolean): Promise<Plan> => {
+  const planFor = async (onlyNeeded: boolean): Promise<WindowsPlan> => {
     const residence = await settle(places, analysis, command, onlyNeeded);
     const hostStores = createHostStores(residence.hostStores, results.length);
     return { analysis, residence, hostStores, multiple, min, scratch };
@@ -86,7 +86,7 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
 }
 
 /** The longest window that fits, after making room for all rows, or at least for windows of half that length. */
-async function fittingRows({ places, maxRows }: Machine, plan: Plan): Promise<number> {
+async function fittingRows({ places, maxRows }: WindowMachine, plan: WindowsPlan): Promise<number> {
   const { multiple, min, residence, analysis } = plan;
   await places.makeRoom(Math.min(places.budget / 2, largestWindow(plan, analysis.length) / FILL), residence.inPlace);
   let rows = multiple * Math.max(1, Math.ceil(Math.min(analysis.length, maxRows) / multiple));
@@ -94,12 +94,12 @@ async function fittingRows({ places, maxRows }: Machine, plan: Plan): Promise<nu
   return rows;
 }
 
-function halved(rows: number, { multiple }: Plan): number {
+function halved(rows: number, { multiple }: WindowsPlan): number {
   return multiple * Math.max(1, Math.floor(rows / 2 / multiple));
 }
 
 /** The largest number of bytes that the first, the last or a middle window of the given length takes. */
-function largestWindow({ analysis, residence, hostStores, scratch }: Plan, rows: number): number {
+function largestWindow({ analysis, residence, hostStores, scratch }: WindowsPlan, rows: number): number {
   const { length, programs } = analysis;
   const bytesFrom = (from: number): number => {
     const to = Math.min(length, from + rows);
@@ -111,10 +111,10 @@ function largestWindow({ analysis, residence, hostStores, scratch }: Plan, rows:
 }
 
 async function runAll(
-  machine: Machine,
-  plan: Plan,
+  machine: WindowMachine,
+  plan: WindowsPlan,
   rows: number,
-  body: (window: Window) => void | Promise<void>,
+  body: (window: RowWindow) => void | Promise<void>,
 ): Promise<void> {
   const { counters } = machine.inner;
   const { analysis, residence, multiple } = plan;
@@ -139,11 +139,11 @@ async function runAll(
 }
 
 async function runWindow(
-  { inner, places }: Machine,
-  { analysis, residence, hostStores }: Plan,
+  { inner, places }: WindowMachine,
+  { analysis, residence, hostStores }: WindowsPlan,
   from: number,
   to: number,
-  body: (window: Window) => void | Promise<void>,
+  body: (window: RowWindow) => void | Promise<void>,
 ): Promise<void> {
   const rows = to - from;
   const taken: DeviceBuffer[] = [];
@@ -180,7 +180,7 @@ function bindAll(
   { programs }: Analysis,
   { inPlace }: Residence,
   hostStores: HostStores,
-  uploads: Uploads,
+  uploads: WindowUploads,
   from: number,
   to: number,
 ): Program[] {

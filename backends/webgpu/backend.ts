@@ -42,9 +42,9 @@ import { scan } from './kernels/scan.ts';
 import { sort } from './kernels/sort.ts';
 import { walk } from './kernels/walk.ts';
 import { bindsSums, weightedHistogram } from './kernels/weighted-histogram.ts';
-import { type Machine, startMachine } from './machine.ts';
+import { type GpuMachine, startMachine } from './machine.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 import { probe, type Verdict } from './probe.ts';
 import { shareBuffers, withoutUsage } from './shared-device.ts';
 import type { StagingSize } from './staging-size.ts';
@@ -170,7 +170,7 @@ function adapterOfDevice(): ArgumentError {
 }
 
 /** Starts the machine, or lets the device go. */
-function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): Machine {
+function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): GpuMachine {
   try {
     return startMachine(open, options, gpu);
   } catch (error) {
@@ -180,7 +180,7 @@ function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefine
 }
 
 function backendOf(
-  machine: Machine,
+  machine: GpuMachine,
   { device, info, features, shared }: OpenDevice,
   { arithmetic, determinism }: Verdict,
 ): WebGpuBackend {
@@ -402,7 +402,7 @@ function isStagingBytes(given: unknown): boolean {
 }
 
 function requireCopyable({ parts }: Memory): void {
-  const isCopyable = ({ gpu, borrowedAt }: Part): boolean =>
+  const isCopyable = ({ gpu, borrowedAt }: BufferPart): boolean =>
     borrowedAt === undefined || (gpu.usage & usage.copySource) !== 0;
   if (!parts.every(isCopyable)) throw withoutUsage('COPY_SRC', 'be copied to the host');
 }

@@ -1,6 +1,6 @@
 import type { AtomicCombination } from '../../primitives/backend.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 
 /** `update` is for words that are read and written; `spine` for those that workgroups of one dispatch tell each other. */
 export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';
@@ -27,7 +27,7 @@ export interface Bindings {
   readByFours(slot: number): boolean;
   /** Storage buffers in use. */
   readonly size: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly BufferPart[];
   /** What of the bindings shapes compiled code. */
   key(): string;
   /** One letter a storage buffer, as {@link Compiler.kernel} wants it. */
@@ -43,7 +43,7 @@ export function samePlace(a: Omit<Binding, 'access'>, b: Omit<Binding, 'access'>
 
 export function createBindings(): Bindings {
   const list: Binding[] = [];
-  const parts: Part[] = [];
+  const parts: BufferPart[] = [];
   const byFours = new Set<number>();
   return {
     bind(memory, access, first = 0, count = memory.parts.length - first) {

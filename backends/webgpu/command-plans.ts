@@ -5,7 +5,7 @@ import type { CommandSignature } from './command-signature.ts';
 import { type CommandPlan, CommandTrace, type DispatchStep, type PartPlace, SPINE } from './command-trace.ts';
 import type { Engine } from './engine.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 import type { SlotPlace } from './recorder.ts';
 import type { SpineRun } from './spine.ts';
 
@@ -68,7 +68,8 @@ function play(
   const held = [...memories];
   const slots: SlotPlace[] = [];
   let run: SpineRun | undefined;
-  const partOf = ({ memory, part }: PartPlace): Part => (memory === SPINE ? run!.memory : held[memory]!).parts[part]!;
+  const partOf = ({ memory, part }: PartPlace): BufferPart =>
+    (memory === SPINE ? run!.memory : held[memory]!).parts[part]!;
   for (const step of steps) {
     switch (step.kind) {
       case 'allocate':
@@ -107,7 +108,7 @@ function dispatch(
   { recorder, compiler }: Engine,
   step: DispatchStep,
   slot: SlotPlace,
-  parts: readonly Part[],
+  parts: readonly BufferPart[],
   run: SpineRun | undefined,
 ): void {
   const { kernel, words, epochAt, groups, access } = step;
@@ -128,7 +129,7 @@ function dispatch(
   });
 }
 
-function areSame(known: readonly Part[], parts: readonly Part[]): boolean {
+function areSame(known: readonly BufferPart[], parts: readonly BufferPart[]): boolean {
   for (const [i, part] of parts.entries()) if (known[i] !== part) return false;
   return true;
 }

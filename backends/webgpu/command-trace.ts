@@ -1,7 +1,7 @@
 import type { Program } from '../../primitives/backend.ts';
 import type { Engine, LaunchTrace, TracedDispatch } from './engine.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
@@ -15,7 +15,7 @@ export interface PartPlace {
 export const SPINE = -1;
 
 /** What a command does, with all numbers but for the values of uniforms and the epochs of the spine. */
-export type Step =
+export type TraceStep =
   | { readonly kind: 'allocate'; readonly words: number }
   | { readonly kind: 'release'; readonly memory: number }
   | { readonly kind: 'spine'; readonly words: number }
@@ -40,23 +40,23 @@ export interface DispatchStep extends TracedDispatch {
   readonly words: Uint32Array;
   readonly parts: readonly PartPlace[];
   /** The parts that it was last given, and their bind group. */
-  bound: readonly Part[];
+  bound: readonly BufferPart[];
   group: GPUBindGroup | undefined;
 }
 
 export interface CommandPlan {
-  readonly steps: readonly Step[];
+  readonly steps: readonly TraceStep[];
   readonly guards: readonly Guard[];
 }
 
 /** Notes the steps of one command while they are taken. */
 export class CommandTrace implements CommandPlan, LaunchTrace {
-  readonly steps: Step[] = [];
+  readonly steps: TraceStep[] = [];
   readonly guards: Guard[] = [];
   /** Whether all that was done is among the steps. */
   complete = true;
   readonly #memories: Memory[];
-  readonly #parts = new Map<Part, PartPlace>();
+  readonly #parts = new Map<BufferPart, PartPlace>();
   readonly #slots: ParameterSlot[] = [];
   #uniforms = 0;
 
@@ -132,7 +132,12 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     this.steps.push({ kind: 'parameters', words: slot.data.slice(), uniforms: [...uniforms] });
   }
 
-  dispatched(dispatch: TracedDispatch, parameters: ParameterSlot, words: Uint32Array, parts: readonly Part[]): void {
+  dispatched(
+    dispatch: TracedDispatch,
+    parameters: ParameterSlot,
+    words: Uint32Array,
+    parts: readonly BufferPart[],
+  ): void {
     this.steps.push({
       kind: 'dispatch',
       ...dispatch,
@@ -144,7 +149,7 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     });
   }
 
-  #noteCopy(from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void {
+  #noteCopy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void {
     const slot = this.#slots.at(-1);
     if (slot?.chunk === to) {
       this.steps.push({ kind: 'deviceWord', from: this.#placeOf(from), fromByte, toByte: toByte - slot.byteOffset });
@@ -157,7 +162,7 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     for (const [part, each] of parts.entries()) this.#parts.set(each, { memory, part });
   }
 
-  #placeOf(part: Part): PartPlace {
+  #placeOf(part: BufferPart): PartPlace {
     const place = this.#parts.get(part);
     if (place === undefined) throw new RangeError('a command works on memory that is not its own');
     return place;

@@ -1,7 +1,7 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { type Cache, createCache } from '../../primitives/cache.ts';
-import type { Part } from './part.ts';
-import type { Recorder, SlotPlace } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import type { DispatchRecorder, SlotPlace } from './recorder.ts';
 
 /** A compiled kernel; its storage buffers are bound in the order of its layout. */
 export interface Kernel {
@@ -17,11 +17,11 @@ export interface Compiler {
    * buffer: r (read only) or w (read and write).
    */
   kernel(key: string, access: string, code: () => string): Kernel;
-  storageGroup(kernel: Kernel, parts: readonly Part[]): GPUBindGroup;
+  storageGroup(kernel: Kernel, parts: readonly BufferPart[]): GPUBindGroup;
   /** The bind group of the parameters of a command and of a dispatch; they are chosen by dynamic offsets. */
   parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
   /** Forgets what refers to a buffer that is to be destroyed. */
-  forget(part: Part): void;
+  forget(part: BufferPart): void;
   /** Forgets everything that was made. */
   clear(): void;
 }
@@ -35,7 +35,7 @@ const MAX_GROUPS = 8192;
 export function createCompiler(
   device: GPUDevice,
   counters: Counters,
-  { watched }: Pick<Recorder, 'watched'>,
+  { watched }: Pick<DispatchRecorder, 'watched'>,
 ): Compiler {
   const kernels = createCache<string, Kernel>({ max: MAX_KERNELS });
   const layouts = new Map<string, GPUBindGroupLayout>();
@@ -70,7 +70,7 @@ export function createCompiler(
     });
   };
 
-  const remember = (key: string, parts: readonly Part[]): void => {
+  const remember = (key: string, parts: readonly BufferPart[]): void => {
     if (groups.size >= MAX_GROUPS) {
       groups.clear();
       groupsOfPart.clear();

@@ -1,9 +1,9 @@
 import type { Counters, WordSink } from '../../primitives/backend.ts';
 import type { Failure } from './failure.ts';
 import { type Memory, sizeClass } from './memory.ts';
-import type { Part } from './part.ts';
-import { type Range, rangesOf } from './ranges.ts';
-import type { Recorder, Staged } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import { rangesOf, type WordRange } from './ranges.ts';
+import type { DispatchRecorder, Staged } from './recorder.ts';
 import { DOWNLOAD_USAGE, type Mapper } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';
 import { MAP_MODE_READ } from './usage.ts';
@@ -21,7 +21,7 @@ export interface DownloadsOptions {
   readonly device: GPUDevice;
   readonly size: StagingSize;
   readonly mapped: Mapper;
-  readonly recorder: Recorder;
+  readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
   /** Why the device did not answer, for which it gave this reason itself. */
@@ -35,14 +35,14 @@ interface Read {
 }
 
 /** A range of a read. */
-interface Piece extends Range {
+interface ReadPiece extends WordRange {
   readonly read: Read;
 }
 
 /** A staging buffer that pieces of one submission are copied to, one behind the other. */
 interface Landing extends Staged {
-  readonly part: Part;
-  readonly pieces: { readonly piece: Piece; readonly from: number }[];
+  readonly part: BufferPart;
+  readonly pieces: { readonly piece: ReadPiece; readonly from: number }[];
   used: number;
   /** Resolves when its pieces have been taken. */
   readonly done: Promise<void>;
@@ -58,16 +58,16 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const max = size.buffers * size.bytes;
   const small = size.bytes * SMALL;
   const worthSubmitting = size.bytes * WORTH_SUBMITTING;
-  const idle: Part[] = [];
+  const idle: BufferPart[] = [];
   let idleBytes = 0;
   let landingBytes = 0;
   /** Takes the small pieces of the submission that is open. */
   let shared: Landing | undefined;
   /** Pieces that wait for staging buffers, in order, and what begins them. */
-  const waiting = new Map<Piece, () => void>();
+  const waiting = new Map<ReadPiece, () => void>();
   let isClosed = false;
 
-  const takePart = (bytes: number): Part => {
+  const takePart = (bytes: number): BufferPart => {
     const found = idle.findIndex((part) => part.bytes === bytes);
     if (found >= 0) {
       idleBytes -= bytes;
@@ -75,19 +75,19 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     }
     counters.allocations++;
     const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: DOWNLOAD_USAGE }));
-    const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
+    const part: BufferPart = { id: 0, gpu, bytes, lastUse: -1 };
     recorder.made(part);
     return part;
   };
 
   /** Keeps a staging buffer for later; mapping a fresh one costs ten times the copy. */
-  const putBack = (part: Part): void => {
+  const putBack = (part: BufferPart): void => {
     idle.push(part);
     idleBytes += part.bytes;
     while (idleBytes > 2 * max) destroyPart(idle.shift()!);
     if (isClosed || part.spoiled !== undefined) trim();
   };
-  const destroyPart = (part: Part): void => {
+  const destroyPart = (part: BufferPart): void => {
     idleBytes -= part.bytes;
     part.gpu.destroy();
   };
@@ -96,7 +96,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   };
 
   /** Copies a piece to a staging buffer, and resolves once it has been taken from there. */
-  const land = (piece: Piece): Promise<void> => {
+  const land = (piece: ReadPiece): Promise<void> => {
     const bytes = piece.words * 4;
     const isSmall = bytes <= small;
     if (!isSmall || shared === undefined || shared.used + bytes > shared.part.bytes) {
@@ -108,10 +108,10 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   };
 
   /** The last piece of a long read takes a buffer like the others. */
-  const stagingBytes = ({ words, at }: Piece): number =>
+  const stagingBytes = ({ words, at }: ReadPiece): number =>
     at > 0 ? size.bytes : sizeClass(words * 4, device.limits.maxBufferSize);
 
-  const copyTo = (landing: Landing, piece: Piece): Promise<void> => {
+  const copyTo = (landing: Landing, piece: ReadPiece): Promise<void> => {
     recorder.stage(landing);
     recorder.copy(piece.part, piece.word * 4, landing.part, landing.used, piece.words * 4);
     landing.pieces.push({ piece, from: landing.used });
@@ -174,7 +174,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     beginMore();
   };
 
-  const hand = ({ read, at }: Piece, words: Uint32Array): void => {
+  const hand = ({ read, at }: ReadPiece, words: Uint32Array): void => {
     if (read.failed !== undefined) return;
     try {
       read.take(words, at);
@@ -183,7 +183,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     }
   };
 
-  const hasRoom = ({ words }: Piece): boolean => landingBytes === 0 || landingBytes + words * 4 <= max;
+  const hasRoom = ({ words }: ReadPiece): boolean => landingBytes === 0 || landingBytes + words * 4 <= max;
 
   const beginMore = (): void => {
     for (const [piece, begin] of waiting) {
@@ -196,7 +196,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   };
 
   /** Lets a piece wait for staging buffers. Before its words are written to, it is copied to one in any case. */
-  const wait = (piece: Piece): Promise<void> => {
+  const wait = (piece: ReadPiece): Promise<void> => {
     piece.part.beforeWrite = () => beginAll(piece.part);
     return new Promise((resolve, reject) => {
       waiting.set(piece, () => {
@@ -206,7 +206,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     });
   };
 
-  const beginAll = (part: Part): void => {
+  const beginAll = (part: BufferPart): void => {
     part.beforeWrite = undefined;
     if (failure.failed) return;
     for (const [piece, begin] of waiting) {
@@ -216,7 +216,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     }
   };
 
-  const begin = (piece: Piece): Promise<void> => {
+  const begin = (piece: ReadPiece): Promise<void> => {
     const isSmall = piece.words * 4 <= small;
     // What is somebody else's may be written to by them.
     const mayWait = piece.part.borrowedAt === undefined && !isSmall;

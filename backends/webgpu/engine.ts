@@ -6,8 +6,8 @@ import type { Compiler, Kernel } from './compile.ts';
 import { type Subgroups, widthOf } from './device.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 import { type Parameters, parameterDeclarations } from './parameters.ts';
-import type { Part } from './part.ts';
-import type { ParameterSlot, Recorder } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import type { DispatchRecorder, ParameterSlot } from './recorder.ts';
 import type { Spine, SpineRun } from './spine.ts';
 import type { UniformWord } from './traced-uniform.ts';
 import type { Tuning } from './tuning.ts';
@@ -17,7 +17,7 @@ import { type Helper, helperDeclarations } from './wgsl-helpers.ts';
 export interface Engine {
   readonly limits: Limits;
   readonly pool: MemoryPool;
-  readonly recorder: Recorder;
+  readonly recorder: DispatchRecorder;
   readonly compiler: Compiler;
   readonly arithmetic: Arithmetic;
   readonly tuning: Tuning;
@@ -39,7 +39,12 @@ export interface LaunchTrace {
   /** Parameters were placed. */
   placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void;
   /** A kernel was launched. */
-  dispatched(dispatch: TracedDispatch, parameters: ParameterSlot, words: Uint32Array, parts: readonly Part[]): void;
+  dispatched(
+    dispatch: TracedDispatch,
+    parameters: ParameterSlot,
+    words: Uint32Array,
+    parts: readonly BufferPart[],
+  ): void;
 }
 
 /** A dispatch, but for what it is given. */

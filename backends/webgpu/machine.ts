@@ -13,7 +13,7 @@ import { createExplanation, createFailure, type Failure, hangError, lostError } 
 import { forEach } from './kernels/for-each.ts';
 import { onLoss } from './losses.ts';
 import { createMemoryPool } from './memory.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 import type { ProbeRun } from './probe.ts';
 import { createRecorder } from './recorder.ts';
 import { createSpine } from './spine.ts';
@@ -26,7 +26,7 @@ import { tuningFor } from './tuning-tables.ts';
 import { usage } from './usage.ts';
 
 /** A device with everything that commands are made, recorded and waited for with. */
-export interface Machine {
+export interface GpuMachine {
   readonly failure: Failure;
   readonly transfers: Transfers;
   /** Writes f32 operations plainly until a probe has chosen otherwise. */
@@ -47,7 +47,7 @@ export interface ReservedMemory {
   /** Gives it up, as memory is short. */
   giveUp(): void;
   /** Forgets what refers to a buffer that is to be destroyed. */
-  forgetPart(part: Part): void;
+  forgetPart(part: BufferPart): void;
   /** Gives it up, and forgets what is known of the kernels that work in it. */
   clear(): void;
 }
@@ -61,7 +61,7 @@ export interface MachineOptions {
   readonly onWarning?: OnWarning | undefined;
 }
 
-export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {
+export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): GpuMachine {
   const { device, adapter, info, shared } = open;
   const limits = lowered(open.limits, options.limits ?? {});
   const tuning = requireUsable(tuningFor(info, options.tuning), open.subgroups);

@@ -1,12 +1,12 @@
 import type { Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
-import type { Part } from './part.ts';
-import type { Recorder } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import type { DispatchRecorder } from './recorder.ts';
 import { usage } from './usage.ts';
 
 /** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
 export interface Memory extends DeviceBuffer {
-  readonly parts: readonly Part[];
+  readonly parts: readonly BufferPart[];
   /** Binary logarithm of the words of a part; word w lies in part `w >> shift`. */
   readonly shift: number;
   /** On a tape: which of the values of a call says where the memory begins. */
@@ -51,13 +51,13 @@ export interface PoolOptions {
   /** What others may do with the GPU buffers, beside what kernels need. */
   readonly usage: number;
   /** Makes a call with which the device may find fault. */
-  readonly watched: Recorder['watched'];
+  readonly watched: DispatchRecorder['watched'];
   /** Is told of every GPU buffer that is made. */
-  readonly madePart: (part: Part) => void;
+  readonly madePart: (part: BufferPart) => void;
   /** Destroys a GPU buffer as soon as no recorded command needs it. */
-  readonly destroyPart: (part: Part) => void;
+  readonly destroyPart: (part: BufferPart) => void;
   /** Forgets a part that was borrowed. */
-  readonly forgetPart: (part: Part) => void;
+  readonly forgetPart: (part: BufferPart) => void;
   /** Gives up what was reserved: memory is short. */
   readonly giveUpReserved: () => void;
 }
@@ -71,7 +71,7 @@ const SMALLEST = 256;
  */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
   const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart, giveUpReserved } = options;
-  const free = new Map<number, Part[]>();
+  const free = new Map<number, BufferPart[]>();
   const owned = new Map<number, Memory>();
   const made = new WeakSet<GPUBuffer>();
   const live = { buffers: 0, bytes: 0 };
@@ -81,7 +81,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   let held = 0;
   let nextId = 1;
 
-  const take = (bytes: number): Part => {
+  const take = (bytes: number): BufferPart => {
     const pooled = pooledPart(bytes);
     if (pooled !== undefined) return pooled;
     if (held + bytes > memoryBytes) trim();
@@ -89,12 +89,12 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     made.add(gpu);
     held += bytes;
     counters.allocations++;
-    const part: Part = { id: nextId++, gpu, bytes, lastUse: -1 };
+    const part: BufferPart = { id: nextId++, gpu, bytes, lastUse: -1 };
     madePart(part);
     return part;
   };
 
-  const pooledPart = (bytes: number): Part | undefined => {
+  const pooledPart = (bytes: number): BufferPart | undefined => {
     const pooled = free.get(bytes);
     for (let part = pooled?.pop(); part !== undefined; part = pooled?.pop()) {
       if (part.spoiled === undefined) return part;
@@ -104,7 +104,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   };
 
   /** The oldest is handed out first, so that a loop is given the same ones in every turn, and binds them as it did before. */
-  const putBack = (part: Part): void => {
+  const putBack = (part: BufferPart): void => {
     const pooled = free.get(part.bytes) ?? [];
     free.set(part.bytes, pooled);
     let low = 0;
@@ -124,7 +124,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     for (const part of parts) destroy(part);
   };
 
-  const destroy = (part: Part): void => {
+  const destroy = (part: BufferPart): void => {
     held -= part.bytes;
     destroyPart(part);
   };
@@ -155,7 +155,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     parts.forEach(putBackOrDestroy);
   };
 
-  const putBackOrDestroy = (part: Part): void => {
+  const putBackOrDestroy = (part: BufferPart): void => {
     if (part.spoiled === undefined) putBack(part);
     else destroy(part);
   };
@@ -200,7 +200,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     giveUp: ({ parts }) => parts.forEach(putBackOrDestroy),
     borrow(gpu, byte, bytes) {
       const partBytes = bytes <= bindingBytes ? bytes : partWords * 4;
-      const parts: Part[] = [];
+      const parts: BufferPart[] = [];
       for (let at = 0; at < bytes; at += partBytes) {
         const size = Math.min(partBytes, bytes - at);
         parts.push({ id: nextId++, gpu, bytes: size, lastUse: -1, borrowedAt: byte + at });

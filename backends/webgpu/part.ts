@@ -1,7 +1,7 @@
 import type { QuadrilleError } from '../../primitives/errors.ts';
 
 /** One GPU buffer of the pool. */
-export interface Part {
+export interface BufferPart {
   readonly id: number;
   readonly gpu: GPUBuffer;
   readonly bytes: number;

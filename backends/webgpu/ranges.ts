@@ -1,9 +1,9 @@
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 
 /** Words of one part of a buffer. */
-export interface Range {
-  readonly part: Part;
+export interface WordRange {
+  readonly part: BufferPart;
   /** First word within the part. */
   readonly word: number;
   readonly words: number;
@@ -17,7 +17,7 @@ export function* rangesOf(
   word: number,
   words: number,
   max: number = Number.POSITIVE_INFINITY,
-): Generator<Range> {
+): Generator<WordRange> {
   const { parts, shift } = memory;
   const partWords = parts.length === 1 ? Number.POSITIVE_INFINITY : 2 ** shift;
   for (let at = 0; at < words; ) {

@@ -1,12 +1,12 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { OutOfMemoryError, type QuadrilleError } from '../../primitives/errors.ts';
 import { closeErrorScopes, errorScopes, type Failure, refusedError } from './failure.ts';
-import type { Part } from './part.ts';
+import type { BufferPart } from './part.ts';
 import { usage } from './usage.ts';
 
 /** Where words lie that travel with a launch. */
 export interface SlotPlace {
-  readonly chunk: Part;
+  readonly chunk: BufferPart;
   readonly byteOffset: number;
   readonly bytes: number;
 }
@@ -24,7 +24,7 @@ export interface Dispatch {
   readonly parameters: GPUBindGroup;
   readonly offsets: readonly [number, number];
   readonly storage: GPUBindGroup;
-  readonly parts: readonly Part[];
+  readonly parts: readonly BufferPart[];
   /** For every part a letter: r where it is read only. */
   readonly access: string;
 }
@@ -47,7 +47,7 @@ export interface Staged {
 }
 
 /** Records commands into one encoder until someone waits for them. */
-export interface Recorder {
+export interface DispatchRecorder {
   /** The number of the submission that is open or will be next. */
   readonly submission: number;
   /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
@@ -58,7 +58,7 @@ export interface Recorder {
    */
   watched<T>(call: () => T): T;
   /** Notes that a buffer was made, for which the device may have no memory. */
-  made(part: Part): void;
+  made(part: BufferPart): void;
   /** Bytes of which the place of a slot is a multiple. */
   readonly alignment: number;
   /** A zeroed slot for the launches of this submission. */
@@ -66,22 +66,22 @@ export interface Recorder {
   /** A slot with the words of another one, of which there are as many as a slot has. */
   place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
-  copy(from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void;
-  clear(part: Part, byte: number, bytes: number): void;
+  copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
+  clear(part: BufferPart, byte: number, bytes: number): void;
   /** The pass of this submission, to dispatch in; until the next copy or clear. */
   pass(): GPUComputePassEncoder;
   /** Notes dispatches in it: what they use, and what of that they write. */
-  note(dispatches: number, parts: readonly Part[], written: readonly Part[]): void;
+  note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
   /** Notes the device's time when all that was recorded so far is done. */
   stamp(set: GPUQuerySet, index: number): void;
   /** Writes the stamps of a set to a buffer. */
-  resolve(set: GPUQuerySet, to: Part): void;
+  resolve(set: GPUQuerySet, to: BufferPart): void;
   /** Tells staging memory what becomes of the commands that are recorded now. */
   stage(staged: Staged): void;
   /** Writes host words, after what has been recorded so far. */
-  write(part: Part, byte: number, data: Uint32Array): void;
+  write(part: BufferPart, byte: number, data: Uint32Array): void;
   /** Destroys a buffer once the commands recorded so far are handed over. */
-  destroyLater(part: Part): void;
+  destroyLater(part: BufferPart): void;
   /**
    * Ends a command of the backend: hands over what was recorded if that is much. Since somebody waited last, a little is much
    * at first, so that the device is at work while more is recorded.
@@ -117,7 +117,7 @@ export interface RecorderOptions {
 /** A submission that is open, or that the device has not accepted yet. */
 interface Flight extends Submission {
   /** What it writes, and what was made for it. */
-  readonly parts: Set<Part>;
+  readonly parts: Set<BufferPart>;
   /** Staging memory that its commands use. */
   readonly staged: Set<Staged>;
   /** Whether it reads buffers that are somebody else's. */
@@ -154,10 +154,10 @@ const FIRST_COMMANDS = 64;
 /** Writes behind recorded commands that are longer than this hand those over first. */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
-export function createRecorder(options: RecorderOptions): Recorder {
+export function createRecorder(options: RecorderOptions): DispatchRecorder {
   const { device, shared, failure, counters, commandsPerSubmission, onShortage, explain } = options;
   const alignment = Math.max(256, device.limits.minUniformBufferOffsetAlignment);
-  const chunks: { part: Part; data: Uint32Array; used: number }[] = [];
+  const chunks: { part: BufferPart; data: Uint32Array; used: number }[] = [];
   let chunk = 0;
   let submission = 0;
   let commands = 0;
@@ -169,7 +169,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let isTogether = false;
   let open: Flight | undefined;
   const underWay = new Set<Flight>();
-  let doomed: Part[] = [];
+  let doomed: BufferPart[] = [];
 
   const begin = (): Flight => {
     failure.guard();
@@ -202,12 +202,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return encoder!;
   };
 
-  const use = (part: Part, isWritten: boolean): void => {
+  const use = (part: BufferPart, isWritten: boolean): void => {
     part.lastUse = submission;
     if (part.borrowedAt !== undefined) open!.borrows = true;
     if (isWritten) open!.parts.add(part);
   };
-  const countWrite = (part: Part): void => {
+  const countWrite = (part: BufferPart): void => {
     use(part, true);
     commands++;
   };
@@ -296,7 +296,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const size = CHUNK_BYTES;
     const uses = usage.uniform | usage.copyDestination | usage.copySource;
     const gpu = watched(() => device.createBuffer({ size, usage: uses }));
-    const part: Part = { id: -1 - chunks.length, gpu, bytes: CHUNK_BYTES, lastUse: -1 };
+    const part: BufferPart = { id: -1 - chunks.length, gpu, bytes: CHUNK_BYTES, lastUse: -1 };
     open!.parts.add(part);
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
@@ -328,7 +328,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return { chunk: part, byteOffset: used, bytes };
   };
 
-  const copy = (from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void => {
+  const copy = (from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void => {
     to.beforeWrite?.();
     outsidePass().copyBufferToBuffer(from.gpu, (from.borrowedAt ?? 0) + fromByte, to.gpu, toByte, bytes);
     use(from, false);

@@ -1,7 +1,7 @@
 import type { Counters } from '../../primitives/backend.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
-import type { Recorder } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import type { DispatchRecorder } from './recorder.ts';
 import { usage } from './usage.ts';
 
 /** One use of the spine by a kernel whose workgroups tell each other what they have. */
@@ -28,7 +28,7 @@ export interface Spine {
 /** Bits of a word that are left for the epoch beside 16 of payload and 2 of state. */
 const EPOCH_BITS = 14;
 
-export function createSpine(device: GPUDevice, recorder: Recorder, counters: Counters): Spine {
+export function createSpine(device: GPUDevice, recorder: DispatchRecorder, counters: Counters): Spine {
   let memory: Memory | undefined;
   let epoch = 0;
 
@@ -38,7 +38,7 @@ export function createSpine(device: GPUDevice, recorder: Recorder, counters: Cou
     counters.allocations++;
     const uses = usage.storage | usage.copyDestination;
     const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: uses }));
-    const part: Part = { id: nextId--, gpu, bytes, lastUse: -1 };
+    const part: BufferPart = { id: nextId--, gpu, bytes, lastUse: -1 };
     recorder.made(part);
     epoch = 0;
     return { id: part.id, words: bytes / 4, parts: [part], shift: 31 };

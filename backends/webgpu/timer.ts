@@ -1,8 +1,8 @@
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { CommandTime } from './command-time.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
-import type { Recorder } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import type { DispatchRecorder } from './recorder.ts';
 import type { Transfers } from './transfers.ts';
 import { usage } from './usage.ts';
 
@@ -26,13 +26,13 @@ const WORDS = 2;
 
 interface Stamps {
   readonly set: GPUQuerySet;
-  readonly part: Part;
+  readonly part: BufferPart;
 }
 
 export function createTimer(
   device: GPUDevice,
   features: ReadonlySet<string>,
-  recorder: Recorder,
+  recorder: DispatchRecorder,
   transfers: Transfers,
   finish: () => Promise<void>,
 ): Timer {
@@ -57,7 +57,7 @@ export function createTimer(
     const bytes = count * WORDS * 4;
     const uses = usage.queryResolve | usage.copySource;
     const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: uses }));
-    const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
+    const part: BufferPart = { id: 0, gpu, bytes, lastUse: -1 };
     recorder.made(part);
     return { set: recorder.watched(() => device.createQuerySet({ type: 'timestamp', count })), part };
   };

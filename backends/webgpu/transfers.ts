@@ -2,7 +2,7 @@ import type { Counters, WordSink, WordSource } from '../../primitives/backend.ts
 import { createDownloads } from './downloads.ts';
 import type { Failure } from './failure.ts';
 import type { Memory } from './memory.ts';
-import type { Recorder } from './recorder.ts';
+import type { DispatchRecorder } from './recorder.ts';
 import { createMapper } from './staging.ts';
 import { STAGING, type StagingSize } from './staging-size.ts';
 import { createUploadRing } from './upload-ring.ts';
@@ -28,7 +28,7 @@ export interface TransfersOptions {
   /** Whether others use the device too. */
   readonly shared: boolean;
   readonly size?: StagingSize | undefined;
-  readonly recorder: Recorder;
+  readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
   /** Why the device did not answer, for which it gave this reason itself. */

@@ -1,14 +1,14 @@
 import type { Counters } from '../../primitives/backend.ts';
 import type { Failure } from './failure.ts';
-import type { Part } from './part.ts';
-import type { Recorder, Staged } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import type { DispatchRecorder, Staged } from './recorder.ts';
 import { type Mapper, UPLOAD_USAGE } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';
 import { MAP_MODE_WRITE } from './usage.ts';
 
 /** A staging buffer that is mapped. */
 export interface Slab {
-  readonly part: Part;
+  readonly part: BufferPart;
   /** Bytes from its start that are to be copied already. */
   readonly used: number;
 }
@@ -27,7 +27,7 @@ export interface UploadRing {
    */
   room(slab: Slab, bytes: number): ArrayBuffer | undefined;
   /** Copies the first bytes of the room that a buffer has to a part; says whether it was filled with that. */
-  copy(slab: Slab, part: Part, byte: number, bytes: number): boolean;
+  copy(slab: Slab, part: BufferPart, byte: number, bytes: number): boolean;
   /** Destroys a buffer whose room nothing was copied from: ranges of one mapping must not overlap. */
   giveUp(slab: Slab): void;
   /** Destroys the buffers that nobody writes to at the moment. */
@@ -39,7 +39,7 @@ export interface UploadRingOptions {
   readonly device: GPUDevice;
   readonly size: StagingSize;
   readonly mapped: Mapper;
-  readonly recorder: Recorder;
+  readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
 }
@@ -82,7 +82,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     }
   };
 
-  const slabOf = (part: Part): RingSlab => {
+  const slabOf = (part: BufferPart): RingSlab => {
     let accepted: Promise<void> | undefined = recorder.begin().accepted;
     const slab: RingSlab = {
       part,

@@ -2,13 +2,13 @@ import type { WordSource } from '../../primitives/backend.ts';
 import { inLanes } from '../lanes.ts';
 import type { Failure } from './failure.ts';
 import type { Memory } from './memory.ts';
-import type { Part } from './part.ts';
-import { type Range, rangesOf } from './ranges.ts';
-import type { Recorder } from './recorder.ts';
+import type { BufferPart } from './part.ts';
+import { rangesOf, type WordRange } from './ranges.ts';
+import type { DispatchRecorder } from './recorder.ts';
 import type { Slab, UploadRing } from './upload-ring.ts';
 
 /** Copies from the host to the device. */
-export interface Uploads {
+export interface GpuUploads {
   /** Puts words into a buffer, after what has been recorded so far. */
   write(memory: Memory, word: number, data: Uint32Array): void;
   /** Fills a buffer that nobody else uses. */
@@ -24,18 +24,18 @@ const MIN_PIECE = 2 ** 20;
 
 export interface UploadsOptions {
   readonly ring: UploadRing;
-  readonly recorder: Recorder;
+  readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   /** Why the device did not answer, for which it gave this reason itself. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
-export function createUploads({ ring, recorder, failure, explain }: UploadsOptions): Uploads {
+export function createUploads({ ring, recorder, failure, explain }: UploadsOptions): GpuUploads {
   const { buffers, bytes: slabBytes } = ring.size;
   const min = slabBytes * MIN_SHARE;
   const reading = new Set<Promise<void>>();
 
-  const write: Uploads['write'] = (memory, word, data) => {
+  const write: GpuUploads['write'] = (memory, word, data) => {
     for (const { part, word: from, words, at } of rangesOf(memory, word, data.length)) {
       for (let done = 0; done < words; ) {
         const slab = words * 4 < min ? undefined : ring.now((words - done) * 4);
@@ -93,7 +93,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 
   /** Reads a piece to a staging buffer, and has the device copy it from there. */
-  const bring = async (source: WordSource, piece: Range, slab: Slab): Promise<void> => {
+  const bring = async (source: WordSource, piece: WordRange, slab: Slab): Promise<void> => {
     const room = ring.room(slab, piece.words * 4);
     if (room === undefined) return bringInPasses(source, piece);
     try {
@@ -111,7 +111,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 
   /** Reads a piece to memory of the host first. */
-  const bringInPasses = async (source: WordSource, piece: Range): Promise<void> => {
+  const bringInPasses = async (source: WordSource, piece: WordRange): Promise<void> => {
     const data = new Uint32Array(piece.words);
     await readPiece(source, piece, data.buffer);
     failure.guard();
@@ -119,7 +119,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     recorder.write(piece.part, piece.word * 4, data);
   };
 
-  const readPiece = async (source: WordSource, { words, at }: Range, memory: ArrayBuffer): Promise<void> => {
+  const readPiece = async (source: WordSource, { words, at }: WordRange, memory: ArrayBuffer): Promise<void> => {
     const bytes = Math.min(words * 4, source.bytes - at * 4);
     new Uint8Array(memory, bytes, words * 4 - bytes).fill(0);
     await read(source, new Uint8Array(memory, 0, bytes), at * 4);
@@ -140,7 +140,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
 }
 
 /** Throws why a buffer holds nothing, where the device had no memory for it. */
-function requireSound({ spoiled }: Part): void {
+function requireSound({ spoiled }: BufferPart): void {
   if (spoiled !== undefined) throw spoiled;
 }
 

@@ -1,7 +1,7 @@
 import { OutOfMemoryError } from '../../primitives/errors.ts';
 
 /** A piece of the heap, in use or free; pieces are linked in the order of their addresses. */
-export interface Block {
+export interface HeapBlock {
   readonly address: number;
   size: number;
   /** Bytes of it that count as live: those that were asked for, of what is not only passing. */
@@ -9,8 +9,8 @@ export interface Block {
   free: boolean;
   /** Commands up to this number may still use the memory, if it was in use before. */
   fence: number;
-  before: Block | undefined;
-  after: Block | undefined;
+  before: HeapBlock | undefined;
+  after: HeapBlock | undefined;
 }
 
 /** The memory that an allocator divides up. */
@@ -32,11 +32,11 @@ export interface Allocator {
    * Device commands run in order, so they may be given memory that an earlier command still uses. The host does not wait
    * its turn: it passes the number of the last command that has completed, and is given memory that none after it uses.
    */
-  allocate(bytes: number, completed?: number): Block;
+  allocate(bytes: number, completed?: number): HeapBlock;
   /** The same for what is on its way between host and device: it is soon given back, and no limit counts it. */
-  allocatePassing(bytes: number, completed?: number): Block;
+  allocatePassing(bytes: number, completed?: number): HeapBlock;
   /** Gives a block back, which commands up to number `fence` may still use. */
-  release(block: Block, fence: number): void;
+  release(block: HeapBlock, fence: number): void;
 }
 
 const LINE = 64;
@@ -59,28 +59,28 @@ const CLASSES = 33 * 4;
  * to upload to while commands are under way, and the heap would grow with every upload.
  */
 export function createAllocator(heap: Heap, limitBytes: number): Allocator {
-  const classes = Array.from({ length: CLASSES }, () => new Set<Block>());
-  let first: Block | undefined;
-  let last: Block | undefined;
+  const classes = Array.from({ length: CLASSES }, () => new Set<HeapBlock>());
+  let first: HeapBlock | undefined;
+  let last: HeapBlock | undefined;
   let end = heap.start;
   let live = 0;
 
-  const find = (size: number, completed: number): Block | undefined => {
+  const find = (size: number, completed: number): HeapBlock | undefined => {
     for (let c = classOf(size); c < CLASSES; c++) {
       for (const block of classes[c]!) if (block.size >= size && block.fence <= completed) return block;
     }
     return undefined;
   };
-  const insert = (block: Block): void => {
+  const insert = (block: HeapBlock): void => {
     block.free = true;
     classes[classOf(block.size)]!.add(block);
   };
-  const remove = (block: Block): void => {
+  const remove = (block: HeapBlock): void => {
     block.free = false;
     classes[classOf(block.size)]!.delete(block);
   };
 
-  const append = (size: number, completed: number): Block => {
+  const append = (size: number, completed: number): HeapBlock => {
     const extended = last?.free && last.fence <= completed ? last : undefined;
     const newEnd = end + size - (extended?.size ?? 0);
     if (newEnd > heap.limit) throw outOfHeap(size, live, heap);
@@ -96,7 +96,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
       end = reserved;
       return extended;
     }
-    const block: Block = {
+    const block: HeapBlock = {
       address: end,
       size: reserved - end,
       bytes: 0,
@@ -112,10 +112,10 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     return block;
   };
 
-  const split = (block: Block, size: number): void => {
+  const split = (block: HeapBlock, size: number): void => {
     if (block.size === size) return;
     const { address, fence, after } = block;
-    const rest: Block = {
+    const rest: HeapBlock = {
       address: address + size,
       size: block.size - size,
       bytes: 0,
@@ -132,7 +132,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   };
 
   /** Makes one block of two neighbours; the second is gone. */
-  const merge = (block: Block, next: Block): void => {
+  const merge = (block: HeapBlock, next: HeapBlock): void => {
     block.size += next.size;
     block.fence = Math.max(block.fence, next.fence);
     block.after = next.after;
@@ -156,7 +156,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     return merged;
   };
 
-  const take = (bytes: number, completed = Number.POSITIVE_INFINITY): Block => {
+  const take = (bytes: number, completed = Number.POSITIVE_INFINITY): HeapBlock => {
     const min = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
     // At the end of the heap there is no room to waste.
     const size = end + skewed(min) > heap.limit ? min : skewed(min);

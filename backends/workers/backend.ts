@@ -14,7 +14,7 @@ import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../pr
 import { requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
-import type { Block } from './allocator.ts';
+import type { HeapBlock } from './allocator.ts';
 import { createHeldCommands, isTiled } from './held-commands.ts';
 import type { Addresses, Kernel, Launch, Launcher } from './launch.ts';
 import { createPool, type Pool } from './pool.ts';
@@ -215,7 +215,7 @@ function createBackend(
 
   /** Memory for one launch, to be given back when it stands in the queue. */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
-    const blocks: Block[] = [];
+    const blocks: HeapBlock[] = [];
     return {
       scratch: (bytes) => {
         const block = withRoom(() => allocator.allocate(bytes));

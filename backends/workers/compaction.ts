@@ -32,7 +32,7 @@ export function compactionOf(stores: readonly StoreTarget[], nodes: ScanNodes, f
 }
 
 /** Where elements of one kind go in a round. */
-interface Side {
+interface CompactionTarget {
   readonly stores: readonly StoreTarget[];
   readonly values: readonly number[];
   /** Pushes the place of the first one. */
@@ -83,7 +83,7 @@ export function compactionPart(
       code.set(mask);
       const words = wordsOf(code, lanes, [...selected, ...rejected], results);
       const valuesOf = (stores: readonly StoreTarget[]): number[] => stores.map(({ value }) => words.get(value)!);
-      const sides: Side[] = [
+      const sides: CompactionTarget[] = [
         {
           stores: selected,
           values: valuesOf(selected),
@@ -131,7 +131,7 @@ function wordsOf(
   return words;
 }
 
-function emitSide(code: Code, side: Side): void {
+function emitSide(code: Code, side: CompactionTarget): void {
   const at = code.local(I32);
   side.place();
   code.tee(at);
@@ -146,7 +146,7 @@ function emitSide(code: Code, side: Side): void {
   code.release(at);
 }
 
-function emitWholeVectors(code: Code, { stores, values, mask }: Side, at: number): void {
+function emitWholeVectors(code: Code, { stores, values, mask }: CompactionTarget, at: number): void {
   const permutation = code.local(V128);
   mask();
   code.i32(4);
@@ -163,7 +163,7 @@ function emitWholeVectors(code: Code, { stores, values, mask }: Side, at: number
   code.release(permutation);
 }
 
-function emitOneByOne(code: Code, { stores, values, mask }: Side, at: number): void {
+function emitOneByOne(code: Code, { stores, values, mask }: CompactionTarget, at: number): void {
   for (const lane of [0, 1, 2, 3]) {
     mask();
     code.i32(1 << lane);

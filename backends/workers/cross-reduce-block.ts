@@ -166,7 +166,7 @@ function emitPack(
   releaseAll(code, [t, end, row, to, from, last]);
 }
 
-interface Block {
+interface CrossBlock {
   readonly memory: number;
   readonly first: number;
   readonly count: number;
@@ -174,7 +174,7 @@ interface Block {
   readonly blocks: number;
 }
 
-function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand, block: Block): void {
+function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand, block: CrossBlock): void {
   const { memory, first, count, rows, blocks } = block;
   const [run, runs] = [emitOwnWord(code, crossWords.run), emitOwnWord(code, crossWords.runs)];
   const runsOfChunk = emitOwnWord(code, crossWords.runsOfChunk);

@@ -38,7 +38,7 @@ export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduce
   const folded = Array.from({ length: VECTORS }, () => vectorLocals(code, monoid));
   for (const state of folded) emitVectorIdentity(code, monoid, state);
   const rights = right.map((_, leaf) => emitOwnWord(code, crossWords.vectors + left.length + leaf));
-  const run: Run = { code, inputs, command, step, value, combine, folded, rights };
+  const run: CrossRun = { code, inputs, command, step, value, combine, folded, rights };
   const [j, whole] = [code.local(I32), code.local(I32)];
   code.get(FROM);
   code.tee(j);
@@ -55,7 +55,7 @@ export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduce
   return code.finish();
 }
 
-interface Run {
+interface CrossRun {
   readonly code: Code;
   readonly inputs: KernelInputs;
   readonly command: CrossReduceCommand;
@@ -78,7 +78,7 @@ function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: K
 }
 
 /** Folds what the pairs of a tile with so many right rows, from row j on, are worth. */
-function emitPairs(run: Run, j: number, count: number): void {
+function emitPairs(run: CrossRun, j: number, count: number): void {
   const { code, command, inputs, value, combine, folded } = run;
   const { start, step, leftOwn, rightOwn } = command;
   const types = entryOf(step.module).results;
@@ -146,7 +146,7 @@ function emitRightOwn(code: Code, { environments }: KernelInputs, types: readonl
 
 /** Takes the sums of pairs from dimension to dimension. */
 function emitSums(
-  { code, command, step, rights }: Run,
+  { code, command, step, rights }: CrossRun,
   j: number,
   sums: readonly (readonly (readonly number[])[])[],
 ): void {

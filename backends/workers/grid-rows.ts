@@ -47,7 +47,7 @@ export function gridRows(module: Module, slots: Slots): GridRows | undefined {
 type Form = 'division' | 'one row';
 
 function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined {
-  const found: Row = { size: undefined, before: 0, after: 0 };
+  const found: GridRow = { size: undefined, before: 0, after: 0 };
   const graph: Graph = new Graph('vectors', (...operation) => rulesOf(form, graph, found)(...operation));
   const results = straightLine(graph, module, slots, [graph.index()]);
   if (results === undefined) return undefined;
@@ -74,7 +74,7 @@ const rowsByName = memoized((module: Module): GridRows | undefined => {
 const ROW = 'row';
 
 /** What is known of the row so far: its size, and the cells that were left out at its ends. */
-interface Row {
+interface GridRow {
   size: GridRows['size'] | undefined;
   before: number;
   after: number;
@@ -86,7 +86,7 @@ interface Place {
   readonly plus: number;
 }
 
-function rulesOf(form: Form, graph: Graph, found: Row): Rules {
+function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
   const row = graph.invariant('u32', ROW);
   const start = (): Node => graph.operation('mul', 'u32', [row, found.size!]);
   const column = (): Node => graph.operation('sub', 'u32', [graph.index(), start()]);

@@ -22,7 +22,7 @@ import { chunkSizeOf, type Launch, type Launcher, type Phase } from './launch.ts
 import { releaseAll } from './monoid-code.ts';
 import { planRow } from './row-plan.ts';
 import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
-import { emitRanks, emitTallies, type Table } from './tally.ts';
+import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
 import { emitCount } from './tree-code.ts';
 import { TURNS, takesTurns } from './turn-tables.ts';
 import { Code } from './wasm-code.ts';
@@ -150,7 +150,7 @@ function emitCounting(counting: Counting): FunctionBody {
   const address = emitTableOf(code, TABLES, STRIDE);
   const bins = emitOwnWord(code, BINS);
   const turn = turns > 1 ? emitOwnWord(code, TURN) : undefined;
-  const table: Table = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared, turn };
+  const table: TallyTable = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared, turn };
   const { from, to } = emitChunk(code, inputs.extent);
   if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
   else emitTallies(code, shape, layout, inputs, table, from, to);
@@ -173,7 +173,7 @@ function emitRowTallies(
   code: Code,
   { shape, layout, turning, ranks: capacity }: Counting,
   inputs: KernelInputs,
-  table: Table,
+  table: TallyTable,
   from: number,
   to: number,
 ): void {
@@ -229,7 +229,7 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
   const run = code.local(I32);
   const from = code.local(I32);
   const to = code.local(I32);
-  const table: Table = { address: code.local(I32), bins, runs: undefined, shared: false };
+  const table: TallyTable = { address: code.local(I32), bins, runs: undefined, shared: false };
   emitIndexLoop(code, {
     ...runs,
     index: run,

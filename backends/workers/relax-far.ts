@@ -8,7 +8,7 @@ import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
 /** Code that loads the states around a cell. */
-export interface Neighbours {
+export interface FarNeighbours {
   beginRow(row: number): void;
   /** Loads those around the cell in a column, so many bytes behind the beginning of its row. */
   load(column: number, place: number): void;
@@ -33,7 +33,7 @@ export function emitFarNeighbours(
   { state, neighbours, boundary, outside }: RelaxCommand,
   { width, height, rowBytes, leafBytes, from }: GridLocals,
   into: readonly number[],
-): Neighbours {
+): FarNeighbours {
   const [columns, rows] = [
     distances(
       code,

@@ -13,7 +13,7 @@ import {
 } from './kernel-arguments.ts';
 import { emitCombine, emitIdentity, emitStoreState, releaseAll, stateLocals } from './monoid-code.ts';
 import { slotsOf } from './program-graph.ts';
-import { emitFarNeighbours, type Neighbours } from './relax-far.ts';
+import { emitFarNeighbours, type FarNeighbours } from './relax-far.ts';
 import { emitAdvance, emitLeaf, emitRows, type GridForm, type GridLocals } from './relax-grid.ts';
 import { emitSurroundings } from './relax-surroundings.ts';
 import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
@@ -139,7 +139,7 @@ function emitNearNeighbours(
   { rowBytes }: GridLocals,
   from: readonly number[],
   into: readonly number[],
-): Neighbours {
+): FarNeighbours {
   return {
     beginRow() {},
     load(_column, place) {

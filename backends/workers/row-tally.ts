@@ -3,7 +3,7 @@ import { LaneCode } from './emit-lanes.ts';
 import { scalarLocal } from './emit-wasm.ts';
 import { emitLoadScalar, emitStoreScalar, type KernelInputs } from './kernel-arguments.ts';
 import type { RowPlan } from './row-plan.ts';
-import { emitAdd, type Table } from './tally.ts';
+import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
@@ -52,7 +52,7 @@ export interface RowCounter {
 export interface RowCounterInputs {
   readonly inputs: KernelInputs;
   readonly plan: RowPlan;
-  readonly table: Table;
+  readonly table: TallyTable;
   /** Local of the number of ranks. */
   readonly ranks: number;
   /** Local of the address of {@link rowCounterBytes} of the worker's own. */

@@ -2,7 +2,7 @@ import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import { emitRounds, type VectorPart } from './index-loop.ts';
 import { fixed } from './queue.ts';
-import { combine, type Leaves, leaveState, pushHeads, pushWhere, type Runs } from './run-leaves.ts';
+import { combine, leaveState, pushHeads, pushWhere, type RunLeaves, type Runs } from './run-leaves.ts';
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
@@ -16,7 +16,7 @@ export function foldPart(
   { inputs, index, state }: ScanSources,
   { graph, elements }: ScanNodes,
   { head }: Runs,
-  leaves: Leaves,
+  leaves: RunLeaves,
   enter: () => void,
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });

@@ -19,7 +19,7 @@ export interface Runs {
 }
 
 /** Vectors of the values, leaf by leaf. */
-export interface Leaves {
+export interface RunLeaves {
   readonly types: readonly ScalarType[];
   /** Exact and of whole numbers, so in any order: lanes may fold side by side. */
   readonly operations: readonly OperationName[];
@@ -35,7 +35,7 @@ export interface Leaves {
 /** Pushes left ⊕ right, leaf k of each. */
 export function combine(
   code: Code,
-  { types, operations }: Leaves,
+  { types, operations }: RunLeaves,
   k: number,
   left: () => void,
   right: () => void,
@@ -46,7 +46,7 @@ export function combine(
 /** Pushes leaf k of a value in the lanes of a mask, which is pushed last, and the identity in the others. */
 export function pushWhere(
   code: Code,
-  { identity, zero }: Leaves,
+  { identity, zero }: RunLeaves,
   k: number,
   value: () => void,
   mask: () => void,
@@ -60,7 +60,7 @@ export function pushWhere(
 /** The same in the lanes that are not in the mask. */
 export function pushWhereNot(
   code: Code,
-  { identity, zero }: Leaves,
+  { identity, zero }: RunLeaves,
   k: number,
   value: () => void,
   mask: () => void,
@@ -72,7 +72,7 @@ export function pushWhereNot(
 }
 
 /** The state in the first lanes of the totals, and the identity in the others. */
-export function enterState(code: Code, { types, identity, total, state }: Leaves): void {
+export function enterState(code: Code, { types, identity, total, state }: RunLeaves): void {
   total.forEach((local, k) => {
     code.get(state[k + 1]!);
     emitSplat(code, types[k]!);
@@ -83,7 +83,7 @@ export function enterState(code: Code, { types, identity, total, state }: Leaves
 }
 
 /** Combines the lanes of the totals: all lanes have all of it. */
-export function foldLanes(code: Code, leaves: Leaves): void {
+export function foldLanes(code: Code, leaves: RunLeaves): void {
   for (const choice of [
     [2, 3, 0, 1],
     [1, 0, 3, 2],
@@ -100,7 +100,7 @@ export function foldLanes(code: Code, leaves: Leaves): void {
   }
 }
 
-export function leaveState(code: Code, leaves: Leaves): void {
+export function leaveState(code: Code, leaves: RunLeaves): void {
   foldLanes(code, leaves);
   leaves.total.forEach((local, k) => {
     code.get(local);

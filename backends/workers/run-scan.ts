@@ -4,7 +4,7 @@ import { UNROLLED_VALUES } from './for-each.ts';
 import type { VectorPart } from './index-loop.ts';
 import type { StoreTarget } from './kernel-arguments.ts';
 import { storedNodes } from './program-graph.ts';
-import { combine, foldLanes, type Leaves, leaveState, pushHeads, pushWhereNot, type Runs } from './run-leaves.ts';
+import { combine, foldLanes, leaveState, pushHeads, pushWhereNot, type RunLeaves, type Runs } from './run-leaves.ts';
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 import { emitExtract } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
@@ -19,7 +19,7 @@ export function scanPart(
   { inputs, index, state }: ScanSources,
   { graph, elements, inclusive, results }: ScanNodes,
   { head, guard }: Runs,
-  leaves: Leaves,
+  leaves: RunLeaves,
   enter: () => void,
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });

@@ -2,7 +2,7 @@ import type { ScanForm } from '../../primitives/backend.ts';
 import { leafOperations } from '../monoid-shapes.ts';
 import type { StoreTarget } from './kernel-arguments.ts';
 import { foldPart } from './run-fold.ts';
-import { enterState, type Leaves, type Runs } from './run-leaves.ts';
+import { enterState, type RunLeaves, type Runs } from './run-leaves.ts';
 import { scanPart } from './run-scan.ts';
 import { flagOf, type ScanNodes, type ScanSources, type ScanVectors } from './scan-nodes.ts';
 import { lanesOf } from './vector-operations.ts';
@@ -24,7 +24,7 @@ export function runVectors(code: Code, sources: ScanSources, nodes: ScanNodes, r
   const { monoid, state } = sources;
   const types = monoid.types.slice(1);
   const vectors = (): number[] => types.map(() => code.local(V128));
-  const leaves: Leaves = {
+  const leaves: RunLeaves = {
     types,
     operations: runs.operations,
     identity: vectors(),

@@ -1,6 +1,6 @@
 import type { DeviceBuffer, WordSink } from '../../primitives/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
-import { type Allocator, type Block, createAllocator } from './allocator.ts';
+import { type Allocator, createAllocator, type HeapBlock } from './allocator.ts';
 import { fixed } from './queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from './wasm-encoder.ts';
 
@@ -9,7 +9,7 @@ const MIN_PAGES = 1024;
 
 /** A buffer in the shared memory. */
 export interface SharedBuffer extends DeviceBuffer {
-  readonly block: Block;
+  readonly block: HeapBlock;
   readonly address: number;
   /** Commands up to this number may touch it. */
   fence: number;
@@ -26,7 +26,7 @@ export interface PendingRead {
   readonly take: WordSink;
   copied: number;
   /** Where the words were brought when their buffer was about to be written. */
-  snapshot?: Block;
+  snapshot?: HeapBlock;
 }
 
 export interface SharedMemory {

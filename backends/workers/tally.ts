@@ -11,7 +11,7 @@ import type { Code } from './wasm-code.ts';
 import { atomic, I32, I64, op, simd, V128 } from './wasm-encoder.ts';
 
 /** Locals that say where an element is counted. */
-export interface Table {
+export interface TallyTable {
   readonly address: number;
   readonly bins: number;
   /** Histograms in the table, where the program chooses one of them. */
@@ -44,7 +44,7 @@ export function emitAdd(code: Code, atomically: boolean, value: () => void): voi
 const ALL_LANES = 15;
 
 /** Counts a bin of a histogram, in locals; what lies outside is left out. */
-function emitTally(code: Code, table: Table, bin: number, histogram: number | undefined): void {
+function emitTally(code: Code, table: TallyTable, bin: number, histogram: number | undefined): void {
   code.get(bin);
   code.get(table.bins);
   code.op(op.i32LtU);
@@ -73,7 +73,7 @@ export function emitTallies(
   shape: KernelShape,
   layout: Layout,
   inputs: KernelInputs,
-  table: Table,
+  table: TallyTable,
   from: number,
   to: number,
 ): void {
@@ -95,7 +95,13 @@ export function emitTallies(
 }
 
 /** Bins are computed four at once; counting remains one by one. */
-function vectorTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph, bins: readonly Node[]): VectorPart {
+function vectorTallies(
+  code: Code,
+  table: TallyTable,
+  lanes: VectorCode,
+  graph: Graph,
+  bins: readonly Node[],
+): VectorPart {
   if (table.runs === undefined && !table.shared) return quickTallies(code, table, lanes, graph, bins[0]!);
   lanes.prepare(bins);
   const chosen = bins.map(() => code.local(I32));
@@ -111,7 +117,7 @@ function vectorTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph
 
 function emitLaneTallies(
   code: Code,
-  table: Table,
+  table: TallyTable,
   lanes: VectorCode,
   bins: readonly Node[],
   chosen: readonly number[],
@@ -132,7 +138,7 @@ function emitLaneTallies(
  * whose turn it is. Where it is known, the addresses of eight elements are taken out of their vectors while the eight before
  * them are counted.
  */
-function quickTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
+function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
   const [ends, bases] = [code.local(V128), code.local(V128)];
   const [address, chosen, inside, outside] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
@@ -241,7 +247,7 @@ function quickTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph,
 }
 
 /** Locals: the row, the range of its ranks, and what was computed for it. */
-export interface Row {
+export interface TallyRow {
   readonly index: number;
   readonly first: number;
   readonly ranks: number;
@@ -254,8 +260,8 @@ export function emitRanks(
   { programs }: KernelShape,
   layout: Layout,
   inputs: KernelInputs,
-  table: Table,
-  { index, first, ranks, leaves }: Row,
+  table: TallyTable,
+  { index, first, ranks, leaves }: TallyRow,
 ): void {
   const { module } = programs[0]!;
   const rank = code.local(I32);

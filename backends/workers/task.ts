@@ -22,7 +22,7 @@ import { launchWalk } from './walk.ts';
 import { launchWeightedHistogram } from './weighted-histogram.ts';
 
 /** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
-export interface Task {
+export interface KernelTask {
   readonly extent: Extent;
   /** The most nanoseconds an element, roughly; infinite where it may take any time. */
   readonly cost: number;
@@ -36,7 +36,7 @@ export interface Task {
 const SORT_PASS_COST = 8;
 
 /** What a command is for the workers. */
-export function taskOf(given: KernelCommand): Task {
+export function taskOf(given: KernelCommand): KernelTask {
   switch (given.kind) {
     case 'forEach': {
       const { extent, program, stores } = given;

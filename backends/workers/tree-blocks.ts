@@ -28,7 +28,7 @@ import {
 import { slotsOf, storedNodes } from './program-graph.ts';
 import { emitCeilDiv } from './reduce.ts';
 import { narrowToStores } from './stores.ts';
-import { type Block, emitBlockTotal, emitCount, emitWorkerRoom, pushState } from './tree-code.ts';
+import { emitBlockTotal, emitCount, emitWorkerRoom, pushState, type TreeBlock } from './tree-code.ts';
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32, op } from './wasm-encoder.ts';
@@ -112,7 +112,7 @@ export function wholeBlocks(
 
 /** Vector code for a whole block whose reads and stores are all within bounds, else scalar code. */
 export function emitEither(
-  block: Block,
+  block: TreeBlock,
   whole: Whole | undefined,
   vector: (block: WholeBlock) => void,
   scalar: () => void,
@@ -146,7 +146,7 @@ export function emitChunkBlocks(
   monoid: MonoidProgram,
   inputs: KernelInputs,
   whole: Whole | undefined,
-  body: (block: Block, number: number) => void,
+  body: (block: TreeBlock, number: number) => void,
 ): void {
   const room = emitWorkerRoom(code, monoid, ROOMS);
   const { from, to } = emitChunk(code, inputs.extent);
@@ -173,7 +173,7 @@ export function emitStateBlocks(
   room: number,
   states: number,
   length: number,
-  body: (block: Block, number: number) => void,
+  body: (block: TreeBlock, number: number) => void,
 ): void {
   const blocks = code.local(I32);
   const first = code.local(I32);

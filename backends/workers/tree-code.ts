@@ -17,7 +17,7 @@ import { I32, op } from './wasm-encoder.ts';
  * The canonical combination tree (`primitives/combination-tree.ts`) over one block, as code: for monoids whose brackets
  * matter. States stand in memory one after another.
  */
-export interface Block {
+export interface TreeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   /** Local with the address of the worker's room: local prefixes, then totals of groups, then prefixes of quads. */
@@ -80,7 +80,7 @@ export function emitCount(code: Code, to: number, body: (index: number) => void)
 }
 
 /** The total of a block, into `total`. */
-export function emitBlockTotal(block: Block, total: readonly number[]): void {
+export function emitBlockTotal(block: TreeBlock, total: readonly number[]): void {
   const { code, monoid, room } = block;
   const groups = emitQuads(block, false);
   code.while(
@@ -96,7 +96,7 @@ export function emitBlockTotal(block: Block, total: readonly number[]): void {
 }
 
 /** Folds every quad from the left into the groups of the room; returns a local with their number. */
-function emitQuads({ code, monoid, room, first, count, element }: Block, keepPrefixes: boolean): number {
+function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, keepPrefixes: boolean): number {
   const quads = code.local(I32);
   const index = code.local(I32);
   const sum = stateLocals(code, monoid);
@@ -148,7 +148,7 @@ function entry({ types }: MonoidProgram, index: number): number {
 }
 
 /** Combines neighbouring groups; one without a neighbour stays as it is. */
-function emitHalve({ code, monoid, room }: Block, groups: number): void {
+function emitHalve({ code, monoid, room }: TreeBlock, groups: number): void {
   const offset = entry(monoid, GROUPS);
   const half = code.local(I32);
   const source = code.local(I32);
@@ -196,7 +196,7 @@ export interface Before {
 export type Visit = (index: number, exclusive: readonly number[], inclusive: readonly number[]) => void;
 
 /** The exclusive and inclusive prefixes of all elements of a block. */
-export function emitBlockPrefixes(block: Block, before: Before, visit: Visit): void {
+export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit): void {
   const { code } = block;
   const quads = emitQuads(block, true);
   emitQuadPrefixes(block, quads);
@@ -205,7 +205,7 @@ export function emitBlockPrefixes(block: Block, before: Before, visit: Visit): v
 }
 
 /** Prefixes before every quad but the first, level by level (Sklansky 1960). */
-function emitQuadPrefixes(block: Block, quads: number): void {
+function emitQuadPrefixes(block: TreeBlock, quads: number): void {
   const { code, monoid, room } = block;
   const level = code.local(I32);
   const groups = code.local(I32);
@@ -265,7 +265,7 @@ function pushBitsBelow(code: Code, number: number, level: number): void {
   code.op(op.i32Sub, op.i32And);
 }
 
-function emitVisits({ code, monoid, room, first, count }: Block, before: Before, visit: Visit): void {
+function emitVisits({ code, monoid, room, first, count }: TreeBlock, before: Before, visit: Visit): void {
   const index = code.local(I32);
   const quad = code.local(I32);
   const started = code.local(I32);

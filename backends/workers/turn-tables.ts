@@ -1,4 +1,4 @@
-import { emitAdd, type Table } from './tally.ts';
+import { emitAdd, type TallyTable } from './tally.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
 
@@ -41,7 +41,7 @@ export interface TurnTables {
 }
 
 /** @param own - Pushes the address of {@link turnBytes} of the worker's own; undefined where there are none. */
-export function turnTables(code: Code, table: Table, own: (() => void) | undefined): TurnTables {
+export function turnTables(code: Code, table: TallyTable, own: (() => void) | undefined): TurnTables {
   const [current, home, seen, at] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const tables = Array.from({ length: TURNS }, () => code.local(I32));
 
@@ -141,7 +141,7 @@ export function turnTables(code: Code, table: Table, own: (() => void) | undefin
 /** Adds the tables to the histogram at `home` and clears them; `at` and `end` are locals that it may use. */
 function emitFlush(
   code: Code,
-  { bins, shared }: Table,
+  { bins, shared }: TallyTable,
   home: number,
   tables: readonly number[],
   at: number,

@@ -119,7 +119,7 @@ function emitClear(): FunctionBody {
 }
 
 /** Where rows are added. */
-interface Table {
+interface WeightTable {
   /** Local of its address. */
   readonly address: number;
   readonly bins: number;
@@ -130,7 +130,7 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
   const address = emitOwnWord(code, TABLES);
-  const table: Table = { address, bins: emitOwnWord(code, BINS), weights };
+  const table: WeightTable = { address, bins: emitOwnWord(code, BINS), weights };
   if (!isShared) {
     code.get(address);
     code.get(WORKER);
@@ -156,14 +156,14 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
 }
 
 /** Pushes the address of a bin in a local. */
-function pushBin(code: Code, { address, weights }: Table, bin: number): void {
+function pushBin(code: Code, { address, weights }: WeightTable, bin: number): void {
   code.get(address);
   code.get(bin);
   code.i32(binBytes(weights));
   code.op(op.i32Mul, op.i32Add);
 }
 
-function emitAtomicRow(code: Code, table: Table, bin: number, weights: readonly number[]): void {
+function emitAtomicRow(code: Code, table: WeightTable, bin: number, weights: readonly number[]): void {
   code.get(bin);
   code.get(table.bins);
   code.op(op.i32LtU);
@@ -178,7 +178,7 @@ function emitAtomicRow(code: Code, table: Table, bin: number, weights: readonly 
   });
 }
 
-function emitRow(code: Code, table: Table, bin: number, weights: readonly number[]): void {
+function emitRow(code: Code, table: WeightTable, bin: number, weights: readonly number[]): void {
   const address = code.local(I32);
   emitMinimum(code, bin, () => code.get(table.bins));
   pushBin(code, table, bin);
@@ -216,7 +216,7 @@ function vectorRows(
   shape: KernelShape,
   layout: Layout,
   inputs: KernelInputs,
-  table: Table,
+  table: WeightTable,
   index: number,
 ): VectorPart | undefined {
   const graph = new Graph('aligned');

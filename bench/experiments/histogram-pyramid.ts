@@ -19,7 +19,7 @@ import {
 import { countIn } from '../../primitives/scan.ts';
 
 /** How many cells a side a grid has; of a list, its cells and 1. */
-export interface Extent {
+export interface PointExtent {
   readonly width: number;
   readonly height: number;
 }
@@ -48,7 +48,7 @@ export interface HistogramPyramid {
 export function buildPyramid(
   context: Context,
   cells: Column<'u32'>,
-  extent: Extent,
+  extent: PointExtent,
   dimensions: 1 | 2,
 ): HistogramPyramid {
   const extents = extentsOf(extent, dimensions);
@@ -82,7 +82,7 @@ export function pointList(context: Context, pyramid: HistogramPyramid): Column<'
 }
 
 /** The extents of all levels; there are two above the cells at least. */
-function extentsOf(cells: Extent, dimensions: 1 | 2): readonly Extent[] {
+function extentsOf(cells: PointExtent, dimensions: 1 | 2): readonly PointExtent[] {
   const extents = [cells];
   while (extents.length < 3 || extents.at(-1)!.width * extents.at(-1)!.height > 1) {
     const { width, height } = extents.at(-1)!;
@@ -92,7 +92,7 @@ function extentsOf(cells: Extent, dimensions: 1 | 2): readonly Extent[] {
   return extents;
 }
 
-function tableOf(extents: readonly Extent[]): number[] {
+function tableOf(extents: readonly PointExtent[]): number[] {
   let start = 0;
   return extents.flatMap(({ width, height }, level) => {
     const row = [start, width, height];

@@ -5,7 +5,7 @@ import { differenceOf, type Job, makeJob } from './job.ts';
 import { type Row, rowOf } from './row.ts';
 
 /** What is to be measured. */
-export interface Plan {
+export interface MeasurementPlan {
   readonly experiments: readonly Experiment[];
   readonly types: readonly Case['type'][];
   readonly sizes: readonly number[];
@@ -35,7 +35,11 @@ export interface Listener {
 }
 
 /** What a run consists of, in the order in which it is measured. */
-export function casesOf({ experiments, types, sizes }: Plan): (Case & { readonly experiment: Experiment })[] {
+export function casesOf({
+  experiments,
+  types,
+  sizes,
+}: MeasurementPlan): (Case & { readonly experiment: Experiment })[] {
   return experiments.flatMap((experiment) =>
     types
       .filter((type) => typesOf(experiment).includes(type))
@@ -48,7 +52,11 @@ export function casesOf({ experiments, types, sizes }: Plan): (Case & { readonly
  * timed, and a candidate whose answer is wrong is left out. Then come rounds in which the candidates take turns, so that what
  * disturbs the machine disturbs all of them alike. An abort ends the run: rows that have rounds by then are kept.
  */
-export async function measure(plan: Plan, candidates: readonly Candidate[], listener: Listener): Promise<void> {
+export async function measure(
+  plan: MeasurementPlan,
+  candidates: readonly Candidate[],
+  listener: Listener,
+): Promise<void> {
   for (const { experiment, type, n } of casesOf(plan)) {
     if (listener.signal.aborted) return;
     const job = makeJob(experiment, { type, n });
@@ -96,7 +104,7 @@ const MIN_ROUNDS = 3;
 async function prepareAll(
   job: Job,
   candidates: readonly Candidate[],
-  { checkUpTo = Number.POSITIVE_INFINITY, rounds }: Plan,
+  { checkUpTo = Number.POSITIVE_INFINITY, rounds }: MeasurementPlan,
   listener: Listener,
 ): Promise<Runner[]> {
   const runners: Runner[] = [];

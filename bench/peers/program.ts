@@ -22,7 +22,7 @@ export interface ProgramSource {
 }
 
 /** A program that answers a line `name n variant calls [warm]` by a line `nanoseconds checksum`, one after the other. */
-export interface Program {
+export interface PeerProgram {
   ask(request: Request): Promise<{ nanoseconds: number; checksum: number }>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function versionOf(command: string, ...args: readonly string[]): Pr
  *
  * @throws QuadrilleError `bench/peer-compile`, `bench/peer-program`.
  */
-export async function startProgram(source: ProgramSource, compiled?: string): Promise<Program> {
+export async function startProgram(source: ProgramSource, compiled?: string): Promise<PeerProgram> {
   if (compiled !== undefined) return serve(compiled, async () => undefined);
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-peer-'));
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
@@ -71,7 +71,7 @@ function sourcePath(file: string): string {
   return existsSync(beside) ? beside : fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url));
 }
 
-function serve(path: string, discard: () => Promise<void>): Program {
+function serve(path: string, discard: () => Promise<void>): PeerProgram {
   // Ctrl-C is for this process, which ends the program by the end of its input.
   const child = spawn(path, ['--serve'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   const failed = failureOf(child, path);
@@ -117,7 +117,7 @@ function failureOf(child: ChildProcess, path: string): Promise<never> {
 /** One way of a program as a candidate, for the built-in experiments over u32. */
 export function programCandidate(
   facts: Pick<Candidate, 'name' | 'hardware' | 'description'>,
-  program: Program,
+  program: PeerProgram,
   variant: string,
   names: ReadonlySet<string>,
   clock: Round['clock'],

@@ -11,7 +11,7 @@ export interface CtcLabels {
 }
 
 /** Frames in which one label is seen, without a gap. */
-interface Piece {
+interface LabelSpan {
   readonly label: number;
   readonly begin: number;
   end: number;
@@ -27,9 +27,9 @@ const MAX_LABELS = 2 ** 16 - 1;
  * cover it, is not there in that frame.
  */
 export function ctcLabels(width: number, height: number): CtcLabels {
-  const pieces: Piece[] = [];
+  const pieces: LabelSpan[] = [];
   /** The last piece of each track. */
-  const last = new Map<number, Piece>();
+  const last = new Map<number, LabelSpan>();
   let [highest, lowestAfterGaps] = [0, MAX_LABELS + 1];
 
   function labelOf(track: number, frame: number): number {

@@ -2,18 +2,18 @@
  * A table of a FlatBuffers message (https://flatbuffers.dev/internals). Whatever its offsets say, nothing outside of its
  * bytes is read: `DataView` throws a `RangeError` first, as all functions here do for what the bytes cannot hold.
  */
-export interface Table {
+export interface FlatTable {
   readonly view: DataView;
   readonly at: number;
 }
 
 /** The table that the bytes of a message begin with an offset to. */
-export function rootTable(view: DataView): Table {
+export function rootTable(view: DataView): FlatTable {
   return { view, at: view.getUint32(0, true) };
 }
 
 /** Where a field of a table stands, by its number in the schema; undefined where it has its default. */
-function fieldOf({ view, at }: Table, field: number): number | undefined {
+function fieldOf({ view, at }: FlatTable, field: number): number | undefined {
   const layout = at - view.getInt32(at, true);
   const entry = 4 + 2 * field;
   if (entry + 2 > view.getUint16(layout, true)) return undefined;
@@ -21,23 +21,23 @@ function fieldOf({ view, at }: Table, field: number): number | undefined {
   return offset === 0 ? undefined : at + offset;
 }
 
-export function u8Field(table: Table, field: number, otherwise: number): number {
+export function u8Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);
   return at === undefined ? otherwise : table.view.getUint8(at);
 }
 
-export function u16Field(table: Table, field: number, otherwise: number): number {
+export function u16Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);
   return at === undefined ? otherwise : table.view.getUint16(at, true);
 }
 
-export function i32Field(table: Table, field: number, otherwise: number): number {
+export function i32Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);
   return at === undefined ? otherwise : table.view.getInt32(at, true);
 }
 
 /** A count of 64 bits; one that no f64 holds is wrong anyway, and stays too large. */
-export function u64Field(table: Table, field: number, otherwise: number): number {
+export function u64Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);
   return at === undefined ? otherwise : Number(table.view.getBigUint64(at, true));
 }
@@ -50,7 +50,7 @@ export interface Vector {
 }
 
 /** A field that is a vector; empty where it is not there. */
-export function vectorField(table: Table, field: number, elementBytes: number): Vector {
+export function vectorField(table: FlatTable, field: number, elementBytes: number): Vector {
   const { view } = table;
   const at = fieldOf(table, field);
   if (at === undefined) return { view, start: 0, length: 0 };
@@ -62,19 +62,19 @@ export function vectorField(table: Table, field: number, elementBytes: number): 
 }
 
 /** A field that is a table. */
-export function tableField(table: Table, field: number): Table | undefined {
+export function tableField(table: FlatTable, field: number): FlatTable | undefined {
   const at = fieldOf(table, field);
   return at === undefined ? undefined : { view: table.view, at: at + table.view.getUint32(at, true) };
 }
 
 /** Element of a vector of tables. */
-export function tableAt({ view, start }: Vector, index: number): Table {
+export function tableAt({ view, start }: Vector, index: number): FlatTable {
   const at = start + 4 * index;
   return { view, at: at + view.getUint32(at, true) };
 }
 
 /** A field that is a text. */
-export function textField(table: Table, field: number): string | undefined {
+export function textField(table: FlatTable, field: number): string | undefined {
   if (fieldOf(table, field) === undefined) return undefined;
   const { view, start, length } = vectorField(table, field, 1);
   return new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + start, length));

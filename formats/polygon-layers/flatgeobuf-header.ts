@@ -2,9 +2,9 @@ import { FormatError } from '../../primitives/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, need, offsetOf } from './byte-window.ts';
 import {
+  type FlatTable,
   i32Field,
   rootTable,
-  type Table,
   tableAt,
   tableField,
   textField,
@@ -82,11 +82,11 @@ function parseHeader(bytes: Buffer, file: string): { header: FlatGeobufHeader; i
   }
 }
 
-function columnOf(table: Table): { name: string; type: number } {
+function columnOf(table: FlatTable): { name: string; type: number } {
   return { name: textField(table, 0) ?? '', type: u8Field(table, 1, 0) };
 }
 
-function crsOf(crs: Table | undefined): string | undefined {
+function crsOf(crs: FlatTable | undefined): string | undefined {
   if (crs === undefined) return undefined;
   const authority = textField(crs, 0) || 'EPSG';
   const code = i32Field(crs, 1, 0);

@@ -2,7 +2,7 @@ import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { missingProperty, nameText } from '../record-name.ts';
-import { type Table, vectorField } from './flatbuffer.ts';
+import { type FlatTable, vectorField } from './flatbuffer.ts';
 import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
 
 const BINARY = 14;
@@ -30,7 +30,7 @@ const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: numbe
  * @throws FormatError where the property is not there, or no text or number.
  */
 export function propertyText(
-  feature: Table,
+  feature: FlatTable,
   columns: FlatGeobufHeader['columns'],
   property: string,
   at: FeaturePlace,

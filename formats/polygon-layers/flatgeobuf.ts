@@ -2,7 +2,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
-import { rootTable, type Table, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
+import { type FlatTable, rootTable, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
 import { type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './flatgeobuf-header.ts';
 import { propertyText } from './flatgeobuf-properties.ts';
 import { beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
@@ -71,9 +71,14 @@ const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
  * Walks the parts of a geometry, with a stack of its own. Offsets may lead back to a part that was there before: no part
  * takes less than 8 bytes, and no position less than 16, so that more of them than the feature has bytes are a mistake.
  */
-function readGeometry(columns: LayerColumns, geometry: Table, headerType: number, at: FeaturePlace): FoundGeometries {
+function readGeometry(
+  columns: LayerColumns,
+  geometry: FlatTable,
+  headerType: number,
+  at: FeaturePlace,
+): FoundGeometries {
   const found: FoundGeometries = { polygons: 0, others: 0 };
-  const pending: [Table, number][] = [[geometry, headerType]];
+  const pending: [FlatTable, number][] = [[geometry, headerType]];
   const bytes = geometry.view.byteLength;
   const before = columns.vertices.length;
   for (let parts = 1; pending.length > 0; ) {

@@ -1,6 +1,6 @@
 import type { HostMaqTree } from '../../algorithms/maq-tree/host-tree.ts';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
-import type { Extent } from '../zonal-plot/extent.ts';
+import type { MapExtent } from '../zonal-plot/extent.ts';
 
 /** A part of the domain, in its steps, and how it becomes pixels. */
 export interface QuadrantFrame {
@@ -16,7 +16,7 @@ export interface QuadrantFrame {
 const PAD = 0.015;
 
 /** The largest frame, within given sides, that shows an extent in steps of the domain. */
-export function frameOf({ left, bottom, right, top }: Extent, width: number, height: number): QuadrantFrame {
+export function frameOf({ left, bottom, right, top }: MapExtent, width: number, height: number): QuadrantFrame {
   const scale = Math.min(width / (right - left), height / (top - bottom));
   return {
     left,
@@ -28,7 +28,7 @@ export function frameOf({ left, bottom, right, top }: Extent, width: number, hei
 }
 
 /** All quadrants that polygons have, with some room around them. */
-export function extentOf({ nodes }: HostMaqTree): Extent {
+export function extentOf({ nodes }: HostMaqTree): MapExtent {
   let [left, bottom, right, top] = [Infinity, Infinity, -Infinity, -Infinity];
   for (let node = 0; node < nodes.level.length; node++) {
     if (nodes.entryCount[node] === 0) continue;

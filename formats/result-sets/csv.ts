@@ -50,7 +50,7 @@ interface Field {
   readonly doubled: boolean;
 }
 
-interface Table {
+interface CsvReading {
   readonly cursor: ByteCursor;
   readonly file: string;
   readonly delimiter: number;
@@ -59,7 +59,7 @@ interface Table {
   start: number;
 }
 
-function startTable(bytes: Uint8Array, file: string): Table {
+function startTable(bytes: Uint8Array, file: string): CsvReading {
   const cursor = startOf(bytes);
   return { cursor, file, delimiter: findDelimiter(cursor), fields: [], start: 0 };
 }
@@ -75,7 +75,7 @@ function findDelimiter({ bytes, at, end }: ByteCursor): number {
 }
 
 /** Reads the fields of the next record that is not blank; false at the end of the text. */
-function nextRecord(table: Table): boolean {
+function nextRecord(table: CsvReading): boolean {
   const { cursor } = table;
   do {
     if (cursor.at >= cursor.end) return false;
@@ -85,7 +85,7 @@ function nextRecord(table: Table): boolean {
   return true;
 }
 
-function readFields({ cursor, delimiter, file }: Table): Field[] {
+function readFields({ cursor, delimiter, file }: CsvReading): Field[] {
   const { bytes, end } = cursor;
   const fields: Field[] = [];
   for (;;) {
@@ -129,7 +129,7 @@ function readPlain(cursor: ByteCursor, delimiter: number): Field {
   return { from, to, doubled: false };
 }
 
-function textOf({ cursor: { bytes } }: Table, { from, to, doubled }: Field): string {
+function textOf({ cursor: { bytes } }: CsvReading, { from, to, doubled }: Field): string {
   const text = textBetween(bytes, from, to);
   return doubled ? text.replaceAll('""', '"') : text;
 }
@@ -139,11 +139,11 @@ const GEOMETRY =
 /** So many bytes of a field tell whether it is a geometry. */
 const TELLING = 64;
 
-function holdsGeometry({ cursor: { bytes } }: Table, { from, to }: Field): boolean {
+function holdsGeometry({ cursor: { bytes } }: CsvReading, { from, to }: Field): boolean {
   return GEOMETRY.test(textBetween(bytes, from, Math.min(to, from + TELLING)));
 }
 
-function beginsWithHeader(table: Table): boolean {
+function beginsWithHeader(table: CsvReading): boolean {
   const { fields } = table;
   if (fields.some((field) => holdsGeometry(table, field))) return false;
   const geometry = geometryAhead(table);
@@ -154,7 +154,7 @@ function beginsWithHeader(table: Table): boolean {
 }
 
 /** The first column that holds a geometry, in the first record from the current one on that has any. */
-function geometryAhead(table: Table): number | undefined {
+function geometryAhead(table: CsvReading): number | undefined {
   const { fields, start, cursor } = table;
   const { at } = cursor;
   let found: number;
@@ -170,7 +170,7 @@ function idBeside(geometry: number): number {
   return Number(geometry === 0);
 }
 
-function headerOf(table: Table): string[] {
+function headerOf(table: CsvReading): string[] {
   return table.fields.map((field) => textOf(table, field).trim());
 }
 
@@ -194,7 +194,7 @@ const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polyg
 
 /** Finds the columns by the header, or, where it does not tell, by the records below it. */
 function chooseColumns(
-  table: Table,
+  table: CsvReading,
   header: readonly string[] | undefined,
   geometryColumn: string | undefined,
   idColumn: string | undefined,
@@ -228,7 +228,7 @@ function chooseColumns(
   return { geometry, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other };
 }
 
-function readPolygon(table: Table, columns: TileColumns, { geometry, id }: Chosen, index: number): void {
+function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id }: Chosen, index: number): void {
   const { cursor, fields, file } = table;
   const field = fields[geometry];
   if (field === undefined) {
@@ -265,7 +265,7 @@ function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
 }
 
 /** Geometries hold commas: without quotes, a comma between fields ends them at the first position. */
-function refuseUnquoted({ cursor: { bytes }, delimiter, file }: Table, { from, to }: Field): void {
+function refuseUnquoted({ cursor: { bytes }, delimiter, file }: CsvReading, { from, to }: Field): void {
   const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
   if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;
   const at = { bytes, at: from, end: to };

@@ -86,13 +86,13 @@ export function rowsAtOnce(layout: BandLayout): number {
 }
 
 /** Pieces that stand close together in the file, in its order. */
-export type Run = readonly Piece[];
+export type PieceRun = readonly Piece[];
 
 /** Bytes between two pieces that are cheaper to read than to skip. */
 const GAP_BYTES = 16 * 2 ** 10;
 
 /** Puts pieces that are there into runs. */
-export function groupRuns(pieces: Piece[], decodedBytes: number): Run[] {
+export function groupRuns(pieces: Piece[], decodedBytes: number): PieceRun[] {
   pieces.sort((a, b) => a.offset - b.offset);
   const runs: Piece[][] = [];
   let start = 0;

@@ -5,7 +5,7 @@ import { decodeBlock } from './decode.ts';
 import { createDecodePool, type DecodePool } from './decode-pool.ts';
 import { type KeptBlocks, keptBlocks } from './kept-blocks.ts';
 import type { BandLayout, BlockCoding } from './layout.ts';
-import { groupRuns, listPieces, type Piece, RUN_DECODED_BYTES, type Run } from './pieces.ts';
+import { groupRuns, listPieces, type Piece, type PieceRun, RUN_DECODED_BYTES } from './pieces.ts';
 import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
 
@@ -213,9 +213,9 @@ function codingOf(layout: BandLayout): BlockCoding {
 /** Has runs read, some at a time, until one fails or the signal is aborted; settles when none is under way. */
 async function forEachRun(
   { signal }: Reading,
-  runs: readonly Run[],
+  runs: readonly PieceRun[],
   lanes: number,
-  read: (run: Run) => Promise<void>,
+  read: (run: PieceRun) => Promise<void>,
 ): Promise<void> {
   let next = 0;
   let failed = false;
@@ -240,7 +240,7 @@ async function settleAll(promises: readonly Promise<void>[]): Promise<void> {
   if (failure?.status === 'rejected') throw failure.reason;
 }
 
-async function readRun({ source, layout, place, kept }: Reading, target: Words, run: Run): Promise<void> {
+async function readRun({ source, layout, place, kept }: Reading, target: Words, run: PieceRun): Promise<void> {
   const start = run[0]!.offset;
   const end = run.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   let packed: Promise<Uint8Array> | undefined;

@@ -1,17 +1,17 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
 /** A rectangle in map coordinates; empty where left > right. */
-export interface Extent {
+export interface MapExtent {
   readonly left: number;
   readonly right: number;
   readonly bottom: number;
   readonly top: number;
 }
 
-const EMPTY: Extent = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
+const EMPTY: MapExtent = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
 
 /** The smallest rectangle that holds all of the given ones; undefined where they hold nothing. */
-export function unionOf(extents: Iterable<Extent>): Extent | undefined {
+export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   let union = EMPTY;
   for (const { left, right, bottom, top } of extents) {
     union = {
@@ -25,7 +25,7 @@ export function unionOf(extents: Iterable<Extent>): Extent | undefined {
 }
 
 /** The rectangle that two others share; `a` where they share none. */
-export function intersectionOf(a: Extent, b: Extent): Extent {
+export function intersectionOf(a: MapExtent, b: MapExtent): MapExtent {
   const shared = {
     left: Math.max(a.left, b.left),
     right: Math.min(a.right, b.right),
@@ -36,7 +36,7 @@ export function intersectionOf(a: Extent, b: Extent): Extent {
 }
 
 /** The bounds of every ring, as it is written. */
-export function ringExtents({ ringVertices, x, y }: Polygons): Extent[] {
+export function ringExtents({ ringVertices, x, y }: Polygons): MapExtent[] {
   return Array.from({ length: ringVertices.length - 1 }, (_, ring) => {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
     const [left, right] = range(x, start, end);
@@ -55,6 +55,6 @@ function range(values: Float64Array, start: number, end: number): [low: number, 
 }
 
 /** An extent moved along x. */
-export function moved({ left, right, bottom, top }: Extent, shift: number): Extent {
+export function moved({ left, right, bottom, top }: MapExtent, shift: number): MapExtent {
   return { left: left + shift, right: right + shift, bottom, top };
 }

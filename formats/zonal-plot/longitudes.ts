@@ -1,4 +1,4 @@
-import type { Extent } from './extent.ts';
+import type { MapExtent } from './extent.ts';
 
 /**
  * Full turns, in degrees, by which rings are moved so that a map of them is narrow: the circle of longitudes is cut in
@@ -8,7 +8,7 @@ import type { Extent } from './extent.ts';
  * @param rings - Bounds of all rings, as written.
  * @param shown - Whether a ring decides on the cut; the others are moved to follow it.
  */
-export function unrollLongitudes(rings: readonly Extent[], shown: (ring: number) => boolean): Float64Array {
+export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: number) => boolean): Float64Array {
   const cut = widestGap(rings.filter((extent, ring) => shown(ring) && extent.left <= extent.right));
   return Float64Array.from(rings, ({ left, right }) =>
     left <= right ? -360 * Math.floor(((left + right) / 2 - cut) / 360) : 0,
@@ -16,7 +16,7 @@ export function unrollLongitudes(rings: readonly Extent[], shown: (ring: number)
 }
 
 /** The middle of the widest gap between intervals on the circle of longitudes; −180 where they leave none. */
-function widestGap(intervals: readonly Extent[]): number {
+function widestGap(intervals: readonly MapExtent[]): number {
   const arcs = intervals
     .map(({ left, right }) => ({ start: wrap(left), length: right - left }))
     .sort((a, b) => a.start - b.start);

@@ -2,7 +2,7 @@ import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 import { type Colors, meanText } from './colors.ts';
-import { type Extent, intersectionOf, moved, ringExtents, unionOf } from './extent.ts';
+import { intersectionOf, type MapExtent, moved, ringExtents, unionOf } from './extent.ts';
 import { unrollLongitudes } from './longitudes.ts';
 import { countText, escapeXml, HAIRLINE, NO_DATA, px } from './page.ts';
 import { regionsOf } from './regions.ts';
@@ -65,9 +65,9 @@ interface Layer {
   readonly polygons: Polygons;
   readonly shifts: Float64Array;
   /** Bounds by zone; undefined where a zone has no vertices. */
-  readonly bounds: readonly (Extent | undefined)[];
+  readonly bounds: readonly (MapExtent | undefined)[];
   /** The bounds of zones with cells; where there are none, of all zones. */
-  readonly shown: readonly Extent[];
+  readonly shown: readonly MapExtent[];
 }
 
 function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): Layer {
@@ -90,7 +90,7 @@ function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): La
 }
 
 /** The part of a region that the raster covers, which may be written a turn away. */
-function clipToRaster(region: Extent, grid: RasterGrid): Extent {
+function clipToRaster(region: MapExtent, grid: RasterGrid): MapExtent {
   const raster = rasterExtent(grid);
   if (!grid.geographic) return intersectionOf(region, raster);
   if (raster.right - raster.left >= 360) return intersectionOf(region, { ...raster, left: -Infinity, right: Infinity });
@@ -98,7 +98,7 @@ function clipToRaster(region: Extent, grid: RasterGrid): Extent {
   return intersectionOf(region, moved(raster, 360 * Math.round(apart / 360)));
 }
 
-function rasterExtent({ originX, originY, width, height, stepX, stepY }: RasterGrid): Extent {
+function rasterExtent({ originX, originY, width, height, stepX, stepY }: RasterGrid): MapExtent {
   const [x, y] = [originX + width * stepX, originY + height * stepY];
   return {
     left: Math.min(originX, x),

@@ -1,4 +1,4 @@
-import { type Extent, unionOf } from './extent.ts';
+import { type MapExtent, unionOf } from './extent.ts';
 
 /** The main region holds at least this share of the zones … */
 const MAX_ZONES = 0.95;
@@ -14,7 +14,7 @@ const MAX_INSETS = 6;
  *
  * @returns The main region first; one region where setting others apart gains nothing; none where there are no zones.
  */
-export function regionsOf(zones: readonly Extent[]): Extent[] {
+export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   const whole = unionOf(zones);
   if (whole === undefined) return [];
   const near = APART * Math.max(whole.right - whole.left, whole.top - whole.bottom);
@@ -25,12 +25,12 @@ export function regionsOf(zones: readonly Extent[]): Extent[] {
 }
 
 /** How much room an extent takes on a page half as wide again as high. */
-function sizeOf({ left, right, bottom, top }: Extent): number {
+function sizeOf({ left, right, bottom, top }: MapExtent): number {
   return Math.max((right - left) / 1.5, top - bottom);
 }
 
 interface Cluster {
-  readonly extent: Extent;
+  readonly extent: MapExtent;
   readonly zones: number;
 }
 
@@ -38,7 +38,7 @@ interface Cluster {
 const SQUARES = 256;
 
 /** Groups zones that share, or lie in neighbouring, squares of a fine grid over the whole. */
-function connected(zones: readonly Extent[], whole: Extent): Cluster[] {
+function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
   const scaleX = SQUARES / (whole.right - whole.left || 1);
   const scaleY = SQUARES / (whole.top - whole.bottom || 1);
   const square = (offset: number): number => Math.min(SQUARES - 1, Math.floor(offset));
@@ -53,7 +53,7 @@ function connected(zones: readonly Extent[], whole: Extent): Cluster[] {
     }
   }
   const labels = labelComponents(occupied);
-  const members = new Map<number, Extent[]>();
+  const members = new Map<number, MapExtent[]>();
   for (const [zone, { columns, rows }] of boxes.entries()) {
     const label = labels[rows[0] * SQUARES + columns[0]]!;
     const group = members.get(label) ?? [];
@@ -118,7 +118,7 @@ function nearestPair(clusters: readonly Cluster[]): { a: number; b: number; dist
   return nearest;
 }
 
-function distanceBetween(a: Extent, b: Extent): number {
+function distanceBetween(a: MapExtent, b: MapExtent): number {
   const x = Math.max(0, a.left - b.right, b.left - a.right);
   const y = Math.max(0, a.bottom - b.top, b.bottom - a.top);
   return Math.hypot(x, y);

@@ -1,9 +1,9 @@
-import type { Extent } from './extent.ts';
+import type { MapExtent } from './extent.ts';
 
 /** How coordinates become pixels. */
 export interface Frame {
   /** What the frame shows. */
-  readonly extent: Extent;
+  readonly extent: MapExtent;
   readonly width: number;
   readonly height: number;
   /** Pixels along x and y for a unit of coordinates. */
@@ -12,7 +12,7 @@ export interface Frame {
 }
 
 /** The largest frame that shows an extent, with some room around it, within given sides. */
-export function fitFrame(shown: Extent, geographic: boolean, width: number, height: number): Frame {
+export function fitFrame(shown: MapExtent, geographic: boolean, width: number, height: number): Frame {
   const pad = 0.015 * Math.max(shown.right - shown.left, shown.top - shown.bottom) || 1;
   const extent = {
     left: shown.left - pad,

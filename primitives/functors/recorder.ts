@@ -23,7 +23,7 @@ import { evaluate, toF32, toI32, toU32 } from './semantics.ts';
 import { terminates, visitStatements } from './visit.ts';
 
 /** The module that is being written and the function in it. */
-interface Recorder extends Linkage {
+interface FunctorRecorder extends Linkage {
   /** The blocks that are open, innermost last. */
   readonly blocks: Statement[][];
   /** The block that every local was made in: where it can be seen. */
@@ -42,7 +42,7 @@ interface Recorder extends Linkage {
   readonly toOperands: ((values: unknown) => Operand[]) | undefined;
 }
 
-let active: Recorder | undefined;
+let active: FunctorRecorder | undefined;
 
 /** An error at the line of the caller's code that is being executed, or where {@link writtenAt} says. */
 export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
@@ -95,7 +95,7 @@ export function withinStack<R>(what: string, run: () => R): R {
 }
 
 /** The recorder of the functor body under way. */
-export function recorder(): Recorder {
+export function recorder(): FunctorRecorder {
   if (active === undefined) {
     throw functorError(
       'outside-body',
@@ -130,7 +130,7 @@ export function record(signature: Signature, body: Body): Module {
 
 function recordOnce(signature: Signature, body: Body, locate: boolean): Module | undefined {
   const outer = active;
-  const own: Recorder = {
+  const own: FunctorRecorder = {
     blocks: [[]],
     declared: new Map(),
     parameters: [],

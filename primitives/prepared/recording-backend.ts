@@ -2,11 +2,11 @@ import type { Backend, DeviceBuffer, KernelCommand } from '../backend.ts';
 import { rebound } from '../command.ts';
 import { createCounters } from '../counters.ts';
 import { ArgumentError } from '../errors.ts';
-import type { ScriptBuffer, Step } from './script.ts';
+import type { ScriptBuffer, ScriptStep } from './script.ts';
 
 /** A backend that runs nothing: it writes commands down. */
 export interface RecordingBackend extends Backend {
-  readonly steps: Step[];
+  readonly steps: ScriptStep[];
   /** Buffers of other commands that were read, and the inputs that stand for them. */
   readonly constants: ReadonlyMap<DeviceBuffer, ScriptBuffer>;
   /** A buffer that calls give. */
@@ -17,7 +17,7 @@ export interface RecordingBackend extends Backend {
 
 /** Records the commands for a backend whose limits and habits they are made for. */
 export function createRecordingBackend(model: Backend, blockWords: number): RecordingBackend {
-  const steps: Step[] = [];
+  const steps: ScriptStep[] = [];
   const inputs: ScriptBuffer[] = [];
   const own = new Set<DeviceBuffer>();
   const constants = new Map<DeviceBuffer, ScriptBuffer>();

@@ -6,7 +6,7 @@ import { select } from '../functors/standard/choose.ts';
 import type { Bool, U32 } from '../functors/value.ts';
 import { isTableInput, type PreparedInputs, type TableInput } from './inputs.ts';
 import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
-import type { Script, ScriptBuffer, Step } from './script.ts';
+import type { Script, ScriptBuffer, ScriptStep } from './script.ts';
 
 /**
  * The news of a round are four words of memory: whether the loop has stopped, the rounds that were done, the number of the
@@ -187,7 +187,7 @@ function withNews({ script, checks }: RecordedPipeline, done: ResultColumn | und
     capacity: 1,
     value,
   }));
-  const last: Step = { kind: 'forEach', extent: 1, program, stores };
+  const last: ScriptStep = { kind: 'forEach', extent: 1, program, stores };
   return {
     ...script,
     steps: [...script.steps, last],

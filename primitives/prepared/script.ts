@@ -5,7 +5,7 @@ import type { CountRef, DeviceBuffer, KernelCommand } from '../kernel-commands.t
  * them.
  */
 export interface Script {
-  readonly steps: readonly Step[];
+  readonly steps: readonly ScriptStep[];
   /** Buffers that every call gives: those of its columns, and others that never change. */
   readonly inputs: readonly ScriptBuffer[];
   readonly results: readonly ScriptBuffer[];
@@ -20,7 +20,7 @@ export interface Script {
   readonly gate?: number;
 }
 
-export type Step =
+export type ScriptStep =
   | { readonly kind: 'allocate'; readonly buffer: ScriptBuffer }
   | { readonly kind: 'release'; readonly buffer: ScriptBuffer }
   | { readonly kind: 'write'; readonly buffer: ScriptBuffer; readonly word: number; readonly data: Uint32Array }

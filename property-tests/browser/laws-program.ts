@@ -3,7 +3,7 @@ import type { Backend } from '../../primitives/backend.ts';
 import { Context } from '../../primitives/context.ts';
 import { allLaws } from '../laws/all.ts';
 import { type HostTable, words } from '../laws/compare.ts';
-import { createRun, type Law, type Run } from '../laws/law.ts';
+import { createRun, type Law, type LawRun } from '../laws/law.ts';
 
 /** What laws are tried on. */
 export interface Trial {
@@ -23,7 +23,7 @@ export async function digestsOf(backend: Backend, reference: Backend, trial: Tri
   try {
     for (const law of lawsOf(trial)) {
       let digest = 0;
-      const digested: Run = async (pipeline) => {
+      const digested: LawRun = async (pipeline) => {
         const result = await run(pipeline);
         digest = digestOf(words(result as HostTable, false), digest);
         return result;

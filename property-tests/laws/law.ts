@@ -11,13 +11,13 @@ import { assertSameBytes, type HostTable } from './compare.ts';
  * Runs a pipeline on the backend under test and on the reference, compares what it returns byte for byte, checks that it
  * left no memory behind, and resolves to the result of the backend under test.
  */
-export type Run = <C extends Table>(pipeline: (context: Context) => C) => Promise<HostTableOf<C>>;
+export type LawRun = <C extends Table>(pipeline: (context: Context) => C) => Promise<HostTableOf<C>>;
 
 /** What must hold for whatever fast-check makes up. It knows no test framework: it throws where it is broken. */
 export interface Law {
   /** The law as a sentence. */
   readonly name: string;
-  readonly property: (run: Run) => fc.IAsyncPropertyWithHooks<unknown[]>;
+  readonly property: (run: LawRun) => fc.IAsyncPropertyWithHooks<unknown[]>;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface Law {
 export function law<Ts extends [unknown, ...unknown[]]>(
   name: string,
   arbitraries: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },
-  check: (run: Run, ...values: Ts) => Promise<void>,
+  check: (run: LawRun, ...values: Ts) => Promise<void>,
 ): Law {
   const kinds = { name: aText, arbitraries: anArrayOf(anInstance(fc.Arbitrary)), check: aFunction };
   requireArguments('law', { name, arbitraries, check }, kinds as never);
@@ -44,13 +44,13 @@ export function law<Ts extends [unknown, ...unknown[]]>(
 }
 
 /**
- * A {@link Run} on the context under test, checked against the reference where that is another.
+ * A {@link LawRun} on the context under test, checked against the reference where that is another.
  *
  * @example
  * const run = createRun(ctx, ctx);
  * await run((context) => sort(context.column(Uint32Array.of(2, 1)))); // Uint32Array [1, 2]
  */
-export function createRun(context: Context, reference: Context): Run {
+export function createRun(context: Context, reference: Context): LawRun {
   for (const [name, each] of Object.entries({ context, reference }))
     requireArguments('createRun', { [name]: each }, { [name]: aContext });
   return async (pipeline) => {

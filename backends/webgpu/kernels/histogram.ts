@@ -9,9 +9,9 @@ import { rangesOf } from '../ranges.ts';
 import { separate } from '../snapshot.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { countKeyed } from './keyed-histogram.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { prepareSource } from './stored-source.ts';
-import { bindPlacements, countBindings, placeArrays, type Window } from './windows.ts';
+import { bindPlacements, countBindings, type IndexRange, placeArrays } from './windows.ts';
 import { emitClear } from './workgroup.ts';
 
 const THREADS = 256;
@@ -19,7 +19,7 @@ const THREADS = 256;
 const MAX_STEPS = 4;
 
 /** How the elements are spread over workgroups: each takes a chunk of one run, or several short runs. */
-interface Spread {
+interface HistogramSpread {
   readonly segment: number;
   readonly bins: number;
   /** Elements of a workgroup. */
@@ -32,8 +32,8 @@ interface Spread {
 
 /** A histogram under way. */
 interface Counting {
-  readonly spread: Spread;
-  readonly source: Source;
+  readonly spread: HistogramSpread;
+  readonly source: KernelSource;
   readonly into: Memory;
   /** First word of the bins. */
   readonly offset: number;
@@ -72,7 +72,7 @@ function countRuns(engine: Engine, command: HistogramCommand): void {
   inputs.release();
 }
 
-function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): Spread {
+function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): HistogramSpread {
   const { tile, groups, ownBins } = tuning.histogram;
   // Few workgroups on a long run: each adds all its bins to the run's in the end.
   const wanted = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
@@ -90,13 +90,13 @@ function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins:
 }
 
 /** The workgroup that an element belongs to. */
-function groupOf({ segment, chunk, chunksPerRun, runsPerGroup }: Spread, element: number): number {
+function groupOf({ segment, chunk, chunksPerRun, runsPerGroup }: HistogramSpread, element: number): number {
   const runs = Math.floor(element / (segment * runsPerGroup));
   return runs * chunksPerRun + Math.floor((element - runs * segment * runsPerGroup) / chunk);
 }
 
 /** Counts a window's elements, into as many parts of the bins at a time as can be bound. */
-function countWindow(engine: Engine, counting: Counting, window: Window): void {
+function countWindow(engine: Engine, counting: Counting, window: IndexRange): void {
   const { source, into } = counting;
   const room = engine.limits.storageBuffers - countBindings(placeArrays(source.program, window).values());
   for (let first = 0; first < into.parts.length; first += room) {
@@ -104,7 +104,13 @@ function countWindow(engine: Engine, counting: Counting, window: Window): void {
   }
 }
 
-function launchCounting(engine: Engine, counting: Counting, window: Window, firstPart: number, parts: number): void {
+function launchCounting(
+  engine: Engine,
+  counting: Counting,
+  window: IndexRange,
+  firstPart: number,
+  parts: number,
+): void {
   const { spread, source, into, offset, firstWord } = counting;
   const { program, parameters, length } = source;
   const bindings = createBindings();

@@ -9,7 +9,7 @@ import type { SweepTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { emitSweep, type SweepText, sharedWords, TILE_WORDS } from './one-sweep-text.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
-import { linkSource, type Source } from './source.ts';
+import { type KernelSource, linkSource } from './source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 import { emitClear } from './workgroup.ts';
 
@@ -72,7 +72,7 @@ function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
 
 function fits(
   { limits }: Engine,
-  { program, windows, parameters }: Source,
+  { program, windows, parameters }: KernelSource,
   bindings: Bindings,
   others: number,
 ): boolean {
@@ -84,7 +84,7 @@ function fits(
 function countAllDigits(
   engine: Engine,
   sweep: SweepTuning,
-  { program, windows, parameters, length }: Source,
+  { program, windows, parameters, length }: KernelSource,
   bindings: Bindings,
   digits: readonly Digit[],
   counts: Memory,
@@ -132,7 +132,7 @@ for (var b = t; b < ${bins}u; b += ${threads}u) {
 function runPass(
   engine: Engine,
   sweep: SweepTuning,
-  source: Source,
+  source: KernelSource,
   { keys, payload }: Columns,
   { shift, mask }: Digit,
   pass: number,

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine.ts';
 import { boundArrays, type LinkedArray, type LinkedProgram, packing } from '../link.ts';
 import type { Memory } from '../memory.ts';
-import type { Placement, Placements, Window } from './windows.ts';
+import type { IndexRange, Placement, Placements } from './windows.ts';
 
 /**
  * Copies arrays together into one buffer, so that they cost one binding: those read at the launch's index by their part
@@ -12,7 +12,7 @@ import type { Placement, Placements, Window } from './windows.ts';
 export function packArrays(
   engine: Engine,
   program: LinkedProgram,
-  window: Window,
+  window: IndexRange,
   placements: Placements,
 ): Memory | undefined {
   const slices = boundArrays(program)
@@ -46,7 +46,7 @@ interface Slice {
 }
 
 /** The words of one part that a window may read of an array, or undefined where they lie in several parts. */
-function sliceOf(array: LinkedArray, placement: Placement, { from, to }: Window): Slice | undefined {
+function sliceOf(array: LinkedArray, placement: Placement, { from, to }: IndexRange): Slice | undefined {
   const { memory, first, count, offset } = placement;
   if (count > 1) return undefined;
   const part = memory.parts[first]!;

@@ -11,10 +11,10 @@ import type { Helper } from '../wgsl-helpers.ts';
 import { columnsModule } from './columns-program.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 import { scan } from './scan.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { prepareSource } from './stored-source.ts';
 import { bindGroup, emitStores, groupStores, linkStores, storesKey } from './stores.ts';
-import { bindPlacements, countBindings, placeArrays, type Window } from './windows.ts';
+import { bindPlacements, countBindings, type IndexRange, placeArrays } from './windows.ts';
 import { emitClear } from './workgroup.ts';
 
 /** Threads of a workgroup that works on one tile: each digit has one. In the other form every thread has a tile of its own. */
@@ -26,7 +26,7 @@ const MASK_WORDS = THREADS / 32;
 /** What the kernels of one pass share. */
 interface Pass {
   readonly form: Tuning['sort']['tileBy'];
-  readonly source: Source;
+  readonly source: KernelSource;
   readonly tile: number;
   readonly tiles: number;
   /** Where the parameters hold the number of tiles. */
@@ -84,7 +84,7 @@ function storesOf({ keys, payload }: Columns, capacity: number): Store[] {
   );
 }
 
-function countDigits(engine: Engine, pass: Pass, window: Window, counts: Memory): void {
+function countDigits(engine: Engine, pass: Pass, window: IndexRange, counts: Memory): void {
   const { form, source, tile, tilesWord } = pass;
   const { program, parameters, length } = source;
   const bindings = createBindings();
@@ -179,7 +179,7 @@ function scanCounts(engine: Engine, counts: Memory, places: Memory): void {
 function scatter(
   engine: Engine,
   pass: Pass,
-  window: Window,
+  window: IndexRange,
   places: Memory,
   group: ReturnType<typeof groupStores>[number],
 ): void {

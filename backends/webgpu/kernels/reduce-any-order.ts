@@ -11,7 +11,7 @@ import { linkCell } from './destination.ts';
 import { emitFold, foldThreads } from './fold-threads.ts';
 import { AGGREGATE, emitSpine, emitSpineWords, spineWords } from './look-back.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
 /** Storage buffers that the kernel binds beside the program: the result, and the spine. */
@@ -42,7 +42,7 @@ export function reduceInAnyOrder(
   engine: Engine,
   extent: Extent,
   monoid: MonoidProgram,
-  source: Source,
+  source: KernelSource,
   into: Cell,
 ): void {
   const { pool, spine, subgroups, tuning } = engine;

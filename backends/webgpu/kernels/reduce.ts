@@ -22,7 +22,7 @@ import {
 import { bindDestination, type Destination, linkCell, type States } from './destination.ts';
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { prepareSource } from './stored-source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
@@ -43,7 +43,7 @@ export function reduce(engine: Engine, extent: Extent, program: Program, monoid:
 }
 
 /** Folds along the canonical combination tree, level by level. */
-function reduceByTree(engine: Engine, extent: Extent, monoid: MonoidProgram, source: Source, into: Cell): void {
+function reduceByTree(engine: Engine, extent: Extent, monoid: MonoidProgram, source: KernelSource, into: Cell): void {
   const { pool } = engine;
   const { parameters, length } = source;
   const levels = levelsOf(capacityOf(extent));
@@ -79,7 +79,7 @@ export function allocateTotals(
 }
 
 /** Writes the total of every block of a program's results. The parameters returned serve the levels above. */
-export function reduceProgram(engine: Engine, tree: Tree, source: Source, into: Destination): ParameterSlot {
+export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, into: Destination): ParameterSlot {
   const { program, windows, parameters } = source;
   let slot: ParameterSlot | undefined;
   for (const window of windows) {

@@ -15,7 +15,7 @@ import {
   parameter,
 } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import { bindPlacements, countBindings, placeArrays, type Window, windowsOf } from './windows.ts';
+import { bindPlacements, countBindings, type IndexRange, placeArrays, windowsOf } from './windows.ts';
 
 const THREADS = 256;
 /** Elements that a thread evaluates before it counts them, if their evaluation is light. */
@@ -114,15 +114,21 @@ function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: 
   return Math.max(slots * rowsOfHistogram, Math.ceil((MIN_OF_BIN * slots * bins) / ranks));
 }
 
-function bindingsOf(programs: readonly LinkedProgram[], window: Window): number {
+function bindingsOf(programs: readonly LinkedProgram[], window: IndexRange): number {
   return countBindings(programs.flatMap((program) => [...placeArrays(program, window).values()]));
 }
 
-function bindProgram(program: LinkedProgram, window: Window, bindings: Bindings, parameters: Parameters) {
+function bindProgram(program: LinkedProgram, window: IndexRange, bindings: Bindings, parameters: Parameters) {
   return bindPlacements(program, placeArrays(program, window), bindings, parameters);
 }
 
-function launchCounting(engine: Engine, counting: Counting, window: Window, firstPart: number, parts: number): void {
+function launchCounting(
+  engine: Engine,
+  counting: Counting,
+  window: IndexRange,
+  firstPart: number,
+  parts: number,
+): void {
   const { parameters, length, row, element, into, offset, firstWord, span, slots, own } = counting;
   const bindings = createBindings();
   const rowSlots = row && bindProgram(row, window, bindings, parameters);

@@ -19,7 +19,7 @@ import { type RunFunction, type Tap, type Unrolled, unroll } from '../unroll.ts'
 import type { Helper } from '../wgsl-helpers.ts';
 import { lines } from './lines.ts';
 import type { BoundScan, Sink } from './scan-sink.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { type BoundStore, emitStoresOf } from './stores.ts';
 
 /**
@@ -54,7 +54,7 @@ export interface RunPlan {
 export function codeRuns(
   engine: Engine,
   { types }: MonoidProgram,
-  source: Source,
+  source: KernelSource,
   { emit }: Sink,
   bound: BoundScan,
   { run, heads }: RunPlan,

@@ -21,9 +21,9 @@ import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey
 import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './scan-sink.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { emitLaneFunctions, forDistances, laneSets } from './subgroups.ts';
-import type { Window } from './windows.ts';
+import type { IndexRange } from './windows.ts';
 
 /** Storage buffers that the kernel binds beside the program and the sink: the spine, and the total. */
 export const LOOK_BACK_BINDINGS = 2;
@@ -85,9 +85,9 @@ function statesOf(threads: number): number {
 export function scanByLookBack(
   engine: Engine,
   { extent, monoid, total, form }: ScanCommand,
-  source: Source,
+  source: KernelSource,
   sink: Sink,
-  window: Window,
+  window: IndexRange,
   tile: LookBackTile,
 ): void {
   const { pool, spine, tuning } = engine;
@@ -143,7 +143,7 @@ ${emitFold(tile, engine.subgroups!)}`,
 function rowsFor(
   engine: Engine,
   monoid: MonoidProgram,
-  source: Source,
+  source: KernelSource,
   sink: Sink,
   kept: KeptRows,
   bound: BoundScan,

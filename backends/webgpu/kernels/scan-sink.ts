@@ -16,10 +16,10 @@ import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
 import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { allocateColumns } from './stored-source.ts';
 import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from './stores.ts';
-import { bindPlacements, type LinkedStore, placeArrays, type Window, windowsOf } from './windows.ts';
+import { bindPlacements, type IndexRange, type LinkedStore, placeArrays, windowsOf } from './windows.ts';
 
 /** What consumes the prefixes of a scan: a program of the index and two states, and the stores of its results. */
 export interface Sink {
@@ -29,7 +29,7 @@ export interface Sink {
 
 export function linkSink(
   { pool }: Engine,
-  { parameters }: Source,
+  { parameters }: KernelSource,
   extent: Extent,
   emit: Program,
   stores: readonly Store[],
@@ -57,7 +57,7 @@ export interface BoundScan {
 /** A sink with the windows in which it can be bound together with the program. */
 export interface PlacedSink {
   readonly sink: Sink;
-  readonly windows: readonly Window[];
+  readonly windows: readonly IndexRange[];
 }
 
 /**
@@ -67,7 +67,7 @@ export interface PlacedSink {
 export function placeSinks(
   engine: Engine,
   capacity: number,
-  source: Source,
+  source: KernelSource,
   { emit, stores }: Sink,
   tile: number,
   others: number,
@@ -88,7 +88,7 @@ export function placeSinks(
 function placeSink(
   engine: Engine,
   capacity: number,
-  source: Source,
+  source: KernelSource,
   sink: Sink,
   tile: number,
   others: number,
@@ -104,9 +104,9 @@ function placeSink(
 }
 
 function bindAll(
-  { program, parameters }: Source,
+  { program, parameters }: KernelSource,
   { emit, stores }: Sink,
-  window: Window,
+  window: IndexRange,
   bindings: Bindings,
 ): { from: ArraySlots; beside: ArraySlots; bound: BoundStore[] } {
   const from = bindPlacements(program, placeArrays(program, window), bindings, parameters);
@@ -115,7 +115,7 @@ function bindAll(
 }
 
 /** Binds a scan's program and sink for a window and brings their offsets among the parameters. */
-export function bindScan(engine: Engine, source: Source, sink: Sink, window: Window): BoundScan {
+export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
   const bindings = createBindings();
   const { from, beside, bound } = bindAll(source, sink, window, bindings);
   const { program } = source;

@@ -19,7 +19,7 @@ import { type Destination, linkCell, type States } from './destination.ts';
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
 import { allocateTotals, reduceProgram, reduceTotals, type Tree } from './reduce.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 
 /** Storage buffers that the last kernel of a scan binds beside the program and the sink: prefixes, and the total. */
 export const TREE_BINDINGS = 2;
@@ -32,7 +32,7 @@ export function scanByTree(
   engine: Engine,
   extent: Extent,
   monoid: MonoidProgram,
-  source: Source,
+  source: KernelSource,
   sinks: readonly PlacedSink[],
   total: Cell | undefined,
 ): void {

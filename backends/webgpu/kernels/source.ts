@@ -2,20 +2,20 @@ import { capacityOf, type Extent, type Program } from '../../../primitives/backe
 import type { Engine } from '../engine.ts';
 import { type LinkedProgram, linkProgram } from '../link.ts';
 import { createParameters, type LengthWords, type Parameters } from '../parameters.ts';
-import { type Window, windowsOf } from './windows.ts';
+import { type IndexRange, windowsOf } from './windows.ts';
 
 /** A program that a kernel evaluates tile by tile, linked first among the parameters of a command. */
-export interface Source {
+export interface KernelSource {
   readonly parameters: Parameters;
   readonly length: LengthWords;
   readonly program: LinkedProgram;
   /** Ranges of whole tiles whose arrays can be bound. */
-  readonly windows: readonly Window[];
+  readonly windows: readonly IndexRange[];
   release(): void;
 }
 
 /** Links a program as it is. */
-export function linkSource({ pool }: Engine, extent: Extent, program: Program): Source {
+export function linkSource({ pool }: Engine, extent: Extent, program: Program): KernelSource {
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
   const linked = linkProgram('p_', program, parameters, pool, extent);

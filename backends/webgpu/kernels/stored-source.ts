@@ -3,14 +3,20 @@ import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
 import { type Engine, tooManyBindings } from '../engine.ts';
 import { columnsModule } from './columns-program.ts';
 import { forEach } from './for-each.ts';
-import { linkSource, type Source } from './source.ts';
+import { type KernelSource, linkSource } from './source.ts';
 import { countBindings, placeArrays } from './windows.ts';
 
 /**
  * Links a program for a kernel that binds `others` more buffers and works on tiles of `tile` elements. The
  * results of the program are stored first where it needs too many bindings, or where its arrays are cut within a tile.
  */
-export function prepareSource(engine: Engine, extent: Extent, program: Program, tile: number, others: number): Source {
+export function prepareSource(
+  engine: Engine,
+  extent: Extent,
+  program: Program,
+  tile: number,
+  others: number,
+): KernelSource {
   const fused = linkSource(engine, extent, program);
   if (fits(engine, fused, tile, others)) return fused;
   const stored = storeResults(engine, extent, program);
@@ -21,11 +27,11 @@ export function prepareSource(engine: Engine, extent: Extent, program: Program, 
   return { ...linked, release: stored.release };
 }
 
-function firstPlacements({ program, windows }: Source): ReturnType<typeof placeArrays> {
+function firstPlacements({ program, windows }: KernelSource): ReturnType<typeof placeArrays> {
   return placeArrays(program, windows[0]!);
 }
 
-function fits({ limits }: Engine, linked: Source, tile: number, others: number): boolean {
+function fits({ limits }: Engine, linked: KernelSource, tile: number, others: number): boolean {
   const needed = others + countBindings(firstPlacements(linked).values());
   return needed <= limits.storageBuffers && linked.windows.every(({ from }) => from % tile === 0);
 }

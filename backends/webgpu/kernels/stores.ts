@@ -4,7 +4,7 @@ import { type Bindings, samePlace } from '../bindings.ts';
 import { toWord } from '../link.ts';
 import type { MemoryPool } from '../memory.ts';
 import { type Parameters, parameter } from '../parameters.ts';
-import { type LinkedStore, type Placement, placeInPart, type Window } from './windows.ts';
+import { type IndexRange, type LinkedStore, type Placement, placeInPart } from './windows.ts';
 
 export function linkStores(
   stores: readonly Store[],
@@ -41,7 +41,7 @@ export interface BoundStore {
 /** Binds stores for a window: the part that is written at the launch's own index, or all parts. */
 export function bindStoresAt(
   stores: readonly LinkedStore[],
-  { from }: Window,
+  { from }: IndexRange,
   bindings: Bindings,
   parameters: Parameters,
 ): BoundStore[] {
@@ -100,7 +100,7 @@ export interface StoreGroup {
 }
 
 /** Spreads stores over launches so that each binds no more than `room` buffers to write to. */
-export function groupStores(stores: readonly LinkedStore[], { from }: Window, room: number): StoreGroup[][] {
+export function groupStores(stores: readonly LinkedStore[], { from }: IndexRange, room: number): StoreGroup[][] {
   const groups: StoreGroup[][] = [];
   let bound = 0;
   for (const each of stores.flatMap((store) => placeStore(store, from, room))) {

@@ -11,12 +11,12 @@ import { type BoundStore, bindGroup, groupStores, linkStores, type StoreGroup, s
 import {
   bindPlacements,
   countBindings,
+  type IndexRange,
   type LinkedStore,
   type Placements,
   placeArray,
   placeArrays,
   shorterWindows,
-  type Window,
   windowsOf,
 } from './windows.ts';
 
@@ -78,7 +78,7 @@ function planWindows(
   capacity: number,
   programs: readonly LinkedProgram[],
   stores: readonly LinkedStore[],
-): readonly Window[] {
+): readonly IndexRange[] {
   const windows = windowsOf(capacity, programs, stores);
   const arrays = programs.map(boundArrays);
   const first = arrays.flat().map((array) => placeArray(array, windows[0]!));
@@ -89,7 +89,7 @@ function planWindows(
   return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));
 }
 
-function runWindow(engine: Engine, linked: Linked, window: Window, stores: readonly LinkedStore[]): void {
+function runWindow(engine: Engine, linked: Linked, window: IndexRange, stores: readonly LinkedStore[]): void {
   const { limits, pool } = engine;
   const { programs } = linked;
   const placements = programs.map((program) => placeArrays(program, window));
@@ -109,7 +109,7 @@ function runWindow(engine: Engine, linked: Linked, window: Window, stores: reado
 function launchGroup(
   engine: Engine,
   { kernel, parameters, length, programs }: Linked,
-  window: Window,
+  window: IndexRange,
   placements: readonly Placements[],
   group: readonly StoreGroup[],
 ): void {

@@ -9,9 +9,9 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../para
 import { rangesOf } from '../ranges.ts';
 import { separate } from '../snapshot.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import type { Source } from './source.ts';
+import type { KernelSource } from './source.ts';
 import { prepareSource } from './stored-source.ts';
-import { bindPlacements, placeArrays, type Window } from './windows.ts';
+import { bindPlacements, type IndexRange, placeArrays } from './windows.ts';
 import { emitClear } from './workgroup.ts';
 
 const THREADS = 256;
@@ -29,7 +29,7 @@ interface OwnSums {
 
 /** Sums under way. */
 interface Adding {
-  readonly source: Source;
+  readonly source: KernelSource;
   readonly into: Memory;
   readonly weights: number;
   /** Rows of a workgroup. */
@@ -78,7 +78,7 @@ function ownSums(sums: number, ownBins: number): OwnSums | undefined {
   return { words: Math.max(THREADS, 2 ** Math.ceil(Math.log2(sums * copies))), copies };
 }
 
-function addWindow(engine: Engine, adding: Adding, window: Window): void {
+function addWindow(engine: Engine, adding: Adding, window: IndexRange): void {
   const { source, into, weights, chunk, own, firstWord } = adding;
   const { program, parameters, length } = source;
   const bindings = createBindings();

@@ -15,7 +15,7 @@ export interface LinkedStore extends Store {
 }
 
 /** A range of the indices of a launch. */
-export interface Window {
+export interface IndexRange {
   readonly from: number;
   readonly to: number;
 }
@@ -37,7 +37,7 @@ export function windowsOf(
   capacity: number,
   programs: readonly LinkedProgram[],
   stores: readonly LinkedStore[],
-): Window[] {
+): IndexRange[] {
   const cuts = [
     ...programs.flatMap((program) =>
       boundArrays(program).flatMap(({ pattern, memory, offset, storage }) =>
@@ -54,14 +54,14 @@ function cutsOf({ parts, shift }: Memory, offset: number, pack: number): readonl
   return parts.slice(1).map((_, part) => (part + 1) * 2 ** (shift + pack) - offset);
 }
 
-function windowsBetween(cuts: readonly number[], capacity: number): Window[] {
+function windowsBetween(cuts: readonly number[], capacity: number): IndexRange[] {
   const inside = new Set(cuts.filter((cut) => cut > 0 && cut < capacity));
   const edges = [0, ...[...inside].sort((a, b) => a - b), capacity];
   return edges.slice(1).map((to, i) => ({ from: edges[i]!, to }));
 }
 
 /** Cuts windows further, to at most `length` indices. */
-export function shorterWindows(windows: readonly Window[], length: number): Window[] {
+export function shorterWindows(windows: readonly IndexRange[], length: number): IndexRange[] {
   return windows.flatMap(({ from, to }) =>
     Array.from({ length: Math.ceil((to - from) / length) }, (_, i) => ({
       from: from + i * length,
@@ -79,7 +79,7 @@ export function placeInPart(memory: Memory, offset: number, pack: number, from: 
 }
 
 /** Places an array for a window: the part that the window reads, or all parts. */
-export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { from }: Window): Placement {
+export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { from }: IndexRange): Placement {
   if (pattern.kind === 'index') return placeInPart(memory, offset, packing(storage), from);
   return { memory, first: 0, count: memory.parts.length, offset };
 }
@@ -96,7 +96,7 @@ export function countBindings(placements: Iterable<Placement>): number {
 /** How an array is placed for a window, by name. */
 export type Placements = Map<string, Placement>;
 
-export function placeArrays(program: LinkedProgram, window: Window): Placements {
+export function placeArrays(program: LinkedProgram, window: IndexRange): Placements {
   return new Map(boundArrays(program).map((array) => [array.name, placeArray(array, window)]));
 }
 

@@ -19,8 +19,8 @@ import { sort } from '../kernels/sort.ts';
 import { walk } from '../kernels/walk.ts';
 import { bindsSums, weightedHistogram } from '../kernels/weighted-histogram.ts';
 import type { Memory } from '../memory.ts';
-import type { Part } from '../part.ts';
-import { CHUNK_BYTES, type ParameterSlot, type Recorder } from '../recorder.ts';
+import type { BufferPart } from '../part.ts';
+import { CHUNK_BYTES, type DispatchRecorder, type ParameterSlot } from '../recorder.ts';
 import type { SpineRun } from '../spine.ts';
 import {
   blockOf,
@@ -127,7 +127,7 @@ function run(engine: Engine, given: KernelCommand): void {
 /** The memory of a tape: reserved as commands take it, and used again by later ones once they give it back. */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
-  const numbers = new Map<Part, number>();
+  const numbers = new Map<BufferPart, number>();
   const free = new Map<number, Memory[]>();
   const known = new Map<DeviceBuffer, Memory>();
   const readByFours = new Set<number>();
@@ -135,7 +135,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 
   const standIn = (words: number, stand: number, more: Partial<Memory>): Memory => {
     if (words * 4 > limits.bindingBytes) throw new Unplayable();
-    const part = { id: nextId--, bytes: Math.ceil(words / 4) * 16, lastUse: -1, stand } as Part;
+    const part = { id: nextId--, bytes: Math.ceil(words / 4) * 16, lastUse: -1, stand } as BufferPart;
     return { id: part.id, words, parts: [part], shift: 31, ...more };
   };
   for (const { at, words } of inputs) {
@@ -170,7 +170,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
     reserved,
     readByFours,
     /** The number of a part on the tape. */
-    numberOf: (part: Part): number => part.stand ?? numbers.get(part)!,
+    numberOf: (part: BufferPart): number => part.stand ?? numbers.get(part)!,
     resolve,
     block: blockMemory,
     count: (k: number): Memory =>
@@ -214,16 +214,17 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 type Arena = ReturnType<typeof createArena>;
 
 /** Stands for everything that kernels hand to the device, and writes it down. */
-function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: Part) => number) {
+function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: BufferPart) => number) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
-  const blocks: { readonly part: Part; readonly data: Uint32Array; readonly patches: Patch[]; used: number }[] = [];
+  const blocks: { readonly part: BufferPart; readonly data: Uint32Array; readonly patches: Patch[]; used: number }[] =
+    [];
   const alignment = engine.recorder.alignment;
   let runs = 0;
   let spineWords = 0;
-  const spinePart = { id: 0, bytes: 16, lastUse: -1, stand: partNumbers.spine(layout) } as Part;
+  const spinePart = { id: 0, bytes: 16, lastUse: -1, stand: partNumbers.spine(layout) } as BufferPart;
 
-  const placeOf = (part: Part, byte: number): TapePlace => {
+  const placeOf = (part: BufferPart, byte: number): TapePlace => {
     const number = numberOf(part);
     const isBrought = number >= 0 && number < partNumbers.own(layout);
     const isResult = number >= layout.inputs && number < layout.inputs + layout.results;
@@ -232,7 +233,7 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberO
     return { part: number, byte };
   };
   const newBlock = (): (typeof blocks)[number] => {
-    const part = { id: 0, bytes: CHUNK_BYTES, lastUse: -1, stand: partOfBlock(blocks.length) } as Part;
+    const part = { id: 0, bytes: CHUNK_BYTES, lastUse: -1, stand: partOfBlock(blocks.length) } as BufferPart;
     const block = { part, data: new Uint32Array(CHUNK_BYTES / 4), patches: [], used: 0 };
     blocks.push(block);
     return block;
@@ -258,7 +259,7 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberO
   });
   let launched: Pick<TapeDispatch, 'kernel' | 'command' | 'dispatch'> | undefined;
 
-  const recorder: Recorder = {
+  const recorder: DispatchRecorder = {
     ...engine.recorder,
     slot,
     copy(from, fromByte, to, toByte, bytes) {

@@ -3,7 +3,7 @@ import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts'
 import { createStructures } from '../../../primitives/structures.ts';
 import type { Engine } from '../engine.ts';
 import type { Memory, MemoryPool } from '../memory.ts';
-import type { Part } from '../part.ts';
+import type { BufferPart } from '../part.ts';
 import type { ParameterSlot } from '../recorder.ts';
 import { capture, Unplayable } from './capture.ts';
 import { createScriptSignature } from './script-signature.ts';
@@ -20,7 +20,7 @@ export interface Tapes {
   /** Gives up the memory of all tapes: they are made anew when they are played again. */
   giveUp(): void;
   /** Forgets what refers to a buffer that is to be destroyed. */
-  forgetPart(part: Part): void;
+  forgetPart(part: BufferPart): void;
   /** Gives up all tapes, and forgets those of scripts that may come again. */
   clear(): void;
 }
@@ -38,7 +38,7 @@ interface Playable {
   readonly layout: TapeLayout;
   readonly reserved: readonly Memory[];
   /** The parts of that memory, in the order of their numbers. */
-  readonly own: readonly Part[];
+  readonly own: readonly BufferPart[];
   readonly bytes: number;
   /** Bind groups of the dispatches that work on these alone. */
   readonly ownGroups: (GPUBindGroup | undefined)[];
@@ -51,7 +51,7 @@ interface Playable {
 }
 
 interface Bound {
-  readonly parts: readonly Part[];
+  readonly parts: readonly BufferPart[];
   readonly storage: readonly GPUBindGroup[];
 }
 
@@ -182,7 +182,7 @@ function reserveAll(pool: MemoryPool, words: readonly number[]): Memory[] {
 /** What a call brings along, in the order of the tape's numbers. */
 interface Brought {
   readonly playable: Playable;
-  readonly parts: Part[];
+  readonly parts: BufferPart[];
   readonly values: Uint32Array;
   /** Its parameters, in the submission that they were placed for. */
   placed?: {
@@ -190,8 +190,8 @@ interface Brought {
     readonly slots: readonly ParameterSlot[];
     readonly parameters: readonly GPUBindGroup[];
     readonly storage: readonly GPUBindGroup[];
-    readonly used: readonly Part[];
-    readonly written: readonly Part[];
+    readonly used: readonly BufferPart[];
+    readonly written: readonly BufferPart[];
   };
 }
 
@@ -202,7 +202,7 @@ function broughtBy(
   { inputs, results, block, counts }: ScriptCall,
 ): Brought | undefined {
   const { tape, layout, max } = playable;
-  const parts: Part[] = [];
+  const parts: BufferPart[] = [];
   const values = new Uint32Array(valueNumbers.epoch(layout) + 1);
   values.set(block);
   for (const [at, { buffer, offset }] of inputs.entries()) {
@@ -228,7 +228,7 @@ function broughtBy(
   return { playable, parts, values };
 }
 
-function solePart({ parts }: Memory): Part | undefined {
+function solePart({ parts }: Memory): BufferPart | undefined {
   return parts.length === 1 ? parts[0] : undefined;
 }
 
@@ -297,7 +297,7 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
 }
 
 /** What a tape writes of what a call brings along: the results, and the spine. */
-function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly Part[]): Part[] {
+function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly BufferPart[]): BufferPart[] {
   return [...parts.slice(inputs, inputs + results), ...parts.slice(inputs + results + counted.length)];
 }
 
@@ -314,7 +314,7 @@ function placeBlock(
   return slot;
 }
 
-function storageGroups({ compiler }: Engine, playable: Playable, parts: readonly Part[]): Bound['storage'] {
+function storageGroups({ compiler }: Engine, playable: Playable, parts: readonly BufferPart[]): Bound['storage'] {
   const { tape, bound, ownGroups } = playable;
   let key = '';
   for (const { id } of parts) key += `${id},`;
@@ -358,15 +358,15 @@ function parameterGroups(
 function placed(
   { part, byte }: TapePlace,
   playable: Playable,
-  brought: readonly Part[],
+  brought: readonly BufferPart[],
   slots: readonly ParameterSlot[],
-): { readonly part: Part; readonly byte: number } {
+): { readonly part: BufferPart; readonly byte: number } {
   if (part >= 0) return { part: partAt(playable, brought, part), byte };
   const { chunk, byteOffset } = slots[blockOf(part)]!;
   return { part: chunk, byte: byteOffset + byte };
 }
 
-function partAt({ layout, own }: Playable, brought: readonly Part[], number: number): Part {
+function partAt({ layout, own }: Playable, brought: readonly BufferPart[], number: number): BufferPart {
   const first = partNumbers.own(layout);
   return number < first ? brought[number]! : own[number - first]!;
 }

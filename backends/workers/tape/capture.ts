@@ -11,13 +11,13 @@ import type { SharedBuffer } from '../shared-memory.ts';
 import { taskOf } from '../task.ts';
 import {
   partsOfSymbol,
-  type Source,
   symbolOf,
   type Tape,
   type TapedLaunches,
   type TapedLength,
   type TapedPhase,
   type TapedTask,
+  type TapeSource,
   type Unit,
 } from './tape.ts';
 
@@ -142,16 +142,16 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
 
 /** The sources of a tape, numbered as they come up; the arguments come first. */
 function createSources() {
-  const all: Source[] = [];
+  const all: TapeSource[] = [];
   const numbers = new Map<string, number>();
-  const numberOf = (source: Source): number => {
+  const numberOf = (source: TapeSource): number => {
     const key = Object.values(source).join(' ');
     const number = numbers.get(key) ?? all.push(source) - 1;
     numbers.set(key, number);
     return number;
   };
   numberOf({ kind: 'arguments' });
-  return { all, numberOf, symbol: (source: Source, bytes = 0): number => symbolOf(numberOf(source), bytes) };
+  return { all, numberOf, symbol: (source: TapeSource, bytes = 0): number => symbolOf(numberOf(source), bytes) };
 }
 
 type Sources = ReturnType<typeof createSources>;

@@ -8,7 +8,7 @@ import type { Submission } from '../launch.ts';
  */
 export interface Tape {
   /** What the words are added to. */
-  readonly sources: readonly Source[];
+  readonly sources: readonly TapeSource[];
   /** Bytes for what lives within a call. */
   readonly arenaBytes: number;
   /** Parts that are run as a whole, here or by the workers. */
@@ -25,7 +25,7 @@ export interface Tape {
   readonly functions: ReadonlySet<number>;
 }
 
-export type Source =
+export type TapeSource =
   /** The block of arguments. */
   | { readonly kind: 'arguments' }
   /** The memory for what lives within a call. */

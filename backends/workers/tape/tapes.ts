@@ -1,7 +1,7 @@
 import type { DeviceBuffer } from '../../../primitives/backend.ts';
 import { OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
-import type { Block } from '../allocator.ts';
+import type { HeapBlock } from '../allocator.ts';
 import type { Launcher } from '../launch.ts';
 import type { Pool } from '../pool.ts';
 import type { SharedBuffer, SharedMemory } from '../shared-memory.ts';
@@ -34,7 +34,7 @@ export interface TapesHost {
   forgettings(): number;
   /** Before a buffer is written: what is still to be read of it is brought away. */
   settleReads(buffer: SharedBuffer): void;
-  withRoom(take: () => Block): Block;
+  withRoom(take: () => HeapBlock): HeapBlock;
   /** Is told of phases that are run or appended. */
   note(phases: number): void;
 }
@@ -93,7 +93,7 @@ export function createTapes(host: TapesHost): Tapes {
   };
 
   /** Memory for what lives within a call; undefined where there is too little in one piece. */
-  const takeArena = ({ arenaBytes }: Tape): Block | undefined => {
+  const takeArena = ({ arenaBytes }: Tape): HeapBlock | undefined => {
     try {
       return host.withRoom(() => memory.allocator.allocate(arenaBytes));
     } catch (error) {

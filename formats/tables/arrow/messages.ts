@@ -1,6 +1,6 @@
 import {
+  type FlatTable,
   rootTable,
-  type Table,
   tableField,
   u8Field,
   u16Field,
@@ -117,7 +117,7 @@ async function readStreamIndex(source: ByteSource): Promise<ArrowIndex> {
 /** A message of any kind; of kind 0 is the end of a stream. */
 interface Found {
   readonly kind: number;
-  readonly table: Table | undefined;
+  readonly table: FlatTable | undefined;
   readonly message: Message | undefined;
   readonly next: number;
 }
@@ -141,13 +141,13 @@ async function readMessage(source: ByteSource, at: number, end: number): Promise
   return { kind, table, message, next: body + bodyLength };
 }
 
-function headerOf(message: Table): Table {
+function headerOf(message: FlatTable): FlatTable {
   const header = tableField(message, 2);
   if (header === undefined) throw new RangeError('one of its messages has no header');
   return header;
 }
 
-function messageOf(kind: number, message: Table, body: Region): Message | undefined {
+function messageOf(kind: number, message: FlatTable, body: Region): Message | undefined {
   if (kind === RECORD_BATCH) return batchOf(headerOf(message), body, undefined);
   if (kind !== DICTIONARY_BATCH) return undefined;
   const header = headerOf(message);
@@ -156,7 +156,7 @@ function messageOf(kind: number, message: Table, body: Region): Message | undefi
   return batchOf(data, body, { id: u64Field(header, 0, 0), isDelta: u8Field(header, 2, 0) !== 0 });
 }
 
-function batchOf(batch: Table, body: Region, dictionary: Message['dictionary']): Message {
+function batchOf(batch: FlatTable, body: Region, dictionary: Message['dictionary']): Message {
   const rows = u64Field(batch, 0, 0);
   if (!(rows < 2 ** 31)) throw new RangeError(`one of its batches would have ${rows} rows`);
   const nodes = vectorField(batch, 1, 16);
@@ -184,7 +184,7 @@ function regionOf(offset: number, length: number, body: Region): Region {
   throw new RangeError('one of its buffers lies beyond its message');
 }
 
-function compressionOf(compression: Table | undefined): Message['compression'] {
+function compressionOf(compression: FlatTable | undefined): Message['compression'] {
   if (compression === undefined) return undefined;
   const codec = u8Field(compression, 0, 0);
   if (codec > 1 || u8Field(compression, 1, 0) !== 0)

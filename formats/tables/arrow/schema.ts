@@ -1,6 +1,6 @@
 import {
+  type FlatTable,
   i32Field,
-  type Table,
   tableAt,
   tableField,
   textField,
@@ -70,19 +70,19 @@ const MAX_FIELDS = 100_000;
 const DEEPEST = 64;
 
 /** The columns of a schema. */
-export function fieldsOf(schema: Table): ArrowField[] {
+export function fieldsOf(schema: FlatTable): ArrowField[] {
   if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers have the high byte first, which is not read');
   // Tables of a message may be the same, so that a small one could stand for more fields than there is memory.
   const budget = { left: MAX_FIELDS };
   return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
 }
 
-function tablesOf(table: Table, field: number): Table[] {
+function tablesOf(table: FlatTable, field: number): FlatTable[] {
   const vector = vectorField(table, field, 4);
   return Array.from({ length: vector.length }, (_, i) => tableAt(vector, i));
 }
 
-function fieldOf(field: Table, budget: { left: number }, depth: number): ArrowField {
+function fieldOf(field: FlatTable, budget: { left: number }, depth: number): ArrowField {
   if (--budget.left < 0 || depth > DEEPEST) throw new RangeError('its schema has too many fields');
   const typeId = u8Field(field, 2, 0);
   const type = tableField(field, 3);
@@ -98,7 +98,10 @@ function fieldOf(field: Table, budget: { left: number }, depth: number): ArrowFi
   return { ...base, type: hostType(base, type) };
 }
 
-function partsOf(typeId: number, type: Table | undefined): Pick<ArrowField, 'bits' | 'isSigned' | 'unit' | 'isDense'> {
+function partsOf(
+  typeId: number,
+  type: FlatTable | undefined,
+): Pick<ArrowField, 'bits' | 'isSigned' | 'unit' | 'isDense'> {
   const parts = { bits: 0, isSigned: true, unit: 0, isDense: false };
   if (type === undefined) return parts;
   if (typeId === Type.int) return { ...parts, bits: i32Field(type, 0, 0), isSigned: u8Field(type, 1, 0) !== 0 };
@@ -110,7 +113,7 @@ function partsOf(typeId: number, type: Table | undefined): Pick<ArrowField, 'bit
   return parts;
 }
 
-function encodingOf(encoding: Table): DictionaryEncoding {
+function encodingOf(encoding: FlatTable): DictionaryEncoding {
   const index = tableField(encoding, 1);
   const [bits, isSigned] = index === undefined ? [32, true] : [i32Field(index, 0, 0), u8Field(index, 1, 0) !== 0];
   if (![8, 16, 32, 64].includes(bits)) throw new RangeError(`its dictionaries have codes of ${bits} bits`);
@@ -141,7 +144,7 @@ const OTHERS: { readonly [typeId: number]: string } = {
   [Type.runEnds]: 'runs',
 };
 
-function hostType(field: Omit<ArrowField, 'type'>, type: Table | undefined): FieldType | string {
+function hostType(field: Omit<ArrowField, 'type'>, type: FlatTable | undefined): FieldType | string {
   const { typeId, bits, isSigned, unit } = field;
   if (typeId === Type.utf8 || typeId === Type.largeUtf8 || typeId === Type.utf8View) return { type: 'string' };
   if (field.dictionary !== undefined) return 'codes of something else than strings';

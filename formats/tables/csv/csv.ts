@@ -136,21 +136,21 @@ function likelyDelimiter(bytes: Buffer): number {
 }
 
 /** Blocks of the file, each behind what was left of the one before. */
-interface Block {
+interface CsvBlock {
   readonly bytes: Buffer;
   readonly last: boolean;
   /** Bytes from here on are left for the next block; none where it is not set. */
   left: number | undefined;
 }
 
-async function* recordsIn(input: LayerInput, signal?: AbortSignal): AsyncGenerator<Block> {
+async function* recordsIn(input: LayerInput, signal?: AbortSignal): AsyncGenerator<CsvBlock> {
   let parts: Uint8Array[] = [];
   let [bytes, wanted] = [0, 0];
   for await (const block of input.blocks(signal)) {
     parts.push(block.slice());
     bytes += block.length;
     if (bytes < wanted) continue;
-    const whole: Block = { bytes: Buffer.concat(parts), last: false, left: undefined };
+    const whole: CsvBlock = { bytes: Buffer.concat(parts), last: false, left: undefined };
     yield whole;
     const rest = whole.bytes.subarray(whole.left ?? 0);
     // A record that is longer than what there was is looked at again when there is twice as much.
@@ -191,7 +191,7 @@ async function* rowsOf(input: LayerInput, head: Head, signal?: AbortSignal): Asy
   }
 }
 
-function checkLength({ bytes }: Block, from: number, reading: Reading): void {
+function checkLength({ bytes }: CsvBlock, from: number, reading: Reading): void {
   if (bytes.length - from <= LONGEST_RECORD) return;
   throw bytes.subarray(from, from + LONGEST_RECORD).includes(34) ? openQuote(reading) : longRecord(reading);
 }

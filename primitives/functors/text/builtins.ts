@@ -2,7 +2,7 @@ import type { OperationName, ScalarType } from '../ir.ts';
 import { OPERATIONS, operationNames, typeOf } from '../operations.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
-import { errorAt, type Position, type Source } from './source.ts';
+import { errorAt, type Position, type SourceText } from './source.ts';
 import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
 
 /** A value and where it is written. */
@@ -29,7 +29,12 @@ const arities: { readonly [name: string]: number } = {
 export const builtinNames: readonly string[] = Object.keys(arities);
 
 /** Calls a function of WGSL's own. */
-export function applyBuiltin(source: Source, position: Position, name: string, args: readonly Argument[]): TextValue {
+export function applyBuiltin(
+  source: SourceText,
+  position: Position,
+  name: string,
+  args: readonly Argument[],
+): TextValue {
   requireCount(source, position, name, args, arities[name]!);
   if (name === 'select') return applySelect(source, args);
   const values = alike(source, args);
@@ -43,7 +48,7 @@ export function applyBuiltin(source: Source, position: Position, name: string, a
 
 /** `T(x)`: a conversion. */
 export function applyConversion(
-  source: Source,
+  source: SourceText,
   position: Position,
   type: ScalarType,
   args: readonly Argument[],
@@ -56,7 +61,12 @@ export function applyConversion(
 }
 
 /** `bitcast<T>(x)`. */
-export function applyBitcast(source: Source, position: Position, name: string, args: readonly Argument[]): TextValue {
+export function applyBitcast(
+  source: SourceText,
+  position: Position,
+  name: string,
+  args: readonly Argument[],
+): TextValue {
   requireCount(source, position, `bitcast<${name}>`, args, 1);
   const { value, position: at } = args[0]!;
   const operand = scalar(source, at, value, 'bitcast');
@@ -67,7 +77,7 @@ export function applyBitcast(source: Source, position: Position, name: string, a
 
 /** Fails where a call has too few or too many arguments. */
 export function requireCount(
-  source: Source,
+  source: SourceText,
   position: Position,
   name: string,
   args: readonly unknown[],
@@ -80,7 +90,7 @@ export function requireCount(
   });
 }
 
-function scalar(source: Source, position: Position, value: TextValue, taker: string): ScalarValue {
+function scalar(source: SourceText, position: Position, value: TextValue, taker: string): ScalarValue {
   const operand = concrete(source, position, value);
   if (isScalar(operand)) return operand;
   throw errorAt(source, position, 'type', `${taker} takes a scalar.`, {
@@ -90,7 +100,7 @@ function scalar(source: Source, position: Position, value: TextValue, taker: str
 }
 
 /** Arguments brought to one type, unless all are abstract. */
-function alike(source: Source, args: readonly Argument[]): readonly TextValue[] {
+function alike(source: SourceText, args: readonly Argument[]): readonly TextValue[] {
   const typed = args.map(({ value }) => value).find(isScalar);
   return args.map(({ value, position }) => {
     if (typed !== undefined) return coerceScalar(source, position, value, typed.type, 'An argument');
@@ -98,20 +108,20 @@ function alike(source: Source, args: readonly Argument[]): readonly TextValue[] 
   });
 }
 
-function extreme(source: Source, position: Position, name: 'min' | 'max', a: TextValue, b: TextValue): TextValue {
+function extreme(source: SourceText, position: Position, name: 'min' | 'max', a: TextValue, b: TextValue): TextValue {
   if (isScalar(a)) return applyOperation(source, position, name, name, [a, b]);
   const less = applyBinary(source, position, '<', a, b) as ScalarValue & { operand: { value: boolean } };
   return less.operand.value === (name === 'min') ? a : b;
 }
 
-function applySelect(source: Source, [a, b, condition]: readonly Argument[]): TextValue {
+function applySelect(source: SourceText, [a, b, condition]: readonly Argument[]): TextValue {
   const choice = coerceScalar(source, condition!.position, condition!.value, 'bool', 'The condition of select');
   const [no, yes] = alike(source, [a!, b!]).map((value, i) => concrete(source, [a!, b!][i]!.position, value));
   return applyOperation(source, a!.position, 'select', 'select', [no!, yes!, choice]);
 }
 
 function applyOperation(
-  source: Source,
+  source: SourceText,
   position: Position,
   name: string,
   operation: OperationName,

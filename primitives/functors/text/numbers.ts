@@ -1,6 +1,6 @@
 import type { ScalarType } from '../ir.ts';
 import { literal } from '../recorder.ts';
-import { errorAt, type Position, type Source } from './source.ts';
+import { errorAt, type Position, type SourceText } from './source.ts';
 import { type AbstractValue, isAbstract, type ScalarValue, type TextType, type TextValue, typeName } from './values.ts';
 
 const decimal = /^(?:0|[1-9]\d*)([iuf]?)$/;
@@ -8,7 +8,7 @@ const hexadecimal = /^0[xX][0-9a-fA-F]+([iu]?)$/;
 const fraction = /^(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(f?)$/;
 
 /** The value of a number as it is written. */
-export function parseNumber(source: Source, position: Position, text: string): TextValue {
+export function parseNumber(source: SourceText, position: Position, text: string): TextValue {
   const whole = hexadecimal.exec(text) ?? decimal.exec(text);
   const match = whole ?? fraction.exec(text);
   if (match === null) {
@@ -31,7 +31,7 @@ export function parseNumber(source: Source, position: Position, text: string): T
 
 /** A number without suffix as the given type. */
 export function concreteAs(
-  source: Source,
+  source: SourceText,
   position: Position,
   { type: from, value }: AbstractValue,
   type: ScalarType,
@@ -50,14 +50,14 @@ export function concreteAs(
 }
 
 /** A value that has a type: integers without suffix are i32, fractions f32. */
-export function concrete(source: Source, position: Position, value: TextValue): Exclude<TextValue, AbstractValue> {
+export function concrete(source: SourceText, position: Position, value: TextValue): Exclude<TextValue, AbstractValue> {
   if (!isAbstract(value)) return value;
   return concreteAs(source, position, value, value.type === 'abstract-int' ? 'i32' : 'f32');
 }
 
 /** A value as the wanted type; `what` says in the error whose type it is. */
 export function coerce(
-  source: Source,
+  source: SourceText,
   position: Position,
   value: TextValue,
   type: TextType,
@@ -74,7 +74,7 @@ export function coerce(
 
 /** A value as the wanted scalar, which the caller knows to be one. */
 export function coerceScalar(
-  source: Source,
+  source: SourceText,
   position: Position,
   value: TextValue,
   type: ScalarType,

@@ -2,7 +2,7 @@ import type { Operand, OperationName, ScalarType } from '../ir.ts';
 import { OPERATIONS, operationNames, typeOf } from '../operations.ts';
 import { literal, operate, use } from '../recorder.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
-import { errorAt, type Position, type Source } from './source.ts';
+import { errorAt, type Position, type SourceText } from './source.ts';
 import { type AbstractValue, isAbstract, isScalar, type ScalarValue, type TextValue, typeName } from './values.ts';
 
 const operations: { readonly [operator: string]: OperationName } = {
@@ -22,7 +22,12 @@ export function apply(name: OperationName, operands: readonly Operand[], type: S
 }
 
 /** `operator operand`. */
-export function applyUnary(source: Source, position: Position, operator: '-' | '!' | '~', value: TextValue): TextValue {
+export function applyUnary(
+  source: SourceText,
+  position: Position,
+  operator: '-' | '!' | '~',
+  value: TextValue,
+): TextValue {
   if (isAbstract(value)) {
     if (operator === '-')
       return value.type === 'abstract-int'
@@ -42,7 +47,7 @@ export function applyUnary(source: Source, position: Position, operator: '-' | '
 
 /** `left operator right`. */
 export function applyBinary(
-  source: Source,
+  source: SourceText,
   position: Position,
   operator: string,
   left: TextValue,
@@ -58,7 +63,7 @@ export function applyBinary(
 }
 
 function alike(
-  source: Source,
+  source: SourceText,
   position: Position,
   operator: string,
   left: TextValue,
@@ -75,7 +80,7 @@ function alike(
   });
 }
 
-function checked(source: Source, position: Position, operator: string, a: TextValue, b: TextValue): ScalarValue {
+function checked(source: SourceText, position: Position, operator: string, a: TextValue, b: TextValue): ScalarValue {
   const name = operations[operator]!;
   const type = isScalar(a) && isScalar(b) ? typeOf(name, [a.type, b.type]) : undefined;
   const onlyBool = operator === '&&' || operator === '||';
@@ -86,7 +91,7 @@ function checked(source: Source, position: Position, operator: string, a: TextVa
 }
 
 function abstractBinary(
-  source: Source,
+  source: SourceText,
   position: Position,
   operator: string,
   left: AbstractValue,
@@ -110,7 +115,7 @@ function abstractBinary(
 }
 
 function integerOperation(
-  source: Source,
+  source: SourceText,
   position: Position,
   operator: string,
   a: bigint,
@@ -184,7 +189,7 @@ function comparison<T extends number | bigint>(operator: string, a: T, b: T): bo
   }
 }
 
-function abstractInt(source: Source, position: Position, value: bigint): AbstractValue {
+function abstractInt(source: SourceText, position: Position, value: bigint): AbstractValue {
   if (BigInt.asIntN(64, value) === value) return { type: 'abstract-int', value };
   throw errorAt(source, position, 'literal', `${value} does not fit 64 bits.`);
 }

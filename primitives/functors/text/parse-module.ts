@@ -1,11 +1,11 @@
 import { parseType } from './parse-expression.ts';
 import { parseBlock, parseDeclaration } from './parse-statement.ts';
 import { createReader, type Reader } from './reader.ts';
-import type { Source } from './source.ts';
+import type { SourceText } from './source.ts';
 import type { CaptureDeclaration, Field, FunctionDeclaration, StructDeclaration, TextModule } from './syntax.ts';
 
 /** Reads a text of structs, functions, constants, `var<storage>` and `var<uniform>`. */
-export function parseModule(source: Source): TextModule {
+export function parseModule(source: SourceText): TextModule {
   const reader = createReader(source);
   const module = {
     structs: [] as StructDeclaration[],

@@ -5,8 +5,8 @@ import { evaluate } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { linkFunctions, type RecordedFunction, standIn } from './link-functions.ts';
 import { parseModule } from './parse-module.ts';
-import { type Context, childOf, type Entry, type Program, type Scope } from './scope.ts';
-import { errorAt, type Position, type Source } from './source.ts';
+import { type Context, childOf, type Entry, type Scope, type TextProgram } from './scope.ts';
+import { errorAt, type Position, type SourceText } from './source.ts';
 import { constantValue, writeStatements } from './statements.ts';
 import type { FunctionDeclaration, TextModule, TypeName } from './syntax.ts';
 import {
@@ -36,11 +36,11 @@ export interface CompiledFunction extends RecordedFunction {
 }
 
 /** Checks a text and compiles all of its functions. */
-export function compileText(source: Source, fast: boolean): CompiledText {
+export function compileText(source: SourceText, fast: boolean): CompiledText {
   return withinStack('The text', () => compileSource(source, fast));
 }
 
-function compileSource(source: Source, fast: boolean): CompiledText {
+function compileSource(source: SourceText, fast: boolean): CompiledText {
   const syntax = parseModule(source);
   requireDistinctNames(source, syntax);
   const structs = new Map<string, Struct>();
@@ -70,7 +70,7 @@ function compileSource(source: Source, fast: boolean): CompiledText {
 
 /** A text whose functions are still to be compiled. */
 interface Shell {
-  readonly source: Source;
+  readonly source: SourceText;
   readonly syntax: TextModule;
   readonly structs: ReadonlyMap<string, Struct>;
   readonly arrays: ReadonlyMap<string, ScalarType>;
@@ -79,7 +79,7 @@ interface Shell {
   typeOf(type: TypeName): TextType;
 }
 
-function requireDistinctNames(source: Source, { structs, functions, captures, constants }: TextModule): void {
+function requireDistinctNames(source: SourceText, { structs, functions, captures, constants }: TextModule): void {
   const seen = new Set<string>();
   for (const { name, position } of [...structs, ...functions, ...captures, ...constants]) {
     if (seen.has(name)) throw errorAt(source, position, 'declaration', `${name} is declared twice.`);
@@ -91,7 +91,7 @@ function requireDistinctNames(source: Source, { structs, functions, captures, co
 const MAX_CALLS = 100;
 
 function requireAtMost(
-  source: Source,
+  source: SourceText,
   position: Position,
   max: number,
   got: number,
@@ -105,7 +105,7 @@ function scalarsOf(type: TextType): number {
   return typeof type === 'string' ? 1 : type.fields.reduce((sum, field) => sum + scalarsOf(field.type), 0);
 }
 
-function namedType(source: Source, structs: ReadonlyMap<string, Struct>, { name, position }: TypeName): TextType {
+function namedType(source: SourceText, structs: ReadonlyMap<string, Struct>, { name, position }: TypeName): TextType {
   if (isScalarName(name)) return name;
   const struct = structs.get(name);
   if (struct !== undefined) return struct;
@@ -114,7 +114,7 @@ function namedType(source: Source, structs: ReadonlyMap<string, Struct>, { name,
   });
 }
 
-function captureType(source: Source, { name, position }: TypeName): ScalarType {
+function captureType(source: SourceText, { name, position }: TypeName): ScalarType {
   if (isScalarName(name) && name !== 'bool') return name;
   throw errorAt(source, position, 'type', `An array or uniform cannot hold ${name}.`, {
     expected: 'u32, i32 or f32',
@@ -142,7 +142,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
     compiled.set(fn.name, recorded);
     return recorded;
   };
-  const program: Program = {
+  const program: TextProgram = {
     source,
     structs,
     functions: new Map(syntax.functions.map((fn) => [fn.name, fn])),
@@ -158,7 +158,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
 }
 
 /** Constants, arrays and uniforms. A constant sees those before it. */
-function globalScope({ syntax, arrays, uniforms }: Shell, program: Program): Scope {
+function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram): Scope {
   const scope = childOf(undefined);
   const context: Context = {
     program,
@@ -184,7 +184,7 @@ function globalScope({ syntax, arrays, uniforms }: Shell, program: Program): Sco
 
 function compileFunction(
   { source, arrays, uniforms, typeOf, fast }: Shell,
-  program: Program,
+  program: TextProgram,
   globals: Scope,
   { name, position, parameters, result, body, end }: FunctionDeclaration,
 ): Omit<CompiledFunction, 'callees'> {

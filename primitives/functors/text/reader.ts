@@ -1,5 +1,5 @@
 import type { FunctorError } from '../../errors.ts';
-import { errorAt, type Position, type Source } from './source.ts';
+import { errorAt, type Position, type SourceText } from './source.ts';
 import { type Token, tokenize } from './tokens.ts';
 
 /** Words that WGSL keeps for itself and that no name may be. */
@@ -11,7 +11,7 @@ const keywords = new Set(
 
 /** Goes through the tokens of a text. */
 export interface Reader {
-  readonly source: Source;
+  readonly source: SourceText;
   peek(ahead?: number): Token;
   next(): Token;
   is(text: string): boolean;
@@ -29,7 +29,7 @@ export interface Reader {
 /** Expressions and statements inside each other. */
 const maximumDepth = 500;
 
-export function createReader(source: Source): Reader {
+export function createReader(source: SourceText): Reader {
   const tokens = tokenize(source);
   let at = 0;
   let depth = 0;

@@ -1,5 +1,5 @@
 import type { Local, ScalarType } from '../ir.ts';
-import { errorAt, type Position, type Source } from './source.ts';
+import { errorAt, type Position, type SourceText } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';
 
@@ -42,8 +42,8 @@ export function lookUp(
 }
 
 /** What the text declares outside of functions, as the checker asks for it. */
-export interface Program {
-  readonly source: Source;
+export interface TextProgram {
+  readonly source: SourceText;
   readonly structs: ReadonlyMap<string, Struct>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   /** The type of that name. */
@@ -63,7 +63,7 @@ export interface LoopContext {
 
 /** Where a statement or expression stands. */
 export interface Context {
-  readonly program: Program;
+  readonly program: TextProgram;
   readonly scope: Scope;
   /** The function's result; undefined in a constant of the module. */
   readonly result: TextType | undefined;

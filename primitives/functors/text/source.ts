@@ -2,7 +2,7 @@ import { type ErrorDetails, type ErrorPlace, FunctorError } from '../../errors.t
 import { shortenedWords } from '../../given.ts';
 
 /** Text of functors and where it stands. */
-export interface Source {
+export interface SourceText {
   readonly text: string;
   /** The file that errors name. */
   readonly file: string;
@@ -22,7 +22,7 @@ const lineBreak = new RegExp(`\\r\\n|[${LINE_BREAKS}]`);
 
 /** An error at a place in the text, to be thrown; what it quotes of the text is bounded. */
 export function errorAt(
-  source: Source,
+  source: SourceText,
   position: Position,
   code: string,
   sentence: string,
@@ -38,7 +38,7 @@ function withoutLongWords(detail: unknown): unknown {
   return typeof detail === 'string' ? shortenedWords(detail) : detail;
 }
 
-function placeOf({ text, file, firstLine }: Source, position: Position): ErrorPlace {
+function placeOf({ text, file, firstLine }: SourceText, position: Position): ErrorPlace {
   const before = text.slice(0, position).split(lineBreak);
   return { file, line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 };
 }

@@ -1,4 +1,4 @@
-import { BLANKS, errorAt, LINE_BREAKS, type Position, type Source } from './source.ts';
+import { BLANKS, errorAt, LINE_BREAKS, type Position, type SourceText } from './source.ts';
 
 export interface Token {
   readonly kind: 'name' | 'number' | 'operator' | 'end';
@@ -13,7 +13,7 @@ const name = /[A-Za-z_][A-Za-z0-9_]*/y;
 const operator = /->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%&|^!~<>=(){}[\],;:.@]/y;
 
 /** Splits text into tokens, without blanks and comments, the last one an `end`. */
-export function tokenize(source: Source): Token[] {
+export function tokenize(source: SourceText): Token[] {
   const { text } = source;
   const tokens: Token[] = [];
   let position = 0;
@@ -60,7 +60,7 @@ function nextToken(take: (pattern: RegExp) => string | undefined, position: Posi
 }
 
 /** Length of the block comment at a position, 0 where there is none. Block comments nest. */
-function blockComment(source: Source, start: Position): number {
+function blockComment(source: SourceText, start: Position): number {
   const { text } = source;
   if (!text.startsWith('/*', start)) return 0;
   const mark = /\/\*|\*\//g;

@@ -13,7 +13,7 @@ import { callerPlace } from '../place.ts';
 import { wrongInput } from '../recorder.ts';
 import { isScalar, requireShapeOf, type Scalar, type Shape } from '../shapes.ts';
 import { type CompiledFunction, type CompiledText, compileText } from './program.ts';
-import { errorAt, type Source } from './source.ts';
+import { errorAt, type SourceText } from './source.ts';
 import { shapeOf } from './values.ts';
 
 export interface TextOptions<P extends Parameters, R extends Shape> extends FunctorOptions {
@@ -75,7 +75,7 @@ export function wgsl(text: string | TemplateStringsArray, ...rest: readonly unkn
   return functorOfText({ text, file: options.name ?? 'wgsl', firstLine: 1 }, options);
 }
 
-function ofTemplate(strings: TemplateStringsArray, values: readonly unknown[]): Source {
+function ofTemplate(strings: TemplateStringsArray, values: readonly unknown[]): SourceText {
   const isTemplate = Array.isArray(strings) && strings.length > 0 && strings.every((part) => typeof part === 'string');
   if (!isTemplate) throw wrongInput('wgsl', 'text', strings, 'a text');
   for (const value of values) requirePart(value);
@@ -102,7 +102,7 @@ function requireTextOptions(given: unknown): void {
   requireFunctorOptions('wgsl', others);
 }
 
-function functorOfText(source: Source, options: TextOptions<Parameters, Shape>): Functor<Parameters, Shape> {
+function functorOfText(source: SourceText, options: TextOptions<Parameters, Shape>): Functor<Parameters, Shape> {
   const compiled = compileText(source, options.fast ?? false);
   const [name, entry] = entryOf(source, compiled, options.entry);
   const parameters = parametersOf(source, compiled, entry);
@@ -111,14 +111,18 @@ function functorOfText(source: Source, options: TextOptions<Parameters, Shape>):
   return functorOf(name, parameters, result, () => compiled.moduleOf(name));
 }
 
-function entryOf(source: Source, { functions }: CompiledText, wanted: string | undefined): [string, CompiledFunction] {
+function entryOf(
+  source: SourceText,
+  { functions }: CompiledText,
+  wanted: string | undefined,
+): [string, CompiledFunction] {
   const found = [...functions].findLast(([name]) => wanted === undefined || name === wanted);
   if (found !== undefined) return found;
   const sentence = wanted === undefined ? 'The text has no function.' : `The text has no function ${wanted}.`;
   throw errorAt(source, 0, 'unresolved', sentence);
 }
 
-function parametersOf(source: Source, { arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
+function parametersOf(source: SourceText, { arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
   const captured = [
     ...[...arrays].map(([name, type]): [string, Parameter] => [name, { array: scalarOf(type) }]),
     ...[...uniforms].map(([name, type]): [string, Parameter] => [name, { uniform: scalarOf(type) }]),
@@ -134,7 +138,7 @@ function parametersOf(source: Source, { arrays, uniforms }: CompiledText, entry:
 const scalarOf = (type: ScalarType): Scalar<ScalarType> => shapeOf(type) as Scalar<ScalarType>;
 
 function requireSignature(
-  source: Source,
+  source: SourceText,
   entry: CompiledFunction,
   stated: TextOptions<Parameters, Shape>,
   parameters: Parameters,
