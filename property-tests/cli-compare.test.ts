@@ -235,7 +235,7 @@ describe('quadrille compare', () => {
     for (const n of [7, 8]) await shop.write(`others/t${n}.txt`, 'p 0,0 4,0 4,2 0,2\n');
     const { exitCode, stderr } = await compare('@human', '@others');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('No tile of one set has the name of one of the other.');
+    expect(stderr).toContain('The two sets have no tile name in common.');
   });
 
   test('has a help page', async () => {

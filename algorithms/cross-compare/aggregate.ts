@@ -14,10 +14,10 @@ import {
 } from './tile-comparison.ts';
 
 /**
- * The aggregator's work on a batch: areas of all candidates of its tiles in one go, then what each tile's areas say. Of label
- * images the pixels that regions share are counted instead, run by run.
+ * The aggregator: computes the areas of all candidate pairs of a batch together, then compares each tile. For label
+ * images it counts the shared pixels of regions instead, run by run.
  *
- * Waits for the device as often for a batch as `pairAreas` and `sharedPixels` do, however many tiles are in it.
+ * Waits for the device once per call of `pairAreas` and of `sharedPixels`, regardless of the number of tiles.
  */
 export async function aggregate(
   context: Context,
@@ -38,22 +38,22 @@ export async function aggregate(
   return batch.map((task) => compared.get(task)!);
 }
 
-/** Bytes that a tile holds while it waits for the aggregator. */
+/** Bytes that a tile occupies while it waits for the aggregator. */
 export function sizeOfTask(task: TileTask): number {
   return sizeOfSide(task.p) + sizeOfSide(task.q) + ('candidates' in task ? 8 * task.candidates.p.length : 0);
 }
 
-/** Bytes that one side of a tile holds. */
+/** Bytes of one side of a tile. */
 export function sizeOfSide({ ids, regions, labels }: TileSide): number {
   const named = ids.bytes.length + 4 * ids.starts.length;
   if (regions !== undefined) return named + 8 * regions.x.length + 24 * regions.left.length;
   return named + BYTES_PER_RUN * labels.region.length + 4 * labels.rowRuns.length + 24 * labels.left.length;
 }
 
-/** Runs of pixels that cost the aggregator about as much as a pair of polygons. */
+/** A pair of polygons costs the aggregator about as much as this many runs of pixels. */
 const RUNS_PER_PAIR = 32;
 
-/** What a tile costs the aggregator, in candidate pairs. */
+/** Cost of a tile for the aggregator, in candidate pairs. */
 export function weightOfTask(task: TileTask): number {
   if ('candidates' in task) return task.candidates.p.length;
   const { p, q } = task;

@@ -2,10 +2,12 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { type PairAreas, somePairAreas } from '../pixelbox/pair-areas.ts';
 
 /**
- * ‖p ∩ q‖ ÷ ‖p ∪ q‖ of every pair, by ‖p ∪ q‖ = ‖p‖ + ‖q‖ − ‖p ∩ q‖; 0 where both polygons have no pixel.
+ * The ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖ of every pair, with ‖p ∪ q‖ = ‖p‖ + ‖q‖ − ‖p ∩ q‖. It is 0 if neither polygon has a
+ * pixel.
  *
- * The nearest f64 for areas below 2⁵¹ pixels, within 2⁻⁵¹ of the ratio beyond; from 0 to 1, and 1 only where both have
- * the same pixels, as far as an f64 can tell. The same areas give the same bytes everywhere.
+ * For areas below 2⁵¹ pixels the result is the nearest f64; for larger areas it is within 2⁻⁵¹ of the ratio. Results
+ * are from 0 to 1. Within the precision of f64, 1 means that both polygons have the same pixels. The same areas give
+ * the same bytes everywhere.
  *
  * @example
  * const areas = { intersection: BigUint64Array.of(1n), p: BigUint64Array.of(2n), q: BigUint64Array.of(3n) };
@@ -27,7 +29,7 @@ export function ratiosOf(areas: PairAreas): Float64Array {
 const wordsOf = (column: BigUint64Array): Uint32Array =>
   new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
 
-/** The nearest f64, without a BigInt. */
+/** The f64 nearest to a u64, without a BigInt. */
 function numberAt(words: Uint32Array, i: number): number {
   return words[2 * i + 1]! * 2 ** 32 + words[2 * i]!;
 }
@@ -36,8 +38,8 @@ const UNIT = 2 ** 52;
 const HALF = 2 ** 26;
 
 /**
- * A sum of numbers from 0 to 1 that does not depend on their order or on how they are grouped: every one is rounded to a
- * multiple of 2⁻⁵², and those are added as integers. The sum of n numbers is within n · 2⁻⁵³ of the exact one.
+ * A sum of numbers from 0 to 1 that does not depend on their order or grouping. Each number is rounded to a multiple of
+ * 2⁻⁵², and these are added as integers. The sum of n numbers is within n · 2⁻⁵³ of the exact sum.
  */
 export function exactSum(ratios: Float64Array): bigint {
   let [high, low, total] = [0, 0, 0n];
@@ -46,7 +48,7 @@ export function exactSum(ratios: Float64Array): bigint {
     const above = Math.floor(units / HALF);
     high += above;
     low += units - above * HALF;
-    // Both stay whole numbers below 2⁵³.
+    // Both stay integers below 2⁵³.
     if (i % HALF === HALF - 1) [high, low, total] = [0, 0, total + fold(high, low)];
   }
   return total + fold(high, low);
@@ -56,7 +58,7 @@ function fold(high: number, low: number): bigint {
   return BigInt(high) * BigInt(HALF) + BigInt(low);
 }
 
-/** The mean of `count` numbers whose {@link exactSum} is `sum`; NaN of none. */
+/** The mean of `count` numbers whose {@link exactSum} is `sum`; NaN if `count` is 0. */
 export function meanOf(sum: bigint, count: number): number {
   return Number(sum) / UNIT / count;
 }

@@ -1,20 +1,21 @@
 import { minHeap } from './min-heap.ts';
 
-/** The edges of a bipartite graph as columns, ascending by row. */
+/** The edges of a bipartite graph as columns, ordered by row. */
 export interface Edges {
   readonly row: readonly number[];
   readonly column: readonly number[];
-  /** Whole numbers from 0 to 2³². */
+  /** Integers from 0 to 2³². */
   readonly cost: readonly number[];
 }
 
 /**
- * A matching with as many edges as there can be, at the least sum of costs among those: its edges, ascending by row.
+ * A matching with the maximum number of edges and, among those, the minimum total cost. Returns its edges, ordered by
+ * row.
  *
- * The Hungarian method on sparse edges: rows are added one at a time, each by a shortest augmenting path under reduced
- * costs. So that a row may stay alone, it has a column of its own beside those given, at a cost above all matchings
- * together. All numbers are whole and below 2⁵³ for up to 2¹⁸ rows: nothing is rounded. Equal sums are settled by the
- * order of rows and columns.
+ * Uses the Hungarian method on sparse edges: rows are added one by one, each by a shortest augmenting path under
+ * reduced costs. To stay unmatched, a row takes a column of its own, whose cost exceeds that of all matchings together.
+ * All numbers are integers below 2⁵³ for up to 2¹⁸ rows, so nothing is rounded. Ties are broken by the order of rows
+ * and columns.
  */
 export function assign(rows: number, columns: number, edges: Edges): number[] {
   const state = startOf(rows, columns, edges);
@@ -29,14 +30,14 @@ interface State {
   readonly edges: Edges;
   /** Edges of row `r` are `start[r] … start[r + 1] − 1`. */
   readonly start: Uint32Array;
-  /** What it costs to leave a row alone. */
+  /** Cost of leaving a row unmatched. */
   readonly aloneCost: number;
-  /** Prices that keep every reduced cost cost − rowPrice − columnPrice at 0 or above, and at 0 on the matching. */
+  /** Prices. The reduced cost, cost − rowPrice − columnPrice, is at least 0 for all edges and 0 for matched edges. */
   readonly rowPrice: Float64Array;
   readonly columnPrice: Float64Array;
-  /** The edge by which a row is matched. */
+  /** The matched edge of each row. */
   readonly edgeOf: Int32Array;
-  /** The row that has a column. */
+  /** The row matched to each column. */
   readonly rowOf: Int32Array;
 }
 
@@ -55,14 +56,14 @@ function startOf(rows: number, columns: number, edges: Edges): State {
   };
 }
 
-/** The tree of shortest alternating paths from a row, as far as it was needed. */
+/** The explored part of the tree of shortest alternating paths from a row. */
 interface Search {
   /** Columns whose distance is final, in the order found. */
   readonly settled: Map<number, number>;
-  /** The edge by which a column is reached. */
+  /** The edge on which the path reaches each column. */
   readonly cameBy: Map<number, number>;
   readonly length: number;
-  /** The free column at the end of the path, or the row that is left alone there. */
+  /** The end of the path: a free column, or a row that is left unmatched. */
   readonly end: { readonly column: number } | { readonly row: number };
 }
 
@@ -72,7 +73,7 @@ function addRow(state: State, row: number): void {
   augment(state, row, search);
 }
 
-/** Dijkstra's algorithm from a row to the nearest column that is free, or to the nearest row's own. */
+/** Dijkstra's algorithm from a row to the nearest free column or to the nearest row's own column. */
 function shortestPath({ edges, start, aloneCost, rowPrice, columnPrice, rowOf }: State, from: number): Search {
   const settled = new Map<number, number>();
   const cameBy = new Map<number, number>();
@@ -111,7 +112,7 @@ function raisePrices({ rowPrice, columnPrice, rowOf }: State, from: number, { se
   }
 }
 
-/** Swaps what is matched and what is not along the path, from its end back to the row it began at. */
+/** Flips matched and unmatched edges along the path, from its end back to its first row. */
 function augment({ edges, edgeOf, rowOf }: State, from: number, { cameBy, end }: Search): void {
   let column: number;
   if ('column' in end) column = end.column;

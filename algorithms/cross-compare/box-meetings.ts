@@ -1,18 +1,19 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { type Boxes, someBoxes } from './filter.ts';
 
-/** How many pairs of boxes of two sides there are, without naming them. */
+/** Numbers of pairs of boxes of two sides. */
 export interface BoxMeetings {
-  /** Pairs that share area. */
+  /** Pairs whose boxes overlap in area. */
   readonly candidates: number;
-  /** Pairs that meet at all, those that share no more than an edge or a corner too. */
+  /** Pairs whose boxes overlap or touch, even if only in an edge or a corner. */
   readonly meeting: number;
 }
 
 /**
- * Counts what `filterPairs` finds, in O(n log n) for n boxes of both sides however many pairs there are: a line sweeps down
- * the rows, and for every box that it comes to, those of the other side that it is on are counted by binary indexed trees
- * over the columns, less those that end left of the box and those that begin right of it. Boxes without area meet nothing.
+ * Counts the pairs that `filterPairs` finds, in O(n log n) for n boxes of both sides, regardless of the number of
+ * pairs. A line sweeps down the rows. At the top of each box, it counts the boxes of the other side that it currently
+ * crosses, minus those that end left of the box or begin right of it. Binary indexed trees over the columns give these
+ * numbers. Boxes without area meet nothing.
  *
  * Source: Fenwick, A New Data Structure for Cumulative Frequency Tables, 1994.
  *
@@ -29,17 +30,17 @@ export function countMeetings(p: Boxes, q: Boxes): BoxMeetings {
   return { candidates: countAlong(sweep, false), meeting: countAlong(sweep, true) };
 }
 
-/** Boxes of both sides that have area, in one table. */
+/** The boxes of both sides that have area, in one table. */
 interface Sweep {
   /** 0 for p, 1 for q. */
   readonly side: Uint8Array;
-  /** Ranks of the columns among all that boxes begin or end at, from 0. */
+  /** Left and right columns as ranks from 0 among all left and right columns. */
   readonly left: Uint32Array;
   readonly right: Uint32Array;
   readonly ranks: number;
   readonly top: Int32Array;
   readonly bottom: Int32Array;
-  /** Boxes in the order in which the line comes to them, and in which it leaves them. */
+  /** Boxes in the order in which the line enters them, and in which it leaves them. */
   readonly byTop: Uint32Array;
   readonly byBottom: Uint32Array;
 }
@@ -95,7 +96,10 @@ function orderBy(column: Int32Array): Uint32Array {
   return Uint32Array.from(column.keys()).sort((a, b) => column[a]! - column[b]!);
 }
 
-/** Pairs that share area or, of closed boxes, that meet. Each is counted when the line comes to the later of its two boxes. */
+/**
+ * Counts the pairs that overlap in area or, if `closed`, that overlap or touch. A pair is counted when the line enters
+ * the later of its boxes.
+ */
 function countAlong({ side, left, right, ranks, top, bottom, byTop, byBottom }: Sweep, closed: boolean): number {
   const onLine = [sideOnLine(ranks), sideOnLine(ranks)] as const;
   let [pairs, leaving] = [0, 0];
@@ -111,7 +115,7 @@ function countAlong({ side, left, right, ranks, top, bottom, byTop, byBottom }: 
   return pairs;
 }
 
-/** The boxes of one side that the line is on, counted by where they begin and where they end. */
+/** The boxes of one side that the line crosses, counted by left and right rank. */
 function sideOnLine(ranks: number) {
   const [begins, ends] = [new Int32Array(ranks + 1), new Int32Array(ranks + 1)];
   let count = 0;
@@ -134,7 +138,7 @@ function addAt(tree: Int32Array, rank: number, by: number): void {
   for (let node = rank + 1; node < tree.length; node += node & -node) tree[node]! += by;
 }
 
-/** The sum over the ranks below one. */
+/** The sum over all ranks below `rank`. */
 function countBelow(tree: Int32Array, rank: number): number {
   let sum = 0;
   for (let node = rank; node > 0; node -= node & -node) sum += tree[node]!;

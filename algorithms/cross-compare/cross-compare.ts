@@ -20,11 +20,14 @@ import type { TileComparison } from './tile-comparison.ts';
 import { type PairedTiles, pairTiles, type TilePair } from './tile-pairs.ts';
 import { totalsOf } from './totals.ts';
 
-/** A comparison under way. */
+/** A running comparison. */
 export interface CrossCompareRun {
-  /** Rejects where a tile fails under `stop`, with an `ItemError` that names it; when the device fails; when aborted. */
+  /**
+   * Rejects if the device fails, if the run is aborted or, under `stop`, with an `ItemError` that names a tile that
+   * failed.
+   */
   readonly result: Promise<CrossComparison>;
-  /** Tiles done. */
+  /** Progress in tiles. */
   readonly progress$: Observable<ProgressReport>;
   readonly shape: GraphShape;
   counters(): NodeCounters[];
@@ -35,20 +38,20 @@ export interface CrossCompareRun {
 const DEFAULT_MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };
 
 /**
- * Compares two result sets, polygons of the same image by two methods, tile by tile: J′, the pairs with common area, the
- * polygons missing on either side, the one-to-one matches.
+ * Compares two result sets (polygons of the same image found by two methods) tile by tile. Computes J′, the pairs with
+ * common area, the polygons missing on either side, and one-to-one matches.
  *
- * Tiles of the same name are compared; polygons of a tile with those of the same tile alone. Tiles flow through parser,
- * builder, filter and aggregator behind bounded edges: memory is bounded by the largest tiles, not by how many there
- * are. Rows go to `onTile`; the result holds totals only, and of tiles that were skipped their names.
+ * Tiles are paired by name, and polygons are compared only within a tile. Tiles flow through parser, builder, filter
+ * and aggregator behind bounded edges. So memory is bounded by the largest tiles, not by their number. Rows go to
+ * `onTile`; the result holds totals and the names of skipped tiles.
  *
- * Areas are exact, and J′ is the same bits in every order, on every backend, with and without migration. A tile of one
- * side alone has all its polygons missing, and is noted.
+ * Areas are exact. J′ has the same bits in every order, on every backend, with and without migration. If only one side
+ * has a tile, all its polygons count as missing, and a note says so.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012: section 4.
  *
- * @throws `ArgumentError` `compare/min-iou`, `compare/no-common-tile`, at once.
+ * @throws `ArgumentError` `compare/min-iou`, `compare/no-common-tile`, at the call.
  * @example
  * const square = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2]]] }').zones.polygons;
  * const half = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 1], [0, 1]]] }').zones.polygons;

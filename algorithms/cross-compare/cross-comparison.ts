@@ -2,7 +2,7 @@ import { aNumber, anArrayOf, aRecord, aText, type Kind } from '../../primitives/
 import { type Note, someNotes } from '../notes.ts';
 import { type BothSides, type Comparison, comparisonFields } from './totals.ts';
 
-/** A tile that could not be read, and was passed over. */
+/** A tile that was skipped because it could not be read. */
 export interface SkippedTile {
   readonly tile: string;
   /** Code of the error, such as `format/syntax`. */
@@ -10,11 +10,14 @@ export interface SkippedTile {
   readonly message: string;
 }
 
-/** The comparison of two result sets, and what was met on the way. */
+/** The comparison of two result sets, with skipped tiles and notes. */
 export interface CrossComparison extends Comparison {
-  /** Tiles that only one side has: all their polygons are missing on the other. They are among `tiles`. */
+  /** Tiles that only one side has. All their polygons are missing on the other side. They are counted in `tiles`. */
   readonly alone: BothSides;
-  /** Tiles of which a side could not be read, in order: their polygons are in no count. They are not among `tiles`. */
+  /**
+   * Tiles that could not be read on some side, in order. Their polygons are not counted, and they are not counted in
+   * `tiles`.
+   */
   readonly skipped: readonly SkippedTile[];
   readonly notes: readonly Note[];
 }

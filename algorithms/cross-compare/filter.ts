@@ -3,29 +3,29 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { anInstance, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
 import { boxColumns, type Regions } from '../pixelbox/regions.ts';
 
-/** Minimum bounding rectangles as columns, in pixels, half-open: `right` and `bottom` are the first ones outside. */
+/** Minimum bounding rectangles as columns, in pixels. They are half-open: `right` and `bottom` are exclusive. */
 export type Boxes = Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>;
 
 export const someBoxes: Kind = aRecord<Boxes>(boxColumns);
 
-/** Pairs of polygons as columns: polygon `p[i]` of one side with `q[i]` of the other, ascending by (p, q). */
+/** Pairs of polygons as columns: polygon `p[i]` of one side with `q[i]` of the other, ordered by (p, q). */
 export interface PairColumns {
   readonly p: Uint32Array;
   readonly q: Uint32Array;
 }
 
-/** What the filter lets through. */
+/** The pairs that the filter lets through. */
 export interface Candidates extends PairColumns {
-  /** Pairs whose boxes meet at all, those that share no more than an edge or a corner too: PostGIS' `&&`. */
+  /** Number of pairs whose boxes overlap or touch, even if only in an edge or a corner; PostGIS' `&&`. */
   readonly meeting: number;
 }
 
 /** An index over the boxes of one side. */
 export interface BoxIndex {
   readonly boxes: Boxes;
-  /** Polygons in the tree, ascending: those whose boxes hold a pixel. */
+  /** Polygons in the tree, ascending: those whose boxes contain a pixel. */
   readonly members: Uint32Array;
-  /** Over the boxes of `members`; undefined where there are none. */
+  /** The tree over the boxes of `members`; undefined if there are none. */
   readonly tree: Flatbush | undefined;
 }
 
@@ -36,7 +36,7 @@ const anIndex: Kind = aRecord<BoxIndex>({
 });
 
 /**
- * The builder's work: a packed Hilbert R-tree over boxes. O(n log n).
+ * The builder: makes a packed Hilbert R-tree over boxes. O(n log n).
  *
  * @example
  * const boxes = { left: Int32Array.of(0), top: Int32Array.of(0), right: Int32Array.of(2), bottom: Int32Array.of(2) };
@@ -54,13 +54,14 @@ export function indexBoxes(boxes: Boxes): BoxIndex {
 }
 
 /**
- * The filter's work: the pairs of polygons that can have common area, because their boxes have.
+ * The filter: finds the pairs of polygons whose boxes have common area. Only these can have common area themselves.
  *
- * Boxes are half-open, as areas are: two that share only an edge or a corner cannot have a pixel in common. Such pairs
- * are not candidates; they are counted in `meeting`, which is what the paper's query and its `&&` count. A box without
- * area is that of a polygon without pixels, and meets nothing.
+ * Boxes are half-open, so boxes that share only an edge or a corner have no pixel in common. Such pairs are not
+ * candidates; they are counted in `meeting`, as by `&&` in the paper's query. A box without area belongs to a polygon
+ * without pixels, and meets nothing.
  *
- * Pairs are in order of (p, q), whatever the tree. O((p + pairs) log q) for boxes spread as those of segmentations are.
+ * Pairs are ordered by (p, q), independent of the tree. O((p + pairs) log q) for boxes that overlap little, as in
+ * segmentations.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012: the stages `builder` and `filter`.

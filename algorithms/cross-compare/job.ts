@@ -22,54 +22,55 @@ import type { TileComparison, TileSide } from './tile-comparison.ts';
 import type { TileSet } from './tile-pairs.ts';
 
 /**
- * How the four steps of a tile are spread over time, as in Table 1 of the paper:
+ * How the four steps of a tile are scheduled, as in Table 1 of the paper:
  *
- * - `pipelined`: each step is a stage of its own, so that one tile is parsed while another one is on the device. Default.
- * - `no-pipe-single`: one tile after another takes all four steps.
- * - `no-pipe-multiple`: as many tiles at once as there are parser lanes do so; on the device there is one at a time.
+ * - `pipelined`: each step is a stage of its own, so one tile is parsed while another is on the device. Default.
+ * - `no-pipe-single`: each tile takes all four steps before the next tile starts.
+ * - `no-pipe-multiple`: the same with several tiles in parallel, one per parser lane. One tile at a time is on the
+ *   device.
  */
 export type CompareScheme = 'pipelined' | 'no-pipe-single' | 'no-pipe-multiple';
 
 /** Two result sets, and how to compare them. */
 export interface CrossCompareJob<T extends { readonly name: string }> {
-  /** The first set, which figures of matching take for the truth, and the second. */
+  /** The two sets. Figures of matching take the first set as the truth. */
   readonly p: TileSet<T>;
   readonly q: TileSet<T>;
-  /** The parser: reads the polygons of one side of a tile. Called for several tiles at once. */
+  /** The parser: reads the polygons of one side of a tile. Called for several tiles in parallel. */
   readonly parse: (tile: T, signal: AbortSignal) => Promise<TileSide>;
-  /** Default: at least ½, optimal. */
+  /** Default: a ratio of at least ½, method `optimal`. */
   readonly matching?: MatchOptions | undefined;
-  /** Takes the tiles one after another, in order; the run waits for it. */
+  /** Called with the tiles one by one, in order. The run waits for it. */
   readonly onTile?: ((tile: TileComparison) => Promise<void> | void) | undefined;
   /**
-   * What a tile does that cannot be read: `stop` ends the run with its error (default), `skip` leaves the tile out of
-   * all figures and lists it in the result. A device that fails ends the run either way.
+   * What happens if a tile cannot be read. `stop` (default) ends the run with the tile's error. `skip` leaves the tile
+   * out of all figures and lists it in the result. A device failure ends the run in either case.
    */
   readonly onError?: 'stop' | 'skip' | undefined;
   readonly scheme?: CompareScheme | undefined;
-  /** How many tiles are parsed at once, from 1. Default 2. */
+  /** Maximum number of tiles parsed in parallel, from 1. Default 2. */
   readonly parseLanes?: number | undefined;
-  /** Candidate pairs that go to the device together, but for larger tiles. Default 2¹⁵. */
+  /** Number of candidate pairs in a batch for the device. A larger tile forms its own batch. Default 2¹⁵. */
   readonly batchPairs?: number | undefined;
-  /** Migration of tasks between a GPU and the CPU; off where left out. */
+  /** Migration of tasks between GPU and CPU. Default: no migration. */
   readonly migrate?: Migration<T> | undefined;
   /**
-   * Opens another context where the device of the one in use was lost or its threads died; what that was at is done again
-   * there. The caller closes both. Left out: the run ends with the error, unless tasks may migrate.
+   * Opens another context after the device was lost or the threads died. Work that was in progress is repeated there.
+   * The caller closes both contexts. Without it, the run ends with the error, unless tasks may migrate.
    */
   readonly reopen?: ((lost: DeviceLostError) => Promise<Context>) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Is told of spans, occupancy and migrations, for traces. */
+  /** Receives spans, occupancy and migrations, for traces. */
   readonly observer?: GraphObserver | undefined;
-  /** Shortest time between two progress reports, in milliseconds. Default 100. */
+  /** Minimum time between two progress reports, in milliseconds. Default 100. */
   readonly progressEvery?: number | undefined;
 }
 
-/** The other sides of the stages that can run on either. */
+/** The other side of each stage that can run on both. */
 export interface Migration<T> {
-  /** A context on the CPU, for batches that a congested GPU leaves; stays its caller's to close. */
+  /** A context on the CPU, for batches that are moved off a congested GPU. The caller closes it. */
   readonly cpu: Context;
-  /** The parser on the GPU, with the same results, for tiles that a starved GPU takes. */
+  /** A parser on the GPU with the same results, for tiles that move to a starved GPU. */
   readonly parseOnGpu?: ((tile: T, signal: AbortSignal) => Promise<TileSide>) | undefined;
 }
 
@@ -88,7 +89,7 @@ export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
-  // Its context is another one.
+  // `cpu` must be a context, but not that of the job.
   migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),

@@ -3,11 +3,11 @@ import { anInstance, aRecord, aWord, type Kind, someOptions, where } from '../..
 import { assign } from './assignment.ts';
 import type { PairColumns } from './filter.ts';
 
-/** How polygons of both sides are matched one to one. */
+/** How polygons of the two sides are matched one to one. */
 export type MatchMethod = 'greedy' | 'optimal';
 
 export interface MatchOptions {
-  /** Pairs match from this ratio on: above 0, at most 1. */
+  /** Minimum ratio of a match, above 0 and at most 1. */
   readonly minIou: number;
   readonly method: MatchMethod;
 }
@@ -19,7 +19,7 @@ export const aMatching: Kind = someOptions<MatchOptions>({
   method: aWord(['greedy', 'optimal']),
 });
 
-/** Pairs with their ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖, ascending by (p, q), none twice. */
+/** Pairs with their ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖, ordered by (p, q), without duplicates. */
 export interface RatedPairs extends PairColumns {
   readonly ratio: Float64Array;
 }
@@ -31,19 +31,18 @@ const someRatedPairs: Kind = aRecord<RatedPairs>({
 });
 
 /**
- * Matches polygons one to one among the pairs whose ratio is at least `minIou`: the indices of the matched pairs,
- * ascending.
+ * Matches polygons one to one, among the pairs whose ratio is at least `minIou`. Returns the indices of the matched
+ * pairs, ascending.
  *
- * - `greedy`: the pair with the highest ratio first, then the highest among those that neither polygon of it is in, and
- *   so on, as COCO's evaluation does for detections of equal score; ties go to the lower p, then the lower q.
- *   O(n log n) for n pairs.
- * - `optimal`: as many matches as there can be, and among all such sets one with the highest sum of ratios, each taken to
- *   the nearest multiple of 2⁻³², as StarDist's evaluation does. Pairs fall into groups that share no polygon; groups are
- *   assigned one by one, in O(m n log n) for m polygons of `p` and n pairs in the group at worst.
+ * - `greedy`: takes the pair with the highest ratio whose polygons are both unmatched, again and again, as COCO's
+ *   evaluation does for detections of equal score. Ties go to the lower p, then to the lower q. O(n log n) for n pairs.
+ * - `optimal`: finds the maximum number of matches and, among those, the highest sum of ratios, as StarDist's
+ *   evaluation does. Ratios are rounded to multiples of 2⁻³². Groups of pairs that share no polygon are solved one by
+ *   one, each in O(m n log n) at worst for m polygons of `p` and n pairs.
  *
- * From a threshold of ½ on, and where polygons of one side do not overlap, a polygon has no choice (but between two exact
- * halves of it, at ½): both methods then find as many matches, with the same sum of ratios. `optimal` finds as many
- * matches, with the same sum, when the sides are swapped. The same pairs give the same matches everywhere.
+ * With a threshold of ½ or more, and if polygons of one side do not overlap, each polygon has at most one partner (or
+ * two exact halves of it, at ½). Then both methods find the same number of matches with the same sum of ratios.
+ * `optimal` gives the same number and sum if the sides are swapped. The same pairs give the same matches everywhere.
  *
  * @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1.
  * @example
@@ -63,7 +62,7 @@ export function matchPairs(pairs: RatedPairs, options: MatchOptions): Uint32Arra
 
 function matchGreedily({ p, q, ratio }: RatedPairs, eligible: Uint32Array): Uint32Array {
   const [usedP, usedQ] = [new Set<number>(), new Set<number>()];
-  // Pairs ascend by (p, q), so that their index settles ties.
+  // Pairs are ordered by (p, q), so their index breaks ties.
   const best = eligible.sort((a, b) => ratio[b]! - ratio[a]! || a - b);
   return best.filter((i) => {
     if (usedP.has(p[i]!) || usedQ.has(q[i]!)) return false;
@@ -82,7 +81,7 @@ function matchOptimally(pairs: RatedPairs, eligible: Uint32Array): Uint32Array {
   return Uint32Array.from(matches);
 }
 
-/** Pairs that share polygons, directly or by way of others, in groups, each ascending. */
+/** Groups of pairs that share polygons directly or through other pairs. Each group is ascending. */
 function groupsOf({ p, q }: RatedPairs, eligible: Uint32Array): Iterable<number[]> {
   const parent = Uint32Array.from(eligible.keys());
   const root = (k: number): number => {
@@ -121,7 +120,7 @@ function assignGroup({ p, q, ratio }: RatedPairs, group: readonly number[]): num
   return assign(rows.size, columns.size, edges).map((edge) => group[edge]!);
 }
 
-/** A number from 0 for every polygon, in order of first occurrence. */
+/** Numbers the polygons from 0, in order of first occurrence. */
 function ranks(polygons: readonly number[]): Map<number, number> {
   const ranked = new Map<number, number>();
   for (const polygon of polygons) if (!ranked.has(polygon)) ranked.set(polygon, ranked.size);

@@ -1,4 +1,4 @@
-/** A binary heap of numbers with keys: the least key comes first, and of equal keys the least value. */
+/** A binary heap of numbers with keys. `pop` returns the smallest key and, among equal keys, the smallest value. */
 export interface MinHeap {
   push(key: number, value: number): void;
   pop(): { readonly key: number; readonly value: number } | undefined;

@@ -1,13 +1,15 @@
 import type { Note } from '../notes.ts';
 
-/** Gathers the notes of many tiles, a kind at a time, so that a thousand tiles with the same oddity make one note. */
+/** Merges the notes of many tiles by code, so that a thousand tiles with the same oddity give one note. */
 export interface NoteGatherer {
   add(notes: readonly Note[]): void;
-  /** One note a code, in order of first occurrence: that of the first tile, and in how many more there were such. */
+  /**
+   * One note per code, in order of first occurrence: the note of the first tile, and the number of further tiles that
+   * have it.
+   */
   notes(): Note[];
 }
 
-/** Starts with no notes. */
 export function noteGatherer(): NoteGatherer {
   const kinds = new Map<string, { readonly first: Note; count: number; tiles: number }>();
   return {

@@ -1,7 +1,10 @@
-/** Does work under a signal of its own, which is aborted when the given one is. */
+/** Runs work under a signal of its own, which is aborted together with the given signal. */
 export type UnderOwnSignal = <R>(signal: AbortSignal, work: (own: AbortSignal) => Promise<R>) => Promise<R>;
 
-/** However much work is under way, a given signal has one listener: platforms warn of more than ten. */
+/**
+ * Adds only one listener to each given signal, however much work is in progress, because platforms warn of more than
+ * ten.
+ */
 export function ownSignals(): UnderOwnSignal {
   const listening = new WeakMap<AbortSignal, Set<AbortController>>();
   const listenTo = (signal: AbortSignal): Set<AbortController> => {

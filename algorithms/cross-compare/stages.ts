@@ -12,7 +12,7 @@ import type { LabelSide, PolygonSide, TileComparison, TileSide, TileTask } from 
 import type { TilePair } from './tile-pairs.ts';
 import { NO_LABELS, NO_POLYGONS } from './tile-side.ts';
 
-/** What the stages need of a job. */
+/** The part of a job that the stages need. */
 export type Stages<T extends { readonly name: string }> = Pick<
   CrossCompareJob<T>,
   'parse' | 'onError' | 'parseLanes' | 'batchPairs' | 'migrate' | 'reopen'
@@ -23,24 +23,24 @@ export type Stages<T extends { readonly name: string }> = Pick<
 
 type ReadSide<T> = (tile: T, signal: AbortSignal) => Promise<TileSide>;
 
-/** A tile whose polygons are read: both sides by their vertices, or both by the pixels of label images. */
+/** A tile that has been read: both sides as polygons, or both as label images. */
 type ParsedTile = { readonly tile: string } & (
   | { readonly p: PolygonSide; readonly q: PolygonSide }
   | { readonly p: LabelSide; readonly q: LabelSide }
 );
 
-/** A tile with an index over the polygons of q; label images need none. */
+/** A tile with an index over the polygons of q. Label images need no index. */
 interface BuiltTile {
   readonly parsed: ParsedTile;
   readonly index: BoxIndex | undefined;
 }
 
-/** Tiles that may wait before a stage, and their bytes. */
+/** Maximum number of tiles that wait in front of a stage, and their bytes. */
 const WAITING = { items: 4, bytes: 2 ** 25 };
 const BATCH_PAIRS = 2 ** 15;
 const BATCH_BYTES = 2 ** 25;
 
-/** Parser, builder, filter, batches, aggregator: a stage each. Tiles keep their order. */
+/** Parser, builder, filter, batches and aggregator, each as a stage. Tiles keep their order. */
 export function pipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
@@ -74,7 +74,7 @@ function parseStage<T extends { readonly name: string }>(
   if (migrate?.parseOnGpu === undefined) {
     return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
-  // The run's errors$ tells of it, as of any other.
+  // The run reports the failure through errors$, as any other.
   const onFailed = (): void => {};
   const stage = balance.upstream('parse', {
     cpu: readBy(parse),
@@ -88,7 +88,7 @@ function parseStage<T extends { readonly name: string }>(
 }
 
 const DEFAULT_LANES = 2;
-/** On the GPU at once: one is prepared while the other is waited for. */
+/** Tiles on the GPU at the same time: the host prepares one while it waits for the other. */
 const GPU_TILES = 2;
 
 async function parsePair<T>({ tile, p, q }: TilePair<T>, read: ReadSide<T>, signal: AbortSignal): Promise<ParsedTile> {
@@ -154,15 +154,18 @@ function aggregateStage<T extends { readonly name: string }>(
 }
 
 const BATCHES_WAITING = 4;
-/** On the CPU at once: a batch that is done before its turn keeps its lane until a slower GPU has done those before. */
+/**
+ * Batches on the CPU at the same time. A finished batch keeps its lane until a slower GPU has finished the batches
+ * before it.
+ */
 const CPU_BATCHES = 2;
 
-/** What a batch costs: its candidates, and something for each tile. */
+/** Cost of a batch: its candidate pairs, plus one per tile. */
 function pairsOf(batch: readonly TileTask[]): number {
   return batch.reduce((sum, task) => sum + weightOfTask(task) + 1, 0);
 }
 
-/** All four steps in one stage; those on the device take turns. */
+/** All four steps in one stage. Steps on the device take turns. */
 export function unpipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
@@ -185,12 +188,12 @@ export function unpipelined<T extends { readonly name: string }>(
     const task = filter(build(await underOwn(signal, (own) => parsePair(pair, read, own))));
     return inTurn(() => onContext((ready) => aggregate(ready, [task], matching)));
   };
-  // What fails later is the device, and no fault of the tile's.
+  // An error after reading comes from the device, not from the tile.
   const orElse = (cause: unknown) => (onError === 'skip' && unread.has(cause) ? 'skip' : 'stop');
   return g.stage('compare', tiles, compare, { lanes, ordered: true, onError: { orElse } });
 }
 
-/** Runs what it is given in the order of the calls, one after another. */
+/** Runs tasks one after another, in the order of the calls. */
 function oneAtATime(): <R>(work: () => Promise<R>) => Promise<R> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -1,12 +1,12 @@
 import type { Context } from '../../primitives/context.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 
-/** Does work on a context, and all of it once more on another one where that was lost under it. */
+/** Runs work on a context. If the context is lost, runs all of it again on another context. */
 export type OnContext = <R>(work: (context: Context) => Promise<R>) => Promise<R>;
 
 /**
- * Work on a context that may be replaced; the one who opens contexts closes them. Several calls may be under way at once:
- * one that is lost opens another context, and the others take that. Work that is lost twice has failed.
+ * Work on a context that may be replaced. Whoever opens a context closes it. If several calls lose the context, the
+ * first opens another one and all of them use it. Work that loses its context twice fails.
  */
 export function replaceable(
   context: Context,

@@ -9,38 +9,38 @@ import type { BoxMeetings } from './box-meetings.ts';
 import type { Candidates, PairColumns } from './filter.ts';
 import { type MatchOptions, matchPairs } from './matching.ts';
 
-/** Columns and rows of an image. */
+/** Size of an image in pixels. */
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** What is known of one side of a tile beside its polygons. */
+/** One side of a tile, without its polygons. */
 interface NamedSide {
-  /** What the file calls the polygons, one each. */
+  /** Names of the polygons in the file. */
   readonly ids: TextColumn;
-  /** What was met while they were read. */
+  /** Notes made while the polygons were read. */
   readonly notes: readonly Note[];
-  /** Of their image, where it is known. */
+  /** Size of their image, if known. */
   readonly size?: ImageSize | undefined;
 }
 
-/** The polygons that one side has in a tile, by their vertices. */
+/** One side of a tile, with polygons given by their vertices. */
 export interface PolygonSide extends NamedSide {
   readonly regions: Regions;
   readonly labels?: undefined;
 }
 
-/** The polygons that one side has in a tile: regions of a label image, by their pixels. */
+/** One side of a tile, with polygons given as regions of a label image. */
 export interface LabelSide extends NamedSide {
   readonly labels: LabelRegions;
   readonly regions?: undefined;
 }
 
-/** One side of a tile. Both sides are of the same kind. */
+/** One side of a tile. Both sides of a tile are of the same kind. */
 export type TileSide = PolygonSide | LabelSide;
 
-/** A tile of polygons on its way to the aggregator: both sides, and the pairs that can have common area. */
+/** A tile of polygons that waits for the aggregator: both sides, and the candidate pairs. */
 export interface PolygonTask {
   readonly tile: string;
   readonly p: PolygonSide;
@@ -48,7 +48,7 @@ export interface PolygonTask {
   readonly candidates: Candidates;
 }
 
-/** A tile of label images on its way to the aggregator. */
+/** A tile of label images that waits for the aggregator. */
 export interface LabelTask {
   readonly tile: string;
   readonly p: LabelSide;
@@ -58,20 +58,23 @@ export interface LabelTask {
 
 export type TileTask = PolygonTask | LabelTask;
 
-/** Pairs with common area as columns, ascending by (p, q); areas in pixels. */
+/** Pairs with common area as columns, ordered by (p, q). Areas are in pixels. */
 export interface ComparedPairs extends PairColumns {
   readonly areas: PairAreas;
   /** ‖p ∩ q‖ ÷ ‖p ∪ q‖, above 0. */
   readonly ratio: Float64Array;
-  /** 1 where the pair is one of the one-to-one matches, else 0. */
+  /** 1 if the pair is one of the one-to-one matches, else 0. */
   readonly matched: Uint8Array;
 }
 
-/** What is known of one side of a tile. */
+/** Result for one side of a tile. */
 export interface SideResult {
   readonly ids: TextColumn;
   readonly polygons: number;
-  /** Polygons without common area with any of the other side, ascending. One without a pixel is always among them. */
+  /**
+   * Polygons that share no area with any polygon of the other side, ascending. Polygons without pixels are always among
+   * them.
+   */
   readonly missing: Uint32Array;
 }
 
@@ -81,20 +84,20 @@ export interface TileComparison {
   readonly p: SideResult;
   readonly q: SideResult;
   readonly pairs: ComparedPairs;
-  /** Pairs whose boxes have common area, and those whose boxes meet at all. */
+  /** Number of pairs whose boxes have common area, and of pairs whose boxes overlap or touch. */
   readonly candidates: number;
   readonly meeting: number;
   readonly matches: number;
-  /** The sum of the pairs' ratios, exact in multiples of 2⁻⁵², and of the matches' alone. */
+  /** Sum of the ratios of all pairs, and of the matches only, as exact multiples of 2⁻⁵². */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
-  /** What was met while its sides were read, those of `p` first, and `compare/tile-sizes` where their sizes differ. */
+  /** Notes of both sides, `p` first, and `compare/tile-sizes` if their sizes differ. */
   readonly notes: readonly Note[];
 }
 
 /**
- * What the areas of a tile's candidates say: the pairs that have common area, with their ratios; the polygons that are in
- * no such pair; the matches. O(polygons + pairs), and what matching takes.
+ * Compares a tile, given the areas of its candidate pairs: finds the pairs with common area and their ratios, the
+ * polygons without such a pair, and the matches. O(polygons + pairs), plus matching.
  */
 export function compareTile(task: PolygonTask, areas: PairAreas, matching: MatchOptions): TileComparison {
   const { candidates } = task;
@@ -109,7 +112,7 @@ export function compareTile(task: PolygonTask, areas: PairAreas, matching: Match
   return judge(task, { pairs, common, meetings }, matching);
 }
 
-/** What the shared pixels of a tile's label images say, as {@link compareTile}. */
+/** Same as {@link compareTile}, given the shared pixels of two label images. */
 export function compareLabels(task: LabelTask, shared: SharedPixels, matching: MatchOptions): TileComparison {
   const { p, q } = shared;
   const common = {
@@ -120,7 +123,7 @@ export function compareLabels(task: LabelTask, shared: SharedPixels, matching: M
   return judge(task, { pairs: { p, q }, common, meetings: task.meetings }, matching);
 }
 
-/** The pairs of a tile that have common area, and how many boxes meet. */
+/** The pairs of a tile that have common area, and the number of pairs whose boxes overlap or touch. */
 interface MetPairs {
   readonly pairs: PairColumns;
   readonly common: PairAreas;
@@ -156,7 +159,7 @@ function sizeNote({ tile, p, q }: TileTask): Note[] {
   return [{ code: 'compare/tile-sizes', message, count: 1 }];
 }
 
-/** Where a column is not 0. */
+/** Indices of the elements that are not 0. */
 function positive(column: BigUint64Array): Uint32Array {
   const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
   const found = new Uint32Array(column.length);

@@ -2,7 +2,7 @@ import { ArgumentError } from '../../primitives/errors.ts';
 import { listNames, type Note } from '../notes.ts';
 import type { BothSides } from './totals.ts';
 
-/** What both sides have of a tile. One of the two is there at least. */
+/** A tile of both sides. At least one side is present. */
 export interface TilePair<T> {
   readonly tile: string;
   readonly p: T | undefined;
@@ -11,27 +11,27 @@ export interface TilePair<T> {
 
 /** One side of a comparison: its tiles, by name. */
 export interface TileSet<T extends { readonly name: string }> {
-  /** What notes and errors call it. */
+  /** Name of the set in notes and errors. */
   readonly path: string;
   readonly tiles: readonly T[];
 }
 
 /** Tiles of both sides, paired. */
 export interface PairedTiles<T> {
-  /** In order of their names, by UTF-16 code units. */
+  /** Ordered by name, by UTF-16 code units. */
   readonly pairs: readonly TilePair<T>[];
-  /** Tiles that only one side has. */
+  /** Number of tiles that only one side has. */
   readonly alone: BothSides;
   readonly notes: readonly Note[];
 }
 
 /**
- * Pairs tiles of the same name. Two sets of one tile each are paired whatever those are called: two files are to be
- * compared, and they cannot have the same name in one folder. O(n log n).
+ * Pairs tiles by name. If both sets have exactly one tile, these are paired regardless of their names, because two
+ * files in one folder cannot have the same name. O(n log n).
  *
  * Noted: `compare/tiles-of-one-side`, tiles that only one set has.
  *
- * @throws `ArgumentError` `compare/no-common-tile` where both sets have tiles and no name is in both.
+ * @throws `ArgumentError` `compare/no-common-tile` if both sets have tiles but no name in common.
  * @example
  * const [p, q] = [{ path: 'a', tiles: [{ name: '1' }, { name: '2' }] }, { path: 'b', tiles: [{ name: '2' }] }];
  * pairTiles(p, q).pairs.map(({ tile, q }) => [tile, q !== undefined]); // [['1', false], ['2', true]]
@@ -82,9 +82,9 @@ function noCommonTile<T extends { readonly name: string }>(p: TileSet<T>, q: Til
     );
     return `${tiles.length === 0 ? 'none' : names} in ${path}`;
   };
-  return new ArgumentError('compare/no-common-tile', 'No tile of one set has the name of one of the other.', {
-    expected: 'tiles of the same name in both',
+  return new ArgumentError('compare/no-common-tile', 'The two sets have no tile name in common.', {
+    expected: 'at least one tile of the same name in both sets',
     got: `${namesOf(p)}, ${namesOf(q)}`,
-    remedy: 'Name the files of a tile alike in both folders; their endings may differ.',
+    remedy: 'Give the files of a tile the same name in both folders; their extensions may differ.',
   });
 }

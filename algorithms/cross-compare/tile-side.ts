@@ -8,33 +8,33 @@ import { aPixelSize, gridPolygons } from '../pixelbox/snap-to-pixels.ts';
 import { aTextColumn, type TextColumn, textAt } from '../text-column.ts';
 import type { ImageSize, LabelSide, PolygonSide } from './tile-comparison.ts';
 
-/** Polygons as they were read. */
+/** Polygons as read from a file. */
 export interface ReadPolygons {
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
-  /** Columns and rows of the image, where it is known. */
+  /** Size of the image, if known. */
   readonly size?: ImageSize | undefined;
 }
 
 export interface TileSideOptions {
-  /** Side of a pixel in the coordinates of the polygons; 1 where left out. */
+  /** Side of a pixel in the coordinates of the polygons. Default 1. */
   readonly pixelSize?: number | undefined;
-  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Bytes that the outlines of united parts may take; unlimited where left out. */
+  /** Maximum bytes for the outlines of united parts. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** What notes and errors call the polygons' file. */
+  /** Name of the polygons' file in notes and errors. */
   readonly place: string;
 }
 
 /**
- * Polygons of one side of a tile on the pixel grid. Takes what `gridPolygons` takes.
+ * Puts the polygons of one side of a tile on the pixel grid. Accepts the polygons that `gridPolygons` accepts.
  *
- * Noted: `compare/moved-vertices` where vertices lie between corners of pixels, `compare/overlapping-parts` where polygons have
- * parts that overlap.
+ * Noted: `compare/moved-vertices` if vertices do not lie on corners of pixels, `compare/overlapping-parts` if polygons
+ * have parts that overlap.
  *
- * @throws what `gridPolygons` and `regionsOf` throw.
+ * @throws The errors of `gridPolygons` and `regionsOf`.
  * @example
  * const { polygons } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2.2, 0], [2.2, 1], [0, 1]]] }').zones;
  * const ids = { bytes: Uint8Array.of(48), starts: Uint32Array.of(0, 1) };
@@ -81,7 +81,7 @@ function movedNote(count: number, place: string): Note {
   return { code: 'compare/moved-vertices', message, count };
 }
 
-/** The side of a tile that only the other side has, where that has polygons. */
+/** Stands in for the missing side of a tile if the other side has polygons. */
 export const NO_POLYGONS: PolygonSide = {
   ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },
   regions: {
@@ -97,5 +97,5 @@ export const NO_POLYGONS: PolygonSide = {
   notes: [],
 };
 
-/** The side of a tile that only the other side has, where that is a label image. */
+/** Stands in for the missing side of a tile if the other side is a label image. */
 export const NO_LABELS: LabelSide = { ids: NO_POLYGONS.ids, labels: NO_REGIONS, notes: [] };

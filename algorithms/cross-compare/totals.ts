@@ -4,55 +4,57 @@ import { meanOf } from './areas.ts';
 import { aMatching, type MatchMethod, type MatchOptions } from './matching.ts';
 import type { TileComparison } from './tile-comparison.ts';
 
-/** A figure for each side. */
+/** A number for each side. */
 export interface BothSides {
   readonly p: number;
   readonly q: number;
 }
 
-/** Bins of the histogram of ratios: bin k holds those from k ÷ 50 on and below (k + 1) ÷ 50; the last one 1 too. */
+/**
+ * Number of bins in the histogram of ratios. Bin k holds ratios from k ÷ 50 to below (k + 1) ÷ 50; the last bin
+ * includes 1.
+ */
 export const RATIO_BINS = 50;
 
-/** How well the polygons match one to one, as detections of `q` are judged against `p`. */
+/** Quality of the one-to-one matches, with `q` as detections and `p` as the truth. */
 export interface MatchFigures {
   readonly minIou: number;
   readonly method: MatchMethod;
   readonly matches: number;
-  /** Matches by polygons of `q`; NaN where it has none. */
+  /** Matches ÷ polygons of `q`; NaN if `q` has none. */
   readonly precision: number;
-  /** Matches by polygons of `p`; NaN where it has none. */
+  /** Matches ÷ polygons of `p`; NaN if `p` has none. */
   readonly recall: number;
-  /** Twice the matches by the polygons of both sides; NaN where there are none. */
+  /** 2 · matches ÷ polygons of both sides; NaN if there are none. */
   readonly f1: number;
-  /** Mean ratio of the matches; NaN where there are none. */
+  /** Mean ratio of the matches; NaN if there are none. */
   readonly meanIou: number;
 }
 
 /** The comparison of two result sets. */
 export interface Comparison {
   /**
-   * J′: the mean of ‖p ∩ q‖ ÷ ‖p ∪ q‖ over the pairs with ‖p ∩ q‖ > 0, from 0 to 1. NaN where there is no such pair:
-   * 0 ÷ 0 says nothing about likeness, and both sides being empty is no likeness of 1.
+   * J′: the mean of ‖p ∩ q‖ ÷ ‖p ∪ q‖ over the pairs with ‖p ∩ q‖ > 0, from 0 to 1. NaN if there is no such pair, even
+   * if both sides are empty.
    */
   readonly similarity: number;
   /** Pairs with common area. */
   readonly pairs: number;
-  /** Pairs whose boxes have common area, and those whose boxes meet at all. */
+  /** Number of pairs whose boxes have common area, and of pairs whose boxes overlap or touch. */
   readonly candidates: number;
   readonly meeting: number;
   readonly polygons: BothSides;
-  /** Polygons without common area with any of the other side. */
+  /** Polygons that share no area with any polygon of the other side. */
   readonly missing: BothSides;
   readonly matching: MatchFigures;
-  /** Pairs by ratio, in {@link RATIO_BINS} bins. */
+  /** Number of pairs by ratio, in {@link RATIO_BINS} bins. */
   readonly histogram: Float64Array;
-  /** Tiles compared, those of one side alone among them. */
+  /** Number of tiles compared, including those that only one side has. */
   readonly tiles: number;
 }
 
 const bothSides: Kind = aRecord<BothSides>({ p: aNumber, q: aNumber });
 
-/** The fields of a comparison. */
 export const comparisonFields: FieldKinds<Comparison> = {
   similarity: aNumber,
   pairs: aNumber,
@@ -81,8 +83,9 @@ export interface Totals {
 }
 
 /**
- * Starts with no tiles. Figures are counts and an exact sum, so that neither the order of tiles nor where they ran
- * changes a bit of the result; J′ and the mean ratio of matches are within 2⁻⁵¹ of the mean of the ratios.
+ * Adds up the comparisons of tiles. The state is counts and an exact sum, so neither the order of tiles nor the device
+ * they ran on changes a bit of the result. J′ and the mean ratio of matches are within 2⁻⁵¹ of the exact mean of the
+ * ratios.
  *
  * @example
  * const { similarity, pairs } = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
@@ -128,7 +131,7 @@ export function totalsOf(matching: MatchOptions): Totals {
 
 function binOf(ratio: number): number {
   const bin = Math.floor(ratio * RATIO_BINS);
-  // The product is rounded: 0.58 · 50 is below 29, though 0.58 is 29 ÷ 50 to the last bit.
+  // `ratio * RATIO_BINS` is rounded: 0.58 · 50 is below 29 although 0.58 is the f64 nearest to 29 ÷ 50.
   const belongsAbove = ratio >= (bin + 1) / RATIO_BINS;
   return Math.min(RATIO_BINS - 1, belongsAbove ? bin + 1 : bin);
 }

@@ -10,13 +10,13 @@ import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 import { ABSENT } from './window-plan.ts';
 
-/** The bins of a job, with their edges in f64: bin i holds `edges[i] ≤ value < edges[i + 1]`. */
+/** The bins of a job. Bin i holds values with `edges[i] ≤ value < edges[i + 1]`; edges are f64. */
 export interface BinEdges {
   readonly lower: Float64Array;
   readonly upper: Float64Array;
 }
 
-/** How many bins a binning makes: one, for all values, where it is by unique values or has none. */
+/** Number of bins of a binning. Binning by unique values, or without bins, counts as one bin for all values. */
 export function binCount(binning: Binning): number {
   if (hasOneBin(binning)) return 1;
   return binning.kind === 'edges'
@@ -29,13 +29,12 @@ function hasOneBin(binning: Binning): binning is Extract<Binning, { kind: 'uniqu
   return binning.kind === 'unique' || binning.kind === 'none';
 }
 
-/** One bin for all finite numbers. */
 const EVERY_NUMBER: BinEdges = {
   lower: Float64Array.of(-Number.MAX_VALUE),
   upper: Float64Array.of(Number.MAX_VALUE),
 };
 
-/** The edges that a binning asks for. */
+/** The bin edges of a binning. */
 export function binEdges(binning: Binning): BinEdges {
   if (hasOneBin(binning)) return EVERY_NUMBER;
   const edges =
@@ -71,17 +70,17 @@ function evenBinEdges(low: number, high: number, width: number): Float64Array {
 }
 
 /**
- * The decimal that a sum of decimals stands for: 0.15 and not 0.15000000000000002 for three times 0.05, so that bins are
- * those of the same edges written out. It has no more decimals than what was added.
+ * Rounds a sum of decimals to the decimal it means: 0.15 instead of 0.15000000000000002 for three times 0.05. So
+ * computed edges equal edges that are written out. `decimals` is the number of decimals of the summands.
  */
 function meant(sum: number, decimals: number): number {
   return decimals > MAX_DECIMALS ? sum : Number(sum.toFixed(decimals));
 }
 
-/** `toFixed` takes no more. */
+/** Maximum argument of `toFixed`. */
 const MAX_DECIMALS = 100;
 
-/** Slots of a zone's histogram: its bins, then nodata, below and above. */
+/** Slots of a zone's histogram: first its bins, then nodata, below and above. */
 export interface Slots {
   readonly bins: number;
   readonly nodata: number;
@@ -90,12 +89,11 @@ export interface Slots {
   readonly count: number;
 }
 
-/** The slots for a number of bins. */
 export function slotsFor(bins: number): Slots {
   return { bins, nodata: bins, below: bins + 1, above: bins + 2, count: bins + 3 };
 }
 
-/** What a classifier's functor captured. */
+/** Captured values of a classifier's functor. */
 export interface Captured extends CapturedSearch {
   readonly slotTable?: ArrayValue<'u32'>;
   readonly nodataKey?: U32;
@@ -105,30 +103,30 @@ export interface Captured extends CapturedSearch {
 }
 
 /**
- * Puts the cells of one band into slots inside functors. Cells come as they are stored: 8 or 16 bits zero-extended, or the 32
- * bits of the sample.
+ * Maps the cells of one band to slots, inside functors. Cells are given as they are stored: 8 or 16 bits zero-extended,
+ * or the 32 bits of the sample.
  */
 export interface Classifier {
   readonly slots: Slots;
-  /** What the functor has to capture beside the cells, and with what. */
+  /** Parameters that the functor must capture besides the cells, and their values. */
   readonly parameters: Parameters;
   readonly captures: { readonly [name: string]: Column | number };
   /** The slot of a stored cell. */
   slotOf(raw: U32, captured: Captured): U32;
   /** Whether a stored cell carries data. */
   isData(raw: U32, captured: Captured): Bool;
-  /** Of f32: whether a cell with that sign and exponent (its upper 9 bits) may carry no data. */
+  /** For f32 only: whether a cell with this sign and exponent (its upper 9 bits) may be nodata. */
   mayLackData(head: U32, captured: Captured): Bool;
 }
 
-/** What a classifier is made for. */
+/** Input of a classifier. */
 export interface ClassifiedBand {
   readonly sample: Sample;
   readonly nodata: number | undefined;
   readonly scaling?: Scaling | undefined;
 }
 
-/** A classifier for bins; its tables are columns of the context. */
+/** Makes a classifier for bins. Its tables are columns of the context. */
 export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);
@@ -145,7 +143,7 @@ function edgesOf(lower: Float64Array, upper: Float64Array): Float64Array {
   return edges;
 }
 
-/** Of 8- and 16-bit samples: a table of all values. */
+/** For 8- and 16-bit samples: looks values up in a table of all values. */
 function tableClassifier(
   context: Context,
   sample: 'u8' | 'i8' | 'u16' | 'i16',
@@ -168,13 +166,13 @@ function tableClassifier(
     parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
     captures: { slotTable: context.column(table), nodataKey },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
-    // Numbers of so few bits are all finite once they are scaled, or infinite: only nodata is no number.
+    // Scaling turns these samples into numbers or infinities, never into NaN. So only nodata is missing data.
     isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
     mayLackData: () => bool(true),
   };
 }
 
-/** The slot of a value, in f64: the rule that the functors keep. */
+/** The slot of a value, in f64. The functors follow the same rule. */
 function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
   if (Number.isNaN(value)) return slots.nodata;
   if (value < edges[0]!) return slots.below;
@@ -189,7 +187,7 @@ function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number 
   return first;
 }
 
-/** Of 32-bit samples: a search among the edges, in words that are ordered as the values are. */
+/** For 32-bit samples: searches the edges, in words whose order is the order of the values. */
 function searchClassifier(
   context: Context,
   sample: 'u32' | 'i32' | 'f32',
@@ -198,7 +196,7 @@ function searchClassifier(
   slots: Slots,
 ): Classifier {
   const thresholds = scaling === undefined ? thresholdsOf(sample, edges) : scaledThresholds(sample, scaling, edges);
-  // Words are turned about where larger stored values stand for smaller ones.
+  // With a negative scale, words are inverted: larger stored values mean smaller numbers.
   const turned = isReversed(scaling) ? 0xffffffff : 0;
   const keyOf = (raw: U32): U32 => (turned === 0 ? orderedKey(sample, raw) : orderedKey(sample, raw).xor(turned));
   const marked = nodata !== undefined && isValueOf(sample, nodata);
@@ -231,7 +229,7 @@ function searchClassifier(
   };
 }
 
-/** Which signs and exponents of f32 a value that marks missing data has: 0 has either sign. */
+/** Signs and exponents of an f32 nodata value. Zero has both signs. */
 function headsWithout(nodata: number | undefined): { readonly nodataHead: number; readonly nodataHeadBits: number } {
   if (nodata === undefined) return { nodataHead: ABSENT, nodataHeadBits: 0 };
   scratch.setFloat32(0, nodata);
@@ -239,19 +237,19 @@ function headsWithout(nodata: number | undefined): { readonly nodataHead: number
   return { nodataHead: (scratch.getUint32(0) >>> 23) & nodataHeadBits, nodataHeadBits };
 }
 
-/** Whether a 32-bit cell, as stored and as an ordered word, carries data. */
+/** Whether a 32-bit cell carries data. It is given as stored and as an ordered word. */
 function isDataKey(sample: Sample, raw: U32, key: U32, { nodataKey, hasNodata }: Captured): Bool {
   const isData = key.ne(nodataKey!).or(hasNodata!.eq(0));
   return sample === 'f32' ? isData.and(isNotANumber(raw).not()) : isData;
 }
 
-/** Whether a cell can hold that number; NaN is nodata anyway. */
+/** Whether a cell can hold this number. NaN is always nodata. */
 function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
   if (sample === 'u32') return value === value >>> 0;
   return value === (sample === 'i32' ? value | 0 : Math.fround(value));
 }
 
-/** A u32 ordered as the sample's values; −0 is 0. */
+/** Maps a stored cell to a u32 with the order of the sample's values. −0 becomes 0. */
 export function orderedKey(sample: Sample, raw: U32): U32 {
   if (sample === 'i32') return raw.xor(0x80000000);
   if (sample !== 'f32') return raw;
@@ -262,7 +260,7 @@ function isNotANumber(raw: U32): Bool {
   return raw.and(0x7fffffff).gt(0x7f800000);
 }
 
-/** The same of a number of the host. */
+/** Same as {@link orderedKey}, for a number on the host. */
 function orderedWord(sample: Sample, value: number): number {
   if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
   if (sample !== 'f32') return value >>> 0;
@@ -271,7 +269,7 @@ function orderedWord(sample: Sample, value: number): number {
   return (bits >= 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
 }
 
-/** The number that an ordered word stands for. */
+/** The number whose ordered word is `word`. */
 export function valueOfOrderedWord(sample: Sample, word: number): number {
   if (sample === 'i8') return word - 0x80;
   if (sample === 'i16') return word - 0x8000;
@@ -281,10 +279,13 @@ export function valueOfOrderedWord(sample: Sample, word: number): number {
   return scratch.getFloat32(0);
 }
 
-/** Where bits become numbers, and numbers bits. */
+/** Converts between the bits of an f32 and its number. */
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** Ordered words of the least values not below the edges; edges above every value are left out. */
+/**
+ * For each edge, the ordered word of the smallest value that is not below the edge. Edges above all values are left
+ * out.
+ */
 function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint32Array {
   const [min, max] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
   if (sample === 'f32') return Uint32Array.from(edges, (edge) => orderedWord(sample, minF32NotBelow(edge)));
@@ -293,21 +294,21 @@ function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint3
   return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(min, Math.ceil(edge))));
 }
 
-/** The same of scaled values. */
+/** Same as {@link thresholdsOf}, for scaled values. */
 function scaledThresholds(sample: 'u32' | 'i32' | 'f32', scaling: Scaling, edges: Float64Array): Uint32Array {
   const thresholds = Array.from(edges, (edge) => minWordReaching(sample, scaling, edge));
   return Uint32Array.from(thresholds.filter((word) => word !== undefined));
 }
 
-/** The least and the greatest of two words that are ordered as the values of a sample are. */
+/** The minimum and maximum ordered word of a sample. */
 function wordRange(sample: Sample): readonly [min: number, max: number] {
   return sample === 'f32' ? [orderedWord(sample, -Infinity), orderedWord(sample, Infinity)] : [0, 2 ** 32 - 1];
 }
 
 /**
- * The least word whose value is not below an edge, among the words of u32, i32 or f32; undefined where all are below. Words
- * are turned about, where larger stored values stand for smaller ones. Rounding keeps the order of values, so that halving
- * finds it exactly.
+ * The smallest word whose scaled value is not below an edge, for u32, i32 or f32; undefined if all values are below.
+ * With a negative scale, words are inverted first. Rounding preserves the order of values, so bisection finds the word
+ * exactly.
  */
 function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
   const [min, max] = wordRange(sample);

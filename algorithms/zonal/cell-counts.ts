@@ -37,8 +37,8 @@ const slotOfZone = fn(
 );
 
 /**
- * The cells of the zones of a window with and without data, out of the rows that their statistics were added up from: slots
- * as histograms have them, with all data in one bin.
+ * Counts the cells with and without data in each zone of a window, from the rows made for the statistics. The slots are
+ * those of a histogram with a single bin.
  */
 export function countCells(context: Context, coverage: Coverage, rows: CountedRows, slots: Slots): Column<'u32'> {
   return context.scope(() => {

@@ -1,18 +1,19 @@
 import type { BlockCells, Cells, RasterSource } from '../geometry/raster.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
 
-/** Cells of a window, and where those of its tiles stand among them. */
+/** Cells of a window, and the position of each tile among them. */
 export interface PlacedCells {
   readonly cells: Cells;
-  /** For every tile of the window, row by row, its first cell. */
+  /** Position of each tile's first cell; tiles are in row order. */
   readonly tileStarts: Uint32Array;
-  /** Cells from one row of a tile to the next. */
+  /** Distance in cells from one row of a tile to the next. */
   readonly pitch: number;
 }
 
 /**
- * Reads what the zones of a window look at: block by block where the raster can give it so and tiles do not lie across
- * blocks, else row by row. The cells of a tile then stand close together, and no cell between zones takes memory.
+ * Reads the cells that a window's zones need. If the raster can read single blocks and no tile crosses a block border,
+ * reads block by block; otherwise row by row. In the first case the cells of a tile are close together, and blocks
+ * without zones take no memory.
  */
 export async function readCells(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
   const isWanted = meetsZones(plan);
@@ -43,7 +44,7 @@ function isCutAlongBlocks(
   );
 }
 
-/** Of cells that stand row by row in the window. */
+/** Places cells that are stored row by row in the window. */
 export function placeRows({ window, tile, tileColumns, tileRows }: WindowPlan, cells: Cells): PlacedCells {
   const pitch = window.columns;
   const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {

@@ -21,14 +21,14 @@ import type { PlacedCells } from './cell-places.ts';
 import { type InsidePairs, type Pairs, pairsOf } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
-/** Words that the table of edges has for each of them. */
+/** Words per edge in the table of edges. */
 const EDGE_STRIDE = 12;
 
-/** The edges of all zones on the device, one after the other in one column. */
+/** The edges of all zones on the device, concatenated in one column. */
 export interface EdgeTable {
   readonly edges: Column<'u32'>;
   readonly count: number;
-  /** Crossings in the rows before each row. */
+  /** Number of crossings in all rows before each row. */
   readonly crossingsBefore: Float64Array;
 }
 
@@ -42,9 +42,9 @@ export function uploadEdges(context: Context, crossings: RowCrossings, rasterRow
     const rest = crossings.rest[edge]!;
     const firstRow = crossings.firstRow[edge]!;
     const rows = crossings.rows[edge]!;
-    // At most 2 below the exact slope, so that the quotient it gives is never too large.
+    // At most 2 below the exact slope, so that the quotient computed from it is never too large.
     const slope = Math.max(0, Math.floor((rest / height) * 2 ** 32) - 1);
-    // Word by word: the table of a large job has millions.
+    // Written word by word for speed: the table of a large job has millions of edges.
     const at = edge * EDGE_STRIDE;
     words[at] = crossings.zone[edge]!;
     words[at + 1] = firstRow;
@@ -66,7 +66,7 @@ function setPair(words: Uint32Array, at: number, value: number): void {
   words[at + 1] = Math.floor(value / 2 ** 32);
 }
 
-/** Crossings before each row out of how many edges start and end in it. */
+/** Number of crossings before each row, from the numbers of edges that start and end in each row. */
 function integrateTwice(changes: Float64Array): Float64Array {
   const before = new Float64Array(changes.length);
   let open = 0;
@@ -107,8 +107,9 @@ type CrossingParameters = {
 type Toggle = { readonly word: typeof u32; readonly bits: typeof u32 };
 
 /**
- * The bit that a crossing flips in the bitmap of its zone: that of the first cell past it. East of the window it is the
- * first bit beyond, or the next row's first: no bit is ever set beyond the window.
+ * The bit that a crossing flips in its zone's bitmap: the bit of the first cell to its right. A crossing east of the
+ * window flips the first bit past the row, which may be the next row's first bit; the parity beyond the window is then
+ * even, so no bit is set there.
  */
 const toggle: Functor<CrossingParameters, Toggle> = fn(
   'toggle',
@@ -136,7 +137,7 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
     const row = from.add(k).sub(firstRow).sub(field(ZONE_FIELDS.firstTileRow).mul(tile));
     const left = field(ZONE_FIELDS.firstTileColumn).mul(tile);
     const across = column.sub(left);
-    // Columns west of the bitmap wrapped round below zero.
+    // Columns west of the bitmap have wrapped below zero.
     const bit = select(across.min(width).min(columns.sub(left)), u32(0), across.ge(0x80000000));
     return {
       word: field(ZONE_FIELDS.word)
@@ -147,7 +148,9 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
   },
 );
 
-/** ⌊(start + k · rest) / height⌋ of an edge: a quotient that is at most 3 too small, put right in exact integers. */
+/**
+ * ⌊(start + k · rest) / height⌋ for an edge. The first guess is at most 3 too small and is corrected in exact integers.
+ */
 function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
   const pair = (field: number): U64 => ({ lo: edges.at(at.add(field)), hi: edges.at(at.add(field + 1)) });
   const guess = mulhi(k, edges.at(at.add(5)));
@@ -177,30 +180,32 @@ function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
   return quotient;
 }
 
-/** A window's zones as bits: one bitmap a zone, one bit a cell of its tiles, set where the cell's centre is in the zone. */
+/** Bitmaps of a window's zones: one bit for each cell of a zone's tiles, set if the cell's centre is in the zone. */
 export interface Coverage {
   readonly plan: WindowPlan;
   /** The table of the window's zones. */
   readonly zones: Column<'u32'>;
   readonly masks: Column<'u32'>;
-  /** Where the window's cells are: for every tile its first one, and cells from one row of a tile to the next. */
+  /**
+   * Positions of the window's cells: the first cell of each tile, and the distance from one row of a tile to the next.
+   */
   readonly tileStarts: Column<'u32'>;
   readonly pitch: number;
-  /** Every pair of a zone and a tile around it. */
+  /** All pairs of a zone and a tile in the rectangle around it. */
   readonly pairs: Pairs & InsidePairs;
-  /** For every zone of the window the cells that a mask took out of it, where there is a mask. */
+  /** Number of masked cells in each zone of the window; undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
 
 /**
- * Finds the cells whose centres lie in each zone: every crossing of an edge with a row flips one bit, and the parity of the
- * bits before a cell tells whether it is inside. The crossings of a row are even in number, so that one exclusive-or scan
- * runs over all rows of all zones. Zones whose parts overlap have a bitmap for each of their sheets, which are united.
+ * Finds the cells whose centres lie in each zone. Every crossing of an edge with a row flips one bit; a cell is inside
+ * if the number of flips up to it is odd. Each row has an even number of crossings, so a single XOR scan covers all
+ * rows of all zones. A zone whose parts overlap has one bitmap per sheet; their union is the zone.
  *
- * - Work O(crossings + words), span O(log): no cell is tested against an edge. Exact.
+ * - Work O(crossings + words), span O(log). No cell is tested against an edge. Exact.
  *
- * Source: the even-odd rule by scan conversion, in place of step 4's test of every cell against every edge in Zhang and
- * Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters, 2014.
+ * Source: the even-odd rule by scan conversion, which replaces step 4 (testing every cell against every edge) of Zhang
+ * and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters, 2014.
  */
 export function coverZones(
   context: Context,
@@ -264,7 +269,7 @@ const wordOfSheet = fn(
   },
 );
 
-/** Adds the bitmap of every further sheet to that of its zone: a zone is the union of its sheets. */
+/** ORs the bitmap of every further sheet into the bitmap of its zone. */
 function uniteSheets(context: Context, plan: WindowPlan, zones: Column<'u32'>, masks: Column<'u32'>): void {
   const row = sequence(plan.furtherOf.length, plan.zones.length);
   const zone = context.column(plan.furtherOf);
@@ -280,7 +285,7 @@ const wordCount = fn('wordCount', { row: u32, zones: array(u32), tile: uniform(u
   zones.at(row.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
 );
 
-/** Turns flips into parities: bit i of the result is the exclusive or of all bits up to and including i. */
+/** Turns flips into parities: bit i of the result is the XOR of bits 0 to i of the input. */
 function fillBits(context: Context, toggles: Column<'u32'>): Column<'u32'> {
   const masks = context.stored('u32', toggles.length);
   scanResults('fillBits', {

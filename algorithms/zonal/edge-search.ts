@@ -4,7 +4,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 
-/** What the functor of an edge search captured. */
+/** Captured values of the functor of an edge search. */
 export interface CapturedSearch {
   readonly searchTable?: ArrayValue<'u32'>;
   readonly searchBase?: U32;
@@ -13,20 +13,20 @@ export interface CapturedSearch {
   readonly edgeCount?: U32;
 }
 
-/** Counts the edges that a key reaches, inside functors, in a fixed number of steps without branches. */
+/** Counts, inside functors, the edges that are at most a key, in a fixed number of steps without branches. */
 export interface EdgeSearch {
   readonly parameters: Parameters;
   readonly captures: { readonly [name: string]: Column | number };
-  /** How many edges are at most `key`. */
+  /** Number of edges ≤ `key`. */
   countReached(key: U32, captured: CapturedSearch): U32;
 }
 
-/** Cells of the table that says how many edges lie before each of them. */
+/** Maximum number of cells in the lookup table. */
 const MAX_CELLS = 2 ** 16;
 
 /**
- * Makes a search among increasing u32 edges. The range from the first edge to the last is cut into cells of equal size; a
- * table tells how many edges lie before a cell, and bisection among those inside the cell, which are few, does the rest.
+ * Creates a search in increasing u32 edges. The range from the first to the last edge is cut into cells of equal size.
+ * A table gives the number of edges before each cell, and a short bisection searches the edges inside the cell.
  */
 export function createEdgeSearch(context: Context, edges: Uint32Array): EdgeSearch {
   const { words, ...plan } = planEdgeSearch(edges);
@@ -49,7 +49,7 @@ export function createEdgeSearch(context: Context, edges: Uint32Array): EdgeSear
     countReached(key, { searchTable, searchBase, searchShift, searchCells, edgeCount }) {
       const cell = key.sub(searchBase!).shr(searchShift!).min(searchCells!);
       let reached = searchTable!.at(cell);
-      // Edges stand behind the table of cells.
+      // The edges follow the table of cells.
       const first = searchCells!.add(1);
       for (let step = 2 ** (steps - 1); step >= 1; step /= 2) {
         const edge = searchTable!.at(first.add(reached).add(step - 1));
@@ -66,7 +66,9 @@ interface EdgeSearchPlan {
   readonly cells: number;
   /** Steps of the bisection. */
   readonly steps: number;
-  /** Edges before every cell, and in all; then the edges, and as many words above them as the bisection may look at. */
+  /**
+   * The number of edges before each cell and in total; then the edges; then padding, as far as the bisection may read.
+   */
   readonly words: Uint32Array;
 }
 
@@ -80,7 +82,7 @@ function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
   for (let at = edges.length - 1; at >= 0; at--) before[(edges[at]! - base) >>> shift] = at;
   let max = 0;
   for (let cell = cells - 1; cell >= 0; cell--) {
-    // Of a cell without an edge: as many as before the next.
+    // A cell without edges has the same count as the next cell.
     const first = Math.min(before[cell]!, before[cell + 1]!);
     max = Math.max(max, before[cell + 1]! - first);
     before[cell] = first;

@@ -1,7 +1,7 @@
 /**
- * How many bins of a width a range makes; undefined where the width does not divide it. Numbers are taken as the decimals
- * that they print as, so that 0:255:0.00001 makes 25,500,000 bins although the quotient of the f64s is not whole; a quotient
- * within 1e-9 of a whole number counts as whole, too (0:1:0.3333333333333333).
+ * Number of bins of this width in a range; undefined if the width does not divide the range. Numbers are taken as the
+ * decimals that they print as. So 0:255:0.00001 makes 25,500,000 bins, although the quotient in f64 is not a whole
+ * number. A quotient within 1e-9 of a whole number also counts as whole (0:1:0.3333333333333333).
  */
 export function evenBinCount(low: number, high: number, width: number): number | undefined {
   if (!(high > low) || !(width > 0)) return undefined;
@@ -11,7 +11,7 @@ export function evenBinCount(low: number, high: number, width: number): number |
   return Math.abs(quotient - bins) <= 1e-9 ? bins : decimalQuotient(low, high, width);
 }
 
-/** The same quotient, of decimals; undefined where it is not whole. */
+/** The quotient in exact decimals; undefined if it is not whole. */
 function decimalQuotient(low: number, high: number, width: number): number | undefined {
   const decimals = Math.max(...[low, high, width].map(decimalsOf));
   const range = shifted(high, decimals) - shifted(low, decimals);
@@ -19,14 +19,14 @@ function decimalQuotient(low: number, high: number, width: number): number | und
   return range % step === 0n ? Number(range / step) : undefined;
 }
 
-/** A number as an integer, its decimal point moved to the right. */
+/** `value · 10^places` as an integer. */
 function shifted(value: number, places: number): bigint {
   const [digits = '', exponent = '0'] = String(value).split('e');
   const [whole = '', fraction = ''] = digits.split('.');
   return BigInt(whole + fraction) * 10n ** BigInt(places + Number(exponent) - fraction.length);
 }
 
-/** How many digits a number has behind the decimal point. */
+/** Number of decimals of a number. */
 export function decimalsOf(value: number): number {
   const [digits = '', exponent = '0'] = String(value).split('e');
   return Math.max(0, (digits.split('.')[1]?.length ?? 0) - Number(exponent));

@@ -2,24 +2,24 @@ import { type Cells, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry
 import { scaledValue } from './scaling.ts';
 
 /**
- * Exact sums of f32 values. The 254 exponents are cut into groups of 32: a significand of 24 bits, shifted left by the
- * exponent's place in its group, is a 64-bit integer, and thousands of millions of those still fit 96 bits. Sums of groups
- * are integers, so that nothing is rounded and no order matters.
+ * Exact sums of f32 values. The 254 exponents are cut into groups of 32. A 24-bit significand, shifted left by its
+ * exponent's position in the group, is a 64-bit integer, and a sum of billions of them fits 96 bits. So the sums of the
+ * groups are integers: nothing is rounded, and order does not matter.
  */
 const GROUPS = 9;
 
-/** Added to an f32's biased exponent: one group is that of the magnitudes from 2⁻¹⁶ to 2¹⁶. */
+/** Added to the biased exponent of an f32, so that one group covers the magnitudes from 2⁻¹⁶ to 2¹⁶. */
 export const GROUP_OFFSET = 17;
 
-/** Two to this power is what a unit of group 0 has to be multiplied with to be 1. */
+/** One unit of group 0 is 2^−UNIT_BITS. */
 const UNIT_BITS = 149n + 1n + BigInt(GROUP_OFFSET);
 
-/** Cells that {@link homeGroup} looks at. */
+/** Number of cells that {@link homeGroup} samples. */
 const LOOKS = 4096;
 
 /**
- * The group of f32 values to add up first, with the one below it: whichever two hold the most of some cells of a window.
- * Whatever it is, sums are the same; cells in other groups only take longer.
+ * Picks the home group of a window: the one that, together with the group below, holds most of the sampled values. The
+ * choice does not change the sums; cells in other groups only take longer.
  */
 export function homeGroup(cells: Cells, nodata: number | undefined): number {
   const met = new Uint32Array(GROUPS);
@@ -36,13 +36,13 @@ export function homeGroup(cells: Cells, nodata: number | undefined): number {
   return home;
 }
 
-/** An integer of three words, the last one signed, in the units of a group. */
+/** The signed integer of three words, scaled from units of `group` to units of group 0. */
 export function groupSum(low: number, middle: number, high: number, group: number): bigint {
   const words = (BigInt(high | 0) << 64n) | (BigInt(middle) << 32n) | BigInt(low);
   return words << BigInt(32 * group);
 }
 
-/** The sum of all digits of a zone: see {@link WIDE_COUNTERS}. */
+/** The sum of all digits of a zone; see {@link WIDE_COUNTERS}. */
 export function wideSum(digits: Uint32Array, from: number): bigint {
   let sum = 0n;
   for (let at = 0; at < WIDE_COUNTERS; at++) {
@@ -59,23 +59,26 @@ export function wideSum(digits: Uint32Array, from: number): bigint {
 /** Bytes of a shifted significand. */
 export const WIDE_BYTES = 7;
 
-/** Counters of a zone for cells outside the home groups: bytes within signs within groups. No window overflows them. */
+/**
+ * Number of counters in a zone for cells outside the home groups: one for each group, sign and byte. Even a window full
+ * of such cells cannot overflow them.
+ */
 export const WIDE_COUNTERS: number = GROUPS * 2 * WIDE_BYTES;
 
-/** The values of a zone, as they add up over windows. */
+/** Sum and extremes of a zone's values, accumulated over windows. */
 export interface ExactSum {
-  /** In units of the sample's own; of f32 in those of group 0. Signed integers are above their least value. */
+  /**
+   * Integer sum: for integers in units of 1, for f32 in units of group 0. Signed integers are counted from their
+   * minimum, so that they are not negative.
+   */
   readonly sum: bigint;
-  /** Values that were added. */
+  /** Number of values added. */
   readonly count: bigint;
   readonly minimum: number;
   readonly maximum: number;
 }
 
-/**
- * The sum of some values, rounded once to f64; and divided by their count, likewise. Of scaled values, it is the sum of the
- * exact products.
- */
+/** Sum and mean of values, each rounded once to f64. For scaled values, the exact products are summed. */
 export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum, scaling?: Scaling): RoundedSum {
   if (sample === 'f32') {
     if (minimum === -Infinity || maximum === Infinity) return infinite(scaledValue(scaling, minimum + maximum));
@@ -91,13 +94,13 @@ interface RoundedSum {
   readonly mean: number;
 }
 
-/** A fraction of whole numbers. */
+/** A fraction of integers. */
 interface Fraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/** The sum and the mean of so many values out of the sum of what is stored of them, exact, and each rounded once to f64. */
+/** Sum and mean of `count` values, from the exact sum of their stored values, each rounded once to f64. */
 function roundScaled({ numerator, denominator }: Fraction, count: bigint, scaling: Scaling | undefined): RoundedSum {
   if (scaling === undefined) return { sum: ratio(numerator, denominator), mean: ratio(numerator, denominator * count) };
   const [scale, offset] = [fractionOf(scaling.scale), fractionOf(scaling.offset)];
@@ -121,16 +124,19 @@ function fractionOf(value: number): Fraction {
     : { numerator: signed, denominator: 1n << BigInt(-power) };
 }
 
-/** NaN where both infinities were met. */
+/** NaN if both infinities occurred. */
 function infinite(sum: number): RoundedSum {
   return { sum, mean: sum };
 }
 
-/** The f64 nearest to a fraction, ties to even, subnormal numbers as well; infinite where the fraction is beyond the largest. */
+/**
+ * The f64 nearest to a fraction, ties to even, also for subnormal results. Infinite if the fraction exceeds the largest
+ * f64.
+ */
 export function ratio(numerator: bigint, denominator: bigint): number {
   if (numerator === 0n) return 0;
   const magnitude = numerator < 0n ? -numerator : numerator;
-  // 53 bits and none of a 54th, or as many as there are above the least f64.
+  // The unit for a quotient of 53 bits, or fewer for subnormal results.
   let unit = Math.max(MIN_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
   if (inUnits(magnitude, denominator, unit).quotient >= 2n ** 53n) unit++;
   const { quotient, rest, divisor } = inUnits(magnitude, denominator, unit);
@@ -139,10 +145,10 @@ export function ratio(numerator: bigint, denominator: bigint): number {
   return numerator < 0n ? -rounded : rounded;
 }
 
-/** The least f64 is 2 to this power. */
+/** The smallest positive f64 is 2^MIN_UNIT. */
 const MIN_UNIT = -1074;
 
-/** How many times 2^unit is in a fraction, and what is left of the divisor. */
+/** Divides a fraction by 2^unit: quotient, remainder and divisor. */
 function inUnits(numerator: bigint, denominator: bigint, unit: number) {
   const dividend = unit < 0 ? numerator << BigInt(-unit) : numerator;
   const divisor = unit < 0 ? denominator : denominator << BigInt(unit);

@@ -7,7 +7,7 @@ import type { Coverage } from './coverage.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /**
- * The cells of a window that a mask hides, as bits: rows of whole tiles, one bit a cell.
+ * The masked cells of a window as bits, one bit per cell. Rows are padded to whole tiles.
  *
  * @param mask - 0 for a cell without data, row by row of the window.
  */
@@ -50,18 +50,18 @@ const hiddenWord = fn(
     const word = field(ZONE_FIELDS.word).add(row.mul(across).mul(perRow)).add(right);
     const windowRow = field(ZONE_FIELDS.firstTileRow).mul(tile).add(row);
     const windowWord = field(ZONE_FIELDS.firstTileColumn).mul(perRow).add(right);
-    // No bit is set below the window, where the mask has no rows.
+    // Rows below the window have no mask; their bits are 0 in the bitmap anyway.
     const bits = masks.at(word).and(hidden.at(windowRow.min(rows.sub(1)).mul(pitch).add(windowWord)));
     return { word, bits, zone, count: popcount(bits) };
   },
 );
 
 /**
- * Takes the cells that a mask hides out of the zones of a window, and tells how many they are of each.
+ * Removes masked cells from the zones of a window, and counts them for each zone.
  *
  * - Work O(words of the bitmaps). Exact.
  *
- * @param hidden - As {@link hiddenBits} has them.
+ * @param hidden - Bits from {@link hiddenBits}.
  */
 export function hideCells(context: Context, coverage: Coverage, hidden: Column<'u32'>): Coverage {
   const { plan, zones, masks } = coverage;
@@ -78,7 +78,7 @@ export function hideCells(context: Context, coverage: Coverage, hidden: Column<'
   return { ...coverage, hiddenCounts };
 }
 
-/** Counts the cells that were hidden as cells without data. */
+/** Counts masked cells as cells without data. */
 export function addHidden({ plan, hiddenCounts }: Coverage, slots: Slots, counts: Column<'u32'>): void {
   if (hiddenCounts === undefined) return;
   scatterReduce(hiddenCounts, sequence(plan.zones.length, slots.nodata, slots.count), 'add', counts);

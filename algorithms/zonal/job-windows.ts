@@ -3,33 +3,37 @@ import { bytesText } from '../bytes-text.ts';
 import { type RasterSource, SAMPLE_BYTES, type Window } from '../geometry/raster.ts';
 import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/** Most cells of a window: counters of statistics hold no more. */
+/** Maximum number of cells in a window, limited by the counters of the statistics. */
 const WINDOW_CELLS = 2 ** 24;
 
-/** Most bytes of a window's cells. Large windows spare the host work, but several are in memory at once. */
+/**
+ * Maximum number of bytes of a window's cells. Large windows save work on the host, but several are in memory at the
+ * same time.
+ */
 const WINDOW_BYTES = 3 * 2 ** 24;
 
-/** What decides how large a window may be. */
+/** Limits on the size of a window. */
 export interface WindowLimits {
-  /** Side of the tiles in cells. */
+  /** Side of a tile in cells. */
   readonly tile: number;
   /** Bytes that counting one window may take. */
   readonly memoryBytes: number;
-  /** Bytes that counting a window takes by its plan. */
+  /** Bytes that counting a window takes, from its plan. */
   bytesOf(plan: WindowPlan): number;
 }
 
-/** A window to count, and the raster's cells that are done with when it is. */
+/** A window to count, and the number of raster cells that are done once it is counted. */
 export interface PlannedWindow {
   readonly plan: WindowPlan;
   readonly passedCells: number;
 }
 
 /**
- * The windows of a raster that some zone meets, in the order of the file: whole blocks of it, halved where they are too
- * large or counting them would take more than `memoryBytes`. Parts of one block follow each other, so that it is decoded once.
+ * The windows of a raster that contain part of a zone, in file order. A window is made of whole blocks, and is halved
+ * while it is too large or counting it would take more than `memoryBytes`. Parts of one block follow each other, so
+ * that the block is decoded once.
  *
- * @throws OutOfMemoryError `zonal/window-memory-bytes` where a single tile takes more; while iterating.
+ * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if a single tile takes more.
  */
 export function* jobWindows(
   raster: RasterSource,
@@ -46,7 +50,7 @@ export function* jobWindows(
   }
 }
 
-/** Windows of whole blocks, and of parts of those blocks that are too large. */
+/** Windows of whole blocks; blocks that are too large are cut into parts. */
 function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
   const max = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
   for (const blocks of windowsOf(raster, windowSize(raster, max))) yield* cutLarge(blocks, max, tile);
@@ -70,7 +74,7 @@ function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: Win
   for (const half of halves) yield* fitWindow(half, boxes, zones, limits);
 }
 
-/** Halves of a window, of whole tiles; undefined where it is one tile. */
+/** Halves a window along tile borders; undefined if it is a single tile. */
 function halve(window: Window, tile: number): [Window, Window] | undefined {
   const { row, column, rows, columns } = window;
   if (rows > tile) {
@@ -96,7 +100,7 @@ function tooSmall(memoryBytes: number, bytes: number, zones: number): OutOfMemor
   });
 }
 
-/** Whole blocks of the file: at most so many cells, or one block that is larger. */
+/** Size of a window of whole blocks with at most `max` cells, or of one block if a block is larger. */
 function windowSize({ width, height, blockColumns, blockRows }: RasterSource, max: number): WindowSize {
   const columns =
     width * blockRows <= max

@@ -5,24 +5,24 @@ import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
-/** Zones on a raster's grid, each at every turn of longitude at which it may reach the raster. */
+/** Zones on a raster's grid, repeated at every turn of longitude at which they may reach the raster. */
 export interface PlacedZones {
   readonly polygons: SnappedPolygons;
-  /** For every zone the copies of it, as shifts along the columns in grid steps; none where it has no geometry. */
+  /** For each zone, the shifts of its copies along the columns, in grid steps. Empty if the zone has no geometry. */
   readonly shifts: readonly (readonly number[])[];
   readonly fill: FillRule;
-  /** The zones whose parts overlap, ascending. */
+  /** Zones whose parts overlap, ascending. */
   readonly overlapping: Uint32Array;
-  /** The zones whose parts are united, in sheets; undefined where there are none. */
+  /** The sheets of zones whose parts are united; undefined if there are none. */
   readonly sheets: Sheets | undefined;
-  /** Boxes of the sheets of all zones. */
+  /** Bounding boxes of the sheets of all zones. */
   readonly boxes: ZoneBoxes;
 }
 
 /**
- * Places snapped zones on a raster: on a geographic one, longitudes are taken modulo 360.
+ * Places snapped zones on a raster. On a geographic raster, longitudes are taken modulo 360.
  *
- * @param zones - what errors call the zones.
+ * @param zones - Names of the zones in errors.
  * @throws GeometryError `geometry/longitudes` where the longitudes of the raster or of a zone span more than two turns.
  */
 export function placeZones(
@@ -41,12 +41,12 @@ export function placeZones(
   return { polygons, shifts, fill, overlapping, sheets, boxes: sheetBoxes(polygons, shifts, sheets) };
 }
 
-/** Grid steps of a whole turn of longitude; undefined where coordinates do not come round. */
+/** Grid steps per 360 degrees of longitude; undefined unless the raster is geographic. */
 export function stepsOfTurn({ geographic, stepX }: RasterGrid): number | undefined {
   return geographic ? Math.round((360 / Math.abs(stepX)) * STEPS_PER_CELL) : undefined;
 }
 
-/** Longitudes come round, but those of one thing not twice: more are coordinates of another kind. */
+/** Longitudes wrap around, but a range above 720 degrees means that the coordinates are not longitudes. */
 const MAX_DEGREES = 720;
 
 function tooWide(what: string, degrees: number, place: ErrorPlace): GeometryError {
@@ -80,7 +80,7 @@ function longitudeShifts(
   });
 }
 
-/** A box for every sheet and every turn at which its zone is placed. */
+/** A box for every sheet, at every turn at which its zone is placed. */
 function sheetBoxes(
   polygons: SnappedPolygons,
   shifts: readonly (readonly number[])[],
@@ -113,7 +113,7 @@ function sheetBoxes(
   return boxes;
 }
 
-/** Least and greatest columns and rows of every sheet. */
+/** Minimum and maximum column and row of each sheet. */
 function sheetRanges({ polygonRings, ringVertices, column, row }: SnappedPolygons, sheets: Sheets | undefined) {
   const zones = polygonRings.length - 1;
   const filled = (value: number): Float64Array => new Float64Array(zones + (sheets?.furtherOf.length ?? 0)).fill(value);
@@ -132,7 +132,7 @@ function sheetRanges({ polygonRings, ringVertices, column, row }: SnappedPolygon
   return ranges;
 }
 
-/** Where the vertices of a zone stand. */
+/** The range of a zone's vertices. */
 export function verticesOf(
   { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
   zone: number,
@@ -140,7 +140,7 @@ export function verticesOf(
   return [ringVertices[polygonRings[zone]!]!, ringVertices[polygonRings[zone + 1]!]!];
 }
 
-/** Least and greatest of some numbers; least above greatest where there are none. */
+/** Minimum and maximum of a range of numbers. Of an empty range, the minimum is Infinity and the maximum −Infinity. */
 export function rangeOf(numbers: Float64Array, from: number, to: number): [min: number, max: number] {
   let min = Infinity;
   let max = -Infinity;

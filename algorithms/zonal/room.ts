@@ -1,14 +1,14 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 
-/** Bytes of a counter in the histograms of all zones, and of the edges of a bin. */
+/** Bytes of a counter in the histograms of all zones, and of the two edges of a bin. */
 const BYTES_PER_COUNTER = 8;
 const BYTES_PER_EDGE = 16;
 
 /**
- * Makes sure, before anything is allocated, that the histograms of all zones fit in memory.
+ * Checks, before anything is allocated, that the histograms of all zones fit in memory.
  *
- * @throws OutOfMemoryError `zonal/memory-bytes` where they do not.
+ * @throws OutOfMemoryError `zonal/memory-bytes` if they do not.
  */
 export function requireRoom(zones: number, bins: number, memoryBytes: number): void {
   const bytes = bins * (zones * BYTES_PER_COUNTER + BYTES_PER_EDGE);

@@ -28,7 +28,10 @@ type Floats = Integers & { readonly belowLo: Word; readonly belowHi: Word; reado
 type UniformWord = ReturnType<typeof uniform<'u32'>>;
 type RowFunctor<R extends Shape, P extends Parameters> = (classifier: Classifier, sample: Sample) => Functor<P, R>;
 
-/** Of a row of whole numbers: least and greatest as ordered words, the sum of those words as a u64, and how many they are. */
+/**
+ * Statistics of a row of integers: minimum and maximum as ordered words, the sum of the ordered words as a u64, and the
+ * number of values.
+ */
 export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier((classifier, sample) =>
   fn(
     'rowOfIntegers',
@@ -43,7 +46,7 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
         max.set(max.max(value));
         lo.set(lo.add(value));
         data.set(data.add(1));
-        // 32 values of 16 bits cannot carry.
+        // A sum of 32 values of 16 bits cannot carry.
         if (sample === 'u32' || sample === 'i32') hi.set(hi.add(u32(lo.lt(value))));
       });
       return { min, max, lo, hi, data };
@@ -52,11 +55,12 @@ export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier(
 );
 
 /**
- * Of a row of f32: least and greatest as ordered words, the sum of its values in group `home` and of those in the group
- * below, as i64 in units of the groups, whether there are values in other groups, and how many values there are.
+ * Statistics of a row of f32: minimum and maximum as ordered words; the sums of the values in group `home` and in the
+ * group below, as i64 in units of these groups; whether there are values in other groups; the number of values.
  *
- * Neighbours mostly have the same sign and exponent. Of such a run, significands are added up as they are, which 32 of them
- * cannot overflow, and its sum is shifted once; the least and the greatest are those of the stored words.
+ * Neighbouring values mostly have the same sign and exponent. The significands of such a run are added as they are,
+ * which cannot overflow for 32 values, and the sum is shifted once. The minimum and maximum are those of the stored
+ * words.
  */
 export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((classifier) => {
   return fn(
@@ -96,7 +100,7 @@ export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((c
   );
 });
 
-/** A sign and exponent that no f32 has. */
+/** No f32 has this sign and exponent. */
 const NO_HEAD = 0x200;
 
 type Total = ReturnType<typeof Var<'u32'>>;
@@ -121,7 +125,7 @@ function startRun(run: RunOfValues, head: U32): void {
 function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   If(run.count.ne(0), () => {
     const { min, max, lo, hi, data, belowLo, belowHi, wide } = totals;
-    // Of negative values the greater word is the lesser value.
+    // Among negative values, the larger word is the smaller value.
     const [one, other] = [orderedRaw('f32', run.min), orderedRaw('f32', run.max)];
     min.set(min.min(one.min(other)));
     max.set(max.max(one.max(other)));
@@ -143,19 +147,19 @@ function addRun(totals: Totals, run: RunOfValues, home: U32): void {
   });
 }
 
-/** The sum of a run as an i64 in units of its group; 0 where its values are infinite. */
+/** The sum of a run as an i64 in units of its group; 0 if its values are infinite. */
 function termOf({ head, count, sum }: RunOfValues): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = head.and(0xff);
   const implicit = select(u32(0), count.shl(23), exponent.ne(0));
   const significands = select(sum.add(implicit), u32(0), exponent.eq(0xff));
   const { group, lo, hi } = placed(significands, exponent);
-  // Two's complement: all bits turned, and one added.
+  // Negates in two's complement: inverts all bits and adds one.
   const sign = head.shr(8);
   const turn = u32(0).sub(sign);
   return { group, lo: lo.xor(turn).add(sign), hi: hi.xor(turn).add(select(u32(0), sign, lo.eq(0))) };
 }
 
-/** A value without its sign as a u64 in units of its group; 0 where it is infinite. */
+/** The magnitude of a value as a u64 in units of its group; 0 if the value is infinite. */
 function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = raw.shr(23).and(0xff);
   const implicit = select(u32(0), u32(0x800000), exponent.ne(0));
@@ -163,7 +167,7 @@ function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonl
   return placed(significand, exponent);
 }
 
-/** Significands of an exponent, as a u64 in units of its group. */
+/** A sum of significands with one exponent, as a u64 in units of its group. */
 function placed(significands: U32, exponent: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const place = exponent.max(1).add(GROUP_OFFSET);
   const shift = place.and(31);
@@ -174,7 +178,7 @@ function placed(significands: U32, exponent: U32): { readonly group: U32; readon
   };
 }
 
-/** Byte `byte` of the magnitude of a cell outside the home groups, and the counter that it adds up in. */
+/** Byte `byte` of the magnitude of a cell outside the home groups, and the counter to which it is added. */
 export const wideDigit: Functor<
   { readonly zone: Word; readonly raw: Word; readonly byte: UniformWord; readonly home: UniformWord },
   { readonly counter: Word; readonly value: Word }
@@ -194,28 +198,28 @@ export const wideDigit: Functor<
   },
 );
 
-/** Where a row's cells are, and which of them are in its zone. */
+/** Position of a row's cells, and a mask of those in the zone. */
 interface CellRow {
   readonly cell: U32;
   readonly mask: U32;
   readonly cells: ArrayValue<'u32'>;
 }
 
-/** Runs the body for the cells of a row that are in its zone and carry data. */
+/** Calls `body` for each cell of a row that is in the zone and carries data. */
 function forEachValue(classifier: Classifier, captured: Captured, row: CellRow, body: (raw: U32) => void): void {
   forEachCell(row, (raw) => {
     If(classifier.isData(raw, captured), () => body(raw));
   });
 }
 
-/** Runs the body for the cells of a row that are in its zone. */
+/** Calls `body` for each cell of a row that is in the zone. */
 function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): void {
   For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
     If(mask.shr(rank).and(1).eq(1), () => body(cells.at(cell.add(rank))));
   });
 }
 
-/** A functor that is made once for every classifier. */
+/** Caches one functor per classifier. */
 function perClassifier<F>(
   define: (classifier: Classifier, sample: Sample) => F,
 ): (classifier: Classifier, sample: Sample) => F {

@@ -1,19 +1,19 @@
 import type { Scaling } from '../geometry/raster.ts';
 import type { ZonalBins } from './types.ts';
 
-/** What a stored value stands for: a product and a sum, each rounded to f64, as GDAL has it. */
+/** The scaled value of a stored value. Product and sum are each rounded to f64, as GDAL does. */
 export function scaledValue(scaling: Scaling | undefined, stored: number): number {
   return scaling === undefined ? stored : stored * scaling.scale + scaling.offset;
 }
 
-/** Whether larger stored values stand for smaller ones. */
+/** Whether larger stored values mean smaller scaled values. */
 export function isReversed(scaling: Scaling | undefined): boolean {
   return scaling !== undefined && scaling.scale < 0;
 }
 
 /**
- * Unique stored values as what they stand for, ascending in every zone; those that rounding makes the same become one, and
- * those that it makes infinite are above or below all bins.
+ * Replaces unique stored values by their scaled values, ascending in each zone. Values that become equal by rounding
+ * are merged. Values that become infinite count as above or below all bins.
  */
 export function scaleUnique({ zone, lower, count }: ZonalBins, scaling: Scaling): ZonalBins {
   const order = Uint32Array.from(zone.keys());

@@ -17,46 +17,49 @@ import { WIDE_BYTES, WIDE_COUNTERS } from './exact-sums.ts';
 import { rowOfFloats, rowOfIntegers, wideDigit } from './row-statistics.ts';
 import { type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
 
-/** What a window adds to the statistics of its zones: a row for every zone of the window with cells in it. */
+/** Statistics of one window: a row for every zone that has cells in it. */
 export type WindowStatistics = {
   readonly zone: Column<'u32'>;
-  /** Least and greatest value as ordered words; ABSENT and 0 where no cell has data. */
+  /** Minimum and maximum as ordered words; ABSENT and 0 if no cell carries data. */
   readonly min: Column<'u32'>;
   readonly max: Column<'u32'>;
-  /** Sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow; of f32 two words of {@link FloatSums}. */
+  /**
+   * For integers: sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow. For f32: two of the words
+   * of {@link FloatSums}.
+   */
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
   readonly floats?: FloatSums;
 };
 
-/** Rows of cells as they were added up: their zone, the cells in it, and how many of those carry data. */
+/** The reduced rows of cells: zone, mask of cells in the zone, and number of those that carry data. */
 export type CountedRows = {
   readonly zone: Column<'u32'>;
   readonly mask: Column<'u32'>;
   readonly data: Column<'u32'>;
 };
 
-/** What the rows of a window add up to, and the rows. */
+/** Statistics of a window, and the rows they were reduced from. */
 interface RowTotals {
   readonly statistics: WindowStatistics;
   readonly counted: CountedRows;
 }
 
-/** Sums of f32 are integers of three words in units of the home group, and of the group below. */
+/** Sums of f32 values as three-word integers, in units of the home group and of the group below. */
 type FloatSums = {
   readonly top: Column<'u32'>;
   readonly belowLo: Column<'u32'>;
   readonly belowHi: Column<'u32'>;
   readonly belowTop: Column<'u32'>;
-  /** What is in other groups; {@link WIDE_COUNTERS} of every zone of the window. */
+  /** Sums in all other groups: {@link WIDE_COUNTERS} for each zone of the window. */
   readonly digits: Column<'u32'>;
 };
 
 /**
- * Least, greatest and sum of the cells of every zone of a window: rows of 32 cells are reduced one by one, and then the
- * rows of a zone, which stand together. All of it is in integers, and exact. The rows come along, for {@link countCells}.
+ * Minimum, maximum and sum of the cells of every zone in a window. Each row of 32 cells is reduced first, then the
+ * adjacent rows of each zone. All arithmetic is exact, in integers. The rows are returned too, for {@link countCells}.
  *
- * @param home - The f32 group that most values are in; see {@link homeGroup}.
+ * @param home - The home group of f32 values; see {@link homeGroup}.
  */
 export function windowStatistics(
   context: Context,
@@ -106,7 +109,7 @@ function integerStatistics(
   classifier: Classifier,
 ): RowTotals {
   const row = rowOfIntegers(classifier, sample);
-  // Stored, as the reduction looks at every row several times.
+  // Stored, because the reduction reads every row several times.
   const { data, ...found } = context.materialize(
     map(row, { cell, mask, cells, ...classifier.captures } as never) as IntegerRow,
   );
@@ -169,7 +172,7 @@ function add96(a: Words, b: Words): Words {
   ];
 }
 
-/** The sums of a row, their signs spread over a third word. */
+/** Extends the sums of a row to three words by their signs. */
 const widenRow = fn(
   'widenRow',
   { min: u32, max: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },
@@ -195,7 +198,7 @@ function floatStatistics(
 ): RowTotals {
   const { zone, cell, mask } = rows;
   const row = map(rowOfFloats(classifier, 'f32'), { cell, mask, cells, home, ...classifier.captures } as never);
-  // Stored, as the reduction looks at every row several times.
+  // Stored, because the reduction reads every row several times.
   const { wide, data, ...sums } = context.materialize(row as FloatRow);
   const { keys, values } = reduceByKey(zone, map(widenRow, sums), addFloats);
   const wideRows = copyIf(rows, map(isWide, { wide }));
@@ -205,7 +208,7 @@ function floatStatistics(
   return { statistics, counted: { zone, mask, data } };
 }
 
-/** The cells outside the home groups: every byte of them is added to a counter of its own. */
+/** Adds up the cells outside the home groups, byte by byte, in counters of {@link WIDE_COUNTERS}. */
 function wideDigits(
   context: Context,
   zones: number,

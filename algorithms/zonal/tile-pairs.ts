@@ -3,17 +3,20 @@ import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, map } from '../../primitives/index.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
-/** Pairs of a zone and a tile, zones in order: the zone's number in the window, and where the tile's cells and bits are. */
+/**
+ * Pairs of a zone and a tile, in order of the zones: the zone's index in the window, and the positions of the tile's
+ * cells and bits.
+ */
 export type Pairs = {
   readonly zone: Column<'u32'>;
-  /** The tile's first cell. */
+  /** Position of the tile's first cell. */
   readonly cell: Column<'u32'>;
-  /** The tile's first word in the bitmaps, and words from one row of the zone's bitmap to the next. */
+  /** The tile's first word in the bitmaps, and the distance in words from one row of the zone's bitmap to the next. */
   readonly word: Column<'u32'>;
   readonly pitch: Column<'u32'>;
 };
 
-/** Pairs of a zone and a tile that lies inside it, by its number in the window. */
+/** Pairs of a zone and a tile that lies inside it, both by their index in the window. */
 export type InsidePairs = { readonly zone: Column<'u32'>; readonly tile: Column<'u32'> };
 
 const placePair = fn(
@@ -40,7 +43,7 @@ const placePair = fn(
   },
 );
 
-/** Every pair of a zone and a tile around it. */
+/** All pairs of a zone and a tile in the rectangle around it. */
 export function pairsOf(
   context: Context,
   plan: WindowPlan,

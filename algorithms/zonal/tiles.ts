@@ -6,14 +6,14 @@ import { type Column, type Context, copyIf, map, sequence } from '../../primitiv
 import type { Coverage } from './coverage.ts';
 import type { InsidePairs, Pairs } from './tile-pairs.ts';
 
-/** How the tile of a pair lies to its zone. */
+/** Position of a tile relative to a zone. */
 const OUTSIDE = 0;
 const INSIDE = 1;
 const BOUNDARY = 2;
 
 /**
- * Whether all, none or some cells of a pair's tile lie in its zone. No bit is set beyond the window, so that a tile which
- * it cuts is never wholly inside.
+ * Whether all, some or none of the cells of a pair's tile lie in its zone. Bits beyond the window are never set, so a
+ * tile that the window cuts is never INSIDE.
  */
 const relationOf = forTile((tile) =>
   fn('relationOf', { word: u32, pitch: u32, masks: array(u32) }, u32, ({ word, pitch, masks }) => {
@@ -33,7 +33,9 @@ const relationOf = forTile((tile) =>
   }),
 );
 
-/** A functor in which the tile's side is a constant: every row of cells divides by it. */
+/**
+ * Caches one functor per tile size. The size is a constant in the functor, because every row of cells divides by it.
+ */
 function forTile<F>(define: (tile: number) => F): (tile: number) => F {
   const known = new Map<number, F>();
   return (tile) => {
@@ -46,7 +48,7 @@ function forTile<F>(define: (tile: number) => F): (tile: number) => F {
 const isInside = fn('isInside', { relation: u32 }, bool, ({ relation }) => relation.eq(INSIDE));
 const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => relation.eq(BOUNDARY));
 
-/** Step 2: pairs every zone with the tiles around it and keeps those that lie inside it and those that it cuts. */
+/** Step 2: pairs each zone with the tiles around it, and returns the tiles inside it and the tiles on its boundary. */
 export function pairTiles(context: Context, coverage: Coverage): { inside: InsidePairs; boundary: Pairs } {
   return context.scope(() => {
     const { tile, ...pairs } = coverage.pairs;
@@ -91,7 +93,10 @@ const wordRow = forTile((tile) =>
   ),
 );
 
-/** Rows of 32 cells of the tiles of pairs, as a view: where the first cell is, and bits for those in the zone. */
+/**
+ * The rows of 32 cells in the tiles of pairs, as a view: the position of the first cell, and a mask of the cells in the
+ * zone.
+ */
 export function wordRows(
   context: Context,
   { plan, masks, pitch }: Coverage,
@@ -125,7 +130,7 @@ const tileRow = fn(
   },
 );
 
-/** The rows of whole tiles, as a view: the tile's place among those given, and the row's first cell. */
+/** The rows of whole tiles, as a view: the tile's index among those given, and the position of the row's first cell. */
 export function tileRows(
   context: Context,
   { plan, tileStarts, pitch }: Coverage,

@@ -6,24 +6,24 @@ import type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types
 import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
 import { ABSENT } from './window-plan.ts';
 
-/** What a window adds, as the host reads it. */
+/** Results of one window, read to the host. */
 export interface WindowTotals {
   readonly counts: Uint32Array;
   readonly statistics?: WindowStatistics;
-  /** The group of f32 that sums are in units of. */
+  /** The home group of the f32 sums. */
   readonly home?: number;
   readonly unique?: UniqueRows;
 }
 
-/** A row for every zone of the window with cells in it. */
+/** A row for every zone that has cells in the window. */
 interface WindowStatistics {
   readonly zone: Uint32Array;
-  /** {@link ABSENT} and 0 where no cell of the zone has data. */
+  /** {@link ABSENT} and 0 if no cell of the zone has data. */
   readonly min: Uint32Array;
   readonly max: Uint32Array;
   readonly lo: Uint32Array;
   readonly hi: Uint32Array;
-  /** Of f32; see {@link groupSum} and {@link wideSum}. */
+  /** For f32 only; see {@link groupSum} and {@link wideSum}. */
   readonly floats?: FloatSums;
 }
 
@@ -32,23 +32,23 @@ interface FloatSums {
   readonly belowLo: Uint32Array;
   readonly belowHi: Uint32Array;
   readonly belowTop: Uint32Array;
-  /** Of every zone of the window. */
+  /** Digits of every zone of the window. */
   readonly digits: Uint32Array;
 }
 
-/** Sums over windows; exact as long as a count stays below 2⁵³. */
+/** Sums over all windows. Exact while counts stay below 2⁵³. */
 export interface Totals {
-  /** Adds what was counted in a window, of its zones by their numbers in the job. */
+  /** Adds the results of a window. `zones` maps the window's zones to zones of the job. */
   add(zones: Uint32Array, window: WindowTotals): void;
-  /** What all windows add up to. */
+  /** The sums over all windows. */
   finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'>;
 }
 
-/** What totals are of. */
+/** What the totals count. */
 export interface TotalsOptions {
   readonly zones: number;
   readonly sample: Sample;
-  /** What stored values stand for, where that is something else. */
+  /** Scaling of the stored values, if there is one. */
   readonly scaling?: Scaling | undefined;
   readonly binning: Binning;
   readonly slots: Slots;
@@ -58,7 +58,7 @@ export interface TotalsOptions {
   readonly memoryBytes: number;
 }
 
-/** Starts with nothing counted. */
+/** Creates totals with all counts 0. */
 export function createTotals(options: TotalsOptions): Totals {
   const { zones, sample, scaling, binning, slots, edges, statistics, memoryBytes } = options;
   const counts = createCounts(zones, slots);
@@ -161,7 +161,7 @@ function collectBins(counts: Float64Array, zones: number, slots: Slots, edges: B
   return { zone, lower, upper, count: count.column };
 }
 
-/** Bins that are not empty. */
+/** Number of non-empty bins. */
 function countBins(counts: Float64Array, zones: number, slots: Slots): number {
   let filled = 0;
   for (let zone = 0; zone < zones; zone++) {
@@ -171,7 +171,10 @@ function countBins(counts: Float64Array, zones: number, slots: Slots): number {
   return filled;
 }
 
-/** A column of u64 that is written by words: a bigint for every one of a million bins takes longer than counting them. */
+/**
+ * A column of u64 that is written in words. Making a bigint for each of a million bins would take longer than counting
+ * them.
+ */
 function createU64Column(rows: number): { readonly column: BigUint64Array; set(row: number, value: number): void } {
   const column = new BigUint64Array(rows);
   const words = new Uint32Array(column.buffer);

@@ -13,15 +13,15 @@ import {
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
 
-/** How values are put into bins. */
+/** How values are assigned to bins. */
 export type Binning =
-  /** `count` bins between `low` and `high`: edges are `low + i · width`, the last exactly `high`. */
+  /** `count` bins between `low` and `high`. Edges are `low + i · width`; the last is exactly `high`. */
   | { readonly kind: 'even'; readonly low: number; readonly high: number; readonly width: number }
-  /** Strictly increasing edges; one bin fewer than edges. */
+  /** Strictly increasing edges. There is one bin less than edges. */
   | { readonly kind: 'edges'; readonly edges: readonly number[] }
   /** A bin for every value that occurs. */
   | { readonly kind: 'unique' }
-  /** No bins: cells with and without data are counted, and statistics taken; none lie below or above. */
+  /** No bins: counts the cells with and without data, and takes statistics. No cell counts as below or above. */
   | { readonly kind: 'none' };
 
 const BINNINGS: { readonly [K in Binning['kind']]: Kind } = {
@@ -35,52 +35,52 @@ const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.k
 export const aBinning: Kind = (given, path, homes) =>
   aBinningKind(given, path, homes) ?? BINNINGS[(given as Binning).kind](given, path, homes);
 
-/** The exact statistics of a zone's cells that carry data, in columns over zones. */
+/** Exact statistics of each zone's cells that carry data, as columns with one row per zone. */
 export interface ZoneStatistics {
-  /** NaN where no cell of the zone carries data. */
+  /** NaN if no cell of the zone carries data. */
   readonly minimum: Float64Array;
   readonly maximum: Float64Array;
   /**
-   * The f64 nearest to the exact sum, ties to even, of subnormal numbers too. Of scaled values, the exact sum is that of the
-   * exact products. NaN where no cell carries data, or both infinities are among them.
+   * The f64 nearest to the exact sum, ties to even, also for subnormal sums. For scaled values, the exact products are
+   * summed. NaN if no cell carries data, or if both infinities occur.
    */
   readonly sum: Float64Array;
-  /** The f64 nearest to the exact sum divided by the number of cells that carry data: rounded once, and not by way of `sum`. */
+  /** The f64 nearest to the exact mean of the cells that carry data. It is rounded once, not derived from `sum`. */
   readonly mean: Float64Array;
 }
 
-/** Non-empty bins of all zones, ordered by zone and then by bin, in columns. */
+/** Non-empty bins of all zones, ordered by zone and then by bin, as columns. */
 export interface ZonalBins {
   readonly zone: Uint32Array;
-  /** Lower edge of the bin; with unique binning the value itself. */
+  /** Lower edge of the bin. With unique binning, the value itself. */
   readonly lower: Float64Array;
-  /** Upper edge of the bin; with unique binning the value itself. */
+  /** Upper edge of the bin. With unique binning, the value itself. */
   readonly upper: Float64Array;
   readonly count: BigUint64Array;
 }
 
-/** What zonal histogramming found: for every zone, its bins plus nodata, below and above add up to its cells. */
+/** Result of a zonal histogram. For every zone, bins, nodata, below and above add up to `cells`. */
 export interface ZonalHistogram {
   readonly names: readonly string[];
   readonly binning: Binning;
   readonly sample: Sample;
   readonly bins: ZonalBins;
-  /** Cells whose centre lies in the zone, nodata among them. */
+  /** Number of cells whose centre lies in the zone, including nodata. */
   readonly cells: BigUint64Array;
   readonly nodata: BigUint64Array;
   readonly below: BigUint64Array;
   readonly above: BigUint64Array;
-  /** Undefined where the job asked for none. */
+  /** Undefined if the job did not ask for statistics. */
   readonly statistics: ZoneStatistics | undefined;
-  /** Side of the integer grid's step in units of the raster's coordinates, along x and y. */
+  /** Step of the integer grid in the raster's coordinates, along x and y. */
   readonly gridStep: readonly [x: number, y: number];
-  /** The zones whose parts overlap and were united, ascending; undefined where there are none. */
+  /** Zones whose overlapping parts were united, ascending; undefined if there are none. */
   readonly united?: Uint32Array | undefined;
-  /** What there is to say about zones that the raster does not cover, and about those whose parts overlap. */
+  /** Notes on zones that the raster does not cover, and on zones whose parts overlap. */
   readonly notes: readonly Note[];
 }
 
-/** A histogram whose statistics were asked for. */
+/** A histogram that has statistics. */
 export type WithStatistics = ZonalHistogram & { readonly statistics: ZoneStatistics };
 
 const someBins: Kind = aRecord<ZonalBins>({

@@ -4,7 +4,7 @@ import type { Sample } from '../geometry/raster.ts';
 import { valueOfOrderedWord } from './binning.ts';
 import type { ZonalBins } from './types.ts';
 
-/** Pairs of zone and value with their cells, in columns sorted by zone and then by value, no pair twice. */
+/** Number of cells for each pair of zone and value, as columns sorted by zone and then by value, without duplicates. */
 export interface UniqueRows {
   readonly zone: Uint32Array;
   /** Ordered words of the values. */
@@ -12,23 +12,23 @@ export interface UniqueRows {
   readonly count: Uint32Array | Float64Array;
 }
 
-/** What a pair takes in these columns, with 64 bits for the count. */
+/** Bytes of a pair in these columns, with 64 bits for the count. */
 export const BYTES_PER_PAIR = 16;
 
-/** Pairs over all windows. */
+/** Accumulates pairs over all windows. */
 export interface UniqueTotals {
   /**
-   * Adds the pairs of a window, whose zones are numbered by `members`.
+   * Adds the pairs of a window. `members` maps the window's zones to zones of the job.
    *
-   * @throws OutOfMemoryError `zonal/unique-memory-bytes` where all pairs together take more than `memoryBytes`.
+   * @throws OutOfMemoryError `zonal/unique-memory-bytes` if all pairs together take more than `memoryBytes`.
    */
   add(members: Uint32Array, window: UniqueRows): void;
   finish(): ZonalBins;
 }
 
 /**
- * Sorted runs that are merged when the later one has grown to half of the one before, so that n pairs out of w windows
- * are merged in O(n log w).
+ * Keeps sorted runs. A run is merged with the one before once it has at least half its length, so n pairs from w
+ * windows are merged in O(n log w).
  */
 export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueTotals {
   const runs: UniqueRows[] = [];
@@ -61,7 +61,7 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
 
 const NONE: UniqueRows = { zone: new Uint32Array(0), value: new Uint32Array(0), count: new Uint32Array(0) };
 
-/** Merges two sorted tables; equal pairs become one with the sum of their counts. */
+/** Merges two sorted tables. Counts of equal pairs are added. */
 function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
   const max = a.zone.length + b.zone.length;
   const zone = new Uint32Array(max);

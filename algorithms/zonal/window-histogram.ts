@@ -23,8 +23,8 @@ import { pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**
- * The histograms of the zones of a window over its cells, one after the other: steps 2 to 4 of Zhang and Wang 2014, after
- * {@link coverZones}, as a chain of primitives. Runs unchanged on every backend and does not wait.
+ * The histograms of a window's zones, concatenated. After {@link coverZones}, performs steps 2 to 4 of Zhang and Wang
+ * 2014 as a chain of primitives. It runs unchanged on every backend and does not wait.
  */
 export function windowHistogram(
   context: Context,
@@ -42,16 +42,19 @@ export function windowHistogram(
   });
 }
 
-/** Histograms of some tiles of the window, with the place of each tile's among them. */
+/** Histograms of the tiles that need one. */
 interface TileHistograms {
-  /** For every tile of the window where its histogram stands. */
+  /** Index of each tile's histogram, for all tiles of the window. */
   readonly place: Column<'u32'>;
   readonly counts: Column<'u32'>;
 }
 
 const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 
-/** Step 1: the histogram of every tile that lies inside a zone, once for however many zones. */
+/**
+ * Step 1: the histogram of every tile that lies inside a zone. It is computed once, even if the tile lies in several
+ * zones.
+ */
 function tileHistograms(
   context: Context,
   coverage: Coverage,
@@ -94,7 +97,7 @@ function defineSlotOfTileCell(classifier: Classifier) {
   );
 }
 
-/** Step 4: the cells of boundary tiles, those alone that are in the zone. */
+/** Step 4: counts the cells of boundary tiles that are in the zone. */
 function countBoundaryTiles(
   context: Context,
   coverage: Coverage,
@@ -154,7 +157,10 @@ const slotAndCount = fn(
   },
 );
 
-/** Step 3: tiles inside a zone add their histograms to the zone's, bin by bin over the pairs, which are in order of zones. */
+/**
+ * Step 3: adds the histograms of tiles inside a zone to the zone's histogram, bin by bin, over the pairs in order of
+ * zones.
+ */
 function addInsideTiles(
   context: Context,
   { plan }: Coverage,
@@ -172,7 +178,7 @@ function addInsideTiles(
     offset: length.word,
   });
   if (plan.pairZone.length === 0) return;
-  // Stored, as the reduction looks at every row several times.
+  // Stored, because the reduction reads every row several times.
   const rows = context.materialize(
     map(slotAndCount, {
       index: sequence(scaleLength(context, length, slots.count)),

@@ -1,23 +1,23 @@
 import type { RasterGrid, Window } from '../geometry/raster.ts';
 
-/** Zones by the cells that their rings can reach: columns and rows, the last ones not included. */
+/** Boxes of the cells that the rings of each zone can reach. The last column and row are exclusive. */
 export interface ZoneBoxes {
   readonly firstColumn: Float64Array;
   readonly endColumn: Float64Array;
   readonly firstRow: Float64Array;
   readonly endRow: Float64Array;
   /**
-   * Zone that a box is of, or further sheet of one, numbered behind the zones; either has several where longitudes come
-   * round.
+   * The zone, or the further sheet of a zone, that each box belongs to; sheets are numbered after all zones. With
+   * longitudes that wrap around, several boxes may belong to the same one.
    */
   readonly zone: Uint32Array;
-  /** The zones of the further sheets, where there are any. */
+  /** The zone of each further sheet, if there are any. */
   readonly furtherOf?: Uint32Array | undefined;
 }
 
-/** Words that the table of a window's zones has for each of them; see {@link planWindow}. */
+/** Words of a row in the table of a window's zones; see {@link planWindow}. */
 export const ZONE_FIELDS = {
-  /** Where the zone's bitmap starts, in words. */
+  /** First word of the zone's bitmap. */
   word: 0,
   firstTileRow: 1,
   firstTileColumn: 2,
@@ -26,11 +26,11 @@ export const ZONE_FIELDS = {
 } as const;
 export const ZONE_STRIDE = 5;
 
-/** No zone of the window. */
+/** Marks a zone that is not in the window. */
 export const ABSENT: number = 2 ** 32 - 1;
 
 /**
- * The zones that meet a window, each with the rectangle of tiles around it: the tiles serve as a grid file, as in Zhang and
+ * The zones in a window, each with the rectangle of tiles around it. The tiles serve as a grid file, as in Zhang and
  * Wang 2014.
  */
 export interface WindowPlan {
@@ -38,23 +38,26 @@ export interface WindowPlan {
   readonly tile: number;
   readonly tileColumns: number;
   readonly tileRows: number;
-  /** Zones of the job that meet the window, in order. */
+  /** Zones of the job that are in the window, in order. */
   readonly zones: Uint32Array;
   /**
-   * For every zone and further sheet of the job its row in the table, or {@link ABSENT}; that of a zone is its number in the
-   * window.
+   * For each zone and further sheet of the job, its row in the table, or {@link ABSENT}. The row of a zone is also its
+   * index in the window.
    */
   readonly local: Uint32Array;
-  /** {@link ZONE_STRIDE} words a zone of the window, then as many a further sheet. */
+  /** {@link ZONE_STRIDE} words for each zone of the window, then as many for each further sheet. */
   readonly table: Uint32Array;
-  /** For every further sheet in the window its zone's number there. */
+  /** For each further sheet in the window, the index of its zone in the window. */
   readonly furtherOf: Uint32Array;
-  /** Pairs of a zone and a tile, in order of the zones: the zone's number in the window, and the tile's among its tiles. */
+  /**
+   * Pairs of a zone and a tile, in order of the zones: the zone's index in the window, and the tile's index in the
+   * zone's rectangle.
+   */
   readonly pairZone: Uint32Array;
   readonly pairRank: Uint32Array;
-  /** Words of the bitmaps of all zones: one bit a cell of a pair. */
+  /** Words of the bitmaps of all zones. A bitmap has one bit for each cell of each pair. */
   readonly words: number;
-  /** Words of the bitmaps of further sheets, which stand behind those of the zones. */
+  /** Words of the bitmaps of further sheets, which follow those of the zones. */
   readonly furtherWords: number;
 }
 
@@ -160,7 +163,10 @@ function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
   return [Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
-/** Tells of a part of the raster whether the tiles of any zone meet it: nobody looks at the window's other cells. */
+/**
+ * Returns a predicate: whether a part of the raster touches a tile of any zone. Cells outside these tiles are never
+ * read.
+ */
 export function meetsZones({ window, tile, tileColumns, tileRows, table }: WindowPlan): (part: Window) => boolean {
   const met = new Uint8Array(tileColumns * tileRows);
   for (let at = 0; at < table.length; at += ZONE_STRIDE) {

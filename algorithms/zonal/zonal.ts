@@ -42,45 +42,47 @@ import { windowHistogram } from './window-histogram.ts';
 import type { WindowPlan } from './window-plan.ts';
 import { partNotes, zoneNotes } from './zone-notes.ts';
 
-/** What {@link zonalHistogram} counts. */
+/** Input of {@link zonalHistogram}. */
 export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
-  /** What is inside a zone whose parts overlap; `union` where left out. */
+  /** Which points are inside a zone whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Whether minimum, maximum, sum and mean are wanted too; true where left out. */
+  /** Whether to compute minimum, maximum, sum and mean. Default true. */
   readonly statistics?: boolean | undefined;
-  /** Side of the tiles in cells: a multiple of 32 up to 4,096; 64 where left out. */
+  /** Side of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
   readonly tile?: number | undefined;
   /**
-   * Bytes that the counters of all zones may take, and likewise those of the windows being counted with their bitmaps; 1 GiB
-   * where left out. Windows become smaller to fit; counters of zones that do not fit are an error.
+   * Maximum bytes for the counters of all zones, and again for the windows being counted with their bitmaps. Windows
+   * become smaller to fit; if the counters do not fit, that is an error. Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
-  /** Bytes of decoded windows that wait in channels; 256 MiB where left out. */
+  /** Maximum bytes of decoded windows that wait in channels. Default 256 MiB. */
   readonly channelBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called with the cells passed so far and those of the raster. */
+  /** Called with the number of cells done so far and the number of cells of the raster. */
   onProgress?(doneCells: number, totalCells: number): void;
 }
 
 /**
- * Counts, for every zone, the cells of a raster whose centres lie in it, by value. The raster is streamed window by window;
- * windows, and blocks of the file, that no zone meets are not read.
+ * Counts, for every zone, the values of the raster cells whose centres lie in it. The raster is streamed in windows.
+ * Windows and blocks of the file that contain no part of a zone are not read.
  *
- * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule, half-open in map space (left and
- * bottom edges in), decided in integers on a grid of 2⁻²⁰ of a cell. Zones may overlap, and so may the parts of a zone: where
- * they do is noted, and `fill: 'even-odd'` takes the rings of all its parts together. For every zone, bins, nodata, below and above add up
- * to its cells. Results are the same bytes on every backend.
+ * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
+ * space: left and bottom edges belong to the zone. The test is done in integers, on a grid of 2⁻²⁰ of a cell. Zones may
+ * overlap. The parts of a zone may overlap too, which gives a note; `fill: 'even-odd'` applies the even-odd rule to all
+ * rings of the zone together. For every zone, bins, nodata, below and above add up to its cells. Results are the same
+ * bytes on every backend.
  *
- * A cell has no data where its stored value is `raster.nodata`, or where the raster's mask is 0. Scaled values are
- * `stored × scale + offset` in f64, in bins, minimum, maximum and unique values; sums are of the exact products.
+ * A cell has no data if its stored value is `raster.nodata` or the raster's mask is 0. Bins, minimum, maximum and
+ * unique values use scaled values, which are `stored × scale + offset` in f64. Sums use the exact products.
  *
- * ±Infinity counts as above or below, NaN as nodata, −0 as 0, whatever the binning.
+ * With every binning, ±Infinity counts as above or below, NaN as nodata, and −0 as 0.
  *
- * @throws `ArgumentError` for bins that do not increase and tiles of another side, `GeometryError` for coordinates beyond the grid, `OutOfMemoryError`
- * where histograms or unique values do not fit in `memoryBytes`, the signal's reason when it is aborted.
+ * @throws `ArgumentError` for bins that do not increase or an invalid tile size, `GeometryError` for coordinates beyond
+ * the grid, `OutOfMemoryError` if histograms or unique values do not fit in `memoryBytes`, the signal's reason if it is
+ * aborted.
  *
  * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
  * GPU-Accelerated Clusters, 2014.
@@ -123,7 +125,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   };
 }
 
-/** A window can be cut down to one tile of as many cells as the counters of statistics hold. */
+/** A window can be as small as one tile, and a tile of this side has as many cells as the statistics can count. */
 const MAX_TILE = 4096;
 
 const aTileSide: Kind = where(
@@ -145,12 +147,12 @@ const aJob: Kind = someOptions<ZonalJob>({
   onProgress: optional(aFunction),
 });
 
-/** The host prepares a window, and adds up another, while the device counts a third. */
+/** While the device counts one window, the host prepares the next and adds up the previous. */
 const WINDOWS_UNDER_WAY = 2;
 
 /**
- * Bytes of a window's bitmaps with those that are united, of the histograms of its zones and tiles, of the rows that add these up for every pair of
- * both (stored, then reduced), and of what else is wanted of it.
+ * Bytes needed to count a window: the bitmaps, including those of sheets; the histograms of zones and tiles; the rows
+ * that add tile histograms to zones, stored and then reduced; and, if wanted, statistics and unique values.
  */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
@@ -161,7 +163,9 @@ function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
-/** Rows of cells, what is found in each of them, and what of each zone, of which there are no more. */
+/**
+ * Words for the rows of cells, the statistics of each row, and those of each zone. There are no more zones than rows.
+ */
 function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
   return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
 }
@@ -170,12 +174,12 @@ function wantsStatistics({ statistics }: ZonalJob): boolean {
   return statistics ?? true;
 }
 
-/** Whether rows of cells are added up: without bins, they are what counts the cells too. */
+/** Whether rows of cells are reduced. Without bins, the rows are also used to count cells. */
 function wantsRows(job: ZonalJob): boolean {
   return wantsStatistics(job) || job.binning.kind === 'none';
 }
 
-/** Holds what all windows share while they are counted. */
+/** Owns the columns that all windows share, and counts all windows. */
 async function countWindows(
   context: Context,
   job: ZonalJob,
@@ -200,11 +204,11 @@ async function countWindows(
 
 interface LoadedWindow extends PlannedWindow {
   readonly placed: PlacedCells;
-  /** 0 for cells without data; undefined where all have data but for their values. */
+  /** 0 for a cell without data; undefined if there is no mask. */
   readonly mask: Uint8Array | undefined;
 }
 
-/** Reads windows ahead within the channel's bounds and counts them one after the other. */
+/** Reads windows ahead within the channel's bounds and counts them one by one. */
 async function streamWindows(
   context: Context,
   job: ZonalJob,
@@ -248,12 +252,12 @@ async function streamWindows(
     };
     signal?.addEventListener('abort', stop, { once: true });
     subscription.add(() => signal?.removeEventListener('abort', stop));
-    // What is shared, and the raster, must stay until the last window has let go of them.
+    // Shared columns and the raster must live until the last window no longer uses them.
   }).finally(underWay.settled);
   onProgress?.(cellsInAll, cellsInAll);
 }
 
-/** Remembers promises until they settle. */
+/** Tracks promises until they settle. */
 function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): Promise<void> } {
   const pending = new Set<Promise<unknown>>();
   return {
@@ -267,7 +271,7 @@ function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): P
   };
 }
 
-/** What went wrong below the graph's own account of where. */
+/** Unwraps an error from the graph errors around it. */
 function innermost(error: unknown): unknown {
   const isOurs = error instanceof Error && error.name === 'GraphError' && error.cause !== undefined;
   return isOurs ? innermost(error.cause) : error;

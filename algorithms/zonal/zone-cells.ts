@@ -10,14 +10,17 @@ import type { Coverage } from './coverage.ts';
 import { wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
-/** Rows of 32 cells that have cells of a zone among them: the zone, the first cell, and a bit for each cell in the zone. */
+/**
+ * Rows of 32 cells that contain cells of a zone: the zone, the position of the first cell, and a mask of the cells in
+ * the zone.
+ */
 export type ZoneRows = {
   readonly zone: Column<'u32'>;
   readonly cell: Column<'u32'>;
   readonly mask: Column<'u32'>;
 };
 
-/** The rows of all zones of a window, zone after zone, stored. */
+/** The rows of all zones of a window, ordered by zone and stored. */
 export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
   return context.scope(() => {
     const { active, ...rows } = wordRows(context, coverage, coverage.pairs);
@@ -25,7 +28,10 @@ export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
   });
 }
 
-/** The cells of rows, as a view of their zone ({@link ABSENT} where a cell is outside or has no data) and stored bits. */
+/**
+ * The cells of rows, as a view: the zone ({@link ABSENT} for a cell that is outside or has no data) and the stored
+ * bits.
+ */
 export function zoneCells(
   context: Context,
   rows: ZoneRows,
@@ -66,12 +72,12 @@ function defineCellFunctor(classifier: Classifier) {
   );
 }
 
-/** Stored bits as words in the order of the values. */
+/** Maps stored bits to words with the order of the values. */
 export function orderedFunctor(sample: Sample): Functor<{ readonly raw: Scalar<'u32'> }, Scalar<'u32'>> {
   return fn('ordered', { raw: u32 }, u32, ({ raw }) => orderedRaw(sample, raw));
 }
 
-/** The same inside a functor. */
+/** Same as {@link orderedFunctor}, inside a functor. */
 export function orderedRaw(sample: Sample, raw: U32): U32 {
   if (sample === 'i8') return raw.xor(0x80);
   if (sample === 'i16') return raw.xor(0x8000);

@@ -4,7 +4,7 @@ import type { RasterGrid } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
 
-/** `zonal/overlapping-parts`: how many zones have parts that overlap, and what is made of them. */
+/** The note `zonal/overlapping-parts`: the number of zones with overlapping parts, and how they are treated. */
 export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }: PlacedZones): Note[] {
   const tally = noteTally();
   for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
@@ -12,9 +12,9 @@ export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }
 }
 
 /**
- * What there is to say about zones that the raster does not cover: `zonal/zones-outside` of those that it does not meet,
- * `zonal/zones-partly-outside` of those that reach beyond it, `zonal/zones-without-cells` of those that lie on it, but
- * with no cell's centre in them. Where the raster meets none of them, the note has the extents of both.
+ * Notes on zones that the raster does not cover: `zonal/zones-outside` for zones outside the raster,
+ * `zonal/zones-partly-outside` for zones that extend beyond it, `zonal/zones-without-cells` for zones on the raster
+ * that contain no cell centre. If all zones are outside, the note gives the extents of zones and raster.
  */
 export function zoneNotes(
   { names, polygons }: Pick<Zones, 'names' | 'polygons'>,
@@ -34,7 +34,7 @@ export function zoneNotes(
     else if (reachesBeyond(placed, zone, grid)) tally.add('zonal/zones-partly-outside', name);
   }
   const notes = tally.notes(SENTENCES);
-  // Then there is one note at most.
+  // If all zones are outside, there is at most one note.
   return anyMeets ? notes : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, grid)}` }));
 }
 
@@ -45,19 +45,19 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 
-/** Whether the box of a zone meets the raster at some turn of longitude; a shared edge is no meeting. */
+/** Whether the box of a zone overlaps the raster at some turn of longitude. A shared edge is no overlap. */
 function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const vertices = verticesOf(polygons, zone);
   const [top, bottom] = rangeOf(polygons.row, ...vertices);
   const [left, right] = rangeOf(polygons.column, ...vertices);
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
   if (top >= height || bottom <= 0) return false;
-  // All the way round, there is nothing beside the raster.
+  // A raster around the whole globe has nothing to its left or right.
   if (width >= (stepsOfTurn(grid) ?? Infinity)) return true;
   return shifts[zone]!.some((shift) => left + shift < width && right + shift > 0);
 }
 
-/** Whether a ring of the zone leaves the raster at whatever turn of longitude it is taken. */
+/** Whether a ring of the zone extends beyond the raster at every turn of longitude. */
 function reachesBeyond({ polygons }: PlacedZones, zone: number, grid: RasterGrid): boolean {
   const { polygonRings, ringVertices, column, row } = polygons;
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
@@ -83,7 +83,7 @@ interface FileExtent {
   readonly y: readonly [min: number, max: number];
 }
 
-/** Where zones and raster lie, and whether they would meet if x and y changed places. */
+/** Describes the extents of zones and raster, and says if they would overlap with x and y swapped. */
 function extents(polygons: Polygons, grid: RasterGrid): string {
   const raster = rasterExtent(grid);
   const zones = extentOf(polygons, 0, polygons.x.length);
@@ -109,12 +109,12 @@ function describeExtent({ x, y }: FileExtent): string {
   return `x from ${short(x[0])} to ${short(x[1])} and y from ${short(y[0])} to ${short(y[1])}`;
 }
 
-/** Nine digits: a decimetre of longitudes, a centimetre of metres. */
+/** Nine digits are a decimetre for longitudes and a centimetre for metres. */
 function short(coordinate: number): string {
   return String(Number(coordinate.toPrecision(9)));
 }
 
-/** Whether a zone's box with x and y swapped meets the raster. */
+/** Whether a zone's box overlaps the raster once x and y are swapped. */
 function swappedMeets(polygons: Polygons, raster: FileExtent, geographic: boolean): boolean {
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     const { x, y } = extentOf(polygons, ...verticesOf(polygons, zone));
