@@ -15,10 +15,12 @@ import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
 
 /**
- * The difference of every row and the one before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`; integers modulo 2³². Of
- * a record that of every field. A view. The inverse of an inclusive scan with `plus`: exactly of integers, up to rounding of f32.
+ * The difference between every row and the row before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`, for integers
+ * modulo 2³². Records are subtracted field by field. Returns a view. It inverts an inclusive scan with `plus`: exactly
+ * for integers, up to rounding for f32.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Of no rows: no rows. Accepts device counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
+ *   counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = i === 0 ? values[0] : values[i] - values[i - 1]`.
  *
  * @example

@@ -3,13 +3,13 @@ import { Context } from './context.ts';
 import type { ScalarType } from './functors/ir.ts';
 import type { Kind } from './kinds.ts';
 
-/** A column of one of several types, whose memory was not freed. */
+/** A column of one of the given types whose memory has not been freed. */
 export function aColumn(...types: readonly ScalarType[]): Kind {
   const expected = `a column of ${types.join(' or ')}`;
   return (part, path, homes) => {
     if (!(part instanceof Column && types.includes(part.type))) return { path, part, expected, code: 'column/type' };
     if (part.source.kind === 'stored' && part.source.memory.released) {
-      const sentence = (call: string): string => `${call} was given, as ${path}, a column whose memory was freed.`;
+      const sentence = (call: string): string => `${call} was given a column whose memory was freed as ${path}.`;
       return { path, part, ...RELEASED, sentence };
     }
     const home = contextOf([part], path);
@@ -20,11 +20,11 @@ export function aColumn(...types: readonly ScalarType[]): Kind {
 
 const RELEASED = {
   code: 'column/released',
-  expected: 'a column that was not disposed of',
+  expected: 'a column that is not disposed of',
   remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
 };
 
-/** A context. One that is closed ends in an error of its own, which a run that opens another one waits for. */
+/** A context. Closed contexts pass: using one throws an error of its own, `device/closed`. */
 export const aContext: Kind = (part, path, homes) => {
   if (!(part instanceof Context)) return { path, part, expected: 'a context, as open() returns it' };
   homes.set(path, part);

@@ -5,7 +5,9 @@ import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
 import type { FieldKinds, Flaw, Homes, Kind } from './kinds.ts';
 
-/** The error of an argument that is not what it should be; of a promise it says so, whatever the code. */
+/**
+ * The error for an argument that is invalid. If a promise was given, the error says so and has the code for promises.
+ */
 export function wrongArgument(
   call: string,
   argument: string,
@@ -15,26 +17,26 @@ export function wrongArgument(
 ): ArgumentError {
   const got = describeGiven(given);
   if (isPromise(given)) return promiseGiven(call, argument, expected);
-  return new ArgumentError(code, `${call} cannot take what it was given as ${argument}.`, { expected, got, remedy });
+  return new ArgumentError(code, `Argument ${argument} of ${call} is invalid.`, { expected, got, remedy });
 }
 
-/** The error of a part of an argument that is not what it has to be. */
+/** The error for an argument with an invalid part. */
 export function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
   if (sentence === undefined) return wrongArgument(call, path, part, expected, { code, remedy });
   const got = typeof part === 'string' ? part : describeGiven(part);
   return new ArgumentError(code!, sentence(call), { expected, got, remedy });
 }
 
-/** The error of a promise where what it resolves to is wanted. */
+/** The error for a promise given in place of the value it resolves to. */
 export function promiseGiven(call: string, argument: string, expected: string): ArgumentError {
   return new ArgumentError('argument/promise', `${call} was given a promise as ${argument}.`, {
     expected,
     got: 'a promise',
-    remedy: 'An await is missing: write await before what makes it.',
+    remedy: 'An await is missing: await the value before you pass it.',
   });
 }
 
-/** What {@link fn} or {@link wgsl} returned. */
+/** Requires a functor, as {@link fn} and {@link wgsl} return it. */
 export function requireFunctor(call: string, argument: string, given: unknown): asserts given is FunctorDescription {
   if (isFunctor(given)) return;
   throw wrongArgument(call, argument, given, 'a functor', {
@@ -43,22 +45,22 @@ export function requireFunctor(call: string, argument: string, given: unknown): 
   });
 }
 
-/** A record of anything, which is looked into later. */
+/** Requires a record. Its fields are checked later. */
 export function requireRecord(call: string, argument: string, given: unknown, expected = 'a record'): void {
   if (!isRecord(given)) throw wrongArgument(call, argument, given, expected);
 }
 
-/** Anything but a promise. */
+/** Requires that the argument is not a promise. */
 export function requireNoPromise(call: string, argument: string, given: unknown): void {
-  if (isPromise(given)) throw promiseGiven(call, argument, 'what it resolves to');
+  if (isPromise(given)) throw promiseGiven(call, argument, 'the value it resolves to');
 }
 
-/** A function of JavaScript. */
+/** Requires a JavaScript function. */
 export function requireFunction(call: string, argument: string, given: unknown): void {
   if (typeof given !== 'function') throw wrongArgument(call, argument, given, 'a function');
 }
 
-/** An array of anything. */
+/** Requires an array, whatever its elements. */
 export function requireArray(
   call: string,
   argument: string,
@@ -70,12 +72,12 @@ export function requireArray(
   throw wrongArgument(call, argument, given, expected, remedy === undefined ? {} : { remedy });
 }
 
-/** A finite number. */
+/** Requires a finite number. */
 export function requireNumber(call: string, argument: string, given: unknown): asserts given is number {
   if (!Number.isFinite(given)) throw wrongArgument(call, argument, given, 'a finite number');
 }
 
-/** One of several words. */
+/** Requires one of several words. */
 export function requireOneOf(
   call: string,
   argument: string,
@@ -87,13 +89,13 @@ export function requireOneOf(
   throw wrongArgument(call, argument, given, words.join(', '), code === undefined ? {} : { code });
 }
 
-/** A scalar type, one of the given ones. */
+/** Requires one of the given scalar types. */
 export function requireScalar(call: string, argument: string, given: unknown, types: readonly ScalarType[]): void {
   if (isScalarType(given) && types.includes(given.type)) return;
   throw wrongArgument(call, argument, given, types.join(' or '), { code: 'argument/shape' });
 }
 
-/** A shape: a scalar type or a record of shapes. */
+/** Requires a shape: a scalar type or a record of shapes. */
 export function requireShape(call: string, argument: string, given: unknown): asserts given is Shape {
   const flaw = flawOfShape(given, argument);
   if (flaw === undefined) return;
@@ -103,8 +105,8 @@ export function requireShape(call: string, argument: string, given: unknown): as
 }
 
 /**
- * Ends with an error at the first argument that is not of its kind, and where columns and contexts do not belong together. Takes
- * the arguments of a call by their names; not for what is called for every row.
+ * Checks the arguments of a call, passed by name, each against its kind. Throws at the first argument that fails, and
+ * if columns and contexts do not belong together. Too slow for functions that are called once a row.
  */
 export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>): void {
   const homes: Homes = new Map();
@@ -117,12 +119,12 @@ export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>
   if (stranger === undefined) return;
   throw new ArgumentError('column/contexts', `${call} was given columns of different contexts.`, {
     expected: `${stranger[0]} in the context of ${first![0]}`,
-    got: 'a column of another one',
+    got: 'a column of another context',
     remedy: 'Move it with context.adopt(column).',
   });
 }
 
-/** The functions of a compiled functor, as backends take them. */
+/** Requires a module with functions, as a compiled functor has and backends take it. */
 export function requireModule(call: string, argument: string, given: Module): void {
   const { functions, arrays, uniforms } = (given ?? {}) as Partial<Module>;
   const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;

@@ -5,17 +5,17 @@ import { ArrayValue, type U32, Value } from './functors/value.ts';
 
 type Values = Value<ScalarType>[];
 
-/** The words of a buffer as an array. */
+/** The words of a buffer as a bound array. */
 export function wordsAt(buffer: DeviceBuffer, length: Length): BoundArray {
   return leafAt({ buffer, type: 'u32', offset: 0 }, length);
 }
 
-/** The values of a leaf as an array. */
+/** The values of a leaf as a bound array. */
 export function leafAt({ buffer, type, offset }: StateLeaf, length: Length): BoundArray {
   return { type, binding: { buffer, storage: type === 'bool' ? 'u32' : type, offset, length } };
 }
 
-/** An array of a program, with what it is bound to. */
+/** An array of a program and its binding. */
 export interface BoundArray {
   readonly type: ScalarType;
   readonly binding: ArrayBinding;
@@ -24,14 +24,14 @@ export interface BoundArray {
 /** Evaluates a program within another one. */
 export type Called = (args: Values) => Values;
 
-/** What a program is made of. */
+/** The parts of a program under construction. */
 export interface Given {
   readonly arrays?: { readonly [name: string]: BoundArray };
   readonly uniforms?: { readonly [name: string]: ScalarType };
   readonly programs?: { readonly [name: string]: Program };
 }
 
-/** What the body of a program has at hand. */
+/** The arrays, uniforms and programs that the body of a program can use. */
 export interface Inside {
   readonly arrays: { readonly [name: string]: ArrayValue<ScalarType> };
   readonly uniforms: { readonly [name: string]: U32 };
@@ -39,7 +39,7 @@ export interface Inside {
   readonly parameters: Values;
 }
 
-/** A program that is made of others, of arrays and of uniforms, whose values are given later. */
+/** Builds a program from other programs, arrays and uniforms. The values of the uniforms are given later. */
 export function assemble(
   name: string,
   results: readonly ScalarType[],

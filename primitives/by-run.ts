@@ -6,8 +6,8 @@ import type { U32 } from './functors/value.ts';
 import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
 /**
- * The monoid of how many runs start and what the last of them combines to: the value starts anew where the right side
- * begins a run.
+ * A monoid of two parts: the number of runs started, and the combined value of the last run. If the right operand
+ * starts a run, its value replaces the left one.
  */
 export const combinedByRun: (inner: Monoid<Shape>) => AnyMonoid = memoized((inner) => {
   type Operand = { readonly runs: U32; readonly value: ValueTree };

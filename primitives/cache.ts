@@ -1,24 +1,27 @@
-/** Values by key, of which those that were not asked for lately are forgotten when there are too many. */
+/** A bounded map. If it grows too large, it drops values that were not used lately. */
 export interface Cache<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   clear(): void;
-  /** How many values there are. */
+  /** The number of values. */
   readonly size: number;
 }
 
 export interface CacheOptions<V> {
-  /** Sum of the weights of all values, at most. What was used since half of it was added is still there. */
+  /**
+   * Upper bound of the sum of the weights of all values. A value is kept at least until half of this weight has been
+   * added since its last use.
+   */
   readonly max: number;
-  /** 1 where it is left out. */
+  /** The weight of a value; 1 by default. */
   readonly weigh?: (value: V) => number;
-  /** Is told what is forgotten to keep within the bound. */
+  /** Called with the values that are dropped to keep the bound. */
   readonly onForget?: (values: Iterable<V>) => void;
 }
 
 /**
- * Two generations: values that are used move to the young one, and when that holds half of what there may be, the old one is
- * forgotten and the young one grows old. A hit costs one lookup, unlike in a list by last use.
+ * Two generations: values that are used move to the young one. When the young one exceeds half of `max`, the old one is
+ * dropped and the young one becomes the old one. A hit costs one or two lookups, and no list by last use is needed.
  */
 export function createCache<K, V>({ max, weigh = () => 1, onForget }: CacheOptions<V>): Cache<K, V> {
   let young = new Map<K, V>();

@@ -2,44 +2,44 @@ import type { DeviceBuffer } from './backend.ts';
 import type { DeviceLength, Memory } from './columns/column.ts';
 import { CapacityError } from './errors.ts';
 
-/** A primitive that may have had more rows than its capacity. */
+/** A call of a primitive whose rows may exceed its capacity. */
 interface Check {
-  /** Counts the checks of a context. */
+  /** Serial number of the check in its context. */
   readonly number: number;
   readonly length: DeviceLength;
   readonly primitive: string;
-  /** The buffers in use that hold what derives from its rows. */
+  /** The live buffers whose contents derive from its rows. */
   readonly marked: Set<DeviceBuffer>;
-  /** How many rows there were, once somebody asks. */
+  /** The number of rows needed, once somebody asks. */
   needed: Promise<number> | undefined;
-  /** Whether its count is kept from being freed. */
+  /** Whether it holds the memory of its count. */
   holds: boolean;
 }
 
 /**
- * Which buffers derive from the rows of a primitive that was given a capacity. Whether there were more rows is known to the
- * device alone: it is asked when somebody reads such a buffer. Where there were not, the check is dropped; where there were,
- * every read of these buffers is told.
+ * Tracks which buffers derive from the rows of a primitive that was given a capacity. Only the device knows whether the
+ * rows exceeded it, so the check asks when somebody reads such a buffer. If they did not, the check is dropped; if they
+ * did, every read of these buffers throws.
  */
 export interface CapacityChecks {
-  /** Whether no buffer derives from such rows. */
+  /** Whether there are no such buffers. */
   readonly idle: boolean;
-  /** Starts a check of a count, from which every use of it derives. */
+  /** Starts a check of a count. Every buffer that later uses the count derives from it. */
   expect(length: DeviceLength, primitive: string): void;
-  /** Notes that a command has read and written buffers. */
+  /** Records that a command reads and writes these buffers. */
   derive(reads: readonly DeviceBuffer[], writes: readonly DeviceBuffer[]): void;
-  /** Forgets a buffer that is freed. */
+  /** Drops a buffer that is freed. */
   forget(buffer: DeviceBuffer): void;
-  /** Rejects with the {@link CapacityError} of the first check that buffers derive from and that failed. */
+  /** Rejects with the {@link CapacityError} of the first failed check among those that the buffers derive from. */
   ensure(buffers: Iterable<DeviceBuffer>): Promise<void>;
-  /** Asks for the outcome of all checks, to drop those that passed; throws nothing. */
+  /** Queries the outcome of all checks and drops those that passed; throws nothing. */
   settle(): Promise<void>;
 }
 
 interface Owner {
-  /** The word at which a count stands. */
+  /** Reads the word that holds a count. */
   read(buffer: DeviceBuffer, word: number, words: number): Promise<Uint32Array>;
-  /** Keeps memory from being freed. */
+  /** Prevents memory from being freed. */
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
 }
@@ -86,7 +86,7 @@ export function createCapacityChecks({ read, hold, letGo }: Owner): CapacityChec
       else freeCount(check);
       return needed!;
     } catch (error) {
-      // The next read asks again.
+      // The next read tries again.
       check.needed = undefined;
       throw error;
     }

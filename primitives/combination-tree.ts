@@ -1,37 +1,37 @@
 /**
- * The canonical combination tree: where the brackets stand when an operator is associative only in exact arithmetic
- * (f32 sums). Its shape depends on the number of elements alone, so that every backend that follows it returns the same
+ * The canonical combination tree: how operands are bracketed if an operator is associative only in exact arithmetic
+ * (f32 sums). Its shape depends only on the number of elements, so every backend that follows it returns the same
  * bytes.
  *
  * - A *quad* is 4 consecutive elements; its local prefixes are left folds: e0, e0⊕e1, (e0⊕e1)⊕e2, …
- * - A *block* is 1,024 consecutive elements, that is 256 quads. The total of an aligned group of 2^d quads is the total of
- *   its left half ⊕ the total of its right half.
- * - The prefix before quad q of a block combines the aligned groups that the bits of q name, smallest first, each new group
- *   on the left: S(high) ⊕ (… ⊕ (S(mid) ⊕ S(low))). (Sklansky 1960.)
- * - The prefix before a block is the exclusive scan, by this same rule, of the totals of the blocks.
- * - An element's inclusive prefix is (block prefix ⊕ quad prefix) ⊕ local prefix; its exclusive prefix the same with the
- *   local prefix of the element before it in its quad.
+ * - A *block* is 1,024 consecutive elements (256 quads). The total of an aligned group of 2^d quads is the total of its
+ *   left half ⊕ the total of its right half.
+ * - The prefix before quad q of a block combines one aligned group for each set bit of q, from the lowest bit to the
+ *   highest. Each new group is the left operand: S(high) ⊕ (… ⊕ (S(mid) ⊕ S(low))). (Sklansky 1960.)
+ * - The prefix before a block is the exclusive scan, by these same rules, of the block totals.
+ * - An element's inclusive prefix is (block prefix ⊕ quad prefix) ⊕ local prefix. Its exclusive prefix takes the local
+ *   prefix of the previous element of its quad instead.
  *
- * An operand that holds no element is skipped, never replaced by the identity: −0 + 0 would lose the sign of zero.
+ * An operand without elements is skipped, never replaced by the identity: −0 + 0 would lose the sign of zero.
  */
 export const BLOCK = 1024;
 export const QUAD = 4;
 
 type Combine<S> = (left: S, right: S) => S;
 
-/** The combination of all elements; undefined where there are none. */
+/** The combination of all elements; undefined if there are none. */
 export function combineAll<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
   if (elements.length <= BLOCK) return combineBlock(elements, combine);
   return combineAll(blockTotals(elements, combine), combine);
 }
 
-/** What a scan says of one element; exclusive is undefined before the first. */
+/** The prefixes of one element; exclusive is undefined for the first. */
 export interface Prefix<S> {
   readonly exclusive: S | undefined;
   readonly inclusive: S;
 }
 
-/** The exclusive and inclusive prefix of every element. */
+/** The prefixes of every element. */
 export function prefixes<S>(elements: readonly S[], combine: Combine<S>): Prefix<S>[] {
   const before =
     elements.length <= BLOCK

@@ -14,21 +14,24 @@ import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
 import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 
-/** The same, or the call of a prepared pipeline. */
+/** A kernel command, or the call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
 
-/** Finds the buffer that stands for another: one that a command reads, or one that it writes. */
+/** Substitutes the buffers and uniforms of a command. */
 export interface Lookup {
-  /** `word` is the element of the buffer from which on it is read. */
+  /** The buffer to read in place of `buffer`; `word` is the element at which the read starts. */
   reading(buffer: DeviceBuffer, word: number): DeviceBuffer;
   writing(buffer: DeviceBuffer): DeviceBuffer;
-  /** Where what stands for a buffer that is read begins in its own, and how many elements it has. Left out, it is the whole. */
+  /**
+   * The range of the substitute that takes the place of a buffer that is read, in elements. Undefined means the whole
+   * substitute.
+   */
   range?(buffer: DeviceBuffer): { readonly offset: number; readonly capacity: number } | undefined;
-  /** What stands for the value of a uniform. Left out, all stay what they are. */
+  /** The value to use in place of a uniform's. If missing, uniforms stay as they are. */
   uniform?(value: number | boolean): number | boolean;
 }
 
-/** The command with the buffers that a lookup finds. */
+/** A copy of the command with the substitutes of a lookup. */
 export function rebound<C extends Command>(given: C, at: Lookup): C;
 export function rebound(given: Command, at: Lookup): Command {
   switch (given.kind) {
@@ -104,7 +107,7 @@ export function rebound(given: Command, at: Lookup): Command {
   }
 }
 
-/** Gives a command to a backend. */
+/** Issues a command to a backend. */
 export function issue(backend: Backend, given: KernelCommand): void {
   switch (given.kind) {
     case 'forEach':
@@ -155,7 +158,7 @@ function bindingAt(binding: ArrayBinding, at: Lookup): ArrayBinding {
   return range === undefined ? bound : within(bound, range);
 }
 
-/** An array in a range of its buffer, which may have fewer elements than the array can have. */
+/** An array in a range of its buffer. The range may be shorter than the array's length bound. */
 function within(
   binding: ArrayBinding,
   { offset, capacity }: { readonly offset: number; readonly capacity: number },
@@ -164,7 +167,7 @@ function within(
   const max = Math.max(0, capacity - binding.offset);
   const bounded =
     typeof length === 'number' ? Math.min(length, max) : { ...length, limit: Math.min(length.limit, max) };
-  // An array that begins past the end has no elements, wherever it begins.
+  // An array that begins past the end of the range is empty.
   return { ...binding, offset: Math.min(binding.offset, capacity) + offset, length: bounded };
 }
 

@@ -20,13 +20,14 @@ import { ArgumentError, type ErrorDetails } from './errors.ts';
 type Length = number | DeviceLength;
 
 /**
- * The rows of several tables with the same columns, those of the first table first, as a stored table.
+ * Concatenates the rows of several tables with the same columns, in the order of the tables. The result is stored.
  *
- * - Work O(rows of all), span O(tables). Deterministic. Accepts device counts: the result's is the sum of theirs.
+ * - Work O(total rows), span O(tables). Deterministic. Accepts device counts: the count of the result is the sum of the
+ *   inputs' counts.
  * - Equivalent loop: `out = tables.flat()`.
  *
- * @throws {@link ArgumentError} where there is no table, where the tables have other columns than the first, and where
- * there could be more rows than a column can have.
+ * @throws {@link ArgumentError} if there is no table, if a table has other columns than the first, or if the result
+ * could have more rows than a column can have.
  * @example
  * const [first, second] = [ctx.column(Uint32Array.of(7, 8)), sequence(2)];
  * await ctx.read(concatenate([first, second])); // Uint32Array [7, 8, 0, 1]
@@ -40,7 +41,7 @@ function concatenateTables<C extends Table>(tables: readonly C[]): C {
   const first = tables[0]!;
   if (tables.length === 0) {
     throw new ArgumentError('concatenate/nothing', 'concatenate was given no table.', {
-      remedy: 'Nobody can tell which columns no rows have: give it one table of no rows.',
+      remedy: 'Without a table, the columns of the result are unknown: pass at least one table, which may be empty.',
     });
   }
   for (const [i, table] of tables.entries()) columnsOf(table, 'concatenate', `tables[${i}]`);

@@ -8,21 +8,21 @@ import { requireOptions } from './options.ts';
 /** Where a primitive stores its result. */
 export interface ContextOption {
   /**
-   * The context to run in where all inputs are generators, such as `sequence`, `constant` and maps of them: they live in no
-   * context. Left out, it is that of the scope that the primitive is called in. Columns must not live in another one.
+   * The context to run in if all inputs are generators, such as `sequence`, `constant` and maps of them, which belong
+   * to no context. By default, the context of the current scope. Columns among the inputs must live in this context.
    */
   readonly context?: Context | undefined;
 }
 
 const OPTIONS: FieldKinds<ContextOption> = { context: anything };
 
-/** Runs a primitive that has no other options in the context that its caller named, if it named one. */
+/** Runs a primitive without further options in the context given by its caller, if any. */
 export function inContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   requireOptions(primitive, OPTIONS, options);
   return inNamedContext(primitive, options, run);
 }
 
-/** The same for a primitive that checks its options itself. */
+/** As {@link inContext}, for a primitive that checks its options itself. */
 export function inNamedContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   const context = options?.context;
   if (context === undefined) return run();
@@ -30,7 +30,9 @@ export function inNamedContext<R>(primitive: string, options: ContextOption | un
   return runIn(context, true, run);
 }
 
-/** Runs a primitive that consists of others in the one context of its columns, so that errors name it and not those. */
+/**
+ * Runs a primitive that is composed of others in the context of its columns. Errors name this primitive, not its parts.
+ */
 export function inContextOf<R>(primitive: string, columns: readonly Column[], run: () => R): R {
   return runIn(requireContext(columns, primitive), true, run);
 }

@@ -59,17 +59,17 @@ import {
 } from './uploads.ts';
 import { watchedBackend } from './watched-backend.ts';
 
-/** Pipelines of its own that the library keeps prepared. */
+/** Maximum number of prepared steps ({@link Context.step}) in the cache. */
 const MAX_STEPS = 64;
 
 /**
- * Where columns live and primitives run: a backend with the memory that was taken from it. Primitives return at once;
- * only {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
+ * Where columns live and primitives run: a backend and the memory taken from it. Primitives return at once; only
+ * {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
  */
 export class Context {
   readonly backend: Backend;
   /**
-   * The columns of views that the library has stored by itself.
+   * The views that the library has stored on its own initiative.
    *
    * @internal
    */
@@ -90,13 +90,13 @@ export class Context {
   #closed = false;
 
   /**
-   * What a pipeline is prepared in, if this context was made for that.
+   * The recording that this context was made for, if a pipeline is prepared in it.
    *
    * @internal
    */
   readonly recording: Recording | undefined;
 
-  /** The backend is seen through `context.backend` from then on, which tells the context of the commands that it is given. */
+  /** From now on, use the backend only through `context.backend`, which tells the context of the commands issued. */
   constructor(backend: Backend);
   /** @internal */
   constructor(backend: Backend, recording: Recording);
@@ -166,7 +166,7 @@ export class Context {
         return isClosed();
       },
     });
-    // While a pipeline is recorded nothing is read or lent, and nobody asks which commands derive from which.
+    // While a pipeline is recorded, nothing is read or lent, and no capacity is checked.
     if (recording !== undefined) {
       this.backend = backend;
       return;
@@ -185,8 +185,8 @@ export class Context {
   }
 
   /**
-   * Copies host data into a column. `Uint8Array`, `Int8Array`, `Uint16Array` and `Int16Array` stay packed and are read as
-   * u32 or i32; booleans take a word each. The array can be changed at once.
+   * Copies host data into a column. `Uint8Array`, `Int8Array`, `Uint16Array` and `Int16Array` stay packed and are read
+   * as u32 or i32; booleans take a word each. You may change the array after the call.
    *
    * @throws {@link ArgumentError} `column/host-type` for other data.
    */
@@ -206,14 +206,15 @@ export class Context {
   }
 
   /**
-   * Brings elements of any number to a column, and waits until they are there: an array's, or what a reader or a callback puts
-   * straight into the memory of the context, several pieces at once. The column belongs to no scope: it stays until it is
-   * disposed of. Leave an array as it is until the promise settles.
+   * Uploads elements, of any number, into a column and waits until they are there. The elements come from an array, or
+   * from a reader or a callback that puts them straight into the memory of the context, several pieces at a time. The
+   * column belongs to no scope: it lives until it is disposed of. Do not change a source array until the promise
+   * settles.
    *
-   * Where the context is closed before it is done, it rejects with `device/closed`.
+   * If the context is closed before it is done, it rejects with `device/closed`.
    *
-   * @throws {@link ArgumentError} `column/host-type` for another source, `column/size` for a length that no column has; what a
-   * reader throws, as it is; the reason of the option `signal`.
+   * @throws {@link ArgumentError} `column/host-type` for another source, `column/size` for a length that no column can
+   * have. Errors of a reader and the reason of the option `signal` are thrown unchanged.
    *
    * @example
    * const context = await open({ backend: 'workers', workers: 1 });
@@ -243,21 +244,24 @@ export class Context {
   }
 
   /**
-   * Takes elements of a `GPUBuffer` for a column, without a copy; of a context that was opened with `device`.
+   * Makes a column of elements of a `GPUBuffer`, without a copy. Only for a context that was opened with `device`.
    *
-   * - The buffer stays yours: it is never written to, and neither kept nor destroyed when the column is disposed of. It needs
-   *   the usage `STORAGE`, and `COPY_SRC` to be read to the host. Do not destroy or map it before the column is disposed of.
-   * - Commands see what it holds when they are handed to the queue: {@link Context.submit}, `read`, `count`, `sync` and `lend`
-   *   hand over all that was asked for before they return. A view is evaluated by the commands that read it, so a view of a
-   *   buffer that has changed gives other values; `materialize` keeps those of now. A call that is awaited, and commands that
-   *   wait for memory, go on later: leave the buffer as it is until then.
-   * - Where the device is lost, what was computed from it is lost too, with a standby as well, and reads of it throw
+   * - The buffer stays yours: the context never writes to it, and disposing of the column does not destroy it. It needs
+   *   the usage `STORAGE`, and `COPY_SRC` to be read to the host. Do not destroy or map it before the column is
+   *   disposed of.
+   * - Commands see the contents at the time they are handed to the queue: {@link Context.submit}, `read`, `count`,
+   *   `sync` and `lend` hand over all commands issued so far before they return. A view is evaluated by the commands
+   *   that read it, so after the buffer changes, a view of it gives other values; `materialize` stores the current
+   *   ones. Awaited calls, and commands that wait for memory, read the buffer later: do not change it until they are
+   *   done.
+   * - If the device is lost, everything computed from the buffer is lost too, even with a standby. Reads of it throw
    *   `buffer/lost`, unless it was copied to the host before.
    *
-   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` where elements do not lie
-   * in the buffer, `buffer/own` for a buffer that the context has lent. Later `buffer/refused` where the device
-   * refuses the buffer: it is of another device, destroyed or mapped. That is thrown by what reads the results of all commands
-   * that were handed over together with those that read the buffer, or behind them before the device had refused them.
+   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` if the elements
+   * do not lie in the buffer, `buffer/own` for a buffer that the context has lent. Later `buffer/refused` if the device
+   * refuses the buffer because it belongs to another device, is destroyed or is mapped: that error is thrown by reads
+   * of the results of all commands that were handed over together with those that read the buffer, or after them before
+   * the device refused.
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -274,16 +278,17 @@ export class Context {
   }
 
   /**
-   * Gives the `GPUBuffer` that a column lies in to the owner of the device, without waiting: a view is stored first, and all that
-   * was asked for so far is handed to the queue, so that what you submit next sees the elements. Of a context that was opened
-   * with `device`.
+   * Lends the `GPUBuffer` of a column to the owner of the device, without waiting. A view is stored first, and all
+   * commands issued so far are handed to the queue, so your next submission sees the elements. Only for a context that
+   * was opened with `device`.
    *
-   * The buffer has the usages `VERTEX`, `INDEX`, `INDIRECT`, `STORAGE` and `COPY_SRC`. Read it only. Until its release it
-   * holds the column: dispose of the column or leave its scope as you like. Closing the context destroys it, released or not.
+   * The buffer has the usages `VERTEX`, `INDEX`, `INDIRECT`, `STORAGE` and `COPY_SRC`. Only read it. It stays valid
+   * until you release it, even if the column is disposed of or its scope ends before. Closing the context destroys it,
+   * released or not.
    *
-   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/split` where the column lies in several buffers,
-   * `buffer/spilled` where it lies on the host or waits for memory.
-   * @throws {@link DeviceLostError} `buffer/lost` where a standby has taken over.
+   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/split` if the column spans several
+   * buffers, `buffer/spilled` if it is on the host or waits for memory.
+   * @throws {@link DeviceLostError} `buffer/lost` if a standby has taken over.
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -305,10 +310,10 @@ export class Context {
   }
 
   /**
-   * Hands all that was asked for so far to the device, without waiting. What you submit to a queue of your own device afterwards
-   * comes behind it.
+   * Hands all commands issued so far to the device, without waiting. Work that you submit afterwards to a queue of your
+   * own device runs after them.
    *
-   * @throws {@link ArgumentError} `buffer/spilled` where some of it waits for memory.
+   * @throws {@link ArgumentError} `buffer/spilled` if some commands wait for memory.
    */
   submit(): void {
     if (this.backend.submit?.() !== false) return;
@@ -318,13 +323,15 @@ export class Context {
   }
 
   /**
-   * Gives the elements of a column as a typed array to look at, after all that was asked for so far. On workers it is the memory
-   * itself that the kernels work on, and nothing is copied; on other backends it is a copy. Views are stored first.
+   * Lends the elements of a column as a typed array, after all commands issued so far. On workers it is the memory that
+   * the kernels work on, without a copy; on other backends it is a copy. Views are stored first. Only read it.
    *
-   * Until its release it holds the column: dispose of the column as you like; commands that write to it are refused with
-   * `array/lent`, on all backends alike. To fill memory without a copy, {@link Context.upload} takes a callback.
+   * It stays valid until you release it, even if the column is disposed of before. Until then, commands that write to
+   * the column throw `array/lent`, on every backend. To fill memory without a copy, pass a callback to
+   * {@link Context.upload}.
    *
-   * @throws {@link ArgumentError} `column/type` for anything but one column; {@link CapacityError} as {@link Context.read}.
+   * @throws {@link ArgumentError} `column/type` for anything other than one column; {@link CapacityError} as
+   * {@link Context.read}.
    *
    * @example
    * const context = await open({ backend: 'workers', workers: 1 });
@@ -346,7 +353,7 @@ export class Context {
     return (await lending)[0] as LentArray<T>;
   }
 
-  /** An empty stored column for the results of a primitive. */
+  /** A new stored column, with undefined contents, for the results of a primitive. */
   stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T> {
     requireOneOf('stored', 'type', type, SCALAR_TYPES);
     requireLength(length, 'stored');
@@ -357,7 +364,10 @@ export class Context {
     return new Column(this, type, length, { kind: 'stored', memory, storage: storageOf(type), offset: 0 });
   }
 
-  /** Device words that belong to the scope under way; `count` counts the rows in them. */
+  /**
+   * Allocates device words that belong to the current scope. `count`, if given, is the memory that holds their number
+   * of rows.
+   */
   allocate(words: number, count?: Memory): Memory {
     if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
     if (count !== undefined) requireMemory('allocate', 'count', count);
@@ -367,7 +377,8 @@ export class Context {
   }
 
   /**
-   * Device words that belong to the scope in which a view was made, as far as it is under way.
+   * Allocates device words that belong to the scope in which a view was made or, if that has ended, the scope around
+   * it.
    *
    * @internal
    */
@@ -375,13 +386,13 @@ export class Context {
     return this.#memory.allocateFor(view, words);
   }
 
-  /** Gives memory back; doing so twice is no error. */
+  /** Frees memory. Freeing it twice is no error. */
   free(memory: Memory): void {
     requireMemory('free', 'memory', memory);
     this.#memory.release(memory);
   }
 
-  /** Writes views out: every column of the result is stored, and can be captured and indexed. */
+  /** Stores views: every column of the result is stored, so it can be captured and indexed. */
   materialize<C extends Table>(table: C): C {
     const columns = columnsOf(table, 'materialize', 'table');
     const home = contextOf(columns, 'materialize');
@@ -392,8 +403,9 @@ export class Context {
   }
 
   /**
-   * A view written out, as {@link Context.materialize} does, which is asked for again and again: it is written once, and kept as
-   * long as the view and what it reads are there, unless memory is short. The column is the caller's to dispose of.
+   * Stores a view that is asked for repeatedly, as {@link Context.materialize} does. The view is evaluated once, and
+   * its elements are kept as long as the view and its inputs live, unless memory runs short. The caller disposes of the
+   * returned column.
    *
    * @internal
    */
@@ -409,15 +421,16 @@ export class Context {
   }
 
   /**
-   * Waits for the columns and copies them to the host, as many elements as they have.
+   * Waits for the columns and copies their elements to the host.
    *
-   * It sees what they hold when it is called: they may be written to, disposed of, or leave their scope at once. Where the
-   * context is closed before it is done, it rejects with `device/closed`.
+   * It copies the contents at the time of the call: the columns may be written to, disposed of, or leave their scope
+   * before it settles. If the context is closed before it is done, it rejects with `device/closed`.
    *
-   * @throws {@link CapacityError} `capacity/outgrown` where a column derives from rows that outgrew their capacity, however
-   * often it is read. Other columns of the context are not concerned.
-   * @throws {@link ArgumentError} `read/into` where `into` is no array of the column's type, `read/into-length` where it is too
-   * short; where only the device knows the length, that is thrown once it is known, and nothing was written then.
+   * @throws {@link CapacityError} `capacity/outgrown` if a column derives from rows that exceeded their capacity, at
+   * every read of it. Other columns of the context are not affected.
+   * @throws {@link ArgumentError} `read/into` if `into` is not an array of the column's type, `read/into-length` if it
+   * is too short. If only the device knows the length, the latter is thrown once it is known, before anything is
+   * written.
    *
    * @example
    * const context = await open({ backend: 'workers', workers: 1 });
@@ -451,7 +464,7 @@ export class Context {
   }
 
   /**
-   * Waits for the number of rows of a table, which may be disposed of at once.
+   * Waits for the number of rows of a table. The table may be disposed of before it settles.
    *
    * @throws {@link CapacityError} as {@link Context.read}.
    */
@@ -466,8 +479,8 @@ export class Context {
   }
 
   /**
-   * Waits until everything asked for so far has been done. A capacity that was outgrown is an error of the columns that
-   * derive from it: it is thrown where one of them is among the tables given here, and else when one of them is read.
+   * Waits until all commands issued so far are done. An exceeded capacity is an error of the columns that derive from
+   * it: it is thrown here if a given table has such a column, otherwise when one is read.
    *
    * @throws {@link CapacityError} as {@link Context.read}, of the tables.
    */
@@ -481,10 +494,10 @@ export class Context {
   }
 
   /**
-   * Runs a pipeline and frees all memory that it took, but for what it returns, which then belongs to the scope around. If
-   * the pipeline throws, all of it is freed. The pipeline must not be asynchronous: read its result outside.
+   * Runs a pipeline and then frees all memory that it took, except that of its result, which passes to the enclosing
+   * scope. If the pipeline throws, all of it is freed. The pipeline must not be asynchronous: read its result outside.
    *
-   * @throws {@link ArgumentError} `context/async-scope` where the pipeline returns a promise, or a value with one inside.
+   * @throws {@link ArgumentError} `context/async-scope` if the pipeline returns a promise, or a value with one inside.
    */
   scope<R>(pipeline: () => R): R {
     requireFunction('scope', 'pipeline', pipeline);
@@ -494,9 +507,10 @@ export class Context {
   }
 
   /**
-   * Frees the memory of the columns in a value: that of stored columns, slices included, and what the primitives and scopes
-   * that returned a view took for it, but not other columns that it was made of. Columns of one view are freed together; a
-   * device count goes with the last of its columns. Freeing twice is no error; using a column or a view of it afterwards is.
+   * Frees the memory of the columns in a value. For stored columns and slices of them, this is the memory they lie in.
+   * For views, it is the memory that the primitives and scopes that returned them took for them, but not that of their
+   * input columns. Columns of one view are freed together; a device count is freed with the last of its columns.
+   * Freeing twice is no error; using a freed column, or a view of it, is.
    */
   dispose(...tables: readonly unknown[]): void {
     for (const table of tables) requireNoPromise('dispose', 'tables', table);
@@ -514,23 +528,23 @@ export class Context {
   }
 
   /**
-   * Prepares a pipeline for many calls: runs its function once, writes down the commands that it issues, and returns a function
-   * that issues them again for other columns and uniforms, without recording, fusing or planning anything anew. The results
-   * are the same bytes as those of the pipeline itself.
+   * Prepares a pipeline for many calls: runs its function once, records the commands that it issues, and returns a
+   * function that issues them again for other columns and uniforms, without recording, fusing or planning again. The
+   * results are the same bytes as those of the pipeline itself.
    *
-   * - `inputs` declares what calls give: tables as {@link input} does, of any length up to a capacity, and uniforms as
-   *   `uniform(type)` does. Columns that the function takes from around it are read as they are at each call.
-   * - The function sees columns whose lengths only the device knows. It must not wait (`read`, `count`, `expand` without a
-   *   capacity), and must not decide anything by a length or a uniform in JavaScript: `length` and uniforms have no values
-   *   then. `capacity` has.
-   * - A result is yours until you dispose of it or its scope ends. Its memory then serves a later call; memory for two results
-   *   is taken at once, more when there are more at a time.
-   * - Memory for all that lies in between is taken once and kept; it is given up where memory is short.
+   * - `inputs` declares the arguments of calls: tables by {@link input}, of any length up to a capacity, and uniforms
+   *   by `uniform(type)`. Columns that the function captures are read at each call.
+   * - The function sees columns whose lengths only the device knows. It must not wait (`read`, `count`, `expand`
+   *   without a capacity), nor branch in JavaScript on a length or a uniform: `length` and uniforms have no values
+   *   while it is recorded. `capacity` has one.
+   * - A result is yours until you dispose of it or its scope ends. Its memory then serves a later call. Memory for two
+   *   results is taken at the start, and more if more results are alive at a time.
+   * - Memory for intermediate columns is taken once and reused by later calls; it is given up if memory runs short.
    *
-   * @throws {@link ArgumentError} `prepare/waits`, `prepare/decision` and `prepare/written` where the function waits, decides, or
-   * writes to columns that it did not make. Calls throw `prepare/capacity` for more rows than were prepared for,
-   * `prepare/column` for a column of another type or packing, `prepare/argument` for one that is missing or unknown, and
-   * `prepare/disposed` after `dispose`.
+   * @throws {@link ArgumentError} `prepare/waits`, `prepare/decision` and `prepare/written` if the function waits,
+   * branches, or writes to columns that it did not make. Calls throw `prepare/capacity` for more rows than were
+   * prepared for, `prepare/column` for a column of another type or packing, `prepare/argument` for a missing or unknown
+   * one, and `prepare/disposed` after `dispose`.
    *
    * @example
    * const above = fn({ x: f32, min: uniform(f32) }, bool, ({ x, min }) => x.gt(min));
@@ -550,9 +564,10 @@ export class Context {
   }
 
   /**
-   * A pipeline that the library calls again and again: prepared when it is first asked for by its key, and kept until many
-   * others were asked for. What it keeps is reserved memory, which is given up where memory is short; its results are freed as
-   * those of calls are. Undefined where calls are to be seen as they are: in a pipeline that is being prepared, or explained.
+   * A pipeline that the library calls repeatedly. It is prepared at the first request for its key, and stays in a
+   * bounded cache. The cached memory is only reserved: it is given up if memory runs short. Results are freed as those
+   * of ordinary calls are. Undefined inside a pipeline that is being prepared or explained, where the individual calls
+   * must be visible.
    *
    * @internal
    */
@@ -569,16 +584,18 @@ export class Context {
   }
 
   /**
-   * Calls a prepared step again and again, on the device: tables that it returns under the names of its inputs are what the next
-   * round is called with, the other arguments stay. It ends after `maxRounds` rounds, or with the first round that returns a `done`
-   * (a bool column of one row) that holds: then the result is that of this round, whatever the host had issued beyond it.
+   * Calls a prepared step repeatedly, on the device. Tables that it returns under the names of its inputs are the
+   * arguments of the next round; the other arguments stay. The loop ends after `maxRounds` rounds, or with the first
+   * round that returns a true `done` (a bool column of one row). The result is that of this round, even if the host has
+   * issued further rounds.
    *
-   * - Lengths may change from round to round, up to the capacities that the step was prepared with.
-   * - Work and span are those of the rounds. On WebGPU the host looks every `batch` rounds.
+   * - Lengths may change from round to round, up to the capacities that the step was prepared for.
+   * - Work and span are the sums of those of the rounds. On WebGPU the host checks `done` every `batch` rounds.
    *
-   * @throws {@link ArgumentError} `iterate/state` where the step returns nothing that it can be called with, `iterate/done` where
-   * its `done` is something else, and what a call of it throws.
-   * @throws {@link CapacityError} `capacity/outgrown` in the first round in which a capacity is outgrown; it names the round.
+   * @throws {@link ArgumentError} `iterate/state` if the step returns none of its inputs, `iterate/done` if its `done`
+   * is not a bool column of one row, and every error of a call of the step.
+   * @throws {@link CapacityError} `capacity/outgrown` in the first round in which a capacity is exceeded; it names the
+   * round.
    *
    * @example
    * const half = fn({ x: u32 }, u32, ({ x }) => x.shr(1));
@@ -598,7 +615,7 @@ export class Context {
     return iterate(step, args, options);
   }
 
-  /** Copies a table of another context into this one; waits for it. */
+  /** Copies a table of another context into this one, and waits for it. */
   async adopt<C extends Table>(table: C): Promise<C> {
     const columns = columnsOf(table, 'adopt', 'table');
     const home = contextOf(columns, 'adopt');
@@ -609,21 +626,23 @@ export class Context {
   }
 
   /**
-   * Records that a device count may be above its limit, before it is used: then all reads of what derives from it throw a
-   * {@link CapacityError}.
+   * Declares, before a device count is used, that it may exceed its limit. If it does, all reads of columns that derive
+   * from it throw a {@link CapacityError}.
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
     if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);
     else this.#checks.expect(length, primitive);
   }
 
-  /** Drops everything under way; the context can only be closed after that. */
+  /** Drops all pending work. After this, the context can only be closed. */
   abort(reason: unknown): void {
     this.#uploads.stop(reason);
     this.backend.abort(reason);
   }
 
-  /** Frees everything; idempotent. What waits for the device rejects with `device/closed`: await it first. */
+  /**
+   * Frees everything; idempotent. Calls that still wait for the device reject with `device/closed`: await them first.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     this.#uploads.stop(closedMeanwhile());
@@ -635,7 +654,7 @@ export class Context {
     await this.close();
   }
 
-  /** What the owner of the device submits next comes after all that was asked for. */
+  /** Ensures that all commands issued so far run before the next submission of the device's owner. */
   #handOver(): void {
     if (this.backend.shared !== undefined) this.backend.submit?.();
   }
@@ -653,7 +672,7 @@ export class Context {
     throw home.recording?.outer === this ? waits() : mixedContexts(primitive);
   }
 
-  /** The same columns, stored; views of one length are written by one launch. */
+  /** Stores the views among the columns; views of the same length are stored by one launch. */
   #materializeAll(columns: readonly Column[], call: 'materialize' | 'read'): Column[] {
     return this.scope(() => {
       const stored = new Map<Column, Column>();
@@ -686,7 +705,10 @@ export class Context {
     return stored;
   }
 
-  /** Waits until all of them are through, then throws what went wrong, lost rows that the columns derive from first. */
+  /**
+   * Waits until all promises have settled, then throws the first failure; an exceeded capacity of the columns comes
+   * first.
+   */
   async #settle<R>(columns: readonly Column[], promises: readonly Promise<R>[]): Promise<R[]> {
     const sources = new Set(memoriesIn(columns).map(({ buffer }) => buffer));
     const [checked, ...settled] = await Promise.allSettled([this.#checks.ensure(sources), ...promises]);
@@ -709,7 +731,7 @@ export class Context {
     const { length, capacity, source } = column;
     if (source.kind === 'stored') alive(source.memory);
     if (typeof length === 'number') return readElements(this.backend, column, length, into);
-    // A borrowed buffer may hold something else by the time that the count is known.
+    // A borrowed buffer may have other contents by the time the count is known.
     const canWait = source.kind === 'view' || !source.memory.borrowed;
     if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length), into);
     const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
@@ -720,14 +742,14 @@ export class Context {
 const SCALAR_TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
 
 function requireMemory(call: string, argument: string, given: Memory): void {
-  if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'what allocate() gave');
+  if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'memory from allocate()');
 }
 
-/** Up to so many rows are read together with their device count, which saves a second wait. */
+/** Maximum number of rows to read together with their device count, which saves a second wait. */
 const ROWS_READ_AT_ONCE = 65536;
 
 function closedMeanwhile(): DeviceLostError {
-  return new DeviceLostError('device/closed', 'The context was closed before this was done.', {
-    remedy: 'Await it before the context is closed.',
+  return new DeviceLostError('device/closed', 'The context was closed before this call was done.', {
+    remedy: 'Await the call before you close the context.',
   });
 }

@@ -22,15 +22,15 @@ import { mapRows, type RowFunctor } from './map.ts';
 import { plus } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
 
-/** Which rows are meant: a column of flags, or a functor of the row. */
+/** Selects rows: a column of flags, or a functor of the row. */
 export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
 
 /**
- * The rows that the predicate holds for, in their order. The length of the result is known to the device; its capacity is
+ * The rows for which the predicate holds, in order. Only the device knows the length of the result; its capacity is
  * that of the input.
  *
  * - Work O(n), span O(log n), one pass over the input. Deterministic, stable.
- * - Of no rows: no rows. Accepts device counts.
+ * - An empty input gives an empty result. Accepts device counts.
  * - Equivalent loop: `for (const row of rows) if (keep(row)) out.push(row)`.
  *
  * @example
@@ -42,7 +42,7 @@ export function copyIf<C extends Table>(table: C, keep: Predicate, options?: Con
 }
 
 /**
- * The rows that the predicate holds for and the others, both in their order: a stable partition into two tables, in one
+ * The rows for which the predicate holds and the other rows, both in order: a stable partition into two tables, in one
  * pass. Cost, determinism and edge cases as {@link copyIf}.
  *
  * - Equivalent loop: `for (const row of rows) (keep(row) ? selected : rejected).push(row)`.
@@ -61,8 +61,7 @@ export function partition<C extends Table>(
 }
 
 /**
- * The rows that the predicate does not hold for, in their order: {@link copyIf} of the others, with its cost, determinism
- * and edge cases.
+ * The rows for which the predicate does not hold, in order. Cost, determinism and edge cases as {@link copyIf}.
  *
  * - Equivalent loop: `for (const row of rows) if (!remove(row)) out.push(row)`.
  *
@@ -74,7 +73,7 @@ export function removeIf<C extends Table>(table: C, remove: Predicate, options?:
   return inContext('removeIf', options, () => compact('removeIf', table, choiceOf('removeIf', table, remove, false)));
 }
 
-/** The predicate as a column of flags, one a row. */
+/** The predicate as a column with one flag a row. */
 export function flagsOf(primitive: string, table: Table, predicate: Predicate): Column<'bool'> {
   const rows = columnsOf(table, primitive, 'table');
   if (!(predicate instanceof Column)) requireFunctor(primitive, 'predicate', predicate);
@@ -86,11 +85,11 @@ export function flagsOf(primitive: string, table: Table, predicate: Predicate): 
   return flags;
 }
 
-/** Rows to choose among, and the flags that choose. */
+/** Rows to choose from, and the flags that choose them. */
 interface Choice {
   readonly context: Context;
   readonly length: Column['length'];
-  /** The rows as words, which are moved as they are. */
+  /** The rows as raw words, which are moved unchanged. */
   readonly columns: readonly Column[];
   readonly flag: (index: U32, loader: Loader) => Bool;
   readonly flagKey: FusionKey;
@@ -111,7 +110,7 @@ function choiceOf(primitive: string, table: Table, predicate: Predicate, wanted 
   };
 }
 
-/** Where chosen rows go: as many as `count` says. */
+/** The chosen rows and their number. */
 interface Chosen<C extends Table> {
   readonly count: Memory;
   readonly rows: C;
@@ -176,7 +175,10 @@ function reserve<C extends Table>(table: C, { context, length }: Choice): Chosen
   };
 }
 
-/** Stores the results from `values` on in the rows' columns, guarded by result `guard` and placed by the one after it. */
+/**
+ * Stores that write results `values` and following into the rows' columns. Result `guard` says whether to write, result
+ * `guard + 1` where.
+ */
 function storesOf(rows: Table, guard: number, values: number): Store[] {
   return columnsOf(rows).map((column, i) => ({ ...destination(column), guard, index: guard + 1, value: values + i }));
 }

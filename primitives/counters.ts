@@ -1,6 +1,6 @@
 import type { Counters } from './backend.ts';
 
-/** Counters of a backend that has done nothing yet; what it holds is asked for when somebody looks. */
+/** Counters of a new backend. `live` is called whenever somebody reads the live counts. */
 export function createCounters(live: () => { readonly buffers: number; readonly bytes: number }): Counters {
   return {
     submissions: 0,

@@ -7,18 +7,18 @@ import { type U32, Value } from './functors/value.ts';
 
 type Values = Value<ScalarType>[];
 
-/** Folds a functor of all pairs on a backend: by its own kernel where it has one, else row by row. */
+/** Folds a functor of all pairs on a backend: by its own kernel if it has one, otherwise row by row. */
 export function crossReduceOn(backend: Backend, command: CrossReduceCommand): void {
   if (backend.crossReduce?.(command) !== true) crossReduceByRows(backend, command);
 }
 
-/** The same as `Backend.crossReduce` by another kernel: one index for every row and run, which goes through the run. */
+/** `Backend.crossReduce` as a `forEach`: one index for every row and run, which loops over the run. */
 function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
   const { extent, program, stores } = rowsOf(command);
   if (extent > 0) backend.forEach(extent, program, stores);
 }
 
-/** What {@link crossReduceByRows} is, as a call of `forEach`. */
+/** The arguments of the `forEach` of {@link crossReduceByRows}. */
 export function rowsOf(command: CrossReduceCommand): {
   readonly extent: number;
   readonly program: Program;
@@ -28,7 +28,7 @@ export function rowsOf(command: CrossReduceCommand): {
   return { extent: capacityOf(command.extent) * runsOf(command), program: runProgram(command), stores };
 }
 
-/** How many results a row has. */
+/** The number of runs, hence of results a row. */
 export function runsOf({ others, run }: Pick<CrossReduceCommand, 'others' | 'run'>): number {
   return Math.ceil(capacityOf(others) / run);
 }
@@ -89,7 +89,7 @@ function runProgram(command: CrossReduceCommand): Program {
   return { ...program, uniforms: new Map<string, number | boolean>([...program.uniforms, ...Object.entries(numbers)]) };
 }
 
-/** What the program is told in numbers, so that others compile nothing anew. */
+/** Sizes are uniforms, so other sizes need no new compilation. */
 function numbersOf({ extent, others, run, dimensions }: CrossReduceCommand): { readonly [name: string]: number } {
   const lengths = Object.entries({ rows: extent, others }).flatMap(([name, length]): [string, number][] =>
     typeof length === 'number'

@@ -31,27 +31,31 @@ import { type Monoid, monoidProgram } from './monoid.ts';
 import { requireOptions } from './options.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
 
-/** Vectors of so many elements each, one behind the other: element d of vector i at `i · dimensions + d`. */
+/**
+ * Vectors of `dimensions` elements each, stored one after another: element d of vector i is at `i · dimensions + d`.
+ */
 export interface Vectors {
   readonly elements: Column<'u32'> | Column<'i32'> | Column<'f32'>;
   readonly dimensions: number;
 }
 
-/** Rows of one side of {@link crossReduce}: columns, tables and vectors by the names that the functors take them by. */
+/**
+ * Rows of one side of {@link crossReduce}: columns, tables and vectors, keyed by the parameter names of the functors.
+ */
 export type CrossRows = { readonly [name: string]: Table | Vectors };
 
-/** What a pair of vectors is worth: sums over their elements, in the order of these, and a value that is made of the sums. */
+/** The value of a pair of vectors: sums over their elements, in order, and a value computed from the sums. */
 export interface Contraction<T extends Shape, S extends Shape> {
-  /** What the sums are before the first element. */
+  /** The initial sums. */
   readonly start: PlainOf<T>;
-  /** The next sums: a functor of `sum` and of an element of each of the vectors, by name. */
+  /** The next sums: a functor of `sum` and of one element of each vector, by name. */
   readonly step: FunctorDescription & { readonly result: T };
-  /** A functor of `sum` and of columns of both sides, by name. */
+  /** The value of the pair: a functor of `sum` and of columns of both sides, by name. */
   readonly value: FunctorDescription & { readonly result: S };
 }
 
 export interface CrossReduceOptions extends ContextOption {
-  /** Rows of the right side that go into one result: with it, there are as many results of a row as there are runs. */
+  /** Rows of the right side that go into one result. If given, every left row has one result for each run. */
   readonly run?: number | undefined;
   /** Columns and numbers for the captured arrays and uniforms of the functors, by name. */
   readonly captures?: CaptureArguments | undefined;
@@ -63,31 +67,33 @@ const OPTIONS: FieldKinds<CrossReduceOptions> = {
   context: anything,
 };
 
-/** Rows that are folded one after the other where no run is given; results of these are folded in a second pass. */
+/** Run length used if none is given; the results of the runs are then folded in a second pass. */
 const RUN = 1024;
 
 /**
- * Folds, for every row of one side, a functor of that row and of every row of the other side: nearest of all points, numbers of
- * points within a distance, products of matrices. Tiles of both sides are read once for many pairs, so that it is arithmetic
- * that takes the time, not memory.
+ * Folds, for every row of one side, a functor of that row and every row of the other side. Examples: the nearest of all
+ * points, the number of points within a distance, products of matrices. Tiles of both sides are read once for many
+ * pairs, so arithmetic bounds the speed, not memory.
  *
- * A pair is worth what a functor of columns of both sides says, each column by its name. Of vectors, a {@link Contraction} first
- * takes `step` from element to element, in their order, and then `value` of the sums; f32 is rounded after every operation, as
- * everywhere. With `run`, the rows of the right side are taken in runs of that many, and there is a result for every run: result r
- * of row i is row `r · left rows + i`, so that results of a run lie side by side. Of a device count of left rows that is the
- * most that there can be.
+ * The value of a pair is a functor of columns of both sides, each column by its name. For vectors, a
+ * {@link Contraction} first applies `step` from element to element, in order, and then `value` to the sums; f32 is
+ * rounded after every operation, as everywhere. With `run`, the right rows are split into runs of that many rows, and
+ * every run gives its own result: result r of row i is row `r · left rows + i`, so the results of one run are adjacent.
+ * If the device counts the left rows, `left rows` in this formula is their capacity.
  *
- * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions). Deterministic: without
- *   `run`, values are folded from left to right in runs of 1,024, and so are the results of these.
- * - Laws asked: the monoid is associative. The order of the right rows is kept.
- * - Of no right rows: the identity, and with `run` no rows. Accepts device counts on both sides. Rows of runs that a device count
- *   leaves without right rows, and those past a device count of left rows, have the identity.
+ * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions).
+ *   Deterministic: without `run`, values are folded from left to right in runs of 1,024, and so are the results of
+ *   these runs.
+ * - The monoid must be associative; it need not be commutative.
+ * - Without right rows, the result is the identity, and with `run` it has no rows. Accepts device counts on both sides.
+ *   Runs beyond a device count of right rows, and rows beyond a device count of left rows, give the identity.
  * - Equivalent loop: `for (const a of left) out.push(right.map((b) => value(a, b)).reduce(combine, identity))`.
  *
- * Source: Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008; tiles as in products of matrices.
+ * Source: Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008; tiles as in products of
+ * matrices.
  *
- * @throws {@link ArgumentError} `cross-reduce/side` where a name stands on both sides or on none, `cross-reduce/vectors` where vectors
- * do not fit, `cross-reduce/step` and `cross-reduce/value` where a functor does not.
+ * @throws {@link ArgumentError} `cross-reduce/side` if a name is on both sides or a side is empty,
+ * `cross-reduce/vectors` if vectors do not fit, `cross-reduce/step` and `cross-reduce/value` if a functor does not fit.
  * @example
  * const a = { a: { elements: ctx.column(Float32Array.of(0, 0, 3, 3)), dimensions: 2 } };
  * const b = { b: { elements: ctx.column(Float32Array.of(1, 0, 5, 5, 3, 4)), dimensions: 2 } };
@@ -151,7 +157,7 @@ export function crossReduce<S extends Shape, T extends Shape = Shape>(
   });
 }
 
-/** A functor of columns alone is a contraction of no vectors. */
+/** A functor of columns is a contraction without vectors. */
 function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Contraction<Shape, Shape> {
   if (isRecord(pair) && 'value' in pair) {
     requireFunctor('crossReduce', 'pair.step', pair.step);
@@ -162,7 +168,7 @@ function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Co
   return { start: {}, step: pair, value: pair as Contraction<Shape, Shape>['value'] };
 }
 
-/** A side as it was given. */
+/** One side, as given. */
 interface CrossSide {
   readonly name: 'left' | 'right';
   readonly tables: { readonly [name: string]: Table };
@@ -190,19 +196,19 @@ function requireVectors(path: string, { elements, dimensions }: Vectors): void {
     });
   }
   if (!(Number.isInteger(dimensions) && dimensions >= 1)) {
-    throw wrongArgument('crossReduce', `${path}.dimensions`, dimensions, 'a whole number from 1 on', {
+    throw wrongArgument('crossReduce', `${path}.dimensions`, dimensions, 'a whole number of at least 1', {
       code: 'cross-reduce/vectors',
     });
   }
   const { length } = elements;
   if (typeof length !== 'number' || length % dimensions === 0) return;
-  throw new ArgumentError('cross-reduce/vectors', 'The elements of vectors make no whole number of these.', {
+  throw new ArgumentError('cross-reduce/vectors', 'The number of elements must be a multiple of the dimensions.', {
     expected: `a multiple of ${dimensions} elements as ${path}`,
     got: length,
   });
 }
 
-/** All columns of both sides, whose names must be different. */
+/** All columns of both sides. Throws if a name is on both sides. */
 function requireDistinct(sides: readonly [CrossSide, CrossSide]): Column[] {
   const [left, right] = sides.map(({ tables, vectors }) => [...Object.keys(tables), ...Object.keys(vectors)]);
   const common = left!.find((name) => right!.includes(name));
@@ -212,8 +218,8 @@ function requireDistinct(sides: readonly [CrossSide, CrossSide]): Column[] {
       ...Object.values(vectors).map(({ elements }) => elements as Column),
     ]);
   }
-  throw new ArgumentError('cross-reduce/side', `Both sides given to crossReduce have something called ${common}.`, {
-    remedy: 'Functors take rows of both sides by their names: give one of them another one.',
+  throw new ArgumentError('cross-reduce/side', `The name ${common} is on both sides of crossReduce.`, {
+    remedy: 'Functors take rows of both sides by name: rename it on one side.',
   });
 }
 
@@ -221,13 +227,17 @@ function commonDimensions(sides: readonly CrossSide[]): number {
   const all = sides.flatMap(({ vectors }) => Object.values(vectors).map(({ dimensions }) => dimensions));
   const [first = 0] = all;
   if (all.every((dimensions) => dimensions === first)) return first;
-  throw new ArgumentError('cross-reduce/vectors', 'Vectors given to crossReduce have different numbers of elements.', {
-    expected: `${first} dimensions`,
-    got: all,
-  });
+  throw new ArgumentError(
+    'cross-reduce/vectors',
+    'Vectors given to crossReduce must all have the same number of elements.',
+    {
+      expected: `${first} dimensions`,
+      got: all,
+    },
+  );
 }
 
-/** A side as a command takes it. */
+/** One side, as commands take it. */
 interface PlacedSide {
   readonly length: Column['length'];
   readonly vectors: readonly VectorLeaf[];
@@ -242,10 +252,14 @@ function placeSide(context: Context, { name, tables, vectors }: CrossSide): Plac
   const lengths = [...columns.map(({ length }) => length), ...counts];
   const [numbers, others] = [lengths.filter((length) => typeof length === 'number'), lengths];
   if (new Set(numbers).size > 1) {
-    throw new ArgumentError('column/lengths', `Rows of the ${name} side of crossReduce have different lengths.`, {
-      expected: numbers[0],
-      got: numbers,
-    });
+    throw new ArgumentError(
+      'column/lengths',
+      `Rows of the ${name} side of crossReduce must all have the same length.`,
+      {
+        expected: numbers[0],
+        got: numbers,
+      },
+    );
   }
   const length = columns.length > 0 ? commonLength(columns, 'crossReduce') : others[0]!;
   return {
@@ -258,7 +272,7 @@ function placeSide(context: Context, { name, tables, vectors }: CrossSide): Plac
   };
 }
 
-/** The elements in words of their own; views and packed columns are written out. */
+/** The elements, one per word; views and packed columns are stored anew. */
 function storedWords(context: Context, column: Column): Column {
   const { source } = column;
   if (source.kind === 'stored' && source.storage === column.type) return column;
@@ -271,7 +285,7 @@ function storedWords(context: Context, column: Column): Column {
   return words;
 }
 
-/** The functors of a contraction as programs of the index, of sums, and of what else there is of a pair. */
+/** The functors of a contraction as programs of the index, the sums, and the other parts of a pair. */
 function programsOf(
   context: Context,
   { start, step, value }: Contraction<Shape, Shape>,
@@ -293,7 +307,12 @@ function programsOf(
     ? flatten<unknown>(step.result, start as Tree<unknown>, (path) => {
         throw doesNotFit('step', step, `a start with ${path}`);
       }).map((leaf, k) =>
-        requireValue(sumTypes[k]!, leaf, 'cross-reduce/step', 'The sums of crossReduce start as something else.'),
+        requireValue(
+          sumTypes[k]!,
+          leaf,
+          'cross-reduce/step',
+          'The start of the sums must have the shape of the result of step.',
+        ),
       )
     : [];
   const stepProgram = hasSums
@@ -307,7 +326,7 @@ function programsOf(
   };
 }
 
-/** A functor of some of what there is of a pair, by name, as a program of all of it. */
+/** A functor of some parts of a pair, by name, as a program of all parts. */
 function pairProgram(
   part: 'step' | 'value',
   context: Context,
@@ -347,7 +366,7 @@ function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expecte
   );
 }
 
-/** What belongs to rows of a side beside vectors. */
+/** The columns of a side, without its vectors, as a program of the row. */
 function ownProgram(name: string, context: Context, { tables }: CrossSide, length: Column['length']): Program {
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const types = columns.map(({ type }) => type);
@@ -355,7 +374,7 @@ function ownProgram(name: string, context: Context, { tables }: CrossSide, lengt
   return programOf(fusion, context, length);
 }
 
-/** Folds the results of runs, from left to right. */
+/** Folds the results of the runs, from left to right. */
 function foldRuns(
   context: Context,
   { module, types, identity }: CrossReduceCommand['monoid'],

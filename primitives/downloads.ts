@@ -8,12 +8,12 @@ import { isRecord } from './given.ts';
 import { anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
-/** An array that elements of a column are read into. */
+/** A typed array that elements of a column can be read into. */
 export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
 
 /**
- * The arrays that a table is read into: of the type that `read` returns, bools as bytes. A column that is stored packed can be
- * read into an array of its packed type too.
+ * The arrays that a table is read into: of the types that `read` returns, with bools as bytes. A packed column can also
+ * be read into an array of its packed type.
  */
 export type IntoTable<C extends Table> =
   C extends Column<infer T>
@@ -28,18 +28,19 @@ export type IntoArrayOf<T extends ScalarType> = T extends 'f32'
       ? Uint8Array
       : Uint32Array | Uint16Array | Uint8Array;
 
-/** How {@link Context.read} is to read. */
+/** Options of {@link Context.read}. */
 export interface ReadOptions<I> {
   /**
-   * Your own arrays, which are filled; the filled part of each is returned. An array is at least as long as its column, and is
-   * not touched beyond it. Until the promise settles the arrays are being written to. Where it rejects, some may have been.
+   * Your own arrays to fill; the filled part of each is returned. Each array must be at least as long as its column;
+   * elements beyond that are not touched. The arrays may be written to until the promise settles. If it rejects, some
+   * may have been written.
    */
   readonly into?: I | undefined;
 }
 
 const OPTIONS: FieldKinds<ReadOptions<unknown>> = { into: anything };
 
-/** The arrays for the columns of a table, in the order of the columns. */
+/** The given arrays in the order of the table's columns. */
 export function requireInto(
   table: Table,
   columns: readonly Column[],
@@ -56,7 +57,7 @@ interface FoundArray {
   readonly path: string;
 }
 
-/** What stands in the places of a table's columns, in their order. */
+/** The entries of `into` in the order of the table's columns. */
 function arraysIn(table: Table, into: unknown, path: string): FoundArray[] {
   if (isColumn(table)) return [{ array: into, path }];
   if (!isRecord(into)) throw wrongArgument('read', path, into, 'a record of arrays', { code: 'read/into' });
@@ -83,24 +84,24 @@ function requireArray({ type, length, source }: Column, given: unknown, path: st
 
 const NO_BYTES = new Uint8Array();
 
-/** An array with room for so many elements. */
+/** Requires that an array has room for `rows` elements. */
 export function requireRoom(into: IntoArray, rows: number, path = 'the option into'): void {
   if (into.length >= rows) return;
-  throw new ArgumentError('read/into-length', `read has more rows than there is room for in ${path}.`, {
+  throw new ArgumentError('read/into-length', `read has more rows than fit into ${path}.`, {
     expected: `room for ${rows} elements`,
     got: `${into.length}`,
-    remedy: 'Give it a longer array, or read a slice of the column.',
+    remedy: 'Pass a longer array, or read a slice of the column.',
   });
 }
 
-/** Reads the first rows of a stored column, into an array of the caller's where there is one. */
+/** Reads the first rows of a stored column, into the caller's array if given. */
 export async function readElements(
   backend: Backend,
   { source, type }: Column,
   rows: number,
   given?: IntoArray,
 ): Promise<IntoArray> {
-  if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be downloaded.');
+  if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be read without storing it first.');
   if (given !== undefined) requireRoom(given, rows);
   const into = given ?? decodedArray(type, rows);
   if (rows > 0) {
@@ -110,13 +111,13 @@ export async function readElements(
     const words = Math.ceil((offset + rows) / perWord) - first;
     const take = sinkOf(into, storage, offset - first * perWord, rows);
     const rest = await backend.read(memory.buffer, first, words, take);
-    // Not every backend hands out pieces.
+    // Backends that do not read piece by piece return all words here.
     if (rest.length > 0) take(rest, 0);
   }
   return into.length === rows ? into : into.subarray(0, rows);
 }
 
-/** Puts elements that lie in words into an array: so many, after some that are skipped. */
+/** Makes a sink that unpacks words into an array: `rows` elements, after the first `skipped`. */
 export function sinkOf(into: IntoArray, storage: Storage, skipped: number, rows: number): WordSink {
   const perWord = elementsPerWord(storage);
   return (words, at) => {

@@ -1,6 +1,6 @@
-/** Where an error happened: whichever of these is known. */
+/** Where an error happened, as far as known. */
 export interface ErrorPlace {
-  /** File the error is about, as the user named it, or the source file of a functor. */
+  /** File that the error is about, as the user named it, or the source file of a functor. */
   readonly file?: string | undefined;
   /** Line in that file, from 1. */
   readonly line?: number | undefined;
@@ -8,7 +8,7 @@ export interface ErrorPlace {
   readonly column?: number | undefined;
   /** Record, feature or row inside the file. */
   readonly record?: string | number | undefined;
-  /** Block of a raster, a strip or tile, from 0. */
+  /** Block of a raster (a strip or a tile), from 0. */
   readonly block?: number | undefined;
   /** Frame of a video, from 0. */
   readonly frame?: number | undefined;
@@ -18,25 +18,25 @@ export interface ErrorPlace {
   readonly node?: string | undefined;
 }
 
-/** What every error of this library carries beside its message. */
+/** The details that every error of this library carries besides its message. */
 export interface ErrorDetails {
   readonly expected?: unknown;
   readonly got?: unknown;
-  /** What the user can do about it, as an imperative sentence. */
+  /** How the user can fix it, as an imperative sentence. */
   readonly remedy?: string | undefined;
   readonly place?: ErrorPlace | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * The root of this library's errors: one sentence, a stable `code`, what was expected and what came, a remedy, the
- * place, and the `cause`.
+ * The base class of this library's errors: one sentence, a stable `code`, the expected and the given value, a remedy,
+ * the place, and the `cause`.
  *
  * Codes are `kind/reason`, in lower case with hyphens, and never change once published.
  */
 export class QuadrilleError extends Error {
   static {
-    // A literal, as minifiers rename classes; on the prototype, where stacks take it from.
+    // A literal, because minifiers rename classes. On the prototype, because stack traces read it from there.
     QuadrilleError.prototype.name = 'QuadrilleError';
   }
 
@@ -80,7 +80,10 @@ function show(value: unknown): string {
   return typeof value === 'object' && value !== null ? jsonOf(value) : String(value);
 }
 
-/** As JSON; what has none, such as a circle of objects, by its class. An error must not fail to be made. */
+/**
+ * The value as JSON or, for values without JSON such as circular objects, the name of its class. Describing a value
+ * must never throw.
+ */
 function jsonOf(value: object): string {
   try {
     return JSON.stringify(value) ?? Object.prototype.toString.call(value);
@@ -96,7 +99,7 @@ export class FunctorError extends QuadrilleError {
   }
 }
 
-/** A column, length or parameter that a primitive cannot take. */
+/** An invalid argument of a call, such as a column of the wrong type. */
 export class ArgumentError extends QuadrilleError {
   static {
     ArgumentError.prototype.name = 'ArgumentError';
@@ -117,28 +120,28 @@ export class GeometryError extends QuadrilleError {
   }
 }
 
-/** A device that went away, or an adapter that is not there. */
+/** A device that was lost, or an adapter that is missing. */
 export class DeviceLostError extends QuadrilleError {
   static {
     DeviceLostError.prototype.name = 'DeviceLostError';
   }
 }
 
-/** Memory that the backend or the given budget does not have. */
+/** A request for more memory than the backend or the given budget has. */
 export class OutOfMemoryError extends QuadrilleError {
   static {
     OutOfMemoryError.prototype.name = 'OutOfMemoryError';
   }
 }
 
-/** A capacity that the data outgrew; `got` is what was needed. */
+/** A capacity that is too small for the data; `got` is the capacity needed. */
 export class CapacityError extends QuadrilleError {
   static {
     CapacityError.prototype.name = 'CapacityError';
   }
 }
 
-/** A dataflow graph that is wired wrongly, or a stage that failed. */
+/** A dataflow graph that is wired wrongly, or a node that failed. */
 export class GraphError extends QuadrilleError {
   static {
     GraphError.prototype.name = 'GraphError';

@@ -11,17 +11,22 @@ import { bindCaptures } from './map.ts';
 import { applyToRank } from './ranked-rows.ts';
 import { partitionPoint } from './search.ts';
 
-/** Output rows between two whose rows are looked up among all; a power of two. */
+/**
+ * One cut every so many output rows; a power of two. Cuts are searched among all rows, pieces only between two cuts.
+ */
 const PART = 1024;
 
 const PART_BITS: number = Math.log2(PART);
 
-/** Rows without output that are passed over before the next one with output is searched. */
+/**
+ * Maximum number of rows without output that are skipped one by one; after that, the next row with output is searched.
+ */
 const TRIES = 4;
 
 /**
- * Makes the output of an expansion piece by piece: a search between two cuts finds the row that the first output row of a
- * piece comes from, and a walk follows the rows from there. Marks are neither stored nor scanned.
+ * Makes the output of an expansion piece by piece: a search between two cuts finds the row that the first output row of
+ * a piece comes from, and a walk follows the rows from there. Unlike {@link expandByScan}, it neither stores nor scans
+ * marks.
  *
  * Source: the load-balancing search of Baxter, moderngpu, 2013.
  */
@@ -56,13 +61,13 @@ export function expandBySearch<R extends Shape>(
     const [at, row, start, end, limit, high] = state as [U32, U32, U32, U32, U32, U32];
     const values = applyToRank(functor, fields, loader.load(columnsOf(fields), row), at.sub(start), bound, loader);
     const next = at.add(1);
-    // No branch: when a row ends cannot be foreseen.
+    // Selects instead of a branch: it is unpredictable at which step a row ends.
     const ends = next.ge(end);
     const nextRow = Var(row.add(u32(ends)));
     const nextStart = select(start, next, ends);
     const nextEnd = Var(select(end, endOf(row.add(1), offsets, length, loader), ends));
     const tries = Var(u32(0));
-    // Rows without output are passed over one by one, or by a search where there are many, which finds a row with output.
+    // Rows without output are skipped one by one. After too many of them, a search finds the next row with output.
     WhileAtMost(
       TRIES,
       () => nextEnd.le(next).and(next.lt(limit)),
@@ -86,7 +91,7 @@ export function expandBySearch<R extends Shape>(
   });
 }
 
-/** The row that every so many-th output row comes from, and the last row. */
+/** The source row of every `PART`-th output row, and the last row. */
 function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: made }: Spread): Column<'u32'> {
   const parts = Math.ceil(capacityOf(extentOf(made)) / PART);
   const cut = fuse(
@@ -103,13 +108,13 @@ function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: mad
   return context.materialize(viewColumn(context, 'u32', parts + 1, cut));
 }
 
-/** The last row between two whose output starts no later than an output row: the one that this comes from. */
+/** The source row of output row `at`: the last row, between two, whose output starts at or before `at`. */
 function rowOf(at: U32, low: U32, high: U32, offsets: Column<'u32'>, loader: Loader): U32 {
   const startsBy = (row: U32): Bool => (loader.load([offsets], row) as [U32])[0].le(at);
   return partitionPoint(low.add(1), high.add(1), startsBy).sub(1);
 }
 
-/** Where the output of a row ends; that of the last row is known to go on for as long as there is output. */
+/** Where the output of a row ends. The last row ends at 2³² − 1: its output goes on to the end. */
 function endOf(row: U32, offsets: Column<'u32'>, length: Column['length'], loader: Loader): U32 {
   const after = row.add(1);
   const [end] = loader.load([offsets], after) as [U32];

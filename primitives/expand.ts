@@ -40,26 +40,28 @@ const OPTIONS: FieldKinds<ExpandOptions> = {
 };
 
 /**
- * Every row makes `counts[row]` rows: output row k of a row is `f({ ...row, rank: k })`, in the order of the rows. The one
- * primitive whose size no input bounds.
+ * Every row makes `counts[row]` output rows: output row k of a row is `f({ ...row, rank: k })`, in the order of the
+ * rows. This is the one primitive whose output size is not bounded by the size of an input.
  *
- * With `capacity` it does not wait: at most that many rows are written, and where there are more, every read of the result
- * and of what derives from it throws {@link CapacityError} with the number that was needed. Without it the number is asked
- * for, which waits for the device once, and the result is exact; therefore it is a promise. With `expected` the rows are written
- * before that number is known, where it is about right.
+ * With `capacity` it does not wait. At most that many rows are written; if there are more, every read of the result,
+ * and of columns derived from it, throws {@link CapacityError} with the capacity needed. Without `capacity`, it waits
+ * for the device once, to learn the number of rows, so it returns a promise; the result has exactly that many rows.
+ * With `expected`, rows are written before the number is known, which saves time if the estimate is about right.
  *
- * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic. Backends
- *   that run many indices at once look up the row of every few output rows and follow the rows from there, where all of it fits
- *   in half of `limits.memoryBytes`; others scan.
- * - Of no rows, or of zeros alone: no rows. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A
- *   captured view is written out first.
- * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank }))`.
+ * - Work O(rows + output), span O(log output), balanced over the output even if counts are uneven. Deterministic.
+ *   Backends that run many indices in parallel search the source row of every few output rows and walk on from there,
+ *   provided that all of it fits in half of `limits.memoryBytes`; otherwise, and on other backends, the source rows are
+ *   found by a scan.
+ * - Without rows, or with zero counts only, the result is empty. Accepts device counts. Totals past 2³² − 2 are
+ *   detected, never wrapped. A captured view is stored first.
+ * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank
+ *   }))`.
  *
- * Source: the load-balancing search of Baxter, moderngpu, 2013; heads of rows that are scattered and spread by a maximum
+ * Source: the load-balancing search of Baxter, moderngpu, 2013; scattering row heads and spreading them by a maximum
  * scan, Blelloch 1990.
  *
- * @throws {@link ArgumentError} `rows/field` where the functor takes a field that no row has, `rows/type` where it is of another
- * type, `rows/rank` where a row has one called rank.
+ * @throws {@link ArgumentError} `rows/field` if the functor takes a field that the rows lack, `rows/type` if the field
+ * has another type, `rows/rank` if the rows have a field called rank.
  * @example
  * const rows = { id: ctx.column(Uint32Array.of(7, 8)) };
  * const pair = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
@@ -111,10 +113,13 @@ function expansionOf<R extends Shape>(
   return { context, fields, length, counts: perRow, functor, captures };
 }
 
-/** Rows of a walk up to which output rows are looked up: backends that want longer ones run few at once, and scan faster. */
+/**
+ * Output rows are found by search only on backends whose walks prefer at most this many rows. Longer walks mean that
+ * few indices run in parallel, and there the scan is faster.
+ */
 const MAX_WALKED = 16;
 
-/** Whether a walk finds room for all that it stores and reads, beside as much: there is no walking piece by piece. */
+/** Whether everything that the walk stores and reads fits in half of the memory. Walks cannot run piece by piece. */
 function fitsTwice(expansion: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
   const { context, fields, captures } = expansion;
   const memories = new Set(memoriesIn([fields, captures, offsets, results]));
@@ -133,7 +138,7 @@ function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): C
   });
 }
 
-/** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows of the rows that it finds. */
+/** Marks where rows start, spreads the marks by a maximum scan, and computes every output row from the row found. */
 function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, results: readonly Column[]): void {
   const { context, fields, functor, captures } = expansion;
   const { offsets, length } = spread;
@@ -148,7 +153,7 @@ function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, 
   context.backend.forEach(extentOf(length), programOf(make, context, length), stores);
 }
 
-/** The row that every output row comes from. */
+/** The source row of every output row. */
 function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread): Column<'u32'> {
   const { context } = expansion;
   const heads = markHeads(expansion, offsets, length);
@@ -165,7 +170,7 @@ function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread):
   return from;
 }
 
-/** The number of a row where its output starts, zero elsewhere: for as many rows as there are, whatever their capacity. */
+/** Stores the index of every row at the place where its output starts, and zero elsewhere. */
 function markHeads(
   { context, counts, length }: Expansion<Shape>,
   offsets: Column<'u32'>,

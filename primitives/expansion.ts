@@ -6,12 +6,12 @@ import type { CaptureArguments } from './ranked-rows.ts';
 import type { Fields } from './row-fields.ts';
 
 /**
- * A functor of fields of a row, as many as it needs, or of a single column as its one parameter, and of `rank`, the number of
- * the output row among those of its row.
+ * A functor of any fields of a row (or of a single column as its one parameter) and of `rank`, the index of the output
+ * row among those of its row.
  */
 export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
-/** What the functor takes of rows, and how many output rows each makes. */
+/** The arguments of an expansion: the fields that the functor takes, and the number of output rows of every row. */
 export interface Expansion<R extends Shape> {
   readonly context: Context;
   readonly fields: Fields;
@@ -21,7 +21,7 @@ export interface Expansion<R extends Shape> {
   readonly captures: CaptureArguments;
 }
 
-/** Where the output of every row starts, and how many output rows are made. */
+/** Where the output of every row starts, and the total number of output rows. */
 export interface Spread {
   readonly offsets: Column<'u32'>;
   readonly length: number | DeviceLength;

@@ -5,34 +5,37 @@ import { Context } from './context.ts';
 import type { ErrorPlace } from './errors.ts';
 import { isPromise } from './given.ts';
 
-/** What the library did with a view. */
+/** How the library treated a view. */
 export interface ExplainedView extends ViewReport {
-  /** How many reports were the same in all of this. */
+  /** The number of identical reports. */
   readonly times: number;
 }
 
-/** What a pipeline returned, and what the library did with its views. */
+/** The result of a pipeline, and how the library treated its views. */
 export interface Explanation<R> {
   readonly result: R;
-  /** In the order of the commands; a view is there again for every command that reads it in another way. */
+  /** In the order of the commands. A view is listed again for every command that reads it in another way. */
   readonly views: readonly ExplainedView[];
-  /** The same to be read: a line for every view that was stored, or that is evaluated more often than once a row. */
+  /** The same as text: a line for every view that was stored, or that is evaluated more than once a row. */
   readonly text: string;
 }
 
 /**
- * Runs a pipeline and tells what the library did with the views that its commands read: which of them it stored by itself,
- * which it evaluated where they are read, and why. Of every view it tells the line that made it, its kind, rows and bytes, and
- * the estimated costs of evaluating it at every read and of storing it. Results and launches are the same as without.
- * `explainVectorization` of `quadrille/backends/workers` tells whether workers run a functor on four rows at once.
+ * Runs a pipeline and reports how the library treated the views that its commands read: which it stored, which it
+ * evaluated where they are read, and why. For every view it reports the source line that made it, its kind, rows and
+ * bytes, and the estimated costs of evaluating it at every read and of storing it. Results and launches are the same as
+ * without `explain`. For whether workers run a functor on four rows at a time, see `explainVectorization` of
+ * `quadrille/backends/workers`.
  *
- * - Explains all commands of the context until the pipeline returns, or until the promise that it returns settles. Commands
- *   that other tasks issue on the context in the meantime are explained too.
- * - A view that was made before has no place: lines are noted only here, as each takes tens of microseconds.
- * - An error of the pipeline is passed on as it is.
- * - Costs are estimates, in operations: a read of memory counts as 4, a loop as 4 rounds, a branch as both of its sides.
+ * - Explains all commands of the context until the pipeline returns, or until its promise settles. This includes
+ *   commands that other tasks issue on the context meanwhile.
+ * - A view made before the call has no place: finding the source line takes tens of microseconds, so it is only done
+ *   here.
+ * - Errors of the pipeline are rethrown unchanged.
+ * - Costs are estimates, in operations: a read of memory counts as 4, a loop as 4 rounds, a branch as both of its
+ *   sides.
  *
- * @throws {@link ArgumentError} where `context` is no context or `pipeline` is no function.
+ * @throws {@link ArgumentError} if `context` is not a context or `pipeline` is not a function.
  * @example
  * const sum = fn('sum', { x: neighbours(u32) }, u32, ({ x }) => x.at(-2).add(x.at(-1)).add(x.at(1)).add(x.at(2)));
  * const { views } = explain(ctx, () => {
@@ -73,7 +76,7 @@ async function explainLater<R>(
   }
 }
 
-/** Collects what commands of a context tell from now on, each report that differs from all others once. */
+/** Collects the reports of a context's commands from now on; equal reports are collected once and counted. */
 function listenTo({ automatic }: Context): { readonly stop: () => void; readonly views: () => ExplainedView[] } {
   const reports = new Map<string, { readonly report: ViewReport; times: number }>();
   const note = (report: ViewReport): void => {
@@ -101,11 +104,15 @@ function textOf(views: readonly ExplainedView[]): string {
   const told = views.filter(({ outcome, reads, rows }) => outcome !== 'evaluated' || reads > rows);
   const others = views.length - told.length;
   const lines = told.map(lineOf);
-  if (others > 0) lines.push(`Others that are evaluated once a row at most, where they are read: ${show(others)}.`);
+  if (others > 0) lines.push(`Other views, evaluated at most once a row where they are read: ${show(others)}.`);
   return lines.join('\n');
 }
 
-const DONE = { stored: 'was stored before', reused: 'was found stored by', evaluated: 'is evaluated by' } as const;
+const DONE = {
+  stored: 'was stored before',
+  reused: 'was already stored when read by',
+  evaluated: 'is evaluated by',
+} as const;
 
 function lineOf(view: ExplainedView): string {
   const { kind, name, place, types, rows, bytes, reads, evaluating, storing, outcome, reason, command, times } = view;

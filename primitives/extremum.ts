@@ -13,18 +13,18 @@ import { keyColumns, type SortKeys } from './sort.ts';
 
 type NumericType = 'u32' | 'i32' | 'f32';
 
-/** An extreme key and the first row that has it. */
+/** An extreme value and the first row that has it. */
 export type Extremum<K extends SortKeys | Column<NumericType>> = {
   readonly value: K;
   readonly index: Column<'u32'>;
 };
 
 /**
- * The smallest value and the first row that has it, as a table of one row on the device. Values are of any type that
- * {@link sort} takes. Of f32, −0 is below +0 and NaN is never chosen unless there is nothing else.
+ * The smallest value and the first row that has it, as a table of one row on the device. Values may have any type that
+ * {@link sort} takes. For f32, −0 is below +0, and NaN is only chosen if all values are NaN.
  *
- * - Work O(n), span O(log n). Deterministic: the monoid is exact and commutes. Accepts device counts.
- * - Of no rows: the identity of {@link minimum}, and row 2³² − 1.
+ * - Work O(n), span O(log n). Deterministic: the monoid is exact and commutative. Accepts device counts.
+ * - An empty input gives the identity of {@link minimum} and row 2³² − 1.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (best === undefined || values[i] < values[best]) best = i`.
  *
  * @example
@@ -35,7 +35,8 @@ export function minElement<K extends SortKeys | Column<NumericType>>(values: K, 
 }
 
 /**
- * The largest value and the first row that has it; as {@link minElement}, and of no rows the identity of {@link maximum}.
+ * The largest value and the first row that has it. As {@link minElement}, but an empty input gives the identity of
+ * {@link maximum}.
  *
  * @example
  * await ctx.read(maxElement(ctx.column(Uint32Array.of(2, 5, 5)))); // { value: Uint32Array [5], index: Uint32Array [1] }
@@ -61,25 +62,25 @@ function extremum<K extends SortKeys | Column<NumericType>>(
   return inContextOf(primitive, columns, () => reduce(rows as never, monoid as never)) as unknown as Extremum<K>;
 }
 
-/** The row of an extremum of nothing. */
+/** The row index of an empty input. */
 const none = 2 ** 32 - 1;
 
-/** Whether the first key comes before the second, of words with the most significant first. */
+/** Whether key `a` comes before key `b`; keys are words, the most significant first. */
 type Before = (a: readonly U32[], b: readonly U32[]) => Bool;
 
 const minima: Monoids = monoidsOf(minimum, none, below);
 const maxima: Monoids = monoidsOf(maximum, 0, (a, b) => below(b, a));
 
-/** The monoids of an order in which no word comes after `last`. */
+/** The monoids of an order in which `last` is the greatest word. */
 function monoidsOf(scalar: (type: never) => AnyMonoid, last: number, before: Before): Monoids {
   const of = (type: Scalar<NumericType>): AnyMonoid => firstOf(type, scalar(type as never).identity, last, before);
   return { u32: of(u32), i32: of(i32), f32: of(f32), u64: firstOf(u64, { lo: last, hi: last }, last, before) };
 }
 
-/** A value as the monoids see it: a number, or the two words of one. */
+/** A value as the monoids see it: a number, or the two words of a u64. */
 type Key = Value<NumericType> | { readonly lo: U32; readonly hi: U32 };
 
-/** The best key, and of equal ones that of the first row, in whatever order they come. */
+/** The best key; among equal keys, the one with the lowest row, so operands may come in any order. */
 function firstOf(shape: Shape, worst: unknown, last: number, before: Before): AnyMonoid {
   type Row = { readonly value: Key; readonly index: U32 };
   const combine = ({ a, b }: { readonly a: Row; readonly b: Row }): Row => {
@@ -97,7 +98,7 @@ function firstOf(shape: Shape, worst: unknown, last: number, before: Before): An
   });
 }
 
-/** The words of a key in their order, the most significant first; those of a NaN are the last there are. */
+/** The words of a key, the most significant first, comparable as u32. The word of a NaN is `last`. */
 function wordsOf(value: Key, last: number): readonly U32[] {
   if (!(value instanceof Value)) return [value.hi, value.lo];
   const { type } = value.operand;

@@ -13,8 +13,8 @@ import { wordsOf } from './columns/words.ts';
 import type { U32 } from './functors/value.ts';
 
 /**
- * Rows of a table in the order of the indices: `out[i] = source[indices[i]]`; zero (false) where an index is not below the
- * length of the source. Returns a view.
+ * Rows of a table in the order of the indices: `out[i] = source[indices[i]]`. An index at or past the length of the
+ * source gives zero (false). Returns a view.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts device counts on both sides.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = source[indices[i]] ?? 0`.

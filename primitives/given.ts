@@ -1,14 +1,14 @@
-/** More of a text than this says no more about what is wrong with it. */
+/** Errors quote at most this many characters of a text. */
 const MAX_QUOTED = 60;
 
-/** A text as errors quote it: cut in the middle where it is long. */
+/** A text as errors quote it: long texts are cut in the middle. */
 export function shortened(text: string): string {
   if (text.length <= MAX_QUOTED) return text;
   const [head, tail] = [text.slice(0, MAX_QUOTED - 20), text.slice(-10)];
   return `${head}…${tail} (${text.length} characters)`;
 }
 
-/** A sentence whose words, which may be those of a user's text, are cut where they are long. */
+/** A sentence with its long words cut; they may come from the user. */
 export function shortenedWords(sentence: string): string {
   const words = sentence.replace(/\S{100,}/g, shortened);
   return words.length <= MAX_SAID ? words : `${words.slice(0, MAX_SAID)}…`;
@@ -16,36 +16,38 @@ export function shortenedWords(sentence: string): string {
 
 const MAX_SAID = 2000;
 
-/** Whether something is a promise: what an asynchronous function returns where `await` is forgotten. */
+/** Whether something is a promise, for example because `await` was forgotten. */
 export function isPromise(given: unknown): given is PromiseLike<unknown> {
   if (typeof given !== 'object' || given === null) return false;
   return given instanceof Promise || typeof (given as { readonly then?: unknown }).then === 'function';
 }
 
-/** A column, as far as what knows no columns can tell. */
+/** Whether an object looks like a column. This file cannot import the class. */
 function isColumn(given: object): given is { readonly type: string } {
   return typeof ownField(given, 'type') === 'string' && typeof ownField(given, 'source') === 'object';
 }
 
-/** A field of an object's own: a value of a functor has an error for those that it lacks. */
+/** Reads only own fields: the values of functors throw for fields that they lack. */
 function ownField(given: object, name: string): unknown {
   return Object.hasOwn(given, name) ? (given as { readonly [name: string]: unknown })[name] : undefined;
 }
 
-/** Whether something is a record: an object with fields, and no array, column, promise or other thing that is more than them. */
+/**
+ * Whether something is a record: an object with fields that is not an array, a column, a promise or a similar object.
+ */
 export function isRecord(given: unknown): given is { readonly [name: string]: unknown } {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) return false;
   return isPlain(given) || (Object.keys(given).length > 0 && !isPromise(given) && !isColumn(given));
 }
 
-/** Whether an object is no array, and of no class. */
+/** Whether an object is plain: neither an array nor an instance of a class. */
 export function isPlain(given: object): boolean {
   const prototype = Object.getPrototypeOf(given);
-  // That of another realm's objects has no prototype either.
+  // The prototype of plain objects of another realm has no prototype either.
   return prototype === null || (Object.getPrototypeOf(prototype) === null && !isPromise(given));
 }
 
-/** What was given, in a few words, for the errors that say so. */
+/** Describes a given value in a few words, for errors. */
 export function describeGiven(given: unknown): string {
   if (given === undefined) return 'nothing';
   if (given === null) return 'null';

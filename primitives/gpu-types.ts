@@ -1,36 +1,36 @@
 /**
- * WebGPU's types for public signatures. Each is the program's own type where it has one, from TypeScript's library `dom`
- * (TypeScript 6) or from `@webgpu/types`, so that what is passed in and handed out needs no cast. A program without them
- * gets what is declared here, and compiles.
+ * The WebGPU types in public signatures. Each is the program's own type if it has one, from TypeScript's library `dom`
+ * (TypeScript 6) or from `@webgpu/types`, so values pass in and out without casts. In other programs, the types
+ * declared here are used.
  *
- * Exported functions, options and results name `Gpu`, `GpuDevice`, `GpuBuffer` and so on. Other code of this folder may
- * name the global types, in modules that no exported declaration imports: property-tests/release/package.test.ts finds
- * those that are.
+ * Exported functions, options and results use `Gpu`, `GpuDevice`, `GpuBuffer` and so on. Other code of this folder may
+ * use the global types, in modules that no exported declaration imports: property-tests/release/package.test.ts finds
+ * violations.
  */
 
-/** The type of the instances of a global class, or another type in a program without that class. */
+/** The instance type of a global class, or `Otherwise` in a program without that class. */
 type InstanceOf<Class extends string, Otherwise> = typeof globalThis extends {
   readonly [Name in Class]: { readonly prototype: infer Instance };
 }
   ? Instance
   : Otherwise;
 
-/** `navigator.gpu`, or what `openNodeGpu()` gives: the program's `GPU`, or {@link GpuLike} where it has no such type. */
+/** `navigator.gpu`, or the result of `openNodeGpu()`: the program's `GPU`, or {@link GpuLike} without such a type. */
 export type Gpu = InstanceOf<'GPU', GpuLike>;
 
-/** An adapter of WebGPU: the program's `GPUAdapter`, or {@link GpuAdapterLike}. */
+/** A WebGPU adapter: the program's `GPUAdapter`, or {@link GpuAdapterLike}. */
 export type GpuAdapter = InstanceOf<'GPUAdapter', GpuAdapterLike>;
 
-/** What an adapter says of itself: the program's `GPUAdapterInfo`, or {@link GpuAdapterInfoLike}. */
+/** The description of an adapter: the program's `GPUAdapterInfo`, or {@link GpuAdapterInfoLike}. */
 export type GpuAdapterInfo = InstanceOf<'GPUAdapterInfo', GpuAdapterInfoLike>;
 
-/** A device of WebGPU: the program's `GPUDevice`, or {@link GpuDeviceLike}. */
+/** A WebGPU device: the program's `GPUDevice`, or {@link GpuDeviceLike}. */
 export type GpuDevice = InstanceOf<'GPUDevice', GpuDeviceLike>;
 
-/** A buffer of WebGPU: the program's `GPUBuffer`, or {@link GpuBufferLike}. */
+/** A WebGPU buffer: the program's `GPUBuffer`, or {@link GpuBufferLike}. */
 export type GpuBuffer = InstanceOf<'GPUBuffer', GpuBufferLike>;
 
-/** What a device is asked for with: the program's `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike}. */
+/** The request for a device: the program's `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike}. */
 export type GpuDeviceDescriptor = GpuAdapter extends { requestDevice(descriptor?: infer Descriptor): unknown }
   ? NonNullable<Descriptor>
   : GpuDeviceDescriptorLike;
@@ -62,7 +62,7 @@ export interface GpuAdapterInfoLike {
   readonly architecture: string;
   readonly device: string;
   readonly description: string;
-  /** Older types of WebGPU do not have it. */
+  /** Missing in older WebGPU types. */
   readonly subgroupMinSize?: number | undefined;
   readonly subgroupMaxSize?: number | undefined;
   readonly isFallbackAdapter: boolean;
@@ -92,7 +92,7 @@ export interface GpuBufferLike {
   destroy(): void;
 }
 
-/** The names of what an adapter or a device can do, in a program without WebGPU's types. */
+/** The feature names of an adapter or a device, in a program without WebGPU's types. */
 export interface GpuFeaturesLike {
   has(name: string): boolean;
 }

@@ -18,19 +18,22 @@ import { upperBound } from './search.ts';
 const signBit = 0x80000000;
 
 export interface HistogramOptions extends ContextOption {
-  /** Cuts the rows into runs of this many and counts every run into a histogram of its own, one after the other. */
+  /**
+   * Splits the rows into segments of this many rows, each with its own histogram; the histograms are stored one after
+   * another.
+   */
   readonly segment?: number;
 }
 
 /**
- * Counts how often each of `0 … count − 1` occurs among the bins; others are not counted. With `segment` there are many
- * small histograms: bin b of run s stands at `s · count + b`; runs are those of the column's capacity.
+ * Counts how often each bin `0 … count − 1` occurs; larger values are not counted. With `segment` there are many small
+ * histograms: bin b of segment s is element `s · count + b`. The number of segments follows from the column's capacity.
  *
- * - Work O(n + count · runs), span O(log n). Deterministic: counts are integers.
- * - Of no rows: zeros. Accepts device counts.
+ * - Work O(n + count · segments), span O(log n). Deterministic: counts are integers.
+ * - An empty input gives zeros. Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) out[bins[i]]++`.
  *
- * @throws {@link ArgumentError} where `count` or `segment` is not a positive whole number.
+ * @throws {@link ArgumentError} if `count` or `segment` is not a positive whole number.
  * @example
  * await ctx.read(histogram(ctx.column(Uint32Array.of(0, 2, 2, 9)), 3)); // Uint32Array [1, 0, 2]
  */
@@ -60,23 +63,24 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
   });
 }
 
-/** A whole number of bins, runs or ranks. */
+/** Requires a whole number from 1 to 2³² − 1, as for bins, segments or ranks. */
 export function requirePositive(call: string, name: string, value: number): void {
   if (Number.isInteger(value) && value > 0 && value < 2 ** 32) return;
-  throw wrongArgument(call, name, value, 'a whole number from 1 below 2^32', { code: 'histogram/size' });
+  throw wrongArgument(call, name, value, 'a whole number from 1 to 2^32 - 1', { code: 'histogram/size' });
 }
 
 type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
 
 /**
- * The bin that every value falls into: i where `edges[i] ≤ value < edges[i + 1]`, compared exactly; 2³² − 1 below the first
- * edge and `edges.length − 1` at or above the last, which {@link histogram} does not count with that many bins. −0 is 0 and
- * NaN falls above. Returns a view. Edges are f64 and need not be values of the column's type.
+ * The bin of every value: i if `edges[i] ≤ value < edges[i + 1]`, compared exactly. Values below the first edge give
+ * 2³² − 1, values at or above the last edge give `edges.length − 1`; {@link histogram} with `edges.length − 1` bins
+ * counts neither. −0 equals 0, and NaN counts as above the last edge. Returns a view. Edges are f64 and need not be
+ * representable in the column's type.
  *
- * - Work O(log edges) a value, per use of the view; span the same. Deterministic, for subnormal f32 in memory too.
+ * - Work and span O(log edges) a value, per use of the view. Deterministic, even for subnormal f32 values in memory.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = edges.filter((edge) => edge <= values[i]).length - 1`.
  *
- * @throws {@link ArgumentError} where the edges do not increase strictly or are not finite.
+ * @throws {@link ArgumentError} if the edges are not finite or not strictly increasing.
  * @example
  * await ctx.read(binOf(ctx.column(Int32Array.of(-1, 0, 1, 2)), [0, 0.5, 2])); // Uint32Array [4294967295, 0, 1, 2]
  */
@@ -96,10 +100,12 @@ export function binOf(values: Numbers, edges: readonly number[], options?: Conte
 }
 
 /**
- * Counts per bin between explicit edges, one bin fewer than edges; see {@link binOf} for which bin a value falls into.
+ * Counts per bin between explicit edges; the number of bins is `edges.length − 1`. {@link binOf} says which bin a value
+ * falls into.
  *
- * - Work O(n · log edges), span O(log n). Deterministic. Of no rows: zeros. Accepts device counts.
- * - Equivalent loop: `for (const v of values) edges.forEach((_, i) => (out[i] += +(edges[i] <= v && v < edges[i + 1])))`.
+ * - Work O(n · log edges), span O(log n). Deterministic. An empty input gives zeros. Accepts device counts.
+ * - Equivalent loop: `for (const v of values) edges.forEach((_, i) => (out[i] += +(edges[i] <= v && v < edges[i +
+ *   1])))`.
  *
  * @throws {@link ArgumentError} as {@link binOf} and {@link histogram}.
  * @example
@@ -113,8 +119,8 @@ export function histogramEdges(values: Numbers, edges: readonly number[], option
 }
 
 /**
- * Counts per bin of `bins` equal ones between `low` and `high`; edge i is `low + i · (high − low) / bins` in f64 and the
- * last exactly `high`. {@link histogramEdges} with these, with its cost, edge cases and errors.
+ * Counts per bin, for `bins` bins of equal width between `low` and `high`. Edge i is `low + i · (high − low) / bins` in
+ * f64, and the last edge is exactly `high`. Cost, edge cases and errors as {@link histogramEdges}.
  *
  * @example
  * await ctx.read(histogramEven(ctx.column(Float32Array.of(0, 0.5, 1)), 0, 1, 2)); // Uint32Array [1, 1]
@@ -139,7 +145,7 @@ export function histogramEven(
   );
 }
 
-/** The edges of equal bins. */
+/** The edges of bins of equal width. */
 function evenEdges(low: number, high: number, bins: number): number[] {
   requirePositive('histogramEven', 'bins', bins);
   const width = (high - low) / bins;
@@ -152,13 +158,13 @@ function requireIncreasing(call: string, edges: readonly number[]): void {
   }
   const wrong = edges.findIndex((edge, i) => !Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!));
   if (edges.length >= 2 && wrong === -1) return;
-  throw new ArgumentError('histogram/edges', `The edges given to ${call} do not increase strictly.`, {
+  throw new ArgumentError('histogram/edges', `The edges given to ${call} must increase strictly.`, {
     expected: 'at least two finite, increasing edges',
     got: edges.length < 2 ? `${edges.length} of them` : `${describeGiven(edges[wrong])} as edge ${wrong}`,
   });
 }
 
-/** Numbers as u32 in their order, where −0 is 0 and every NaN stands above all others. */
+/** Numbers as u32 in the same order, where −0 equals 0 and every NaN is above all numbers. */
 function orderedNumbers(values: Numbers): Column<'u32'> {
   if (values.type !== 'f32') return sortableWords(values);
   return map(numberBits, { bits: wordsOf(values) });
@@ -171,8 +177,9 @@ const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
 });
 
 /**
- * For every edge the least value of the type that is not below it, in the order of {@link orderedNumbers}, so that comparing
- * those decides as f64 would. Edges above all values of the type are left out: no value reaches them.
+ * For every edge, the smallest value of the type at or above it, as a u32 in the order of {@link orderedNumbers};
+ * comparing these gives the same result as comparing in f64. Edges above all values of the type are omitted: no value
+ * reaches them.
  */
 function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
   if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(minF32From(edge)));
@@ -186,7 +193,7 @@ function sortableBits(value: number): number {
   return bits >= signBit ? ~bits >>> 0 : (bits | signBit) >>> 0;
 }
 
-/** The least f32 that is not below an f64. */
+/** The smallest f32 that is at least a given f64. */
 function minF32From(edge: number): number {
   const near = Math.fround(edge);
   return near >= edge ? near : nextUp(near);

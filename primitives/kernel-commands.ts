@@ -1,12 +1,12 @@
 import { wrongArgument } from './arguments.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
 
-/** What stands for neighbours outside of a grid; see `stencil`. */
+/** How cells outside the grid are replaced; see `stencil`. */
 export type Boundary = 'clamp' | 'wrap' | 'reflect' | 'constant';
 
 /**
- * Memory on a backend, opaque to everything else. A backend finds it by the `id` alone, so that a backend around it can move
- * what a buffer holds.
+ * Memory of a backend, opaque to all other code. Backends identify it by `id` alone, so a wrapping backend can move its
+ * contents.
  */
 export interface DeviceBuffer {
   readonly id: number;
@@ -14,7 +14,7 @@ export interface DeviceBuffer {
   readonly words: number;
 }
 
-/** Words in a buffer, from `word` on. */
+/** Words of a buffer, starting at `word`. */
 export interface Cell {
   readonly buffer: DeviceBuffer;
   readonly word: number;
@@ -23,21 +23,21 @@ export interface Cell {
 /**
  * A length that only the device knows: `min(limit, max(0, buffer[word] − minus))`.
  *
- * The host knows `limit`, an upper bound that allocations and dispatches go by.
+ * The host knows `limit`, the upper bound used for allocations and dispatches.
  */
 export interface CountRef extends Cell {
   readonly minus: number;
   readonly limit: number;
 }
 
-/** A number of elements, known to the host or to the device alone. */
+/** A number of elements, known to the host or only to the device. */
 export type Length = number | CountRef;
 
 /** The indices 0 … length − 1 over which a kernel runs. */
 export type Extent = Length;
 
 /**
- * An upper bound of a length that the host knows.
+ * The upper bound of a length, as known to the host.
  *
  * @example
  * const { length } = copyIf(ctx.column(Uint32Array.of(1, 2)), ctx.column([true, false]));
@@ -49,23 +49,26 @@ export function capacityOf(length: Length): number {
   throw wrongArgument('capacityOf', 'length', length, 'a number, or the length of a column');
 }
 
-/** How elements lie in memory; `u8 i8 u16 i16` are packed, four or two to a word, lowest bits first. Bools are u32. */
+/**
+ * How elements are laid out in memory. `u8 i8 u16 i16` are packed, four or two to a word, lowest bits first. Bools are
+ * u32.
+ */
 export type Storage = 'u32' | 'i32' | 'f32' | 'u8' | 'i8' | 'u16' | 'i16';
 
-/** What a captured array of a module is bound to for a launch. */
+/** The memory bound to a captured array of a module for one launch. */
 export interface ArrayBinding {
   readonly buffer: DeviceBuffer;
   readonly storage: Storage;
   /** First element, counted in elements of the storage. */
   readonly offset: number;
-  /** Reads at or past it give zero. */
+  /** Reads at or past this index give zero. */
   readonly length: Length;
 }
 
 /**
- * A module together with what its arrays and uniforms stand for in one launch. The entry's first parameter is the index
- * (u32). Only the module, the storages and which arrays share a buffer may shape compiled code; offsets, lengths and
- * uniform values travel as data.
+ * A module together with its arrays and uniforms for one launch. The entry's first parameter is the index (u32).
+ * Compiled code may depend only on the module, the storages, and which arrays share a buffer; offsets, lengths and
+ * uniform values are passed as data.
  */
 export interface Program {
   readonly module: Module;
@@ -74,21 +77,22 @@ export interface Program {
 }
 
 /**
- * Where one result of a program goes: element `offset + i` of a buffer of 32-bit words, where i is another result
- * (`index`, u32) or else the index of the launch. Nothing is written where the result `guard` (bool) is false or i is not
- * below `capacity`. Indices that are written must be distinct, unless `combine` says how they meet.
+ * Where to write one result of a program: element `offset + i` of a buffer of 32-bit words, where i is the result
+ * `index` (u32) if given, otherwise the index of the launch. Nothing is written if the result `guard` (bool) is false
+ * or i is at least `capacity`. Indices that are written must be distinct, unless `combine` is given.
  */
 export interface Store {
   readonly buffer: DeviceBuffer;
   readonly offset: number;
   readonly capacity: number;
-  /** Which result is stored; bools as 0 and 1. */
+  /** Index of the result to store; bools are stored as 0 and 1. */
   readonly value: number;
   readonly index?: number;
   readonly guard?: number;
   /**
-   * Combines the value with the word that stands there, atomically, instead of replacing it. All of these commute, so that
-   * several rows may go to one element and the bytes do not depend on their order. u32 (`min`, `max`: as unsigned) only.
+   * Combines the value with the word in memory, atomically, instead of replacing it. All combinations are commutative,
+   * so several rows may write the same element and the bytes do not depend on their order. Only for u32 (`min` and
+   * `max` are unsigned).
    */
   readonly combine?: AtomicCombination;
 }
@@ -96,63 +100,66 @@ export interface Store {
 export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
 
 /**
- * A walk for every index of the extent: steps one after the other, each from the state that the one before it left.
+ * A walk for every index of the extent: a sequence of steps, each starting from the state left by the previous one.
  *
- * `start(index)` returns `(more: bool, leaves …)`. As long as there is more, `step(index, leaves …)` is evaluated, which
- * returns `(more: bool, next …, …)`: `next` are the new values of the first `changing` leaves, the others stay what they
- * are. After every step all stores are carried out on its results, which are numbered with `more` as result 0. Of what the
- * steps of one index store in one place, the last stands; the places of different indices must be distinct, unless
- * `combine` says how they meet. None of the words that are stored may be read by the command.
+ * `start(index)` returns `(more: bool, leaves …)`. While `more` is true, `step(index, leaves …)` is evaluated and
+ * returns `(more: bool, next …, …)`. The `next` values replace the first `changing` leaves; the other leaves do not
+ * change. After every step, all stores are applied to its results, of which `more` is result 0. If several steps of one
+ * index write the same element, the last one wins. Different indices must write distinct elements, unless `combine` is
+ * given. The command must not read any word that it writes.
  */
 export interface WalkCommand {
   readonly extent: Extent;
   readonly start: Program;
   readonly step: Program;
-  /** The most steps of an index, where they are bounded; without it a walk may take any number. */
+  /** Maximum number of steps of an index. If missing, the number is unbounded. */
   readonly steps?: number;
-  /** How many leaves a step changes. */
+  /** Number of leaves that a step changes. */
   readonly changing: number;
   readonly stores: readonly Store[];
 }
 
 /**
- * An associative operator with identity over a record of scalars. The module's entry takes the leaves of the left
- * operand, then those of the right one, and returns those of the combination; it captures nothing.
+ * An associative operator with an identity over a record of scalars. The module's entry takes the leaves of the left
+ * operand, then those of the right, and returns the leaves of the combination. It captures nothing.
  */
 export interface MonoidProgram {
   readonly module: Module;
   readonly types: readonly ScalarType[];
   readonly identity: readonly (number | boolean)[];
   /**
-   * True where every way of placing brackets gives the same bytes (integers, bits, minima …): a backend may fold in any
-   * shape. False (f32 sums …): the shape is the canonical one of `combination-tree.ts`, a function of the length alone.
+   * True if every bracketing gives the same bytes (integers, bits, minima …): a backend may fold in any shape. If false
+   * (f32 sums …), the shape is the canonical one of `combination-tree.ts`, which depends only on the length.
    */
   readonly exact: boolean;
-  /** True where operands may change places too, for the same bytes: a backend may fold an exact monoid in any order. */
+  /**
+   * True if operands may also be swapped without changing the bytes: a backend may fold an exact commutative monoid in
+   * any order.
+   */
   readonly commutative: boolean;
 }
 
 /**
- * The purpose of a scan, for which backends have kernels of their own. It is a promise about the command and changes none of
- * its results: without it, the bytes are the same.
+ * The purpose of a scan, for which some backends have special kernels. It states a property of the command and does not
+ * change its results.
  *
- * - `compact`: moves rows together by a flag. The elements are 0 or 1, and the monoid adds them up. Stores with the guard
- *   `selected`, a result of emit, are of the rows with a 1, at the exclusive prefix; those with the guard `rejected` are of
- *   the other rows, at the index minus the exclusive prefix. There are no others, and none has a `combine`.
- * - `runs`: combines runs of rows. The first leaf is 1 at a row that starts a run, as row 0 does, and 0 at others; the monoid
- *   adds it up. It combines the other leaves by `inner`, and starts them anew at each 1. All stores share the guard, which
- *   holds at the last row of a run, and store at the inclusive first leaf minus 1. Guard and values read neither that leaf
- *   nor the exclusive prefix.
+ * - `compact`: moves rows together by a flag. Elements are 0 or 1, and the monoid is addition. Stores with the guard
+ *   `selected`, a result of emit, write the rows with a 1 at the exclusive prefix; stores with the guard `rejected`
+ *   write the other rows at the index minus the exclusive prefix. There are no other stores, and none has a `combine`.
+ * - `runs`: combines runs of rows. The first leaf is 1 at the first row of each run, including row 0, and 0 elsewhere;
+ *   the monoid adds it. It combines the other leaves by `inner`, and restarts them at each 1. All stores share one
+ *   guard, which holds at the last row of a run, and store at the inclusive first leaf minus 1. Guard and values depend
+ *   neither on that leaf nor on the exclusive prefix.
  */
 export type ScanForm =
   | { readonly kind: 'compact'; readonly selected: number; readonly rejected?: number }
   | { readonly kind: 'runs'; readonly inner: MonoidProgram };
 
 /**
- * A scan whose results are consumed on the spot. For every index i, `emit(i, exclusive leaves …, inclusive leaves …)` is
- * evaluated, where exclusive is the combination of `program(0) … program(i − 1)` and inclusive that of
- * `program(0) … program(i)`; its results are stored. Compaction, reduction by key and segmented scans are this command
- * with different programs.
+ * A scan whose results are consumed immediately. For every index i, `emit(i, exclusive leaves …, inclusive leaves …)`
+ * is evaluated and its results are stored; exclusive is the combination of `program(0) … program(i − 1)` and inclusive
+ * that of `program(0) … program(i)`. Compaction, reduction by key and segmented scans are this command with different
+ * programs.
  */
 export interface ScanCommand {
   readonly extent: Extent;
@@ -160,35 +167,36 @@ export interface ScanCommand {
   readonly monoid: MonoidProgram;
   readonly emit: Program;
   readonly stores: readonly Store[];
-  /** Where the combination of all elements goes, as `reduce` computes it, one word a leaf. */
+  /** Where to write the combination of all elements, as `reduce` computes it, one word a leaf. */
   readonly total?: Cell | undefined;
   readonly form?: ScanForm | undefined;
 }
 
 /**
- * A stable ascending sort of `program(index) = (key: u32 [, payload: u32])` by the key's bits `beginBit … endBit − 1`
- * as an unsigned number; other bits travel with the key.
+ * A stable ascending sort of `program(index) = (key: u32 [, payload: u32])` by bits `beginBit … endBit − 1` of the key
+ * as an unsigned number; the other bits move with the key.
  */
 export interface SortCommand {
   readonly extent: Extent;
   readonly program: Program;
   readonly beginBit: number;
   readonly endBit: number;
-  /** Where the sorted keys go; left out where nobody needs them. Room for the extent's capacity. */
+  /** Where to write the sorted keys, with room for the extent's capacity; missing if the keys are not needed. */
   readonly keys?: Cell | undefined;
   readonly payload?: Cell | undefined;
 }
 
 /**
- * Counts `program(index) = (bin: u32)` per bin; bins at or past `bins` are not counted. All words at `into` are written:
- * `bins` for every histogram. None of them may be read by the command.
+ * Counts `program(index) = (bin: u32)` per bin; bins at or past `bins` are not counted. All words of the histograms are
+ * written at `into`, `bins` words for each histogram. The command must not read any of them.
  *
- * - With `segment`, the indices are cut into runs of that many (the last may be shorter), each with a histogram of its own:
- *   run s counts into bins `s · bins …`. Runs are counted by the extent's capacity.
- * - With `histograms`, the program returns `(bin: u32, histogram: u32)` and counts into bin `histogram · bins + bin`; rows of
- *   histograms at or past that number are not counted. Neighbouring indices mostly share a histogram, which kernels use.
- * - With `inner`, every index of the extent stands for `ranks` elements: `inner.row(index)` is evaluated once a row and
- *   returns `(active: bool, leaves …)`; where it is active, the program is evaluated as `program(index, rank, leaves …)`
+ * - With `segment`, the indices are split into segments of that many (the last may be shorter), each with its own
+ *   histogram: segment s counts into bins `s · bins …`. The number of segments follows from the extent's capacity.
+ * - With `histograms`, the program returns `(bin: u32, histogram: u32)` and counts into bin `histogram · bins + bin`;
+ *   rows whose `histogram` is at least `histograms` are not counted. Neighbouring indices usually share a histogram,
+ *   which kernels exploit.
+ * - With `inner`, every index of the extent has `ranks` elements: `inner.row(index)` is evaluated once a row and
+ *   returns `(active: bool, leaves …)`. If it is active, the program is evaluated as `program(index, rank, leaves …)`
  *   for every rank. Not together with `segment`.
  */
 export interface HistogramCommand {
@@ -202,9 +210,9 @@ export interface HistogramCommand {
 }
 
 /**
- * Adds the weights of `program(index) = (bin: u32, weight: u32, …)` per bin, in 64 bits; rows with a bin at or past `bins` are left
- * out. The low words of the sums of weight w go to `into` from word `2 · w · bins` on, bin after bin, and the high words from
- * `(2 · w + 1) · bins` on. All are written, and none may be read by the command.
+ * Adds the weights of `program(index) = (bin: u32, weight: u32, …)` per bin, in 64 bits; rows with a bin at or past
+ * `bins` are ignored. For weight w, the low words of the sums start at word `2 · w · bins` of `into`, and the high
+ * words at word `(2 · w + 1) · bins`, one word a bin. All of them are written, and the command must not read any.
  */
 export interface WeightedHistogramCommand {
   readonly extent: Extent;
@@ -213,62 +221,68 @@ export interface WeightedHistogramCommand {
   readonly into: Cell;
 }
 
-/** Elements of a histogram that share what is computed once a row. */
+/** Elements of a histogram that share values computed once a row. */
 export interface InnerRanks {
   readonly row: Program;
   readonly ranks: number;
 }
 
 /**
- * Many grids of cells, each replaced by a function of its cells and of those around them, again and again, until a rule holds.
+ * Relaxes many grids of cells: every cell is replaced by a function of itself and its neighbours, round after round,
+ * until a condition holds.
  *
- * `grids(g) = (first, width, height)`, u32: grid g has the cells `first … first + width · height − 1`, row after row. No cell
- * is part of two grids, none lies past `cells`, and no grid is larger than `maxWidth` × `maxHeight`. In every round `step(i, state leaves …,
- * own leaves …, neighbour leaves …)` is evaluated for every cell i of the grid, on the states before the round, and returns
- * `(next state leaves …, change leaves …)`; `own(i)` is evaluated once. The changes of all cells are folded, and the grid is
- * left alone after the first round in which `until(g, width · height, folded leaves …)` holds, or after `maxRounds`. A grid
- * without cells has no rounds, and cells of no grid stay what they are. No program reads what the command writes.
+ * `grids(g) = (first, width, height)`, u32: grid g has the cells `first … first + width · height − 1`, row after row.
+ * No cell belongs to two grids, none lies at or past `cells`, and no grid is larger than `maxWidth` × `maxHeight`.
+ *
+ * In every round `step(i, state leaves …, own leaves …, neighbour leaves …)` is evaluated for every cell i of the grid,
+ * on the states before the round, and returns `(next state leaves …, change leaves …)`; `own(i)` is evaluated once. The
+ * changes of all cells are folded. A grid stops after the first round in which `until(g, width · height, folded leaves
+ * …)` holds, or after `maxRounds`. A grid without cells has no rounds, and cells that belong to no grid do not change.
+ * The programs must not read any word that the command writes.
  */
 export interface RelaxCommand {
-  /** The grids. */
+  /** The number of grids. */
   readonly extent: Extent;
   readonly grids: Program;
-  /** All cells, of all grids. */
+  /** The number of cells of all grids. */
   readonly cells: Extent;
-  /** The states of the cells, leaf by leaf: what they are before the first round, and what they become. */
+  /** The states of the cells, leaf by leaf. They are read before the first round and hold the result after the last. */
   readonly state: readonly StateLeaf[];
   readonly own: Program;
   readonly step: Program;
-  /** The cells around one whose states a step takes, in this order, each with all its leaves. */
+  /** Offsets of the neighbours whose states a step takes, in this order, each with all its leaves. */
   readonly neighbours: readonly { readonly dx: number; readonly dy: number }[];
-  /** Which cell stands for one outside of the grid. */
+  /** How a cell outside the grid is replaced. */
   readonly boundary: { readonly x: Boundary; readonly y: Boundary };
-  /** The leaves of cells outside of the grid where the boundary is `constant`. */
+  /** The leaves of cells outside the grid if the boundary is `constant`. */
   readonly outside: readonly (number | boolean)[];
-  /** How changes are folded. It is exact and commutative. */
+  /** How changes are folded; must be exact and commutative. */
   readonly change: MonoidProgram;
   readonly until: Program;
   readonly maxRounds: number;
   readonly maxWidth: number;
   readonly maxHeight: number;
-  /** Where the rounds of every grid go. */
+  /** Where to write the number of rounds of every grid. */
   readonly rounds: Pick<Store, 'buffer' | 'offset' | 'capacity'>;
 }
 
 /**
- * For every row of one table, a monoid over a functor of all rows of another one.
+ * For every row of one table, folds a functor of that row and every row of another table.
  *
- * Rows of both may be vectors of `dimensions` elements, which lie row after row: element d of row i at `i · dimensions + d`. Of a
- * pair (i, j) the sums begin as `start`, and `step(d, sums …, left elements …, right elements …)` returns the next ones, for d =
- * 0 … dimensions − 1 in this order. `value(i, sums …, leftOwn(i) …, rightOwn(j) …)` is what the pair is worth. The rows of the
- * other table are cut into runs of `run`, the last of which may be shorter or, as runs are counted by capacity, have no rows.
- * The values of a run are folded from left to right, beginning with the identity; so the bytes are the same whatever the monoid.
- * Leaf k of run r of row i goes to element `r · capacityOf(extent) + i` of `results[k]`. No program reads what is written.
+ * Rows of both may include vectors of `dimensions` elements, stored row after row: element d of row i is at `i ·
+ * dimensions + d`. For a pair (i, j) the sums start as `start`, and `step(d, sums …, left elements …, right elements
+ * …)` returns the next sums, for d = 0 … dimensions − 1 in order. `value(i, sums …, leftOwn(i) …, rightOwn(j) …)` is
+ * the value of the pair.
+ *
+ * The rows of the other table are split into runs of `run` rows. The last may be shorter or, because runs are counted
+ * by capacity, empty. The values of a run are folded from left to right, starting with the identity, so the bytes are
+ * the same even if the monoid is not exact. Leaf k of run r of row i goes to element `r · capacityOf(extent) + i` of
+ * `results[k]`. The programs must not read any word that the command writes.
  */
 export interface CrossReduceCommand {
-  /** Rows of the first table. */
+  /** The number of rows of the first table. */
   readonly extent: Extent;
-  /** Rows of the other one. */
+  /** The number of rows of the other table. */
   readonly others: Length;
   readonly run: number;
   readonly dimensions: number;
@@ -283,20 +297,20 @@ export interface CrossReduceCommand {
   readonly results: readonly Pick<Store, 'buffer' | 'offset' | 'capacity'>[];
 }
 
-/** Elements of vectors; words of 32 bits. */
+/** Elements of vectors, one per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
   readonly array: ArrayBinding;
 }
 
-/** Words of 32 bits, one a cell; bools as 0 and 1. */
+/** One 32-bit word a cell; bools as 0 and 1. */
 export interface StateLeaf {
   readonly type: ScalarType;
   readonly buffer: DeviceBuffer;
   readonly offset: number;
 }
 
-/** A kernel's call as data, so that it can be made again on another backend. */
+/** A kernel's call as data, so that it can be repeated on another backend. */
 export type KernelCommand =
   | { readonly kind: 'forEach'; readonly extent: Extent; readonly program: Program; readonly stores: readonly Store[] }
   | {

@@ -1,27 +1,29 @@
 import { isPromise, isRecord } from './given.ts';
 
-/** The first part of an argument that is not what it has to be. */
+/** The first invalid part of an argument. */
 export interface Flaw {
-  /** Where it stands, as `tree.nodes.level`. */
+  /** The path of the part, such as `tree.nodes.level`. */
   readonly path: string;
   readonly part: unknown;
   readonly expected: string;
   readonly code?: string | undefined;
   readonly remedy?: string | undefined;
-  /** In place of the usual sentence. */
+  /** Replaces the default sentence. */
   readonly sentence?: ((call: string) => string) | undefined;
 }
 
-/** The contexts that parts of arguments live in, by the paths of the parts. */
+/** The contexts of columns and contexts among the arguments, by path. */
 export type Homes = Map<string, object>;
 
-/** What an argument has to be: finds what is wrong with it, and notes where its columns live. */
+/**
+ * Checks an argument: returns what is wrong with it, if anything, and records the contexts of its columns in `homes`.
+ */
 export type Kind = (given: unknown, path: string, homes: Homes) => Flaw | undefined;
 
-/** What a flaw is told with. */
+/** Additional details for the error about a flaw. */
 type Told = Pick<Flaw, 'code' | 'remedy'>;
 
-/** Whatever holds to a test. */
+/** A kind defined by a test. */
 export function where(expected: string, holds: (given: unknown) => boolean, told: Told = {}): Kind {
   return (part, path) => (holds(part) ? undefined : { path, part, expected, ...told });
 }
@@ -34,14 +36,14 @@ export const anAddress: Kind = where(
   'an address: a text or a URL',
   (given) => typeof given === 'string' || given instanceof URL,
 );
-/** NaN and infinities too. */
+/** Any number, including NaN and the infinities. */
 export const aNumber: Kind = where('a number', (given) => typeof given === 'number');
 export const aFiniteNumber: Kind = where('a finite number', Number.isFinite);
-/** A record of anything. */
+/** A record with any fields. */
 export const someRecord: Kind = where('a record', isRecord);
 export const aBigint: Kind = where('a bigint', (given) => typeof given === 'bigint');
 export const aSignal: Kind = where('an AbortSignal', (given) => given instanceof AbortSignal);
-/** An array of numbers, of any kind. */
+/** An array of numbers, plain or typed. */
 export const numbers: Kind = where('an array of numbers', isNumbers);
 
 function isNumbers(given: unknown): boolean {
@@ -56,12 +58,12 @@ export function aWhole(min = 0, max: number = 2 ** 32 - 1, code?: string): Kind 
   return where(`a whole number from ${min} to ${max}`, holds, { code });
 }
 
-/** A number from `min` on, which may be infinite. */
+/** A number of at least `min`, which may be infinite. */
 export function atLeast(min: number, code?: string): Kind {
   return where(`a number from ${min}`, (given) => typeof given === 'number' && given >= min, { code });
 }
 
-/** A number above 0, which may be infinite. */
+/** A positive number, which may be infinite. */
 export function aPositive(code?: string, remedy?: string): Kind {
   return where('a number above 0', (given) => typeof given === 'number' && given > 0, { code, remedy });
 }
@@ -77,17 +79,17 @@ export function aWord(words: readonly string[], code?: string): Kind {
   return where(words.join(', '), (given) => words.includes(given as string), { code });
 }
 
-/** A kind that may be left out. */
+/** A kind for an optional argument. */
 export function optional(kind: Kind): Kind {
   return (given, path, homes) => (given === undefined ? undefined : kind(given, path, homes));
 }
 
-/** A kind that must not be left out, though its parts may be. */
+/** A kind for a required record, even if all its parts are optional. */
 export function wanted(kind: Kind): Kind {
   return (part, path, homes) => (part === undefined ? { path, part, expected: 'a record' } : kind(part, path, homes));
 }
 
-/** One kind or another; what is neither is told as that. */
+/** Any of several kinds; `expected` describes them in the error. */
 export function eitherOf(expected: string, ...kinds: readonly Kind[]): Kind {
   return (part, path, homes) => {
     for (const kind of kinds) {
@@ -100,7 +102,7 @@ export function eitherOf(expected: string, ...kinds: readonly Kind[]): Kind {
   };
 }
 
-/** An array, each of whose elements is of a kind. */
+/** An array whose elements are all of one kind. */
 export function anArrayOf(kind: Kind, expected = 'an array'): Kind {
   return (part, path, homes) => {
     if (!Array.isArray(part)) return { path, part, expected };
@@ -115,7 +117,7 @@ export function anArrayOf(kind: Kind, expected = 'an array'): Kind {
 /** The kinds of the fields of a record. */
 export type FieldKinds<T> = { readonly [K in keyof T]-?: Kind };
 
-/** A record whose fields are of these kinds; it may have others. */
+/** A record whose fields are of these kinds; other fields are allowed. */
 export function aRecord<T>(fields: FieldKinds<T>): Kind {
   const kinds = Object.entries<Kind>(fields);
   const expected = `{ ${kinds.map(([name]) => name).join(', ')} }`;
@@ -138,8 +140,8 @@ function hasFields(given: unknown): given is { readonly [name: string]: unknown 
 }
 
 /**
- * A record of options: those that there are not are refused, and those whose kinds are not {@link optional} have to be there. It
- * may be left out as a whole where none has to be.
+ * A record of options. Unknown options are refused; options whose kinds are not {@link optional} are required. If no
+ * option is required, the record itself is optional.
  */
 export function someOptions<T>(kinds: FieldKinds<T>): Kind {
   const all = Object.entries<Kind>(kinds);
@@ -155,7 +157,7 @@ export function someOptions<T>(kinds: FieldKinds<T>): Kind {
   };
 }
 
-/** What is wrong with those options that are given. */
+/** Finds what is wrong with the options that are given. */
 export function flawOfOptions<T>(
   kinds: FieldKinds<T>,
   given: unknown,
@@ -163,12 +165,12 @@ export function flawOfOptions<T>(
   homes: Homes,
   unknownCode = 'options/unknown',
 ): Flaw | undefined {
-  // Asked at every call of a primitive: the names are put together for an error alone.
+  // A function, because only errors need the names and this runs at every call of a primitive.
   const names = (): string => Object.keys(kinds).join(', ');
   if (!isRecord(given)) return { path, part: given, expected: `{ ${names()} }, or nothing`, code: 'options/none' };
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(kinds, name)) {
-      const sentence = (call: string): string => `'${name}' is no option of ${call}.`;
+      const sentence = (call: string): string => `${call} has no option '${name}'.`;
       return { path: name, part: name, expected: names(), code: unknownCode, sentence };
     }
     if (value === undefined) continue;

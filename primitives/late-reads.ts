@@ -3,34 +3,34 @@ import type { Column, Memory } from './columns/column.ts';
 import { type IntoArray, requireRoom } from './downloads.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
-/** A read that waits for the number of its rows. */
+/** A read that waits until the number of its rows is known. */
 interface LateRead {
-  /** What is read: the column, or a copy of it that was made before it was written to. */
+  /** The column to read, or a copy of it that was made before the column was overwritten. */
   column: Column;
-  /** All rows that the column has room for, read before its memory was needed. */
+  /** All rows up to the column's capacity, if they were read early to free its memory. */
   all: Promise<IntoArray> | undefined;
 }
 
 /**
- * Reads of rows whose number is asked for first, because there may be far fewer than the column has room for. They see the
- * column as it was when they were asked for, although it may be written to or released before its rows are asked for.
+ * Reads that first ask for the number of rows, because it may be far below the column's capacity. They see the column
+ * as it was at the time of the call, even if it is overwritten or released before the number is known.
  */
 export interface LateReads {
-  /** Whether no read waits for the number of its rows. */
+  /** Whether no read is waiting. */
   readonly idle: boolean;
   read(column: Column, count: Promise<number>, into?: IntoArray): Promise<IntoArray>;
-  /** Copies what is still to be read of buffers that are about to be written. */
+  /** Copies the columns that waiting reads still need from buffers that are about to be written. */
   beforeWrite(buffers: readonly DeviceBuffer[]): void;
-  /** Reads all columns that were released meanwhile as a whole, so that their memory is free; says whether there were any. */
+  /** Reads all released columns in full, so that their memory can be freed; returns whether there were any. */
   freeReleased(): boolean;
 }
 
 interface Owner {
-  /** Reads the first rows of a stored column, which may be released already but not freed. */
+  /** Reads the first rows of a stored column, which may be released but not yet freed. */
   readRows(column: Column, rows: number, into?: IntoArray): Promise<IntoArray>;
   /** A copy of a stored column on the device. */
   copy(column: Column): Column;
-  /** Keeps memory from being freed. */
+  /** Prevents memory from being freed. */
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
   release(memory: Memory): void;
@@ -42,7 +42,7 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
   const readAll = (late: LateRead): void => {
     const { column } = late;
     late.all = readRows(column, column.capacity);
-    // Nobody waits for it where the number of rows cannot be had.
+    // If the number of rows cannot be determined, nobody awaits this promise.
     late.all.catch(() => {});
     waiting.delete(late);
     letGo(memoryOf(column));
@@ -78,7 +78,7 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
       hold(memoryOf(column));
       try {
         const rows = await count;
-        // Not awaited here: once it is asked for, the column may go.
+        // Not awaited: the read has been issued, so the column may be freed.
         return late.all === undefined ? readRows(late.column, rows, into) : firstRows(await late.all, rows, into);
       } finally {
         if (late.all === undefined) end(late, column);
@@ -95,7 +95,7 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
   };
 }
 
-/** The first of all rows that a column has room for, in an array of the caller's where there is one. */
+/** The first rows of all rows up to the capacity, in the caller's array if given. */
 export function firstRows(all: IntoArray, rows: number, into?: IntoArray): IntoArray {
   const first = all.subarray(0, rows);
   if (into === undefined) return first;
@@ -106,6 +106,6 @@ export function firstRows(all: IntoArray, rows: number, into?: IntoArray): IntoA
 
 function memoryOf(column: Column): Memory {
   const { source } = column;
-  if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be downloaded.');
+  if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be read without storing it first.');
   return source.memory;
 }

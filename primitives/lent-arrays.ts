@@ -6,29 +6,30 @@ import { type IntoArray, readElements } from './downloads.ts';
 import { ArgumentError, DeviceLostError } from './errors.ts';
 import type { ScalarType } from './functors/ir.ts';
 
-/** The arrays that elements of a type may lie in: bools as words, 0 and 1, and packed ones as they are packed. */
+/** The typed arrays that elements may have: bools are words, 0 and 1, and packed elements stay packed. */
 export type LentElements<T extends ScalarType> = T extends 'f32'
   ? Float32Array
   : T extends 'i32'
     ? Int32Array | Int16Array | Int8Array
     : Uint32Array | Uint16Array | Uint8Array;
 
-/** The elements of a column, to look at. */
+/** The elements of a column, lent for reading. */
 export interface LentArray<T extends ScalarType = ScalarType> extends Disposable {
   /**
-   * The elements as they are stored. Only look at them, and not after the release: the memory is somebody else's then.
+   * The elements as they are stored. Only read them, and only until the release: afterwards the memory may hold other
+   * data.
    *
-   * @throws {@link ArgumentError} `array/released` after the release; {@link DeviceLostError} `device/closed` once the context is
-   * closed.
+   * @throws {@link ArgumentError} `array/released` after the release; {@link DeviceLostError} `device/closed` once the
+   * context is closed.
    */
   readonly array: LentElements<T>;
-  /** Whether it is a copy: on every backend but the workers, and there of what lies on the host for want of memory. */
+  /** Whether it is a copy: always, except on workers, and there if the column was spilled to the host. */
   readonly copied: boolean;
-  /** Gives the memory back; idempotent. */
+  /** Returns the memory; idempotent. */
   release(): void;
 }
 
-/** What a context does to lend arrays. */
+/** What lending needs from its context. */
 export interface LendingContext {
   readonly backend: Backend;
   readonly closed: boolean;
@@ -41,16 +42,16 @@ export interface LendingContext {
 /** The arrays that a context has lent. */
 export interface LentArrays {
   readonly idle: boolean;
-  /** Refuses to write to what is lent. */
+  /** Throws if a lent buffer is about to be written. */
   beforeWrite(buffers: readonly DeviceBuffer[]): void;
-  /** Lends the elements of a stored column; with it goes memory that was made for that alone. */
+  /** Lends the elements of a stored column. If `isOwn`, its memory was made only for this and is freed with it. */
   lend(column: Column, isOwn: boolean): Promise<LentArray>;
 }
 
 export function createLentArrays(owner: LendingContext): LentArrays {
   const lent = new Map<DeviceBuffer, number>();
 
-  /** Keeps memory as it is; returns what ends that. */
+  /** Holds memory unchanged; returns the function that ends the hold. */
   const keep = (memory: Memory, isOwn: boolean): (() => void) => {
     const { buffer } = memory;
     owner.hold(memory);
@@ -76,7 +77,7 @@ export function createLentArrays(owner: LendingContext): LentArrays {
     },
     async lend(column, isOwn) {
       const { length, source } = column;
-      if (source.kind === 'view') throw new ArgumentError('column/view', 'A view lies nowhere.');
+      if (source.kind === 'view') throw new ArgumentError('column/view', 'A view has no memory to lend.');
       const letGo = keep(source.memory, isOwn);
       try {
         const rows = typeof length === 'number' ? length : await owner.count(length);
@@ -96,7 +97,7 @@ interface Found {
   readonly end: (() => void) | undefined;
 }
 
-/** The elements where they lie, or else a copy of them. */
+/** The elements in place if possible, otherwise a copy. */
 async function elementsOf(backend: Backend, column: Column, rows: number): Promise<Found> {
   const { memory, storage, offset } = column.source as Extract<Column['source'], { readonly kind: 'stored' }>;
   const perWord = elementsPerWord(storage);
@@ -132,19 +133,19 @@ function lentArray(owner: LendingContext, array: IntoArray, end: Found['end'], l
 }
 
 function writtenWhileLent(): ArgumentError {
-  return new ArgumentError('array/lent', 'A column is written to while its array is lent.', {
+  return new ArgumentError('array/lent', 'A column must not be written to while its array is lent.', {
     remedy: 'Release the array first, or write to a copy of the column.',
   });
 }
 
 function released(): ArgumentError {
-  return new ArgumentError('array/released', 'A lent array is used after its release.', {
-    remedy: 'Look at it before, or lend it anew.',
+  return new ArgumentError('array/released', 'A lent array must not be used after its release.', {
+    remedy: 'Use it before the release, or lend the array again.',
   });
 }
 
 function closed(): DeviceLostError {
-  return new DeviceLostError('device/closed', 'A lent array is used after its context was closed.', {
-    remedy: 'Copy what is needed longer.',
+  return new DeviceLostError('device/closed', 'A lent array must not be used after its context is closed.', {
+    remedy: 'Copy the elements that you need longer.',
   });
 }

@@ -23,7 +23,10 @@ import { call } from './functors/recorder.ts';
 import { flatten, leafPaths, leafTypes, type Shape } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
 
-/** What {@link map} takes for a parameter: a column for a value or an array, a plain number for a uniform. */
+/**
+ * The argument for a parameter of a functor in {@link map}: a column for a value or an array, a plain number for a
+ * uniform.
+ */
 export type ColumnArgument<P> =
   P extends ArrayParameter<infer T>
     ? Column<T>
@@ -37,20 +40,21 @@ export type ColumnArgument<P> =
           ? ColumnsOf<P>
           : never;
 
-/** What {@link map} takes for a functor's parameters, by name. */
+/** The arguments for a functor's parameters in {@link map}, by name. */
 export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: ColumnArgument<P[K]> };
 
 /**
- * The functor of every row: `out[i] = f(a[i], b[i], …)`.
+ * Applies a functor to every row: `out[i] = f(a[i], b[i], …)`.
  *
- * Returns a view: nothing runs until a storing primitive, `materialize` or `read` asks for it, and then it is computed
- * there, fused with its consumer. A functor that captures arrays reads them whole; views among them are materialized.
+ * Returns a view: nothing runs until a storing primitive, `materialize` or `read` needs it; it is then computed inside
+ * that command, fused with it. A functor that captures arrays reads them at random, so views among them are stored
+ * first.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic.
  * - Columns of values must be rows of one table. An empty input gives an empty view.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(a[i])`.
  *
- * @throws {@link ArgumentError} where lengths or contexts differ or an argument is missing.
+ * @throws {@link ArgumentError} if lengths or contexts differ, or an argument is missing.
  * @example
  * const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
  * await ctx.read(map(twice, { x: ctx.column(Uint32Array.of(1, 2, 3)) })); // Uint32Array [2, 4, 6]
@@ -60,7 +64,7 @@ export function map<P extends Parameters, R extends Shape>(
   args: ColumnArguments<P>,
 ): ColumnsOf<R> {
   requireFunctor('map', 'functor', functor);
-  requireRecord('map', 'args', args, 'a record of columns and numbers, by the names of the parameters');
+  requireRecord('map', 'args', args, 'a record of columns and numbers, by parameter name');
   return mapOf(functor, args as { readonly [name: string]: unknown }) as ColumnsOf<R>;
 }
 
@@ -85,7 +89,7 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
   return context === undefined ? build() : context.scope(build);
 }
 
-/** The context of a functor's arguments; generators that are captured are written out in that of the scope under way. */
+/** The context of a functor's arguments. Captured generators are stored in the context of the current scope. */
 export function homeOf(
   { functorName, parameters }: FunctorDescription,
   args: { readonly [name: string]: unknown },
@@ -95,7 +99,7 @@ export function homeOf(
   return currentContext()?.context;
 }
 
-/** The columns of those of a functor's parameters that the shapes name, leaf by leaf. */
+/** The columns for the functor's parameters named in `shapes`, leaf by leaf. */
 export function bindRows(
   { functorName: name }: FunctorDescription,
   args: { readonly [name: string]: unknown },
@@ -109,13 +113,13 @@ export function bindRows(
   return columns;
 }
 
-/** What a functor's captured arrays and uniforms are bound to. */
+/** The columns and numbers bound to a functor's captured arrays and uniforms. */
 export interface Captures {
   readonly columns: ReadonlyMap<string, Column>;
   readonly uniforms: ReadonlyMap<string, UniformValue>;
 }
 
-/** Binds a functor's captured arrays and uniforms; views among the arrays are written out. */
+/** Binds a functor's captured arrays and uniforms; views among the arrays are stored first. */
 export function bindCaptures(
   functor: FunctorDescription,
   args: { readonly [name: string]: unknown },
@@ -141,8 +145,8 @@ function uniformValue(given: unknown, type: ScalarType, name: string, key: strin
     given,
     'map/uniform',
     given === undefined
-      ? `Functor ${name} was not given its uniform ${key}.`
-      : `Uniform ${key} of functor ${name} was given a value of another type.`,
+      ? `Functor ${name} is missing its uniform ${key}.`
+      : `Uniform ${key} of functor ${name} has the wrong type.`,
   );
 }
 
@@ -155,7 +159,7 @@ function captured(given: unknown, type: ScalarType, name: string, key: string): 
 function stored(column: Column, context: Context | undefined): Column {
   if (column.source.kind === 'stored') return column;
   if (context !== undefined) return context.materialize(column);
-  throw new ArgumentError('column/no-context', 'A view of no context was captured as an array.', {
+  throw new ArgumentError('column/no-context', 'A view without a context was captured as an array.', {
     remedy: 'Call it in context.scope(…), or store the view with context.materialize(column).',
   });
 }
@@ -168,12 +172,12 @@ function requireColumn(given: unknown, type: ScalarType, name: string, path: () 
 }
 
 function missing(name: string, path: string): never {
-  throw new ArgumentError('map/argument', `Functor ${name} was not given ${path}.`, {
+  throw new ArgumentError('map/argument', `Functor ${name} is missing its argument ${path}.`, {
     remedy: 'Pass a column for every parameter.',
   });
 }
 
-/** Calls a functor on loaded values inside a fusion: those of its neighbours, if it takes any, behind the others. */
+/** Calls a functor on loaded values inside a fusion. The values of neighbours, if it takes any, follow the others. */
 export function applyFunctor(
   functor: FunctorDescription,
   values: readonly Value<ScalarType>[],
@@ -193,25 +197,29 @@ export function applyFunctor(
 }
 
 function needsNeighbours({ functorName }: FunctorDescription): ArgumentError {
-  return new ArgumentError('map/neighbours', `Functor ${functorName} takes the neighbours of a cell.`, {
-    remedy: 'Only stencil knows of neighbours: give what it makes to the other primitive.',
-  });
+  return new ArgumentError(
+    'map/neighbours',
+    `Functor ${functorName} takes the neighbours of a cell, which only stencil provides.`,
+    {
+      remedy: 'Call stencil with it, and pass the result to the other primitive.',
+    },
+  );
 }
 
-/** A functor of rows: of the fields of a record by name, or of a single column as its one parameter. */
+/** A functor of rows: of the fields of a table by name, or of a single column as its one parameter. */
 export type RowFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
-/** A functor of every row of a table, as a view; see {@link map}. */
+/** Applies a functor to every row of a table, as a view; see {@link map}. */
 export function mapRows<R extends Shape>(functor: RowFunctor<R>, table: Table): ColumnsOf<R> {
   const args = table instanceof Column ? { [soleParameter(functor)]: table } : table;
   return mapOf(functor, args) as ColumnsOf<R>;
 }
 
-/** The one parameter that a single column stands for. */
+/** The one parameter of a functor that takes a single column. */
 function soleParameter({ functorName, parameters }: FunctorDescription): string {
   const names = Object.keys(splitParameters(parameters).values);
   if (names.length === 1) return names[0]!;
-  throw new ArgumentError('map/row-functor', `Functor ${functorName} cannot take rows of a single column.`, {
+  throw new ArgumentError('map/row-functor', `Functor ${functorName} cannot take the rows of a single column.`, {
     expected: 'one parameter',
     got: names.length,
   });

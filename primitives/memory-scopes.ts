@@ -176,7 +176,7 @@ function requireNoPromises(returned: unknown): void {
   const [path] = promises.keys();
   throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {
     expected: 'a pipeline that returns columns',
-    got: path === '' ? 'a promise' : `a promise as ${path} of what it returns`,
+    got: path === '' ? 'a promise' : `a promise as ${path} of its result`,
     remedy: 'Return the columns from the scope and await context.read(…) outside of it.',
   });
 }

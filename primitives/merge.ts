@@ -28,31 +28,32 @@ import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface MergeOptions extends ContextOption {
-  /** Both are sorted with the largest first, and so is what becomes of them. */
+  /** Whether both inputs, and the result, are sorted in descending order. */
   readonly descending?: boolean;
 }
 
-/** Rows with the keys that they are sorted by, as `sortByKey` returns them. */
+/** Rows with their sort keys, as `sortByKey` returns them. */
 export type KeyedRows<K extends SortKeys, V extends Table> = {
   readonly keys: K;
   readonly values: V;
 };
 
 /**
- * The keys of two sorted columns as one sorted column. Order and key types as {@link sort}; of equal keys those of the first
- * column come first.
+ * Merges the keys of two sorted columns into one sorted column. Order and key types as {@link sort}; among equal keys,
+ * those of the first column come first.
  *
- * - Laws asked: both are sorted, in the order that the options say. Of others it gives as many keys,
- *   in no order to rely on, which may differ from backend to backend.
- * - Work O(n), span O(log n): a search for every few keys, as many as the backend likes, from which the keys up to the next
- *   are merged one after the other. Deterministic, stable.
- * - Of nothing and a column: that column. Accepts device counts: the result's is the sum of theirs.
+ * - Both inputs must be sorted in the order given by the options. Otherwise the result still has the same number of
+ *   keys, but in an unspecified order, which may differ between backends.
+ * - Work O(n), span O(log n): a search for one in every few keys (the backend chooses how many); the keys in between
+ *   are merged one by one. Deterministic, stable.
+ * - Merging with an empty column gives the other column. Accepts device counts: the count of the result is the sum of
+ *   the inputs' counts.
  * - Equivalent loop: `while (i < a.length || j < b.length) out.push(j === b.length || a[i] <= b[j] ? a[i++] : b[j++])`.
  *
- * Source: Green, McColl and Bader, GPU Merge Path: A GPU Merging Algorithm, 2012; Odeh, Green, Mwassi, Shmueli and Birk,
- * Merge Path: Parallel Merging Made Simple, 2012.
+ * Source: Green, McColl and Bader, GPU Merge Path: A GPU Merging Algorithm, 2012; Odeh, Green, Mwassi, Shmueli and
+ * Birk, Merge Path: Parallel Merging Made Simple, 2012.
  *
- * @throws {@link ArgumentError} where the two differ in type, or there could be more rows than a column can have.
+ * @throws {@link ArgumentError} if the two differ in type, or the result could have more rows than a column can have.
  * @example
  * const [a, b] = [ctx.column(Uint32Array.of(1, 4, 4)), ctx.column(Uint32Array.of(0, 4, 9))];
  * await ctx.read(merge(a, b)); // Uint32Array [0, 1, 4, 4, 4, 9]
@@ -65,10 +66,11 @@ export function merge<K extends SortKeys>(first: K, second: K, options: MergeOpt
 }
 
 /**
- * The rows of two tables that are sorted by keys as one table sorted by them: {@link merge} with any number of columns that
- * go along. Laws, cost, determinism, edge cases and errors as there; the values of both must have the same columns.
+ * Merges the rows of two tables, both sorted by keys, into one table sorted by them: {@link merge} with any number of
+ * value columns. Laws, cost, determinism, edge cases and errors as there; the values of both must have the same
+ * columns.
  *
- * - Equivalent loop: that of {@link merge}, which pushes rows.
+ * - Equivalent loop: as in {@link merge}, pushing rows.
  *
  * @example
  * const a = { keys: ctx.column(Uint32Array.of(1, 4)), values: ctx.column(Uint32Array.of(10, 11)) };
@@ -97,7 +99,7 @@ interface Sorted<C extends Table> {
   readonly rows: C;
 }
 
-/** A sorted table as words: of keys in their order, and of rows as they are. */
+/** A sorted table as words: keys in sortable form, and rows as raw words. */
 interface MergeSide {
   readonly keys: readonly Column<'u32'>[];
   readonly rows: readonly Column<'u32'>[];
@@ -125,17 +127,19 @@ function otherColumns(primitive: string, difference: ErrorDetails): ArgumentErro
   return new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, difference);
 }
 
-/** The path along which two tables are merged. */
+/** The merge path: the order in which the rows of two tables are taken. */
 interface Path {
   readonly first: MergeSide;
   readonly second: MergeSide;
   readonly length: number | DeviceLength;
 }
 
-/** Rows of the result between two cuts, a power of two. */
+/** Rows of the result between two cuts; a power of two. */
 const PART = 2048;
 
-/** How many of the first rows of the result, up to the beginning of every part and up to the end, are of the first table. */
+/**
+ * For the start of every part of the result, and for its end: how many of the rows before it come from the first table.
+ */
 function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
   const { length } = path;
   const cut = fuse(
@@ -152,7 +156,7 @@ function cutPath(primitive: string, context: Context, path: Path): Column<'u32'>
   return context.materialize(viewColumn(context, 'u32', Math.ceil(capacityOf(extentOf(length)) / PART) + 1, cut));
 }
 
-/** Merges every tile of the result by a walk along the path, from where a search between two cuts finds that it begins. */
+/** Merges every tile of the result by a walk along the path; a search between two cuts finds where the tile starts. */
 function walkTiles(
   primitive: string,
   context: Context,
@@ -173,7 +177,7 @@ function walkTiles(
       const part = start.shr(Math.log2(PART));
       const [low] = loader.load([cuts], part) as [U32];
       const [high] = loader.load([cuts], part.add(1)) as [U32];
-      // Of tables that are not sorted, cuts may lie anywhere.
+      // If the tables are not sorted, cuts may lie outside the diagonal, hence the bounds.
       const [min, max] = diagonal(path, start, loader);
       const i = split(path, start, low.max(min), high.min(max), loader);
       return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
@@ -205,7 +209,7 @@ function walkTiles(
   });
 }
 
-/** What a step over the keys of a path, and over other columns, is found again by. */
+/** The cache key of a fusion over the keys of a path and other columns. */
 function keyOf(site: object, { first, second, length }: Path, others: readonly Column[] = [], rows = 0): FusionKey {
   return {
     by: [site, first.keys.length, others.length, rows],
@@ -214,12 +218,12 @@ function keyOf(site: object, { first, second, length }: Path, others: readonly C
   };
 }
 
-/** How many of the first `count` rows of the result can be of the first table at least and at most. */
+/** The minimum and maximum number of rows of the first table among the first `count` rows of the result. */
 function diagonal({ first, second }: Path, count: U32, loader: Loader): [U32, U32] {
   return [count.sub(count.min(loader.length(second.length))), count.min(loader.length(first.length))];
 }
 
-/** How many of them are, between two numbers: where the path crosses the diagonal. */
+/** The exact number, between `min` and `max`: where the path crosses the diagonal. */
 function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: Loader): U32 {
   return partitionPoint(min, max, (number) => {
     const ofFirst = loader.load(first.keys, number) as U32[];
@@ -228,15 +232,15 @@ function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: 
   });
 }
 
-/** The next row of the first table or of the second, of which `i` and `j` have been taken. */
+/** The next row, from the first or the second table; `i` and `j` rows of them have been taken. */
 function rowAt(first: MergeSide, second: MergeSide, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
   const ofFirst = loader.loadWithin(first.rows, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.rows, j, second.length) as U32[];
-  // No branch: which side comes next cannot be foreseen.
+  // Selects instead of a branch: the side of the next row is unpredictable.
   return ofFirst.map((word, column) => select(ofSecond[column]!, word, isFirst));
 }
 
-/** Whether the next row is one of the first table. */
+/** Whether the next row comes from the first table. */
 function isOfFirst(first: MergeSide, second: MergeSide, i: U32, j: U32, loader: Loader): Bool {
   const ofFirst = loader.loadWithin(first.keys, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.keys, j, second.length) as U32[];

@@ -21,34 +21,35 @@ import { describeGiven, isRecord } from './given.ts';
 import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
-/** What is known of a monoid whatever its shape. */
+/** The parts of a monoid that do not depend on its shape. */
 export interface AnyMonoid {
   readonly shape: Shape;
   readonly identity: unknown;
   readonly combine: FunctorDescription;
-  /** Whether every way of placing brackets gives the same bytes. */
+  /** Whether every bracketing gives the same bytes. */
   readonly exact: boolean;
   /** Whether every order of the operands is known to give the same bytes. */
   readonly commutative: boolean;
 }
 
-/** An associative operator with identity over values of a shape; not assumed commutative unless it says so. */
+/** An associative operator with an identity over values of a shape; commutative only if declared. */
 export interface Monoid<S extends Shape> extends AnyMonoid {
   readonly shape: S;
   readonly identity: PlainOf<S>;
   readonly combine: Functor<{ readonly a: S; readonly b: S }, S>;
 }
 
-/** What {@link monoid} is made of. */
+/** The definition of a {@link monoid}. */
 export interface MonoidDefinition<S extends Shape> {
   readonly of: S;
   readonly identity: PlainOf<S>;
   readonly combine: (operands: { readonly a: ValuesOf<S>; readonly b: ValuesOf<S> }) => InputsOf<S>;
-  /** Left out: true unless the shape has an f32 field. */
+  /** By default true unless the shape has an f32 field. */
   readonly exact?: boolean;
   /**
-   * Whether operands may change places, for the same bytes; no unless it is said. Folds of exact monoids that say so, and of
-   * those that are one operation a field, which needs not be said, take the elements in whatever order is fastest.
+   * Whether operands may be swapped without changing the bytes; false by default. Folds of exact commutative monoids
+   * take the elements in whatever order is fastest. So do folds of exact monoids that are one commutative operation per
+   * field, which are recognized without this declaration.
    */
   readonly commutative?: boolean;
   readonly name?: string;
@@ -64,9 +65,9 @@ const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
 };
 
 /**
- * Makes a monoid. A record's fields are found by their names in the tables that it combines, in whatever order they stand
- * there. `combine` must be associative and `identity` neutral on both sides, for the bytes where `exact`, for
- * real numbers otherwise, and commutative where it says so; results are unspecified where they are not.
+ * Makes a monoid. The fields of a record are matched by name with the tables that it combines, in any order. `combine`
+ * must be associative, `identity` neutral on both sides, and, if `commutative` is set, operands must be swappable: to
+ * the byte if `exact`, otherwise in real arithmetic. If they are not, results are unspecified.
  *
  * @example
  * const affine = monoid({ of: { m: u32, c: u32 }, identity: { m: 1, c: 0 },
@@ -91,10 +92,13 @@ export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): 
   };
 }
 
-/** The leaves of an identity: what they are is told when they are recorded, at the author's line. */
+/**
+ * The leaves of an identity. Their types are checked later, when they are recorded, so that errors name the author's
+ * line.
+ */
 function identityLeaves(shape: Shape, identity: unknown): unknown[] {
   return flatten<unknown>(shape, identity as never, (path) => {
-    throw new ArgumentError('monoid/identity', `The identity of a monoid lacks ${path}.`, {
+    throw new ArgumentError('monoid/identity', `The identity of a monoid is missing ${path}.`, {
       expected: shapeText(shape),
       got: describeGiven(identity),
     });
@@ -106,15 +110,15 @@ function neutralValue(type: ScalarType, given: unknown): number | boolean {
   throw wrongInput('monoid', 'identity', given, type === 'f32' ? 'a number' : `a value of ${type}`);
 }
 
-/** What {@link monoid} returned. */
+/** Requires a monoid, as {@link monoid} returns it. */
 function requireMonoid(call: string, argument: string, given: AnyMonoid): void {
   if (typeof given === 'object' && isFunctor(given?.combine)) return;
-  throw wrongArgument(call, argument, given, 'a monoid, as plus(u32)', { code: 'monoid/none' });
+  throw wrongArgument(call, argument, given, 'a monoid, such as plus(u32)', { code: 'monoid/none' });
 }
 
 const programs = new WeakMap<AnyMonoid, MonoidProgram>();
 
-/** A monoid as backends take it. */
+/** A monoid in the form that backends take. */
 export function monoidProgram(monoid: AnyMonoid, call = 'A primitive', argument = 'monoid'): MonoidProgram {
   let program = programs.get(monoid);
   if (program === undefined) {
@@ -135,12 +139,12 @@ type NumericType = 'u32' | 'i32' | 'f32';
 const NUMERIC: readonly NumericType[] = ['u32', 'i32', 'f32'];
 const BITS = ['u32', 'i32', 'bool'] as const;
 
-/** The shape {@link u64}, or one of the same fields. */
+/** Whether a shape is {@link u64} or has the same fields. */
 function isU64(type: unknown): boolean {
   return isRecord(type) && type.lo === u32 && type.hi === u32;
 }
 
-/** Monoids of a scalar type, made once each. */
+/** Monoids of scalar types, each made once. */
 function family<T extends ScalarType>(
   name: string,
   identity: (type: T) => number | boolean,
@@ -188,7 +192,7 @@ const addU64: Monoid<typeof u64> = monoid({
 });
 
 /**
- * Addition: of u32 and i32 modulo 2³², of u64 modulo 2⁶⁴, of f32 rounded and folded in the canonical tree.
+ * Addition: for u32 and i32 modulo 2³², for u64 modulo 2⁶⁴; f32 sums are rounded and follow the canonical tree.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
@@ -200,7 +204,7 @@ export function plus(type: Scalar<NumericType> | typeof u64): unknown {
 }
 
 /**
- * Multiplication: of integers modulo 2³², of f32 rounded and folded in the canonical tree.
+ * Multiplication: for integers modulo 2³²; f32 products are rounded and follow the canonical tree.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(2, 3, 4)), times(u32))); // Uint32Array [24]
@@ -217,7 +221,7 @@ const min = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
 const max = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
 
 /**
- * The smaller of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand.
+ * The smaller operand. For f32, −0 is below +0, and NaN, the identity, yields to the other operand.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), minimum(f32))); // Float32Array [-1]
@@ -231,7 +235,7 @@ export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
 ) as never;
 
 /**
- * The larger of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand.
+ * The larger operand. For f32, −0 is below +0, and NaN, the identity, yields to the other operand.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), maximum(f32))); // Float32Array [2]
@@ -245,7 +249,7 @@ export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
 ) as never;
 
 /**
- * Bitwise or logical and.
+ * Bitwise or logical AND.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitAnd(u32))); // Uint32Array [2]
@@ -261,7 +265,7 @@ export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
 ) as never;
 
 /**
- * Bitwise or logical or.
+ * Bitwise or logical OR.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitOr(u32))); // Uint32Array [7]
@@ -277,7 +281,7 @@ export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoi
 ) as never;
 
 /**
- * Bitwise or logical exclusive or.
+ * Bitwise or logical XOR.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitXor(u32))); // Uint32Array [5]
@@ -292,7 +296,7 @@ export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
   'bitXor',
 ) as never;
 
-/** u32 addition that stays at 2³² − 1 where it would pass it, so that a total too large is seen. */
+/** u32 addition that saturates at 2³² − 1, so that an overflowing total is detectable. */
 export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
   of: u32,
   identity: 0,
@@ -305,7 +309,7 @@ export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
 });
 
 /**
- * Monoids side by side: a record whose every field is combined by its own.
+ * Combines several monoids: each field of a record by its own monoid.
  *
  * @example
  * const x = ctx.column(Uint32Array.of(4, 9, 2));
@@ -341,7 +345,7 @@ export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>;
 const segmentedOnce = new WeakMap<AnyMonoid, AnyMonoid>();
 
 /**
- * The monoid of (head, value) whose scan starts anew at every head: it makes any scan a segmented one (Blelloch 1990).
+ * The monoid of (head, value) that restarts at every head: it turns any scan into a segmented one (Blelloch 1990).
  *
  * @example
  * const rows = { head: ctx.column([true, false, true]), value: ctx.column(Uint32Array.of(1, 2, 3)) };

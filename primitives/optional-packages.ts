@@ -1,4 +1,6 @@
-/** Packages that only parts of the library need, with the versions that its tests use: optional peers in package.json. */
+/**
+ * Packages that only parts of the library need (optional peers in package.json), with the versions that the tests use.
+ */
 const VERSIONS = {
   '@observablehq/plot': '0.6.17',
   '@sparticuz/chromium': '143.0.4',
@@ -9,9 +11,9 @@ const VERSIONS = {
 
 export type OptionalPackage = keyof typeof VERSIONS;
 
-/** What installs packages, as a sentence for an error's remedy. */
+/** The remedy of an error about missing packages. */
 export function installRemedy(names: readonly OptionalPackage[]): string {
-  return `Install what is missing: ${installCommand(names)}`;
+  return `Install the missing packages: ${installCommand(names)}`;
 }
 
 /** The command that installs packages. */
@@ -19,7 +21,10 @@ export function installCommand(names: readonly OptionalPackage[]): string {
   return `npm install ${names.map((name) => `${name}@${VERSIONS[name]}`).join(' ')}`;
 }
 
-/** Whether an import failed because one of these packages is not installed, and not because of what it does. */
+/**
+ * Whether an import failed because one of these packages is not installed, rather than because the package itself
+ * failed.
+ */
 export function isMissing(names: readonly OptionalPackage[], error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   return code === 'ERR_MODULE_NOT_FOUND' && names.some((name) => String(message).includes(`'${name}'`));

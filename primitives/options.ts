@@ -2,8 +2,8 @@ import { flawError } from './arguments.ts';
 import { type FieldKinds, flawOfOptions } from './kinds.ts';
 
 /**
- * Ends with an error at options that a call does not have, as a slip of the pen would ask for one thing and get another, and
- * at options that are not what they have to be. All of them may be left out.
+ * Throws for unknown options, because a misspelt one would silently be ignored, and for options of the wrong kind.
+ * Every option may be omitted.
  */
 export function requireOptions<O extends object>(
   call: string,

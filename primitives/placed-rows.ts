@@ -13,28 +13,28 @@ import { CapacityError, OutOfMemoryError } from './errors.ts';
 import { saturatingPlus } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
 
-/** How many rows other rows make. */
+/** Options for the number of rows that a primitive makes. */
 export interface RowsToMake {
-  /** The most rows that the result can have; with it, nothing waits. */
+  /** The maximum number of rows of the result. If given, nothing waits. */
   readonly capacity?: number | undefined;
   /**
-   * How many rows there will probably be, where no `capacity` is given. So many are written before the number is known, so that the
-   * device need not wait for the host. The result is the same: where there are more, or fewer than half of it, they are written
-   * again. It may take memory for twice its rows.
+   * The expected number of rows, if no `capacity` is given. That many are written before the actual number is known, so
+   * the device need not wait for the host. The result is the same: if there are more rows, or fewer than half as many,
+   * they are written again. May take memory for twice the rows.
    */
   readonly expected?: number | undefined;
 }
 
-/** Where the rows lie that other rows make. */
+/** Where the output of every row goes. */
 export interface PlacedRows {
-  /** Where the output of every row starts. */
+  /** The index of the first output row of every row. */
   readonly offsets: Column<'u32'>;
-  /** Where the number of output rows stands, as memory and as a column. */
+  /** The number of output rows, as memory and as a column. */
   readonly count: Memory;
   readonly total: Column<'u32'>;
 }
 
-/** Places the `counts[row]` rows that every row makes, one behind the other. */
+/** Assigns places to the `counts[row]` output rows of every row, one row's output after another's. */
 export function placeRows(primitive: string, context: Context, counts: Column<'u32'>): PlacedRows {
   const { length } = counts;
   return context.scope(() => {
@@ -54,7 +54,7 @@ export function placeRows(primitive: string, context: Context, counts: Column<'u
   });
 }
 
-/** Places rows and makes them: at most `capacity`, or as many as there are. */
+/** Assigns places and makes the rows: at most `capacity`, if given, otherwise all of them. */
 export function makePlaced<P extends PlacedRows, R extends Table>(
   primitive: string,
   context: Context,
@@ -69,8 +69,8 @@ export function makePlaced<P extends PlacedRows, R extends Table>(
 }
 
 /**
- * Places rows, waits for their number, and makes as many. Where some number is expected, as many are made before it is known:
- * the device need not pause.
+ * Assigns places, waits for the number of rows, and makes that many. If a number is expected, that many are made before
+ * the actual number is known, so the device is not idle meanwhile.
  */
 async function makeExactly<P extends PlacedRows, R extends Table>(
   primitive: string,
@@ -88,7 +88,7 @@ async function makeExactly<P extends PlacedRows, R extends Table>(
       throw new CapacityError('capacity/rows', `${primitive} made more rows than a column can have.`, {
         expected: 'fewer than 2^32 - 1 rows',
         got: needed,
-        remedy: `Give ${primitive} the rows in parts.`,
+        remedy: `Pass the rows to ${primitive} in parts.`,
       });
     }
     if (early === undefined || needed! > expected! || 2 * needed! < expected!) return make(placed, needed!);
@@ -100,7 +100,7 @@ async function makeExactly<P extends PlacedRows, R extends Table>(
   }
 }
 
-/** As many rows as are expected; none where there is no memory for them. */
+/** Makes the expected number of rows; undefined if there is not enough memory for them. */
 function makeEarly<P extends PlacedRows, R>(
   placed: P,
   expected: number,
@@ -114,7 +114,7 @@ function makeEarly<P extends PlacedRows, R>(
   }
 }
 
-/** Places rows and makes them, at most `capacity`, without waiting. */
+/** Assigns places and makes at most `capacity` rows, without waiting. */
 function makeWithin<P extends PlacedRows, R>(
   primitive: string,
   context: Context,
@@ -126,7 +126,7 @@ function makeWithin<P extends PlacedRows, R>(
   return context.scope(() => {
     const placed = place();
     const length = countIn(placed.count, 0, capacity);
-    // First, so that whatever is made with this length derives from it.
+    // Must come first, so that everything made with this length derives from the check.
     context.expectCapacity(length, primitive);
     return make(placed, length);
   });

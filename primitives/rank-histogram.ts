@@ -13,15 +13,15 @@ import { bindCaptures } from './map.ts';
 import { requireOptions } from './options.ts';
 import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
 
-/** Rows that stand for several elements each; those that are not active are passed over. */
+/** Rows that have several elements each; rows that are not active are skipped. */
 export type RankedRows = { readonly active: Column<'bool'> } & { readonly [name: string]: Table };
 
 export interface RankHistogramOptions extends ContextOption {
-  /** Elements a row stands for. */
+  /** Number of elements of a row. */
   readonly ranks: number;
-  /** Bins of a histogram. */
+  /** Number of bins of a histogram. */
   readonly bins: number;
-  /** How many histograms there are. */
+  /** Number of histograms. */
   readonly histograms: number;
   /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
   readonly captures?: CaptureArguments;
@@ -36,16 +36,18 @@ const OPTIONS: FieldKinds<RankHistogramOptions> = {
 };
 
 /**
- * Many histograms at once over elements that rows stand for: element (row, rank) of an active row counts into bin `bin` of
- * histogram `histogram`, where `{ bin, histogram } = f({ ...row, rank, … captures })`. Elements whose bin or histogram is out
- * of range are not counted. What belongs to the row is computed once a row.
+ * Computes many histograms in one pass over the elements of rows: element (row, rank) of an active row counts into bin
+ * `bin` of histogram `histogram`, where `{ bin, histogram } = f({ ...row, rank, … captures })`. Elements whose bin or
+ * histogram is out of range are not counted. Fields of a row are computed once a row.
  *
  * - Work O(rows · ranks + bins · histograms), span O(log n). Deterministic: counts are integers.
- * - Fast where neighbouring rows share a histogram. Accepts device counts. Counts are u32.
- * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({ ...row, rank }))`.
+ * - Fast if neighbouring rows share a histogram. Accepts device counts. Counts are u32.
+ * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({
+ *   ...row, rank }))`.
  *
- * @throws {@link ArgumentError} `histogram/result` where the functor returns something else, `rows/field` where it takes a field
- * that no row has, `rows/type` where it is of another type, `rows/rank` where a row has one called rank.
+ * @throws {@link ArgumentError} `histogram/result` if the functor returns something else, `rows/field` if it takes a
+ * field that the rows lack, `rows/type` if the field has another type, `rows/rank` if the rows have a field called
+ * rank.
  * @example
  * const rows = { active: ctx.column([true, false]), group: ctx.column(Uint32Array.of(1, 0)) };
  * const parity = fn({ group: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ group, rank }) => ({
@@ -108,7 +110,7 @@ function requireResult(functor: FunctorDescription): void {
 }
 
 function refuse({ functorName, result }: FunctorDescription): never {
-  throw new ArgumentError('histogram/result', `Functor ${functorName} does not return a bin and a histogram.`, {
+  throw new ArgumentError('histogram/result', `Functor ${functorName} must return a bin and a histogram.`, {
     expected: '{ bin: u32, histogram: u32 }',
     got: isScalar(result) ? result.type : `{ ${Object.keys(result).join(', ')} } of ${leafTypes(result).join(', ')}`,
   });

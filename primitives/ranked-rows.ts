@@ -12,15 +12,15 @@ export type CaptureArguments = { readonly [name: string]: Column | number | bool
 
 const RANK = { rank: u32 };
 
-/** The fields of a row that a functor takes beside `rank`, the number of an element among those that the row stands for. */
+/** The fields of a row that a functor takes besides `rank`, the index of an element in its row. */
 export function fieldsBesideRank(primitive: string, functor: FunctorDescription, rows: Table): Fields {
   if (rows instanceof Column || !Object.hasOwn(rows, 'rank')) return fieldsTaken(primitive, functor, rows, RANK);
   throw new ArgumentError('rows/rank', `The rows given to ${primitive} have a field called rank.`, {
-    remedy: 'Give it another name: rank is the number of an element among those of its row.',
+    remedy: 'Rename it: the functor takes the index of an element in its row as rank.',
   });
 }
 
-/** Calls a functor on the values of those fields and on a rank. */
+/** Calls a functor with the values of those fields and a rank. */
 export function applyToRank(
   functor: FunctorDescription,
   fields: Fields,

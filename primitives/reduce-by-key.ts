@@ -22,13 +22,14 @@ import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
 /**
- * Combines the values of every run of equal keys: one row a run, with its key and the combination of its values in order.
- * Keys need not be sorted; sort them first where equal keys should meet. The result's length is known to the device.
+ * Combines the values of every run of equal keys: the result has one row a run, with the key and the combination of the
+ * values in order. Keys need not be sorted; sort them first if all equal keys should be combined. Only the device knows
+ * the length of the result.
  *
- * - Laws asked: the monoid is associative with a neutral identity; it need not be commutative.
- * - Work O(n), span O(log n), one pass over the input, however long the runs. Deterministic as a scan.
- * - Of no rows: no rows. Accepts device counts. f32 keys are equal where their bits are.
- * - Equivalent loop: start a row where the key changes; `value = combine(value, values[i])`.
+ * - The monoid must be associative with a neutral identity; it need not be commutative.
+ * - Work O(n), span O(log n), one pass over the input, even if runs are long. Deterministic, as a scan is.
+ * - An empty input gives an empty result. Accepts device counts. f32 keys are compared by their bits.
+ * - Equivalent loop: start a new row if the key changes; `value = combine(value, values[i])`.
  *
  * @example
  * const keys = ctx.column(Uint32Array.of(1, 1, 2));
@@ -89,10 +90,11 @@ function reduceRuns<K extends Table, S extends Shape>(
 }
 
 /**
- * The first row of every run of equal keys, with the values given beside the keys. The result's length is known to the
- * device. Cost, determinism and edge cases as {@link reduceByKey}.
+ * The first row of every run of equal keys, with the values of that row. Only the device knows the length of the
+ * result. Cost, determinism and edge cases as {@link reduceByKey}.
  *
- * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push([keys[i], values[i]])`.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push([keys[i],
+ *   values[i]])`.
  *
  * @example
  * const keys = ctx.column(Uint32Array.of(1, 1, 2));
@@ -111,7 +113,7 @@ export function uniqueByKey<K extends Table, V extends Table>(
 }
 
 /**
- * The first row of every run of equal keys; of sorted keys, each key once. Cost, determinism and edge cases as
+ * The first row of every run of equal keys; if the keys are sorted, every key once. Cost, determinism and edge cases as
  * {@link reduceByKey}.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push(keys[i])`.
@@ -123,14 +125,15 @@ export function unique<K extends Table>(keys: K, options?: ContextOption): K {
   return inContext('unique', options, () => copyHeads('unique', keys, keys));
 }
 
-/** The rows at which runs of equal keys start. */
+/** Copies the rows at which runs of equal keys start. */
 function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C {
   const heads = headsOf(primitive, keys);
   return inContextOf(primitive, columnsOf(rows), () => copyIf(rows, heads));
 }
 
 /**
- * Every run of equal keys with its length: {@link reduceByKey} of ones, with its cost, determinism and edge cases.
+ * Every run of equal keys with its length. It is {@link reduceByKey} of ones, with the same cost, determinism and edge
+ * cases.
  *
  * @example
  * await ctx.read(runLengthEncode(ctx.column(Uint32Array.of(4, 4, 2))));

@@ -14,12 +14,13 @@ import { assemble, type Shape } from './functors/shapes.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
 
 /**
- * The combination of all rows, in their order, as a table of one row that stays on the device.
+ * Combines all rows, in order, into a table of one row that stays on the device.
  *
- * - Laws asked: the monoid is associative with a neutral identity; it need not be commutative.
- * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes however they are folded; others are folded
- *   in the canonical tree, a function of the length alone.
- * - Of no rows: the identity. Accepts device counts. Records are combined field by field as the monoid names them.
+ * - The monoid must be associative with a neutral identity; it need not be commutative.
+ * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; others follow the
+ *   canonical tree, which depends only on the length.
+ * - An empty input gives the identity. Accepts device counts. Records are combined field by field, matched to the
+ *   monoid by name.
  * - Equivalent loop: `let total = identity; for (const row of rows) total = combine(total, row)`.
  *
  * @example
@@ -50,11 +51,11 @@ function reduceRows<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): Co
   });
 }
 
-/** The columns that a monoid combines, in the order of its fields: those that a table has by their names. */
+/** The columns that a monoid combines, in the order of its fields; a table's columns are matched by name. */
 export function operandsOf(primitive: string, table: Table, monoid: AnyMonoid, argument = 'input'): readonly Column[] {
-  // What is no monoid is refused first.
+  // Checks first that it is a monoid.
   monoidProgram(monoid, primitive);
-  const sentence = `${primitive} was given columns that its monoid does not combine.`;
+  const sentence = `${primitive} was given columns that do not fit its monoid.`;
   const remedy = 'Give the table the fields of the monoid, by name and type.';
   return columnsAs(
     monoid.shape,

@@ -18,14 +18,15 @@ import { type Axis, stepAlong } from './stencil-axis.ts';
 
 type Values = Value<ScalarType>[];
 
-/** Relaxes grids on a backend: by its own kernel where it has one for grids of their size, else round by round. */
+/** Relaxes grids on a backend: by its own kernel if it has one for grids of this size, otherwise round by round. */
 export function relaxOn(backend: Backend, command: RelaxCommand): void {
   if (backend.relax?.(command) !== true) relaxByRounds(backend, command);
 }
 
 /**
- * The same as `Backend.relax` by the other kernels, for grids of any size: three launches a round, for all rounds that there
- * may be, as the host is not told which was the last. Takes memory for a copy of the states, and for changes and grids.
+ * `Backend.relax` by means of the other kernels, for grids of any size. Issues three launches a round for all
+ * `maxRounds` rounds, because the host does not learn which round was the last. Takes memory for a copy of the states,
+ * for changes and for grids.
  */
 function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
@@ -56,10 +57,10 @@ function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   }
 }
 
-/** What all rounds share. */
+/** The data shared by all rounds. */
 interface Rounds {
   readonly command: RelaxCommand;
-  /** For every cell one more than the number of the last grid that begins there or before, 0 where none does. */
+  /** For every cell, the index plus 1 of the last grid that starts at or before the cell; 0 if there is none. */
   readonly grid: DeviceBuffer;
   readonly isDone: DeviceBuffer;
   readonly changes: readonly DeviceBuffer[];
@@ -75,7 +76,7 @@ function endAtOnce(backend: Backend, { extent, rounds }: RelaxCommand): void {
   );
 }
 
-/** Writes where grids begin, and fills what follows with the greatest number so far. */
+/** Marks the cells where grids start, and fills the following cells with the maximum so far. */
 function numberCells(
   backend: Backend,
   { extent, cells, grids }: RelaxCommand,
@@ -99,7 +100,7 @@ function numberCells(
   return grid;
 }
 
-/** Notes which grids have no cells, and so are done. */
+/** Marks grids without cells as done. */
 function begin(backend: Backend, { command, isDone }: Rounds): void {
   const { extent, grids, rounds } = command;
   const program = assemble('gridStart', ['u32', 'u32'], { programs: { grids } }, (g, { programs }) => {
@@ -113,7 +114,9 @@ function begin(backend: Backend, { command, isDone }: Rounds): void {
   ]);
 }
 
-/** One round, from states to other ones: all cells, the changes of every grid, and which grids are done with it. */
+/**
+ * One round, from `from` to `to`: steps all cells, folds the changes of every grid, and decides which grids are done.
+ */
 function roundOf(
   rounds: Rounds,
   from: readonly StateLeaf[],
@@ -175,7 +178,7 @@ function stepProgram({ command, grid, isDone }: Rounds, from: readonly StateLeaf
   });
 }
 
-/** The changes of every grid, folded, at its last cell. */
+/** Folds the changes of every grid; the result is at its last cell. */
 function foldOf({ command, grid, changes }: Rounds) {
   const { cells, grids, change } = command;
   const length = capacityOf(cells);
@@ -206,7 +209,7 @@ function foldOf({ command, grid, changes }: Rounds) {
   return { program, monoid: byRun(change), emit };
 }
 
-/** Whether a grid took part in the round, which round that was, and whether it is done. */
+/** Whether a grid took part in the round, the number of that round, and whether the grid is now done. */
 function endProgram({ command, isDone, totals }: Rounds): Program {
   const { extent, grids, until, change } = command;
   const length = capacityOf(extent);
@@ -249,11 +252,11 @@ interface GridHere {
   readonly first: U32;
   readonly width: U32;
   readonly height: U32;
-  /** Whether the cell is part of the grid; the others are nobody's. */
+  /** Whether the cell belongs to the grid; otherwise it belongs to no grid. */
   readonly isPart: Bool;
 }
 
-/** The last grid that begins at a cell or before it. */
+/** The last grid that starts at or before a cell. */
 function gridOf(i: U32, numbers: ArrayValue<ScalarType>, grids: Called): GridHere {
   const number = numbers.at(i) as U32;
   const g = number.max(1).sub(1);
@@ -286,7 +289,7 @@ function toU32(flag: Bool): U32 {
   return select(u32Literal(0), u32Literal(1), flag);
 }
 
-/** The greatest number so far. */
+/** The maximum so far. */
 const MAX_COUNT: MonoidProgram = {
   module: oneOf(
     record({ name: 'max', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
@@ -299,7 +302,7 @@ const MAX_COUNT: MonoidProgram = {
   commutative: true,
 };
 
-/** A monoid that starts anew where the first leaf of the right side says so. */
+/** The monoid that restarts where the first leaf of the right operand is set. */
 function byRun({ module, types, identity }: MonoidProgram): MonoidProgram {
   const leaves: ScalarType[] = ['u32', ...types];
   const recorded = record({ name: 'byGrid', parameters: [...leaves, ...leaves], results: leaves }, (locals) => {

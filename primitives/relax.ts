@@ -42,74 +42,80 @@ import { outsideOf, type StencilArguments } from './stencil.ts';
 import { requireBoundary } from './stencil-axis.ts';
 
 /**
- * The sizes of grids, whose cells follow each other: those of the first grid row after row, then those of the second … Where both
- * are numbers, there are as many grids of that size as the cells make whole ones.
+ * The sizes of grids, whose cells are stored one grid after another, each row after row. If both are numbers, all grids
+ * have that size, and there are as many whole grids as the cells allow.
  */
 export interface GridSizes {
   readonly width: Column<'u32'> | number;
   readonly height: Column<'u32'> | number;
 }
 
-/** When a grid is left alone. */
+/** When a grid stops. */
 export interface StopRule<M extends Shape> {
-  /** How much a cell has changed in a round: a functor of its states `before` and `after`, or of one of them. */
+  /** The change of a cell in a round: a functor of its states `before` and `after`, or of one of them. */
   readonly change: FunctorDescription & { readonly result: M };
-  /** How the changes of all cells are folded. It must be exact, and the order of its operands must not matter. */
+  /** Folds the changes of all cells; must be exact and commutative. */
   readonly total: Monoid<M>;
-  /** Whether the grid is done: a functor of the folded changes of a round, `total`, and of the number of its `cells`. */
+  /**
+   * Whether the grid is done: a functor of `total`, the folded changes of a round, and of `cells`, the number of its
+   * cells.
+   */
   readonly until: FunctorDescription & { readonly result: Scalar<'bool'> };
   /** Columns and numbers that `change` and `until` capture, by name. */
   readonly captures?: { readonly [name: string]: unknown } | undefined;
 }
 
 export interface RelaxOptions<S extends Shape> extends ContextOption {
-  /** The most rounds of a grid. */
+  /** Maximum number of rounds of a grid. */
   readonly maxRounds: number;
   /**
-   * The greatest width and height of a grid, which may be left out where that is a number. Where a grid is larger, every read of
+   * Maximum width and height of a grid; a side that is given as a number needs none. If a grid is larger, every read of
    * the result throws {@link CapacityError}.
    */
   readonly maxWidth?: number | undefined;
   readonly maxHeight?: number | undefined;
-  /** What stands for neighbours outside of the grid, along both axes or along each; `clamp` where it is left out. */
+  /** How neighbours outside the grid are replaced, along both axes or along each; `clamp` by default. */
   readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary } | undefined;
-  /** The state outside of the grid where the boundary is `constant`; zero where it is left out. */
+  /** The state outside the grid if the boundary is `constant`; zero by default. */
   readonly outside?: PlainOf<S> | undefined;
 }
 
-/** What {@link relax} returns. */
+/** The result of {@link relax}. */
 export type Relaxed<S extends Shape> = {
   /** The states of all cells after the last round of their grid. */
   readonly state: ColumnsOf<S>;
-  /** The rounds of every grid. */
+  /** The number of rounds of every grid. */
   readonly rounds: Column<'u32'>;
 };
 
 /**
- * Replaces the cells of many small grids by a functor of each cell and of those around it, round after round, each grid until
- * a stop rule of its own holds: diffusion, level sets, cellular automata, Jacobi's method.
+ * Replaces the cells of many small grids by a functor of each cell and its neighbours, round after round, until each
+ * grid meets its stop rule: diffusion, level sets, cellular automata, Jacobi's method.
  *
- * The step is a functor of `neighbours(…)` of the state, as that of {@link stencil}, and of other columns of the cells; it
- * returns the cell's next state. All cells of a grid take a step at once, each on the states before the round. After a round
- * the changes of all cells are folded by a monoid, and the grid is left alone where `until` says so: the states are those of
- * exactly that round, on every backend. `rounds` says which it was; it is `maxRounds` where the rule never held.
+ * The step is a functor of `neighbours(…)` of the state, as in {@link stencil}, and of other columns of the cells; it
+ * returns the cell's next state. All cells of a grid step simultaneously, on the states before the round. After a
+ * round, a monoid folds the changes of all cells, and the grid stops if `until` holds: the states are those of exactly
+ * that round, on every backend. `rounds` is its number, or `maxRounds` if the rule never held.
  *
- * - With numbers as sizes, `{ width: 20, height: 1 }`, all grids are alike, and the scan that finds where each begins is left out.
- * - Each grid stays within one workgroup, or on one thread, for all of its rounds, where it fits there: on a GPU a grid of
- *   some 3,500 cells with a state of one word. Larger ones take three launches a round. `explain` does not look into it.
+ * - If both sizes are numbers, as in `{ width: 20, height: 1 }`, all grids have the same size, and no scan is needed to
+ *   find where each starts.
+ * - If it fits, a grid stays within one workgroup, or on one thread, for all its rounds: on a GPU, up to some 3,500
+ *   cells with a state of one word. Larger grids take three launches a round. `explain` does not cover it.
  * - Work O(cells · rounds), span O(rounds · (cells of the largest grid ÷ threads of a workgroup)). Deterministic.
- * - Laws asked: the monoid is exact and commutative (fold integers: `round(|δ| · 2^20)`, not |δ|).
- * - Of no grids: none. A grid without cells has no rounds. Cells behind those of the last grid stay what they are. Grids need
- *   as many cells as the columns have: where they have more, every read of the result throws {@link CapacityError}.
+ * - The monoid must be exact and commutative (fold integers: `round(|δ| · 2^20)`, not |δ|).
+ * - Without grids, the result is the input. A grid without cells has no rounds. Cells after those of the last grid do
+ *   not change. If the grids need more cells than the columns have, every read of the result throws
+ *   {@link CapacityError}.
  * - Accepts device counts, of grids and of cells.
- * - Equivalent loop: `for (const grid of grids) for (let r = 0; r < maxRounds; r++) { const next = grid.map(step); const total =
- *   fold(grid.map((cell, i) => change(cell, next[i]))); grid = next; if (until(total)) break; }`.
+ * - Equivalent loop: `for (const grid of grids) for (let r = 0; r < maxRounds; r++) { const next = grid.map(step);
+ *   const total = fold(grid.map((cell, i) => change(cell, next[i]))); grid = next; if (until(total)) break; }`.
  *
- * Source: Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009: one persistent workgroup a cell.
+ * Source: Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009: one persistent workgroup
+ * a cell.
  *
- * @throws {@link ArgumentError} `relax/step` where the step has not one parameter of neighbours, or does not return its shape;
- * `relax/rule` where the functors of the rule do not fit, `relax/total` where its monoid is not exact; `relax/rounds`,
- * `relax/size`; or as {@link stencil} does.
+ * @throws {@link ArgumentError} `relax/step` if the step does not have exactly one parameter of neighbours, or does not
+ * return its shape; `relax/rule` if the functors of the rule do not fit, `relax/total` if its monoid is not exact;
+ * `relax/rounds`, `relax/size`; otherwise as {@link stencil}.
  * @example
  * const spread = fn({ t: neighbours(f32) }, f32, ({ t }) => t.at(-1).add(t.at(1)).div(2));
  * const change = fn({ before: f32, after: f32 }, u32, ({ before, after }) => u32(round(after.sub(before).abs().mul(1024))));
@@ -159,18 +165,13 @@ function relaxGrids<P extends Parameters, S extends Shape, M extends Shape>(
   requireSize(grids.width, 'grids.width', maxWidth);
   requireSize(grids.height, 'grids.height', maxHeight);
   requireFunctor('relax', 'step', step);
-  requireRecord('relax', 'args', args, 'a record of columns and numbers, by the names of the parameters');
+  requireRecord('relax', 'args', args, 'a record of columns and numbers, by parameter name');
   requireRecord('relax', 'rule', rule, '{ change, total, until }');
   const given = args as { readonly [name: string]: unknown };
   const { parameter, state, own } = columnsOfStep(step, given);
   const change = requireRule(step.result, rule);
   const { captures = {} } = rule;
-  requireRecord(
-    'relax',
-    'rule.captures',
-    captures,
-    'a record of columns and numbers, by the names of what is captured',
-  );
+  requireRecord('relax', 'rule.captures', captures, 'a record of columns and numbers, by the names of the captures');
   const sizes = [grids.width, grids.height].filter((size) => typeof size !== 'number');
   const context = requireContext([...sizes, ...state, ...own, ...columnsIn([given, captures])], 'relax');
   const cells = commonLength([...state, ...own], 'relax');
@@ -210,7 +211,7 @@ const OPTIONS: FieldKinds<RelaxOptions<Shape>> = {
   context: anything,
 };
 
-/** The size of grids that are alike. */
+/** The common size of grids. */
 interface GridSize {
   readonly width: number;
   readonly height: number;
@@ -223,13 +224,13 @@ function requireSize(given: Column<'u32'> | number, name: string, max: number): 
 }
 
 function wrongSize(given: number, name: string, max: number): ArgumentError {
-  return new ArgumentError('relax/size', `relax was given a size that grids cannot have as ${name}.`, {
+  return new ArgumentError('relax/size', `Argument ${name} of relax is not a valid size of grids.`, {
     expected: `a column of u32, or a whole number from 1 to ${max}`,
     got: given,
   });
 }
 
-/** How many whole grids the cells make. */
+/** The number of whole grids that fit into the cells. */
 function countAlike(context: Context, { width, height }: GridSize, cells: Column['length']): Column['length'] {
   const area = width * height;
   if (area > (typeof cells === 'number' ? cells : cells.limit)) return 0;
@@ -247,27 +248,30 @@ function gridsAlike({ width, height }: GridSize): Program {
 
 type Arguments = { readonly [name: string]: unknown };
 
-/** The columns of a step: those of the state, which it reads around a cell, and those that it reads at the cell alone. */
+/**
+ * The columns of a step: those of the state, which it reads around a cell, and the others, which it reads only at the
+ * cell.
+ */
 function columnsOfStep(step: FunctorDescription, args: Arguments) {
   const { values, neighbours } = splitParameters(step.parameters);
   const [[parameter, shape] = ['', undefined], ...others] = [...neighbours];
   if (shape === undefined || others.length > 0 || shapeText(shape) !== shapeText(step.result)) {
-    throw new ArgumentError('relax/step', `Functor ${step.functorName} is no step from a state to the next one.`, {
+    throw new ArgumentError('relax/step', `Functor ${step.functorName} is not a step from a state to the next state.`, {
       expected: 'one parameter neighbours(S), and S as its result',
-      got: `${neighbours.size} of them${shape === undefined ? '' : `, of ${shapeText(shape)}`}, and ${shapeText(step.result)}`,
+      got: `${neighbours.size} such parameters${shape === undefined ? '' : `, of ${shapeText(shape)}`}, and ${shapeText(step.result)}`,
     });
   }
   return { parameter, state: bindRows(step, args, { [parameter]: shape }), own: bindRows(step, args, values) };
 }
 
-/** A rule whose functors fit the state and each other; returns its monoid as backends take it. */
+/** Requires a rule whose functors fit the state and each other; returns its monoid in the form that backends take. */
 function requireRule<S extends Shape, M extends Shape>(state: S, { change, total, until }: StopRule<M>): MonoidProgram {
   requireFunctor('relax', 'rule.change', change);
   requireFunctor('relax', 'rule.until', until);
   const program = monoidProgram(total, 'relax', 'rule.total');
   if (!program.exact) {
-    throw new ArgumentError('relax/total', 'The changes of a grid were to be folded by a monoid that is not exact.', {
-      expected: 'an exact monoid, as plus(u32)',
+    throw new ArgumentError('relax/total', 'The monoid that folds the changes of a grid must be exact.', {
+      expected: 'an exact monoid, such as plus(u32)',
       remedy: 'Return whole numbers from rule.change: u32(round(after.sub(before).abs().mul(2 ** 20))).',
     });
   }
@@ -276,7 +280,7 @@ function requireRule<S extends Shape, M extends Shape>(state: S, { change, total
   return program;
 }
 
-/** A functor that takes some of the values of a record, and returns values of a shape. */
+/** Requires a functor that takes only values of a given record and returns a given shape. */
 function requireSignature(functor: FunctorDescription, max: { readonly [name: string]: Shape }, result: Shape): void {
   const { values, neighbours } = splitParameters(functor.parameters);
   const fits = Object.entries(values).every(
@@ -298,13 +302,13 @@ interface Common {
 
 interface PlacedGrids {
   readonly first: Column<'u32'>;
-  /** The cells of all grids, and the greatest sides. */
+  /** The total number of cells, and the maximum width and height. */
   readonly total: Memory;
-  /** 0, or more than there can be where grids have more cells than there are. */
+  /** A word that is 0, or exceeds its limit if the grids need more cells than there are. */
   readonly missing: Memory | undefined;
 }
 
-/** The cells of all grids, and the greatest sides. */
+/** Adds up cells, and finds the maximum width and height. */
 const gridSizes = monoid({
   of: { cells: u32, width: u32, height: u32 },
   identity: { cells: 0, width: 0, height: 0 },
@@ -321,7 +325,7 @@ function saturatingSum(a: U32, b: U32): U32 {
   return select(sum, u32(2 ** 32 - 1), sum.lt(a));
 }
 
-/** Where grids are whose sizes a column says. */
+/** The grids, for sizes given in a column. */
 function gridsOfSizes(common: Common, sizes: GridSizes, length: Column['length']): Program {
   const column = (size: Column<'u32'> | number) => (typeof size === 'number' ? constant(u32, size, length) : size);
   const columns = { width: column(sizes.width), height: column(sizes.height) };
@@ -333,7 +337,7 @@ interface SizeColumns {
   readonly height: Column<'u32'>;
 }
 
-/** Places the cells of grids one behind the other, and notes whether there are too many. */
+/** Places the cells of the grids one after another, and checks whether there are too many. */
 function placeGrids(
   { context, cells, maxWidth, maxHeight }: Common,
   { width, height }: SizeColumns,
@@ -364,13 +368,13 @@ function placeGrids(
   return { first, total, missing };
 }
 
-/** The cells of a grid, or the largest u32 where there are more. */
+/** The number of cells of a grid, saturated at the largest u32. */
 function cellsOf(width: U32, height: U32): U32 {
   const isTooLarge = height.gt(u32(2 ** 32 - 1).div(width.max(1)));
   return select(width.mul(height), u32(2 ** 32 - 1), isTooLarge);
 }
 
-/** Compares with a number of cells that the device alone knows. */
+/** Compares the cells needed with a number of cells that only the device knows. */
 function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
   const missing = context.allocate(1);
   const fusion = fuse('relaxMissing', [], ['u32'], (_index, _, loader) => {
@@ -381,7 +385,7 @@ function findMissing(context: Context, cells: DeviceLength, total: Memory): Memo
   return missing;
 }
 
-/** Where the cells of a grid are; those of which there are too many have none. */
+/** Where the cells of a grid are. Grids that do not fit have no cells. */
 function gridsProgram(
   { context, cells, maxWidth, maxHeight }: Common,
   { width, height }: SizeColumns,
@@ -393,7 +397,7 @@ function gridsProgram(
     const count = cellsOf(wide, high);
     const room = loader.length(cells);
     const [widest, highest] = [loader.length(countIn(total, 1, maxWidth)), loader.length(countIn(total, 2, maxHeight))];
-    // What is read here derives from what was checked.
+    // Reads the checked lengths, so that the result derives from the checks.
     const all = missing === undefined ? loader.length(countIn(total, 0, cells as number)) : room;
     const none = missing === undefined ? u32(0) : (loader.load([cellColumn(missing, 'u32', 0)], u32(0))[0] as U32);
     const fits = wide
@@ -407,7 +411,7 @@ function gridsProgram(
   return programOf(fusion, context, length);
 }
 
-/** New columns with the values of others: with their words where these are at hand, as they may be those of subnormals or NaNs. */
+/** Copies columns; word for word if they are stored, so that subnormals and NaNs keep their bits. */
 function copyStates(context: Context, columns: readonly Column[], length: Column['length']): Column[] {
   const words = columns.map(wordsAtHand);
   const copies = columns.map(({ type }) => context.stored(type, length));
@@ -424,12 +428,12 @@ function ownProgram(context: Context, columns: readonly Column[], length: Column
   return programOf(fusion, context, length);
 }
 
-/** The neighbours of a step, without the cell itself. */
+/** The offsets of a step's neighbours, without the cell itself. */
 function around(step: FunctorDescription): readonly NeighbourOffset[] {
   return offsetsOf(step.module).filter(({ dx, dy }) => dx !== 0 || dy !== 0);
 }
 
-/** From the state of a cell, its own values and the states around it to its next state, and to how much that changes it. */
+/** Maps the state of a cell, its own values and its neighbours' states to its next state and its change. */
 function stepProgram(
   context: Context,
   step: FunctorDescription,
@@ -466,7 +470,7 @@ function stepProgram(
   return programOf(fusion, context, cells);
 }
 
-/** Whether a grid is done, by the number of its cells and the folded changes. */
+/** Whether a grid is done, given its number of cells and the folded changes. */
 function untilProgram(
   context: Context,
   until: FunctorDescription,

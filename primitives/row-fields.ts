@@ -10,10 +10,13 @@ export type Fields = { readonly [name: string]: Table };
 
 type Values = readonly Value<ScalarType>[];
 
-/** Values that a functor takes beside fields of a row, by name: the state of a walk, a rank. */
+/** Values that a functor takes besides fields of a row, by name: the state of a walk, a rank. */
 export type State = { readonly [name: string]: Shape };
 
-/** The fields of a row that a functor takes beside those of a state. A single column is the one that is no state's. */
+/**
+ * The fields of a row that a functor takes besides those of a state. A single column is the one parameter that is not
+ * in the state.
+ */
 export function fieldsTaken(
   primitive: string,
   { functorName, parameters }: FunctorDescription,
@@ -28,7 +31,7 @@ export function fieldsTaken(
   if (common !== undefined) throw fieldInBoth(primitive, common);
   const given = { ...mapFields(fields, shapeOf), ...state };
   const missing = (path: string): never => {
-    throw new ArgumentError('rows/field', `Functor ${functorName} takes ${path}, which it is not given.`, {
+    throw new ArgumentError('rows/field', `Functor ${functorName} takes ${path}, which is not among its fields.`, {
       expected: Object.keys(given),
       got: path,
     });
@@ -44,7 +47,9 @@ function mapFields<A, B>(fields: { readonly [name: string]: A }, change: (field:
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]));
 }
 
-/** The arguments of a functor: the leaves of the state and of the fields that it takes, in the order of its parameters. */
+/**
+ * The arguments of a functor, in the order of its parameters: the leaves of the state and of the fields that it takes.
+ */
 export function argumentsOf(
   { parameters }: FunctorDescription,
   state: State,
@@ -57,7 +62,7 @@ export function argumentsOf(
   return leavesOf(splitParameters(parameters).values, given as Tree<Value<ScalarType>>);
 }
 
-/** The leaves of a tree that is known to have a shape's fields, in the order of the shape. */
+/** The leaves of a tree in the order of a shape; the tree must have the shape's fields. */
 export function leavesOf<L>(shape: Shape, tree: Tree<L>): L[] {
   return flatten<L>(shape, tree, (path) => {
     throw new RangeError(`no ${path}`);
@@ -65,20 +70,20 @@ export function leavesOf<L>(shape: Shape, tree: Tree<L>): L[] {
 }
 
 function severalFields(functorName: string, names: readonly string[]): ArgumentError {
-  return new ArgumentError('map/row-functor', `Functor ${functorName} cannot take rows of a single column.`, {
-    expected: 'one parameter for it',
+  return new ArgumentError('map/row-functor', `Functor ${functorName} cannot take the rows of a single column.`, {
+    expected: 'one parameter for the column',
     got: names,
   });
 }
 
 function fieldInBoth(primitive: string, name: string): ArgumentError {
   return new ArgumentError('rows/state', `Rows and state given to ${primitive} both have a field called ${name}.`, {
-    remedy: 'Give one of them another name.',
+    remedy: 'Rename one of them.',
   });
 }
 
 function otherTypes(functorName: string, expected: readonly string[], got: readonly string[]): ArgumentError {
-  return new ArgumentError('rows/type', `Functor ${functorName} was given fields of other types.`, {
+  return new ArgumentError('rows/type', `Functor ${functorName} was given fields of the wrong type.`, {
     expected: expected.join(', '),
     got: got.join(', '),
   });

@@ -8,20 +8,20 @@ import { type AnyMonoid, monoidProgram } from './monoid.ts';
 import { type FusedScan, fusedScan } from './scan.ts';
 
 /**
- * Commands for algorithms: what the rows of a launch compute goes to columns, several results at once and to any place. So an
- * algorithm that no composition of primitives makes in one launch needs to know nothing of backends.
+ * Commands for algorithms: a launch computes several results a row and writes them to any elements of columns. With
+ * these, an algorithm can issue a launch that no composition of primitives makes, without knowing the backends.
  */
 
-/** A result of every row on its way to a stored column. */
+/** Writes one result of every row to a stored column. */
 export interface ResultStore {
   readonly to: Column;
-  /** The result that is stored. */
+  /** Index of the result to store. */
   readonly value: number;
-  /** The result that says to which element. Left out, it is the row's own. */
+  /** Index of the result that says which element to write; by default the row's own. */
   readonly index?: number;
-  /** The result that says whether it is stored. Left out, it always is. */
+  /** Index of the result that says whether to write; by default always. */
   readonly guard?: number;
-  /** Added to the number of the element. Default 0. */
+  /** Added to the index of the element; 0 by default. */
   readonly shift?: number;
 }
 
@@ -32,7 +32,7 @@ interface Rows {
   readonly row: (index: U32, loader: Loader) => readonly Value<ScalarType>[];
 }
 
-/** Computes the results of every row and stores them. */
+/** Computes the results of every row and writes them. */
 export function storeResults(
   name: string,
   { context, length, row }: Rows,
@@ -43,7 +43,10 @@ export function storeResults(
   context.backend.forEach(extentOf(length), programOf(fusion, context, length), storesOf(stores));
 }
 
-/** Folds the results of all rows, which are the leaves of a monoid, into memory from a word on. */
+/**
+ * Folds the results of all rows, which are the leaves of a monoid, and writes the combination to memory, starting at a
+ * word.
+ */
 export function foldResults(
   name: string,
   { context, length, row }: Rows,
@@ -59,7 +62,7 @@ export function foldResults(
   });
 }
 
-/** Scans rows and stores what is emitted at each. */
+/** Scans rows and writes the results emitted at each row. */
 export function scanResults(
   name: string,
   scan: Omit<FusedScan, 'stores' | 'keys'> & { readonly stores: readonly ResultStore[] },
@@ -74,7 +77,7 @@ function storesOf(stores: readonly ResultStore[]): Store[] {
   });
 }
 
-/** Copies words of the host into a stored column, from an element on. The words may be changed at once. */
+/** Copies host words into a stored column, starting at an element. The words may be changed after the call. */
 export function writeWords(context: Context, column: Column, from: number, words: Uint32Array): void {
   const { buffer, offset } = destination(column);
   context.backend.write(buffer, offset + from, words);

@@ -5,10 +5,11 @@ import type { ScalarType } from './functors/ir.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 
 /**
- * Where a run of equal keys starts: true for row 0 and wherever a row's key differs from that of the row before it, as a
- * view. Keys are a column or a record of columns; f32 keys are equal where their bits are.
+ * Marks where runs of equal keys start: true for row 0 and for every row whose key differs from the previous row's.
+ * Returns a view. Keys are a column or a record of columns; f32 keys are compared by their bits.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Of no rows: no rows. Accepts device counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
+ *   counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = i === 0 || keys[i] !== keys[i - 1]`.
  *
  * @example
@@ -18,7 +19,7 @@ export function runHeads(keys: Table): Column<'bool'> {
   return headsOf('runHeads', keys);
 }
 
-/** The same for another primitive, which errors name. */
+/** As {@link runHeads}, for another primitive, which errors name. */
 export function headsOf(primitive: string, keys: Table): Column<'bool'> {
   const words = columnsOf(keys, primitive, 'keys').map(wordsOf);
   const length = commonLength(words, primitive);
@@ -29,13 +30,13 @@ export function headsOf(primitive: string, keys: Table): Column<'bool'> {
   return viewColumn(contextOf(words, primitive), 'bool', length, view);
 }
 
-/** Whether the row at the index starts a run. */
+/** Whether row `index` starts a run. */
 export function startsRun(keys: readonly Column[], index: U32, loader: Loader): Bool {
   const before = index.sub(index.min(1));
   return index.eq(0).or(differ(loader.load(keys, before), loader.load(keys, index)));
 }
 
-/** Whether the row at the index ends a run of a table with the given length. */
+/** Whether row `index` ends a run, in a table of the given length. */
 export function endsRun(keys: readonly Column[], length: Column['length'], index: U32, loader: Loader): Bool {
   const after = index.add(1);
   const next = loader.loadWithin(keys, after, length);

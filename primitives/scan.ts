@@ -26,25 +26,25 @@ import { operandsOf } from './reduce.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A scan and what is done with it at every index; see {@link Backend.scan}. */
+/** A scan with functions that compute its elements and consume its prefixes; see {@link Backend.scan}. */
 export interface FusedScan {
   readonly context: Context;
   readonly length: Column['length'];
   readonly monoid: AnyMonoid;
   /** The element at an index, leaf by leaf. */
   readonly element: (index: U32, loader: Loader) => Values;
-  /** What is stored at an index, given its exclusive and inclusive prefix. */
+  /** The results at an index, given its exclusive and inclusive prefix. */
   readonly emit: (index: U32, exclusive: Values, inclusive: Values, loader: Loader) => Values;
   readonly emitted: readonly ScalarType[];
   readonly stores: readonly Store[];
-  /** Where the combination of all elements goes, one word a leaf. */
+  /** Where to write the combination of all elements, one word a leaf. */
   readonly total?: Memory;
   readonly form?: ScanForm;
-  /** What the element and what is stored are found again by. */
+  /** The cache keys of `element` and `emit`. */
   readonly keys?: { readonly element: FusionKey; readonly emit: FusionKey };
 }
 
-/** Runs a fused scan. */
+/** Runs a scan with its functions fused in. */
 export function fusedScan(primitive: string, scan: FusedScan): void {
   const { context, length, element, emit, emitted, stores, total, form, keys } = scan;
   const monoid = monoidProgram(scan.monoid);
@@ -68,7 +68,7 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
   });
 }
 
-/** A length that stands in word `word` of a scan's total. */
+/** The device length in word `word` of a scan's total. */
 export function countIn(memory: Memory, word: number, limit: number): DeviceLength {
   return { memory, word, minus: 0, limit };
 }
@@ -76,10 +76,10 @@ export function countIn(memory: Memory, word: number, limit: number): DeviceLeng
 /**
  * The combination of all rows up to and including each: `out[i] = in[0] ⊕ … ⊕ in[i]`.
  *
- * - Laws asked: the monoid is associative with a neutral identity; it need not be commutative.
- * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes however they are folded; others follow the
- *   canonical tree, a function of the length alone.
- * - Of no rows: no rows. Accepts device counts.
+ * - The monoid must be associative with a neutral identity; it need not be commutative.
+ * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; others follow the
+ *   canonical tree, which depends only on the length.
+ * - An empty input gives an empty result. Accepts device counts.
  * - Equivalent loop: `let sum = identity; for (let i = 0; i < n; i++) out[i] = sum = combine(sum, in[i])`.
  *
  * Source: Hillis and Steele 1986; Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
@@ -142,7 +142,7 @@ function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: S
   return assemble(monoid.shape, stored) as Table;
 }
 
-/** Stores what a scan emits as columns of its length. */
+/** Stores the results that a scan emits as columns of the scan's length. */
 function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[] {
   const { context, length, emitted } = scan;
   return context.scope(() => {
@@ -153,9 +153,9 @@ function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[]
 }
 
 /**
- * A scan that starts anew at every row whose head flag is set; row 0 starts one whatever its flag. Exclusive scans give
- * the identity at heads. Laws, cost and determinism as {@link inclusiveScan}; an inexact monoid follows the canonical tree
- * of the whole column, so its bytes depend on where the heads are too.
+ * A scan that restarts at every row whose head flag is set; row 0 always starts a segment. Exclusive scans give the
+ * identity at heads. Laws, cost and determinism as {@link inclusiveScan}. An inexact monoid follows the canonical tree
+ * of the whole column, so its bytes also depend on the positions of the heads.
  *
  * - Equivalent loop: `for (i …) { if (heads[i]) sum = identity; out[i] = sum = combine(sum, in[i]) }`.
  *

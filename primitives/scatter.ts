@@ -24,24 +24,26 @@ import { anything } from './kinds.ts';
 import { requireOptions } from './options.ts';
 import { constant, sequence } from './sequence.ts';
 
-/** How {@link scatter} and {@link scatterIf} place rows. */
+/** Options of {@link scatter} and {@link scatterIf}. */
 export interface ScatterOptions extends ContextOption {
   /**
-   * Rows that no index names keep what this table holds there, zero past its length; left out, they are zero. It is not
-   * changed.
+   * The values of rows that no index names: the row of this table, or zero past its length. Without it they are all
+   * zero. The table is not changed.
    */
   readonly onto?: Table;
 }
 
 /**
- * Puts row i at `indices[i]` of a new table with `length` rows: `out[indices[i]] = rows[i]`. Indices at or past the length
- * are ignored; the others must be distinct, or which of the rows stays is unspecified.
+ * Writes row i to row `indices[i]` of a new table with `length` rows: `out[indices[i]] = rows[i]`. Indices at or past
+ * the length are ignored. The others must be distinct; if not, it is unspecified which row is kept.
  *
- * - Work O(n + length), span O(1). Deterministic where the indices are distinct. Accepts device counts, as the length too.
- * - On a GPU, rows that lie far apart in a large column are moved by their places first, if `limits.memoryBytes` leaves room for two columns.
+ * - Work O(n + length), span O(1). Deterministic if the indices are distinct. Accepts device counts, also as the
+ *   length.
+ * - On a GPU, rows with targets far apart in a large column are first grouped by target, if `limits.memoryBytes` leaves
+ *   room for two columns.
  * - Equivalent loop: `out.fill(0); for (let i = 0; i < n; i++) if (indices[i] < length) out[indices[i]] = rows[i]`.
  *
- * @throws {@link ArgumentError} where `onto` has other columns than the rows.
+ * @throws {@link ArgumentError} if `onto` has other columns than the rows.
  * @example
  * const rows = ctx.column(Uint32Array.of(7, 8));
  * await ctx.read(scatter(rows, ctx.column(Uint32Array.of(2, 0)), 3)); // Uint32Array [8, 0, 7]
@@ -56,8 +58,8 @@ export function scatter<C extends Table>(
 }
 
 /**
- * {@link scatter} of the rows whose flag is set; only their indices must be distinct. Cost, determinism, edge cases and
- * errors as there.
+ * As {@link scatter}, but only for the rows whose flag is set; only their indices must be distinct. Cost, determinism,
+ * edge cases and errors as there.
  *
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i] && indices[i] < length) out[indices[i]] = rows[i]`.
  *
@@ -117,7 +119,7 @@ function scatterRows<C extends Table>(
   });
 }
 
-/** The columns to scatter onto, as words; zeros past their own length. */
+/** The columns to scatter onto, as words; zero past their own length. */
 function backgroundOf(
   primitive: string,
   rows: Table,
@@ -128,23 +130,23 @@ function backgroundOf(
   return columnsOf(gather(Object.fromEntries(under.entries()), sequence(length))).map(wordsOf);
 }
 
-/** The columns of a table to scatter onto, in the order of those of the rows. */
+/** The columns of a table to scatter onto, in the order of the rows' columns. */
 function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
-  const sentence = `${primitive} was given other columns to scatter onto than the rows have.`;
+  const sentence = `Argument onto of ${primitive} must have the same columns as the rows.`;
   const refuse = (difference: ErrorDetails): ArgumentError => new ArgumentError('scatter/onto', sentence, difference);
   return columnsAs(shapeOf(rows), onto, refuse, primitive, 'onto');
 }
 
 /**
- * Combines row i into `onto[indices[i]]`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`, of a record field by
- * field. Any number of rows may name one element. Indices at or past the length of `onto` are ignored.
+ * Combines row i into `onto[indices[i]]`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`, records field by
+ * field. Any number of rows may have the same index. Indices at or past the length of `onto` are ignored.
  *
- * - Work O(n), span O(n) where all rows name one element. Deterministic: the operations commute and are exact.
+ * - Work O(n), span O(n) if all indices are equal. Deterministic: the operations are commutative and exact.
  * - `add` is modulo 2³². Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
  *
- * @throws {@link ArgumentError} where `onto` is a view or packed, has other columns than the values, or has one column twice, or
- * where the rows read a column that is changed.
+ * @throws {@link ArgumentError} if `onto` is a view or packed, has other columns than the values or the same column
+ * twice, or if the rows read a column that is written.
  * @example
  * const bits = ctx.column(Uint32Array.of(0, 0));
  * scatterReduce(ctx.column(Uint32Array.of(1, 2, 4)), ctx.column(Uint32Array.of(1, 1, 0)), 'xor', bits);
@@ -176,16 +178,16 @@ export function scatterReduce<C extends WordTable>(
   context.backend.forEach(extentOf(extent), programOf(program, context, extent), stores);
 }
 
-/** Columns that are changed must be columns of their own: what is materialized of one view is one column. */
+/** Columns that are written must be distinct: materializing one view several times gives a single column. */
 function requireApart(targets: readonly Column[]): void {
   const memories = targets.flatMap(({ source }) => (source.kind === 'view' ? [] : [source.memory]));
   if (new Set(memories).size === memories.length) return;
-  throw new ArgumentError('scatter/aliased', 'scatterReduce was given one column to change as several.', {
-    remedy: 'Make a column for each, as fill(context, …) does.',
+  throw new ArgumentError('scatter/aliased', 'Argument onto of scatterReduce must not have the same column twice.', {
+    remedy: 'Make a separate column for each, for example with fill(context, …).',
   });
 }
 
-/** A column of u32, or a record of such. */
+/** A column of u32, or a record of them. */
 export type WordTable = Column<'u32'> | { readonly [name: string]: WordTable };
 
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
@@ -195,11 +197,15 @@ export function requireCombination(primitive: string, combine: AtomicCombination
   throw wrongArgument(primitive, 'combine', combine, combinations.join(', '), { code: 'scatter/combination' });
 }
 
-/** What is written in place must not be read by the same launch. */
+/** A launch must not read columns that it writes in place. */
 export function requireUnread(primitive: string, programs: readonly Fusion[], onto: Column): void {
   const { source } = onto;
   if (source.kind === 'view' || !memoriesUnder(programs).has(source.memory)) return;
-  throw new ArgumentError('scatter/aliased', `${primitive} was given rows that read the column it changes.`, {
-    remedy: 'Materialize a copy of them first.',
-  });
+  throw new ArgumentError(
+    'scatter/aliased',
+    `The rows given to ${primitive} must not read the column that it writes.`,
+    {
+      remedy: 'Read a copy of the column instead.',
+    },
+  );
 }

@@ -10,18 +10,19 @@ import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {
-  /** The keys are sorted from the largest on: `below` then means `before` in this order. */
+  /** Whether the keys are in descending order; "below" then means "before in this order". */
   readonly descending?: boolean;
 }
 
 /**
- * For every needle the number of keys below it: where it would stand first among the sorted keys. A view.
+ * For every needle, the number of keys below it, which is the first position where it could be inserted into the sorted
+ * keys. Returns a view.
  *
- * Order and key types as {@link sort}. Keys that are not sorted give some position, never an error.
+ * Order and key types as {@link sort}.
  *
- * - Laws asked: the keys are sorted, ascending unless the options say otherwise.
- * - Work O(log keys) a needle, span the same, per use of the view. Deterministic. Accepts device counts on both sides.
- * - Of no keys: zeros.
+ * - The keys must be sorted, ascending unless the options say otherwise. If they are not, the result is some position.
+ * - Work and span O(log keys) a needle, per use of the view. Deterministic. Accepts device counts on both sides.
+ * - Without keys, the result is zero for every needle.
  * - Equivalent loop: `out[i] = keys.filter((key) => key < needles[i]).length`.
  *
  * @example
@@ -33,8 +34,8 @@ export function lowerBound<K extends SortKeys>(keys: K, needles: K, options: Sea
 }
 
 /**
- * For every needle the number of keys not above it: where it would stand last among the sorted keys. A view; laws, cost and
- * edge cases as {@link lowerBound}.
+ * For every needle, the number of keys at or below it, which is the last position where it could be inserted into the
+ * sorted keys. Returns a view. Laws, cost and edge cases as {@link lowerBound}.
  *
  * - Equivalent loop: `out[i] = keys.filter((key) => key <= needles[i]).length`.
  *
@@ -73,10 +74,13 @@ function bound<K extends SortKeys>(
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
 }
 
-/** Rounds after which a bisection of at most 2³² − 1 numbers is done: every round leaves at most half of them. */
+/** Maximum number of rounds of a bisection of at most 2³² − 1 numbers: every round halves them. */
 const BISECTIONS = 32;
 
-/** The first number from `from` below `to` that is not before the cut, `to` where all are: they are before it up to there. */
+/**
+ * Bisects for the first number in `[from, to)` for which `isBefore` is false; `to` if there is none. `isBefore` must be
+ * true up to that number and false from there on.
+ */
 export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {
   const first = Var(from);
   const end = Var(to);
@@ -100,7 +104,7 @@ function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[
   return loader.load(words, index) as U32[];
 }
 
-/** Lexicographic order of words, the most significant first. */
+/** Whether `left` is lexicographically below `right`; words have the most significant first. */
 export function below(left: readonly U32[], right: readonly U32[]): Bool {
   return left.reduceRight<Bool>((rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)), bool(false));
 }
@@ -108,7 +112,7 @@ export function below(left: readonly U32[], right: readonly U32[]): Bool {
 function requireSameTypes(primitive: string, keys: readonly Column[], needles: readonly Column[]): void {
   const [expected, got] = [keys, needles].map((columns) => columns.map(({ type }) => type).join(', '));
   if (expected === got) return;
-  throw new ArgumentError('search/types', `${primitive} was given needles of another type than its keys.`, {
+  throw new ArgumentError('search/types', `The needles given to ${primitive} must have the same type as the keys.`, {
     expected,
     got,
   });

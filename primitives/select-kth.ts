@@ -36,29 +36,33 @@ import { keyColumns, type SortKeys, sort } from './sort.ts';
 type Length = Column['length'];
 
 export interface SelectOptions extends ContextOption {
-  /** Counts from the largest key on. */
+  /** Whether to count from the largest key. */
   readonly descending?: boolean;
 }
 
 const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anything };
 
 /**
- * The key that stands at place `k`, counted from 0, when the keys are sorted; or one for each of several places. A column on
- * the device: nothing waits. Order and key types as {@link sort}, of which it is `sort(keys)[k]` without sorting.
+ * The key at position `k` of the sorted keys, counted from 0, or one key for each of several positions. The result is
+ * `sort(keys)[k]`, found without sorting; it is a column on the device, and nothing waits. Order and key types as
+ * {@link sort}.
  *
- * The first 8 bits of the keys are counted, the bits of the key sought are those where the counts pass k, and so on with the
- * next 8 bits of the keys that begin with them. Of several places, a trie of tables says which keys those are; of one, a pass
- * over the keys and a scan of 256 counts are all that 8 bits take.
+ * It determines the key 8 bits at a time, the most significant first: a histogram of these bits, among the keys that
+ * start with the bits known so far, shows which value the bits of the sought key have. For several positions, a trie of
+ * tables maps each key to the positions whose known bits it shares; for a single one, 8 bits take one pass over the
+ * keys and a scan of 256 counts.
  *
- * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly view;
- *   memory is taken for counts alone. More than 256 places at once are taken out of the sorted keys. Deterministic.
- * - Accepts device counts, of places too. Where there is no key at a place, as far as the host cannot know it, zero.
+ * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly
+ *   view first. Memory is taken only for counts. For more than 256 positions in one call, the keys are sorted instead.
+ *   Deterministic.
+ * - Accepts device counts, also of positions. If the host cannot know that a position is past the last key, its result
+ *   is zero.
  * - Equivalent loop: `out = places.map((k) => keys.toSorted((a, b) => a - b)[k] ?? 0)`.
  *
- * Source: Alabi, Blanchard, Gordon and Steinbach, Fast k-Selection Algorithms for Graphics Processing Units, 2012: their
- * radix select.
+ * Source: Alabi, Blanchard, Gordon and Steinbach, Fast k-Selection Algorithms for Graphics Processing Units, 2012:
+ * their radix select.
  *
- * @throws {@link ArgumentError} `select/place` where `k` is no place among as many keys as the host knows of.
+ * @throws {@link ArgumentError} `select/place` if the host knows that `k` is past the last key.
  * @example
  * const keys = ctx.column(Float32Array.of(2.5, -1, 7, 0));
  * const both = { third: selectKth(keys, 2), ends: selectKth(keys, ctx.column(Uint32Array.of(3, 0))) };
@@ -76,10 +80,13 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
   return context.scope(() => selectPlaces(context, keys, length, places, options));
 }
 
-/** Of more keys the device takes longer than the host needs for its passes. */
+/**
+ * A prepared step is used for up to this many keys. For more, the device takes longer than the host needs to issue the
+ * passes.
+ */
 const MAX_KEYS_OF_STEP = 2 ** 20;
 
-/** The passes for one place among so many stored keys, prepared. */
+/** The prepared passes for a single position among stored keys of this capacity. */
 function selectingStep(context: Context, keys: SortKeys, { descending = false }: SelectOptions) {
   const columns = columnsOf(keys as Table);
   const max = capacityFor(columns[0]!);
@@ -104,15 +111,16 @@ function isPacked(storage: string): storage is PackedStorage {
 const placeOf = fn('placeOf', { index: u32, place: uniform(u32) }, u32, ({ place }) => place);
 
 /**
- * The keys at fractions of the way through the sorted keys, from 0, the least, by 0.5, the median, to 1, the greatest: for
- * every fraction the key at place `floor(fraction · (n − 1))`. No two keys are averaged, so of an even number the median is the
- * lower of the two in the middle. A fraction counts as the next multiple of 2⁻³² from it on.
+ * The keys at given fractions of the sorted keys: 0 is the minimum, 0.5 the median, 1 the maximum. The key for a
+ * fraction is at position `floor(fraction · (n − 1))`. Keys are never averaged, so the median of an even number of keys
+ * is the lower of the two middle ones. A fraction is rounded up to the next multiple of 2⁻³².
  *
- * {@link selectKth} with these places, with its cost and determinism; accepts device counts. Of no keys: zeros.
+ * Cost and determinism as {@link selectKth} with these positions; accepts device counts. Without keys, the result is
+ * zero.
  *
  * - Equivalent loop: `out = fractions.map((f) => keys.toSorted((a, b) => a - b)[Math.floor(f * (n - 1))] ?? 0)`.
  *
- * @throws {@link ArgumentError} `select/fraction` where a fraction is not from 0 to 1.
+ * @throws {@link ArgumentError} `select/fraction` if a fraction is not from 0 to 1.
  * @example
  * const keys = ctx.column(Uint32Array.of(40, 10, 50, 20, 30));
  * await ctx.read(quantiles(keys, [0.5, 0.1, 1])); // Uint32Array [30, 10, 50]
@@ -137,7 +145,9 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
   });
 }
 
-/** A fraction in multiples of 2⁻³². Rounded up, so that what is a whole number of places stays one. */
+/**
+ * A fraction in multiples of 2⁻³². Rounded up, so that a fraction whose position is a whole number keeps that position.
+ */
 function scaleOf(fraction: number): number {
   if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return Math.ceil(fraction * 2 ** 32);
   throw wrongArgument('quantiles', 'one of its fractions', fraction, 'a number from 0 to 1', {
@@ -148,11 +158,11 @@ function scaleOf(fraction: number): number {
 function requirePlace(k: number, length: Length): number {
   const end = typeof length === 'number' ? length : 2 ** 32;
   if (Number.isInteger(k) && k >= 0 && k < end) return k;
-  const expected = end === 0 ? 'none, as there are no keys' : `a whole number from 0 below ${end}`;
-  throw wrongArgument('selectKth', 'k, a place among the sorted keys', k, expected, { code: 'select/place' });
+  const expected = end === 0 ? 'no position, because there are no keys' : `a whole number from 0 below ${end}`;
+  throw wrongArgument('selectKth', 'k, a position among the sorted keys', k, expected, { code: 'select/place' });
 }
 
-/** More places than this are taken out of the sorted keys. */
+/** For more positions than this, the keys are sorted. */
 const MAX_PLACES = 256;
 
 function selectPlaces<K extends SortKeys>(
@@ -172,7 +182,7 @@ function selectPlaces<K extends SortKeys>(
   return context.materialize(gather(rows, rowOfPlace(places, length)));
 }
 
-/** The places, held to those that there are. */
+/** The positions, clamped to the last key. */
 function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
   const view = fuse(
     'lastOr',
@@ -187,7 +197,7 @@ function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
   return viewColumn(places.context, 'u32', places.length, view);
 }
 
-/** Row i of every place that there is, and no row of the others. */
+/** Row i for every position below the length, and no row for the others. */
 function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
   const view = fuse(
     'rowOfPlace',
@@ -205,22 +215,22 @@ function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
 const DIGITS = 256;
 const NONE = 2 ** 32 - 1;
 
-/** What is known of the key at one place, in columns of one row. */
+/** A partly known key for one position, in columns of one row. */
 interface SoughtKey {
-  /** Its place among the keys that begin with its bits. */
+  /** Its position among the keys that start with its known bits. */
   readonly rank: Column<'u32'>;
-  /** Its bits so far, the others zero; word by word, the most significant first. */
+  /** Its known bits, the others zero; word by word, the most significant first. */
   readonly words: readonly Column<'u32'>[];
 }
 
-/** The words of the key at the place that a rank of one row says. */
+/** The words of the key at the position in `rank`, a column of one row. */
 function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   let sought: SoughtKey = { rank, words: words.map(() => constant(u32, 0, 1)) };
   for (let level = 0; level < 4 * words.length; level++) sought = learnDigit(context, words, sought, level);
   return sought.words;
 }
 
-/** Learns 8 more bits of a key: those that the count of the keys with fewer bits there has not passed its rank with. */
+/** Finds 8 more bits of a key: the digit at which the cumulative count of the keys passes its rank. */
 function learnDigit(
   context: Context,
   words: readonly Column<'u32'>[],
@@ -241,7 +251,7 @@ function learnDigit(
       emit: (digit, exclusive, inclusive, loader) => {
         const [before, upTo] = [...exclusive, ...inclusive] as [U32, U32];
         const [place, bits] = loader.load([rank, known[word]!], u32(0)) as [U32, U32];
-        // Of no keys at all, no digit passes the place.
+        // Without keys, no digit passes the position; the last digit is taken.
         const isFound = before.le(place).and(place.lt(upTo).or(digit.eq(DIGITS - 1)));
         return [isFound, u32(0), place.sub(before), bits.or(digit.shl(loader.uniform('u32', shift)))];
       },
@@ -260,7 +270,7 @@ function learnDigit(
   });
 }
 
-/** The digit of each key at a level where it has the bits above it that are known, and none where it has not. */
+/** The digit of every key at a level, if the key has the known bits above that level; otherwise none. */
 function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
   const view = fuse(
     'digitsOf',
@@ -280,17 +290,17 @@ function digitAt(key: readonly U32[], level: number): U32 {
   return key[level >> 2]!.shr(shiftAt(level)).and(DIGITS - 1);
 }
 
-/** What is known of the keys at several places. */
+/** Partly known keys for several positions. */
 interface Sought {
-  /** Places with the same bits so far are of one group. */
+  /** Positions with the same known bits belong to the same group. */
   readonly group: Column<'u32'>;
-  /** The place of each among the keys that begin with its bits. */
+  /** The position of each among the keys that start with its known bits. */
   readonly rank: Column<'u32'>;
-  /** As those of {@link SoughtKey}. */
+  /** As in {@link SoughtKey}. */
   readonly words: readonly Column<'u32'>[];
 }
 
-/** The words of the keys at the places that ranks say. */
+/** The words of the keys at the positions in `rank`. */
 function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   const tries = fill(context, u32, 0, 4 * words.length * DIGITS * rank.capacity);
   const zero = constant(u32, 0, rank.length);
@@ -300,8 +310,8 @@ function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column
 }
 
 /**
- * Learns 8 more bits of the keys at the places: counts them among the keys of every group, and notes in `tries` which group
- * the keys with these bits make from here on.
+ * Finds 8 more bits of the keys at the positions: counts these digits among the keys of every group, and records in
+ * `tries` which group the keys with each digit belong to from now on.
  */
 function narrow(
   context: Context,
@@ -320,7 +330,7 @@ function narrow(
     const next = context.materialize(map(nextOf, { group, target, bin, word: known[word]!, upTo, shift }));
     const first = level * bins;
     const branch = map(plusUniform, { x: next.bin, by: first });
-    // Nobody asks for the groups of whole keys.
+    // After the last level, groups are not needed.
     if (level < 4 * words.length - 1) scatterReduce(sequence(rank.length, 1), branch, 'max', tries);
     return {
       group: map(groupOf, { branch, tries }),
@@ -332,7 +342,10 @@ function narrow(
 
 const shiftAt = (level: number): number => 24 - 8 * (level & 3);
 
-/** Which bin of a level counts a key: that of its digit there in the group that its digits before have led to, or none. */
+/**
+ * The bin that counts a key at a level, given by its digit there and by the group that its preceding digits lead to;
+ * none if they lead to no group.
+ */
 function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: number, level: number): Column<'u32'> {
   const firsts = Array.from({ length: level }, (_, above) => above * bins);
   const view = fuse(
@@ -344,7 +357,7 @@ function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: num
       let bin = digitAt(key, 0);
       for (const [above, first] of firsts.entries()) {
         const branch = bin.add(loader.uniform('u32', first));
-        // Past the end, as of no bin, there is no group either.
+        // An index past the end, as for no bin, reads no group.
         const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
         bin = select(
           NONE,
@@ -362,7 +375,7 @@ function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: num
   return viewColumn(tries.context, 'u32', words[0]!.length, view);
 }
 
-/** Whether keys have the same digits above a level. */
+/** Whether two keys have the same digits above a level. */
 function agree(key: readonly U32[], other: readonly U32[], level: number): Bool {
   const last = level >> 2;
   const whole = key.slice(0, last).map((word, i) => word.eq(other[i]!));
@@ -370,7 +383,7 @@ function agree(key: readonly U32[], other: readonly U32[], level: number): Bool 
   return whole.reduce((all, each) => all.and(each), key[last]!.and(mask).eq(other[last]!));
 }
 
-/** How many keys of this group and those before it stand before the one that is sought. */
+/** The number of keys before the sought one, in this group and the groups before it. */
 const targetOf = fn('targetOf', { group: u32, rank: u32, upTo: array(u32) }, u32, ({ group, rank, upTo }) =>
   upTo.at(group.mul(DIGITS).sub(1)).add(rank),
 );
@@ -381,7 +394,7 @@ const nextOf = fn(
   { bin: u32, rank: u32, word: u32 },
   ({ group, target, bin, word, upTo, shift }) => {
     const first = group.mul(DIGITS);
-    // Of no keys at all, no bin passes the target.
+    // Without keys, no bin passes the target; the last digit is taken.
     const digit = bin.sub(first).min(DIGITS - 1);
     return { bin: first.add(digit), rank: target.sub(upTo.at(bin.sub(1))), word: word.or(digit.shl(shift)) };
   },

@@ -12,13 +12,13 @@ import { map } from './map.ts';
 type Length = Column['length'];
 
 /**
- * The numbers `start`, `start + step`, … modulo 2³², as a view of no context: no memory, and nothing is compiled anew for
- * other numbers.
+ * The numbers `start`, `start + step`, … modulo 2³², as a view without a context. It takes no memory, and other numbers
+ * need no new compilation.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = (start + i * step) % 2 ** 32`.
  *
- * @throws {@link ArgumentError} where the length, the start or the step is not a whole number.
+ * @throws {@link ArgumentError} if the length, the start or the step is not a whole number.
  * @example
  * await ctx.read(sequence(4, 10, -5)); // Uint32Array [10, 5, 0, 4294967291]
  */
@@ -37,7 +37,7 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
   return viewColumn(undefined, 'u32', length, view);
 }
 
-/** 0, 1, 2 …: the index itself, so that backends see what is read beside it. */
+/** 0, 1, 2 … is the index itself. Without arithmetic on it, backends can recognize sequential reads. */
 function indices(length: Length): Column<'u32'> {
   const view = fuse('sequence', [], ['u32'], (index) => [index], { by: [indices], columns: [], values: [] });
   return viewColumn(undefined, 'u32', length, view);
@@ -49,12 +49,12 @@ function requireWhole(name: string, value: number): void {
 }
 
 /**
- * One value of a shape for every row, as a view of no context; a change of value compiles nothing anew.
+ * One value of a shape for every row, as a view without a context. Other values need no new compilation.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `out.fill(value)`.
  *
- * @throws {@link ArgumentError} where the length is none or the value is none of the shape.
+ * @throws {@link ArgumentError} if the length is invalid or the value does not have the shape.
  * @example
  * await ctx.read(constant({ x: f32, y: bool }, { x: 0.5, y: true }, 2)); // { x: Float32Array [0.5, 0.5], y: Uint8Array [1, 1] }
  */
@@ -63,12 +63,12 @@ export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: L
 }
 
 /**
- * A stored table with one value of a shape in every row; {@link constant} is the same as a view.
+ * A stored table with one value of a shape in every row. {@link constant} is the same as a view.
  *
  * - Work O(n), span O(1). Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `out.fill(value)`.
  *
- * @throws {@link ArgumentError} where the length is none or the value is none of the shape.
+ * @throws {@link ArgumentError} if the length is invalid or the value does not have the shape.
  * @example
  * await ctx.read(fill(ctx, { x: u32, y: i32 }, { x: 1, y: -1 }, 2)); // { x: Uint32Array [1, 1], y: Int32Array [-1, -1] }
  */
@@ -81,14 +81,14 @@ function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf
   requireShape(primitive, 'shape', shape);
   requireLength(length, primitive);
   const leaves = flatten<unknown>(shape, value as never, (path) => {
-    throw new ArgumentError('fill/field', `The value given to ${primitive} lacks ${path}.`, {
+    throw new ArgumentError('fill/field', `The value given to ${primitive} is missing ${path}.`, {
       expected: shapeText(shape),
       got: describeGiven(value),
     });
   });
   const types = leafTypes(shape);
   const plain = types.map((type, i) =>
-    requireValue(type, leaves[i], 'sequence/value', `${primitive} was given a value that is none of its shape.`),
+    requireValue(type, leaves[i], 'sequence/value', `The value given to ${primitive} does not have its shape.`),
   );
   const view = fuse(
     primitive,
@@ -101,7 +101,7 @@ function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf
 }
 
 /**
- * A functor of the index: `out[i] = f(i)`, as a view of no context.
+ * A functor of the index: `out[i] = f(i)`, as a view without a context.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(i)`.

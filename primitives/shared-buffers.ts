@@ -14,19 +14,19 @@ import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
 /**
- * How elements lie in a GPU buffer, one after the other: a word each, bools as 0 and 1, and `u8 i8 u16 i16` packed, four or two
- * to a word. Packed ones are read as u32 or i32.
+ * How elements lie in a GPU buffer, one after another: a word each, bools as 0 and 1, and `u8 i8 u16 i16` packed, four
+ * or two to a word. Packed elements are read as u32 or i32.
  */
 export type BufferElements = Storage | 'bool';
 
-/** The type of the column that elements become. */
+/** The column type of elements. */
 export type ElementsType<E extends BufferElements> = E extends 'f32' | 'bool'
   ? E
   : E extends 'i32' | 'i8' | 'i16'
     ? 'i32'
     : 'u32';
 
-/** A number that stands in a GPU buffer, as a u32 at a byte that is a multiple of four. */
+/** A number in a GPU buffer: a u32 at byte `offset`, a multiple of four. */
 export interface BufferCount {
   readonly buffer: GpuBuffer;
   readonly offset: number;
@@ -35,22 +35,22 @@ export interface BufferCount {
 /** Which elements of a GPU buffer to borrow. */
 export interface BorrowOptions<E extends BufferElements> {
   readonly type: E;
-  /** The byte at which the elements begin, a multiple of an element's size; 0 by default. */
+  /** The byte at which the elements start, a multiple of an element's size; 0 by default. */
   readonly offset?: number | undefined;
-  /** Bytes from there on; all by default. */
+  /** Bytes from `offset` on; all by default. */
   readonly bytes?: number | undefined;
   /**
-   * How many elements: as many as there are bytes for by default. Where only the device knows, the word that says so, which is
-   * read now, in the order of the queue; more than there are bytes for count as that many.
+   * The number of elements; by default, as many as fit into the bytes. If only the device knows it, pass the buffer
+   * word that holds it. The word is read now, in queue order, and clamped to the number that fits.
    */
   readonly count?: number | BufferCount | undefined;
 }
 
-/** How a column is to be lent. */
+/** Options of {@link Context.lend}. */
 export interface LendOptions {
   /**
-   * The byte at which the elements begin has to be a multiple of this; a column that begins elsewhere, such as a slice, is
-   * copied. 256 is what bindings ask for, and 4 what vertex buffers do. By default there is no copy.
+   * The byte at which the elements start must be a multiple of this. A column that starts elsewhere, such as a slice,
+   * is copied. Bindings need 256, vertex buffers 4. By default nothing is copied.
    */
   readonly alignment?: number | undefined;
 }
@@ -59,20 +59,21 @@ export interface LendOptions {
 export interface LentColumn extends Disposable {
   /** Throws the reason once the device is lost, and an {@link ArgumentError} (`buffer/released`) after the release. */
   readonly buffer: GpuBuffer;
-  /** The byte at which the elements begin. */
+  /** The byte at which the elements start. */
   readonly offset: number;
-  /** Bytes of all elements that there are, or that there is room for. */
+  /** Bytes of all elements, or of the capacity if only the device knows their number. */
   readonly bytes: number;
-  /** How they lie there. */
+  /** How the elements are laid out. */
   readonly type: BufferElements;
   /**
-   * How many there are. Where only the device knows, the word that says so. It is followed by 1, 0, 0 and 0, so that it is a
-   * record for `drawIndirect` and `drawIndexedIndirect`: so many vertices, one instance.
+   * The number of elements. If only the device knows it, the buffer word that holds it. The word is followed by 1, 0, 0
+   * and 0, so it is a record for `drawIndirect` and `drawIndexedIndirect`, with the count as the number of vertices and
+   * one instance.
    */
   readonly count: number | BufferCount;
-  /** Aborted when the buffer is gone before its release, with what was thrown elsewhere as the reason. */
+  /** Aborted if the buffer is lost before its release. The reason is the error that caused the loss. */
   readonly lost: AbortSignal;
-  /** Gives the buffer back, after which it may be used for other columns; idempotent. What was submitted before still sees it. */
+  /** Returns the buffer, which may then be used for other columns; idempotent. Work submitted before still sees it. */
   release(): void;
 }
 
@@ -96,11 +97,11 @@ const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {
 
 const LEND_OPTIONS: FieldKinds<LendOptions> = { alignment: aFiniteNumber };
 
-/** What a context does to borrow and to lend. */
+/** What borrowing and lending need from a context. */
 export interface SharingContext {
   readonly context: Context;
   readonly backend: Backend;
-  /** Takes what was borrowed for memory of the scope under way. */
+  /** Registers a borrowed buffer as memory of the current scope. */
   keep(buffer: DeviceBuffer): Memory;
   allocate(words: number): Memory;
   /** A stored copy of a column. */
@@ -140,7 +141,7 @@ export function borrowColumn<E extends BufferElements>(
   return (type === 'bool' ? truths(column, memory) : column) as Column as Column<ElementsType<E>>;
 }
 
-/** Words that are not 0 as a view, which every reader takes for a bool. */
+/** A bool view that is true where a word is not 0, because readers expect bools as 0 and 1. */
 function truths(words: Column, memory: Memory): Column<'bool'> {
   const { context, length } = words;
   const view = fuse('borrow', [], ['bool'], (index, _, loader) => [(loader.load([words], index)[0] as U32).ne(0)]);
@@ -148,7 +149,7 @@ function truths(words: Column, memory: Memory): Column<'bool'> {
   return viewColumn(context, 'bool', length, view);
 }
 
-/** A copy of a count, as the word may change after this. */
+/** Copies a count, because its word may change later. */
 function countAt(sharing: SharingContext, count: BufferCount, limit: number): DeviceLength {
   if (!isRecord(count)) throw wrongArgument('borrow', 'the option count', count, 'a number or { buffer, offset }');
   const { buffer, offset } = count;
@@ -167,7 +168,9 @@ export function lendColumn(sharing: SharingContext, column: Column, options: Len
   requireOptions('lend', LEND_OPTIONS, options);
   const { alignment = 1 } = options;
   if (!Number.isInteger(alignment) || alignment < 1) {
-    throw wrongArgument('lend', 'the option alignment', alignment, 'a whole number from 1', { code: 'options/value' });
+    throw wrongArgument('lend', 'the option alignment', alignment, 'a whole number from 1', {
+      code: 'options/value',
+    });
   }
   const held: Memory[] = [];
   const hold = (memory: Memory): void => {
@@ -177,7 +180,7 @@ export function lendColumn(sharing: SharingContext, column: Column, options: Len
   const letGo = (): void => held.splice(0).forEach(sharing.letGo);
   const lost = new AbortController();
   const onLost = (reason: unknown): void => lost.abort(reason);
-  /** Memory that nobody else knows is freed with its hold. */
+  /** Memory that only the hold knows is freed when the hold ends. */
   const holdAlone = (memory: Memory): Memory => {
     hold(memory);
     sharing.release(memory);
@@ -229,7 +232,7 @@ function isAligned({ source, type }: Column, alignment: number): boolean {
   return (source.offset * BYTES[type === 'bool' ? 'bool' : source.storage]) % alignment === 0;
 }
 
-/** What `drawIndirect` and `drawIndexedIndirect` take: a count of vertices, one instance, and zeros. */
+/** The record for `drawIndirect` and `drawIndexedIndirect`: a count of vertices, one instance, and zeros. */
 function drawRecord({ context, backend, allocate }: SharingContext, length: DeviceLength): Memory {
   const words = 5;
   const memory = allocate(words);
@@ -249,8 +252,8 @@ function typeOf(elements: BufferElements): Column['type'] {
 
 function requireShared(call: string, { shared }: Backend): SharedDevice {
   if (shared !== undefined) return shared;
-  throw new ArgumentError('buffer/no-device', `${call} needs a context on a device of WebGPU that you work with too.`, {
-    remedy: 'Open it with open({ device }); on other backends, read the column and upload it.',
+  throw new ArgumentError('buffer/no-device', `${call} needs a context that was opened on your own WebGPU device.`, {
+    remedy: 'Open one with open({ device }). On other backends, read the column and upload it.',
   });
 }
 
@@ -260,7 +263,7 @@ function requireBuffer(argument: string, given: unknown): asserts given is GpuBu
   throw wrongArgument('borrow', argument, given, 'a GPUBuffer');
 }
 
-/** A number of bytes or elements within a buffer. */
+/** Requires a number of bytes or elements within a buffer. */
 function requireBytes(option: string, given: number, step: number, max: number): void {
   if (Number.isInteger(given) && given >= 0 && given <= max && given % step === 0) return;
   const expected = `${step === 1 ? 'a whole number' : `a multiple of ${step}`} from 0 to ${Math.max(0, max)}`;
@@ -268,7 +271,7 @@ function requireBytes(option: string, given: number, step: number, max: number):
 }
 
 function released(): ArgumentError {
-  return new ArgumentError('buffer/released', 'A lent buffer is used after its release.', {
-    remedy: 'Release it after the last submission that uses it, and lend the column anew.',
+  return new ArgumentError('buffer/released', 'A lent buffer must not be used after its release.', {
+    remedy: 'Release it after the last submission that uses it, or lend the column again.',
   });
 }

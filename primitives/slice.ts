@@ -14,14 +14,14 @@ import { fuse } from './columns/program.ts';
 import { wordsAtHand } from './columns/words.ts';
 
 /**
- * Rows `from` up to but not including `to` of a table, as a view; both are cut to the table's length. Of stored columns it
- * costs nothing, not even where it is read.
+ * Rows `from` to `to − 1` of a table, as a view; both bounds are clamped to the table's length. A slice of stored
+ * columns costs nothing, even when it is read.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Of a table whose length only the device knows, the slice's
- *   length is known to the device too.
+ * - Work O(n), span O(1), per use of the view. Deterministic. If only the device knows the length of the table, the
+ *   same holds for the slice.
  * - Equivalent loop: `for (let i = from; i < Math.min(to, n); i++) out.push(rows[i])`.
  *
- * @throws {@link ArgumentError} where `from` or `to` is not a whole number of rows.
+ * @throws {@link ArgumentError} if `from` or `to` is not a whole number of rows.
  * @example
  * await ctx.read(slice(ctx.column(Uint32Array.of(7, 8, 9)), 1)); // Uint32Array [8, 9]
  */
@@ -61,9 +61,10 @@ function sliceLength(length: number | DeviceLength, from: number, to: number): n
 }
 
 /**
- * The rows of a table from the last to the first, as a view.
+ * The rows of a table in reverse order, as a view.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Of no rows: no rows. Accepts device counts.
+ * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Accepts device
+ *   counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = rows[n - 1 - i]`.
  *
  * @example

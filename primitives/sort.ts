@@ -29,11 +29,11 @@ export type SortKeys =
   | { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 
 export interface SortOptions extends ContextOption {
-  /** Largest first; rows of equal keys keep their order all the same. */
+  /** Whether to sort in descending order. Rows with equal keys still keep their order. */
   readonly descending?: boolean;
   /**
-   * Sorts by the key's bits `from` up to but not including `to` alone, counted from the lowest; fewer bits are fewer passes.
-   * Of i32 and f32 keys these are the bits of the u32 that sorts as the key does: the sign bit of i32 is turned over.
+   * Sorts only by bits `from` to `to − 1` of the keys, counted from the lowest; fewer bits take fewer passes. For i32
+   * and f32 keys, these are the bits of the u32 in the same order; for i32 that is the key with its sign bit inverted.
    */
   readonly bits?: { readonly from: number; readonly to: number };
 }
@@ -43,15 +43,15 @@ const OPTIONS: FieldKinds<SortOptions> = { descending: aFlag, bits: someRecord, 
 /**
  * The keys in ascending order.
  *
- * f32 keys are in the total order of IEEE 754, −NaN < −∞ < … < −0 < +0 < … < +∞ < NaN, and keep all their bits.
+ * f32 keys are sorted by the total order of IEEE 754, −NaN < −∞ < … < −0 < +0 < … < +∞ < NaN, and keep all their bits.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n): a radix sort, least significant digit first. Deterministic, stable.
- * - Of no rows: no rows. Accepts device counts.
+ * - An empty input gives an empty result. Accepts device counts.
  * - Equivalent loop: `out = keys.toSorted((a, b) => a - b)`.
  *
  * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
  *
- * @throws {@link ArgumentError} where `bits` is no range of the keys' bits, or an option is unknown.
+ * @throws {@link ArgumentError} if `bits` is not a range of the keys' bits, or an option is unknown.
  * @example
  * await ctx.read(sort(ctx.column(Int32Array.of(3, -1, 2)))); // Int32Array [-1, 2, 3]
  */
@@ -60,8 +60,8 @@ export function sort<K extends SortKeys>(keys: K, options: SortOptions = {}): K 
 }
 
 /**
- * The rows of a table in ascending order of their keys; rows of equal keys keep their order. Any number of value columns.
- * Order, cost, edge cases and errors as {@link sort}.
+ * The rows of a table, sorted in ascending order of their keys; rows with equal keys keep their order. Values may have
+ * any number of columns. Order, cost, edge cases and errors as {@link sort}.
  *
  * - Equivalent loop: `out = rows.toSorted((a, b) => a.key - b.key)`.
  *
@@ -80,8 +80,8 @@ export function sortByKey<K extends SortKeys, V extends Table>(
 }
 
 /**
- * The row numbers in ascending order of the keys: `gather(table, sortPermutation(keys))` is the table sorted. Order, cost,
- * edge cases and errors as {@link sort}.
+ * The row indices in ascending order of the keys: `gather(table, sortPermutation(keys))` is the sorted table. Order,
+ * cost, edge cases and errors as {@link sort}.
  *
  * - Equivalent loop: `out = keys.map((_, i) => i).sort((i, j) => keys[i] - keys[j])`.
  *
@@ -114,7 +114,7 @@ function wrongKeys(keys: unknown, call: string, argument: string): ArgumentError
   const promised = Object.keys(keys).find((name) => isPromise(keys[name]));
   if (promised !== undefined) return promiseGiven(call, `${argument}.${promised}`, expected);
   const fields = Object.entries(keys).map(([name, field]) => `${name}: ${describeGiven(field)}`);
-  return new ArgumentError('sort/keys', `${call} cannot take what it was given as ${argument}.`, {
+  return new ArgumentError('sort/keys', `Argument ${argument} of ${call} is not a valid sort key.`, {
     expected,
     got: `{ ${shortened(fields.join(', '))} }`,
   });
@@ -158,7 +158,9 @@ function sortRows<K extends SortKeys, V extends Table>(
   });
 }
 
-/** 64-bit keys alone: by each word in turn, which carries the other along. */
+/**
+ * Sorts 64-bit keys without values: by the low word, then by the high word; each time the other word is the payload.
+ */
 function sortPairsOfWords(
   context: Context,
   keys: { readonly hi: Column<'u32'>; readonly lo: Column<'u32'> },
@@ -177,7 +179,7 @@ function sortPairsOfWords(
   return { lo: keysOfSortable(lo, 'u32', descending), hi: keysOfSortable(hi, 'u32', descending) };
 }
 
-/** 32-bit keys, and at most one column of values that is carried along. */
+/** Sorts 32-bit keys with at most one column of values as the payload. */
 function sortWords(
   context: Context,
   keys: Column,
@@ -191,7 +193,7 @@ function sortWords(
   return { keys: keysOfSortable(sortedKeys, keys.type, descending), payload: sortedPayload };
 }
 
-/** The row numbers in the order of the keys: by the least significant words first, then, stably, by the others. */
+/** The row indices in the order of the keys: sorts by the least significant word first, then, stably, by the others. */
 function permutationOf(
   context: Context,
   columns: readonly Column[],
@@ -210,7 +212,10 @@ function permutationOf(
   return order!;
 }
 
-/** The words that hold bits to sort by, the least significant first, with these bits; the first word if none does. */
+/**
+ * The words that hold bits to sort by, the least significant first, each with its range of bits; the first word if
+ * there are no such bits.
+ */
 function sortedWords(columns: readonly Column[], { from, to }: BitRange): [Column, BitRange][] {
   const within = (bit: number): number => Math.min(32, Math.max(0, bit));
   const words = columns.toReversed().map((column, i): [Column, BitRange] => {
@@ -258,7 +263,7 @@ function bitsOf(columns: readonly Column[], { bits }: SortOptions): BitRange {
   const width = 32 * columns.length;
   const { from, to } = bits ?? { from: 0, to: width };
   if (Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= width) return { from, to };
-  throw new ArgumentError('sort/bits', 'The bits to sort by are none of a key.', {
+  throw new ArgumentError('sort/bits', 'The bits to sort by must be a range of the bits of a key.', {
     expected: `0 <= from <= to <= ${width}`,
     got: `${describeGiven(from)} to ${describeGiven(to)}`,
   });

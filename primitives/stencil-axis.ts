@@ -11,21 +11,21 @@ export function requireBoundary(boundary: Boundary, primitive = 'stencil'): void
   throw wrongArgument(primitive, 'the option boundary', boundary, boundaries.join(', '), { code: 'stencil/boundary' });
 }
 
-/** Where a cell stands along a line of cells. */
+/** The position of a cell in a line of cells. */
 export interface Axis {
   readonly at: U32;
   readonly size: U32;
-  /** The size, where the host knows it. */
+  /** The size, if the host knows it. */
   readonly known: number | undefined;
 }
 
-/** Another cell of the line, and whether the step to it stayed within; undefined where that does not matter. */
+/** Another cell of the line, and whether the step to it stayed inside the line; undefined if that does not matter. */
 export interface AxisStep {
   readonly place: U32;
   readonly inside?: Bool | undefined;
 }
 
-/** The cell that stands for the one `offset` cells further on. No sum passes 2³². */
+/** The cell that replaces the one at distance `offset`. No intermediate sum exceeds 2³² − 1. */
 export function stepAlong(axis: Axis, offset: number, boundary: Boundary): AxisStep {
   if (offset === 0) return { place: axis.at };
   switch (boundary) {
@@ -57,27 +57,27 @@ function wrapped(axis: Axis, offset: number): U32 {
   return offset < 0 ? select(at.sub(step), at.add(rest), at.lt(step)) : select(at.add(step), at.sub(rest), at.ge(rest));
 }
 
-/** The line and its mirror image, without the cells at the ends, repeat after twice the last place. */
+/** The reflected line has period 2 · (size − 1): the cells at the ends are not repeated. */
 function reflected(axis: Axis, offset: number): U32 {
   const far = u32(Math.abs(offset));
   const isForward = offset > 0;
   const last = axis.size.sub(1);
   if (isShort(axis, offset)) return folded(axis.at, far, last, isForward);
   const period = last.shl(1);
-  // Where the last place is so large that its double passes 2³², no offset reaches it.
+  // If the period overflows 2³², the line is longer than any offset, and `far` needs no remainder.
   const step = select(far.rem(period), far, far.le(last));
   const back = period.sub(step);
   return select(folded(axis.at, step, last, isForward), folded(axis.at, back, last, !isForward), step.gt(last));
 }
 
-/** A step of at most `last` places, which turns back at the end of the line. */
+/** A step of at most `last` cells that turns back at the end of the line. */
 function folded(at: U32, step: U32, last: U32, isForward: boolean): U32 {
   if (!isForward) return select(at.sub(step), step.sub(at), step.gt(at));
   const room = last.sub(at);
   return select(at.add(step), last.sub(step.sub(room)), step.gt(room));
 }
 
-/** Whether the host knows that a step is shorter than the line. */
+/** Whether the host knows that the step is shorter than the line. */
 function isShort({ known }: Axis, offset: number): boolean {
   return known !== undefined && Math.abs(offset) < known;
 }

@@ -16,12 +16,15 @@ import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } fro
 import { requireOptions } from './options.ts';
 import { type Axis, type AxisStep, requireBoundary, stepAlong } from './stencil-axis.ts';
 
-/** What {@link stencil} takes for a functor's parameters, by name: as `map`, and the columns that neighbours are read in. */
+/**
+ * The arguments for a functor's parameters in {@link stencil}, by name: as for `map`, plus the columns that neighbours
+ * are read from.
+ */
 export type StencilArguments<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends NeighboursParameter<infer S> ? ColumnsOf<S> : ColumnArgument<P[K]>;
 };
 
-/** What neighbours outside of the grid are, by parameter. */
+/** The values outside the grid, by parameter. */
 export type OutsideOf<P extends Parameters> = {
   readonly [K in keyof P as P[K] extends NeighboursParameter<Shape> ? K : never]?: P[K] extends NeighboursParameter<
     infer S
@@ -31,28 +34,31 @@ export type OutsideOf<P extends Parameters> = {
 };
 
 export interface StencilOptions<P extends Parameters = Parameters> {
-  /** The cells of a row: makes the columns a grid, row after row. Left out, they are one row. */
+  /** The number of cells in a row of the grid; cells are stored row after row. By default, all cells are one row. */
   readonly width?: number;
-  /** What stands for neighbours outside of the grid, along both axes or along each; `clamp` where it is left out. */
+  /** How neighbours outside the grid are replaced, along both axes or along each; `clamp` by default. */
   readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary };
-  /** The values outside where the boundary is `constant`; zero where they are left out. */
+  /** The values outside the grid if the boundary is `constant`; zero by default. */
   readonly outside?: OutsideOf<P>;
 }
 
 /**
- * The functor of every cell and of those around it: `map` with a functor that takes `neighbours(…)`, over a row of cells or,
- * with a `width`, over a grid of them. A view, fused into what reads it: a reduction of a stencil is one kernel.
+ * Applies a functor to every cell and its neighbours: `map` with a functor that takes `neighbours(…)`, over a row of
+ * cells or, with a `width`, over a grid. Returns a view, which is fused into its consumer: a reduction of a stencil is
+ * one kernel.
  *
- * - Neighbours outside of the grid are, by `boundary`: those on the edge (`clamp`), those at the other end (`wrap`), those as
- *   far on this side of the edge's cell, which is not repeated (`reflect`), or the values that `outside` gives (`constant`).
- * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. Every neighbour is computed anew for every cell, as in
- *   a stencil of a stencil, unless that costs more than storing the view that is read: {@link explain} tells which it is.
- * - Of no cells: none. Accepts device counts; of a grid whose last row the count cuts off, neighbours in the missing part of
- *   that row are zero. Offsets may be larger than the grid.
+ * - `boundary` says how neighbours outside the grid are replaced: by the nearest cell of the edge (`clamp`), by cells
+ *   from the opposite end (`wrap`), by the mirror image without repeating the edge cell (`reflect`), or by the values
+ *   in `outside` (`constant`).
+ * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. If the neighbours are a view, such as
+ *   another stencil, they are computed anew for every cell, unless storing that view is cheaper: {@link explain} tells
+ *   which.
+ * - Without cells, the result is empty. Accepts device counts. If a count cuts off the last row of a grid, neighbours
+ *   in the missing part of that row are zero. Offsets may be larger than the grid.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f((dx) => cells[Math.min(n - 1, Math.max(0, i + dx))])`.
  *
- * @throws {@link ArgumentError} where the cells are no whole number of rows, an offset goes to other rows and there is no
- * width, the boundary is none, values outside are of no neighbours, or as `map` does.
+ * @throws {@link ArgumentError} if the cells do not fill whole rows, if an offset leads to other rows without a width,
+ * if the boundary is unknown, if values outside are given for a parameter without neighbours, or as `map`.
  * @example
  * const alive = fn({ cell: neighbours(u32) }, u32, ({ cell }) => {
  *   const [above, below] = [-1, 1].map((dy) => cell.at(-1, dy).add(cell.at(0, dy)).add(cell.at(1, dy)));
@@ -70,7 +76,7 @@ export function stencil<P extends Parameters, R extends Shape>(
 ): ColumnsOf<R> {
   requireOptions<StencilOptions<P>>('stencil', { width: anything, boundary: anything, outside: someRecord }, options);
   requireFunctor('stencil', 'functor', functor);
-  requireRecord('stencil', 'args', args, 'a record of columns and numbers, by the names of the parameters');
+  requireRecord('stencil', 'args', args, 'a record of columns and numbers, by parameter name');
   const { functorName: name, module, parameters, result } = functor;
   const given = args as { readonly [name: string]: unknown };
   const shapes = splitParameters(parameters);
@@ -99,31 +105,35 @@ export function stencil<P extends Parameters, R extends Shape>(
   return context === undefined ? build() : context.scope(build);
 }
 
-/** The columns that a parameter's neighbours are read in, and what they are outside of them. */
+/** The columns that a parameter's neighbours are read from, and the values outside. */
 interface Around {
   readonly columns: readonly Column[];
   readonly outside: readonly (number | boolean)[];
 }
 
-/** The values of a parameter's neighbours outside of the grid, leaf by leaf; zeros where none are given. */
+/** The values outside the grid for a parameter, leaf by leaf; zeros if not given. */
 export function outsideOf(key: string, shape: Shape, given: unknown): (number | boolean)[] {
   const types = leafTypes(shape);
   if (given === undefined) return types.map((type) => (type === 'bool' ? false : 0));
   const leaves = flatten<unknown>(shape, given as never, (path) => {
-    throw new ArgumentError('stencil/outside', `What is outside of ${key} lacks ${path}.`);
+    throw new ArgumentError('stencil/outside', `The values outside of ${key} are missing ${path}.`);
   });
-  const sentence = `What is outside of ${key} was given a value of another type.`;
+  const sentence = `A value outside of ${key} has the wrong type.`;
   return types.map((type, leaf) => requireValue(type, leaves[leaf], 'stencil/outside', sentence));
 }
 
-/** Values outside are those of parameters that take neighbours. */
+/** Requires that values outside are given only for parameters that take neighbours. */
 function requireNeighbours(outside: object, neighbours: ReadonlyMap<string, Shape>): void {
   const stranger = Object.keys(outside).find((name) => !neighbours.has(name));
   if (stranger === undefined) return;
-  throw new ArgumentError('stencil/outside', `No neighbours are called ${stranger}.`, {
-    expected: [...neighbours.keys()].join(', '),
-    got: stranger,
-  });
+  throw new ArgumentError(
+    'stencil/outside',
+    `Option outside has ${stranger}, which is not a parameter with neighbours.`,
+    {
+      expected: [...neighbours.keys()].join(', '),
+      got: stranger,
+    },
+  );
 }
 
 interface Grid {
@@ -142,7 +152,7 @@ function gridOf(
   for (const rule of [x, y]) requireBoundary(rule);
   const beyond = offsets.find(({ dy }) => dy !== 0);
   if (width === undefined && beyond !== undefined) {
-    throw new ArgumentError('stencil/rows', `Functor ${name} reads other rows, and the cells are one row.`, {
+    throw new ArgumentError('stencil/rows', `Functor ${name} reads other rows, but the cells are a single row.`, {
       expected: 'a width, or offsets within the row',
       got: `a neighbour at (${beyond.dx}, ${beyond.dy})`,
       remedy: 'Give stencil the number of cells in a row: { width }.',
@@ -157,13 +167,13 @@ function requireWidth(width: number, length: Column['length']): void {
     throw wrongArgument('stencil', 'the option width', width, 'a positive whole number', { code: 'stencil/width' });
   const isSize = Number.isInteger(width) && width > 0 && width < 2 ** 32;
   if (isSize && (typeof length !== 'number' || length % width === 0)) return;
-  throw new ArgumentError('stencil/width', 'stencil was given cells that are no whole number of rows.', {
+  throw new ArgumentError('stencil/width', 'The cells given to stencil must fill whole rows.', {
     expected: isSize ? `a multiple of ${width} cells` : 'a positive whole number as width',
     got: isSize ? length : width,
   });
 }
 
-/** The values of the neighbour at an offset from the cell at an index. */
+/** A function that loads the neighbour at an offset from cell `index`. */
 function neighboursAround(
   { length, width, boundary }: Grid,
   around: ReadonlyMap<string, Around>,
@@ -174,7 +184,7 @@ function neighboursAround(
   const [x, y] = axesOf(index, width, known, loader.length(length), loader);
   const alongX = once((dx) => stepAlong(x, dx, boundary.x));
   const alongY = once((dy) => stepAlong(y!, dy, boundary.y));
-  // A count may cut off the last row.
+  // A device count may cut off the last row.
   const isWhole = width === undefined || known !== undefined;
   const placeOf = ({ dx, dy }: NeighbourOffset): AxisStep => {
     if (dx === 0 && dy === 0) return { place: index };
@@ -195,7 +205,7 @@ function neighboursAround(
   };
 }
 
-/** The axes along a row and, of a grid, across the rows. */
+/** The axis along a row and, for grids, the axis across the rows. */
 function axesOf(
   index: U32,
   width: number | undefined,

@@ -1,15 +1,15 @@
 import type { Program, Store } from './backend.ts';
 import { projectResults } from './functors/project.ts';
 
-/** A store by itself, and the program that computes no more than it takes. */
+/** A single store, with a program that computes only what it needs. */
 export interface LoneStore {
   readonly program: Program;
   readonly store: Store;
 }
 
 /**
- * The same stores, each with a program of its own, which reads fewer arrays; undefined where they cannot be carried out one
- * after the other: where one writes what another reads, or where doing some of them twice would show.
+ * Splits stores into separate programs, each of which reads fewer arrays. Undefined if they cannot run one after
+ * another: if one writes an array that another reads, or if a store has a `combine`.
  */
 export function storesAlone(program: Program, stores: readonly Store[]): LoneStore[] | undefined {
   const read = new Set([...program.arrays.values()].map(({ buffer }) => buffer));

@@ -1,12 +1,12 @@
 import { createCache } from './cache.ts';
 
 /**
- * A list of numbers that is written anew again and again, so that telling structures apart makes no garbage. Numbers are the
- * same as `Object.is` has it.
+ * A list of numbers that is reused for one structure after another, so that comparing structures makes no garbage.
+ * Numbers are compared as by `Object.is`.
  */
 export class NumberList {
   #numbers = new Float64Array(64);
-  /** The same memory, two words a number. */
+  /** The same memory as words, two a number. */
   #bits = new Uint32Array(this.#numbers.buffer);
   #count = 0;
 
@@ -19,7 +19,7 @@ export class NumberList {
     this.#numbers[this.#count++] = number;
   }
 
-  /** Of 30 bits, which engines keep without a box. */
+  /** A hash of 30 bits, which JavaScript engines store without boxing. */
   hash(): number {
     const bits = this.#bits;
     const end = 2 * this.#count;
@@ -35,7 +35,7 @@ export class NumberList {
     return this.#bits.slice(0, 2 * this.#count);
   }
 
-  /** Whether a copy is one of this list as it is now. */
+  /** Whether a copy equals the current list. */
   matches(copy: Uint32Array): boolean {
     const bits = this.#bits;
     if (copy.length !== 2 * this.#count) return false;
@@ -51,7 +51,7 @@ export class NumberList {
   }
 }
 
-/** Values by lists of numbers, with one look-up: a hash finds the one list that may be the same. */
+/** A map whose keys are lists of numbers. One lookup by hash finds the only candidate. */
 export interface Structures<V> {
   get(list: NumberList): V | undefined;
   set(list: NumberList, value: V): void;
@@ -63,12 +63,12 @@ interface Entry<V> {
   readonly value: V;
 }
 
-/** What a list takes, however short it is, in words. */
+/** Overhead of a list, in words. */
 const LIST_WORDS = 32;
 
 /**
- * Values for which the sum of `weigh` and of the lists' words, two a number, is `max` at most; those used last are kept. Of two
- * lists with one hash the later is.
+ * A bounded map: the sum of `weigh` over all values plus the words of the lists, two a number, is at most `max`.
+ * Recently used values are kept. Of two lists with the same hash, the later one replaces the earlier.
  */
 export function createStructures<V>(max: number, weigh: (value: V) => number = () => 0): Structures<V> {
   const entries = createCache<number, Entry<V>>({

@@ -41,29 +41,30 @@ const OPTIONS: FieldKinds<UnfoldOptions> = {
 };
 
 /**
- * Every row makes rows by a walk of its own: `start` gives it a state, `step` takes the state on, and emits a row or none,
- * as long as it says that there is more. Output is in the order of the rows, and of the steps of each. For what no other
- * primitive finds without walking there anew for every row that it makes: all hits of a query in a tree, all crossings of
- * a ring.
+ * Every row makes rows by a walk: `start` gives its initial state; `step` advances the state and emits one row or none,
+ * until it returns `more: false`. Output is in the order of the rows, and for each row in the order of the steps. Use
+ * it if every output row would otherwise need a walk of its own: all hits of a query in a tree, all crossings of a
+ * ring.
  *
- * Every walk is walked to count what it emits; one that emits several rows is walked again to write them, up to the last.
- * With `capacity` it does not wait: at most that many rows are written, and where there are more, every read of the result
- * and of what derives from it throws {@link CapacityError} with the number that was needed. Without it the number is asked
- * for, which waits for the device once, and the result is exact; therefore it is a promise. With `expected` the rows are written
- * before that number is known, where it is about right.
+ * Every walk runs once to count its rows. Walks that emit several rows run again to write them, up to the last. With
+ * `capacity` it does not wait. At most that many rows are written; if there are more, every read of the result, and of
+ * columns derived from it, throws {@link CapacityError} with the capacity needed. Without `capacity`, it waits for the
+ * device once, to learn the number of rows, so it returns a promise; the result has exactly that many rows. With
+ * `expected`, rows are written before the number is known, which saves time if the estimate is about right.
  *
  * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
- * - Laws asked: every walk ends, within the time that the device gives a kernel.
- * - Of no rows: no rows. A walk has at least one step. Fields of a row, its views included, are computed once a row and
- *   pass. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A captured view is written out first.
- * - Equivalent loop: `for (const row of rows) { let more = true, state = start(row); while (more) {
- *   const made = step({ ...row, ...state }); if (made.emits) out.push(made.value); ({ more, state } = made); } }`.
+ * - Every walk must end, within the time that the device grants a kernel.
+ * - Without rows, the result is empty. A walk has at least one step. Fields of a row that are views are computed once a
+ *   row and pass. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A captured view is stored
+ *   first.
+ * - Equivalent loop: `for (const row of rows) { let more = true, state = start(row); while (more) { const made = step({
+ *   ...row, ...state }); if (made.emits) out.push(made.value); ({ more, state } = made); } }`.
  *
  * Source: Gibbons and Jones, The Under-appreciated Unfold, 1998; counted and then written as in Blelloch 1990.
  *
- * @throws {@link ArgumentError} `rows/field` where a functor takes a field that neither the row nor the state has,
- * `rows/type` where it is of another type, `rows/state` where both have one of that name, `unfold/state` and
- * `unfold/result` where the functors do not return what {@link WalkStart} and {@link WalkStep} say.
+ * @throws {@link ArgumentError} `rows/field` if a functor takes a field that neither the row nor the state has,
+ * `rows/type` if the field has another type, `rows/state` if both have a field of the same name, `unfold/state` and
+ * `unfold/result` if the functors do not return what {@link WalkStart} and {@link WalkStep} require.
  * @example
  * const rows = { n: ctx.column(Uint32Array.of(3, 1, 4)) };
  * const start = fn({ n: u32 }, { x: u32 }, ({ n }) => ({ x: n }));
@@ -100,17 +101,18 @@ export function unfold<S extends WalkState, R extends Shape>(
 }
 
 /**
- * Combines what walks emit into `onto`, in place, as {@link scatterReduce} does with the rows that {@link unfold} makes,
- * which are never written: `onto[index] = onto[index] ⊕ value`. Indices at or past the length of `onto` are ignored.
+ * Combines the rows that walks emit into `onto`, in place: `onto[index] = onto[index] ⊕ value`. The result is that of
+ * {@link scatterReduce} with the rows of {@link unfold}, but these rows are never stored. Indices at or past the length
+ * of `onto` are ignored.
  *
- * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) where all of them name one element; every
- *   walk is walked once. Deterministic: the operations commute and are exact.
+ * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) if all have the same index; every walk
+ *   runs once. Deterministic: the operations are commutative and exact.
  * - `add` is modulo 2³². Accepts device counts.
- * - Equivalent loop: that of {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` of
- *   `{ index, value } = made.value`.
+ * - Equivalent loop: as {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` for `{
+ *   index, value } = made.value`.
  *
- * @throws {@link ArgumentError} as {@link unfold}; `column/not-writable` where `onto` is a view or packed,
- * `scatter/aliased` where the walks read it.
+ * @throws {@link ArgumentError} as {@link unfold}; `column/not-writable` if `onto` is a view or packed,
+ * `scatter/aliased` if the walks read it.
  * @example
  * const multiples = fn({ m: u32, by: u32 },
  *   { more: bool, emits: bool, state: { m: u32 }, value: { index: u32, value: u32 } }, ({ m, by }) => ({
@@ -151,14 +153,14 @@ const indexAndValue = { index: u32, value: u32 };
 
 type Values = readonly Value<ScalarType>[];
 
-/** Rows and how they are walked. */
+/** Rows and their walks. */
 interface Walk {
   readonly name: string;
   readonly context: Context;
   readonly length: Column['length'];
   readonly start: WalkStart<WalkState>;
   readonly step: WalkStep<WalkState, Shape>;
-  /** What the functors take of a row. */
+  /** The fields of a row that the functors take. */
   readonly startFields: Fields;
   readonly stepFields: Fields;
   readonly captures: CaptureArguments;
@@ -190,15 +192,15 @@ function walkOf(
 }
 
 interface PlacedWalks extends PlacedRows {
-  /** How many rows every walk emits. */
+  /** The number of rows that every walk emits. */
   readonly counts: Column<'u32'>;
-  /** The first row that every walk emits, where it has few columns. */
+  /** The first row that every walk emits, if it has few columns. */
   readonly firsts: readonly Column[] | undefined;
-  /** The views among the captures, written out. */
+  /** The views among the captures, stored. */
   readonly written: { readonly [name: string]: Column };
 }
 
-/** Walks to count what is emitted. */
+/** Runs the walks to count the rows that they emit. */
 function placeWalks(walk: Walk): PlacedWalks {
   const { context, length, captures } = walk;
   return context.scope(() => {
@@ -225,7 +227,7 @@ function placeWalks(walk: Walk): PlacedWalks {
   });
 }
 
-/** First rows of at most so many columns are kept from when they are counted: a kernel writes to few buffers. */
+/** First rows with at most this many columns are stored during the counting pass: a kernel can write to few buffers. */
 const MAX_KEPT = 4;
 
 function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column } {
@@ -236,12 +238,12 @@ function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column 
   );
 }
 
-/** One more, if so, but never past the largest u32. */
+/** Adds one if `another` holds, saturated at the largest u32. */
 function saturating(count: U32, another: Bool): U32 {
   return count.max(count.add(u32(another)));
 }
 
-/** Walks again where there are rows to write that were not kept, each as far as its last row that has room. */
+/** Runs the walks with rows that the counting pass did not store again, each up to its last row that fits. */
 function writeWalks<R extends Shape>(
   walk: Walk,
   { offsets, counts, firsts, written }: PlacedWalks,
@@ -274,7 +276,7 @@ function writeWalks<R extends Shape>(
   });
 }
 
-/** Moves the first row of every walk that has one to its place. */
+/** Moves the stored first rows of walks to their places. */
 function writeFirsts(
   { name, context, length }: Walk,
   offsets: Column<'u32'>,
@@ -292,22 +294,22 @@ function writeFirsts(
   context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
 }
 
-/** What a primitive makes of the steps of walks. */
+/** How a primitive records the steps of walks. */
 interface Recording {
-  /** Types of a state of the primitive's own, which goes along with the walk's. */
+  /** Types of the primitive's own state, which is carried along with the walk's. */
   readonly own: readonly ScalarType[];
-  /** Whether a row is walked at all, and the primitive's own state. */
+  /** Whether a row has a walk at all, and the primitive's initial state. */
   readonly begin: (index: U32, loader: Loader) => Values;
-  /** Whether there is more and the primitive's next state, and what its stores choose from. */
+  /** The condition and the primitive's next state, and the values that its stores refer to. */
   readonly advance: (own: Values, made: Made) => { readonly next: Values; readonly stored: Values };
   readonly stored: readonly ScalarType[];
-  /** The stores, given the number of the first result that is stored; the primitive's own state is 1, 2 … */
+  /** The stores; `first` is the index of the first stored result. The primitive's own state is results 1, 2 … */
   readonly stores: (first: number) => readonly Store[];
-  /** A column that is changed in place. */
+  /** A column that is written in place. */
   readonly changed?: Column;
 }
 
-/** What a step returns. */
+/** The results of a step. */
 interface Made {
   readonly more: Bool;
   readonly emits: Bool;
@@ -320,7 +322,7 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   const { own, stored, stores, changed } = recording;
   const [boundStart, boundStep] = [start, step].map((functor) => bindCaptures(functor, captures, context));
   const changing = [...own, ...leafTypes(start.result)];
-  // What the steps take of a row goes along behind what they change: it is computed once a row.
+  // Row fields that the steps need are computed once a row, and carried along after the leaves that change.
   const kept = columnsOf(stepFields);
   const leaves = [...changing, ...kept.map(({ type }) => type)];
   const begin = fuse({ name: `${name}Start`, kind: name }, [], ['bool', ...leaves], (index, _, loader) => {

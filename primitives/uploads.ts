@@ -9,16 +9,16 @@ import { requireOptions } from './options.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
 
 /**
- * Elements that {@link Context.upload} reads straight into the context's own memory: staging buffers that the device has
- * mapped, or the memory that the workers share. Nothing is copied in between.
+ * Elements that {@link Context.upload} reads straight into the context's memory: staging buffers that the device has
+ * mapped, or the shared memory of the workers. Nothing is copied in between.
  *
- * `read` puts the bytes of the elements from byte `byte` on into `into`, as many as that is long, as they lie in a typed array.
- * Pieces come in any order, and several are asked for before the first is there. Until it returns, or the promise that it
- * returns settles, `into` is its own; afterwards the memory is somebody else's. It may be shared memory, and must not be
- * transferred. What `read` throws ends the upload.
+ * `read` fills `into` with the bytes of the elements from byte `byte` on, laid out as in a typed array. Pieces come in
+ * any order, and several reads may be pending at a time. `into` belongs to `read` until it returns or its promise
+ * settles; afterwards the memory may hold other data. It may be shared memory, and must not be transferred. If `read`
+ * throws, the upload fails.
  *
- * With `failover`, it is kept and read again where a standby takes over: it must give the same bytes as long as its column is
- * in use.
+ * With `failover`, the reader is kept, and called again if a standby takes over: it must give the same bytes as long as
+ * its column is in use.
  *
  * @example
  * const context = await open({ backend: 'workers', workers: 1 });
@@ -34,17 +34,16 @@ import { SourceFailure, uploadTo } from './word-sources.ts';
  * read; // Uint32Array [0, 2, 4, 6]
  */
 export interface ElementReader<E extends Storage = Storage> {
-  /** How the elements lie in memory; packed ones, of 8 and 16 bits, are read as u32 or i32. */
+  /** How the elements are laid out. Packed elements, of 8 and 16 bits, are read as u32 or i32. */
   readonly type: E;
-  /** How many elements. */
+  /** Number of elements. */
   readonly length: number;
   read(into: Uint8Array, byte: number, signal: AbortSignal): void | Promise<void>;
 }
 
 /**
- * Elements that a callback writes to the context's own memory: on workers and the reference to all of it at once, on WebGPU
- * to one staging buffer after the other. `first` is the number of the first element in `into`. The same holds as for
- * {@link ElementReader}.
+ * Elements that a callback writes to the context's memory: on workers and the reference in one call, on WebGPU one
+ * staging buffer at a time. `first` is the index of the first element of `into`. Otherwise as {@link ElementReader}.
  *
  * @example
  * const context = await open({ backend: 'workers', workers: 1 });
@@ -63,14 +62,14 @@ export interface ElementFiller<E extends Storage = Storage> {
   fill(into: StoredArrayOf<E>, first: number, signal: AbortSignal): void | Promise<void>;
 }
 
-/** What {@link Context.upload} makes a column of. */
+/** The sources that {@link Context.upload} accepts. */
 export type UploadSource = HostArray | ElementReader | ElementFiller;
 
-/** How {@link Context.upload} goes. */
+/** Options of {@link Context.upload}. */
 export interface UploadOptions {
-  /** Ends the upload: it rejects with the signal's reason at once, and no more of the source is read. */
+  /** Cancels the upload: it rejects immediately with the signal's reason, and reads no more of the source. */
   readonly signal?: AbortSignal | undefined;
-  /** Is told how many bytes of all have been read. What it throws ends the upload. */
+  /** Called with the number of bytes read so far and in total. If it throws, the upload fails. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
 }
 
@@ -78,7 +77,7 @@ const OPTIONS: FieldKinds<UploadOptions> = { signal: aSignal, onProgress: aFunct
 const STORAGES: readonly Storage[] = ['u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16'];
 const BYTES: Readonly<Record<Storage, number>> = { u32: 4, i32: 4, f32: 4, u8: 1, i8: 1, u16: 2, i16: 2 };
 
-/** What a context does to upload. */
+/** What uploading needs from a context. */
 export interface UploadingContext {
   readonly context: Context;
   readonly backend: Backend;
@@ -89,10 +88,10 @@ export interface UploadingContext {
   release(memory: Memory): void;
 }
 
-/** The uploads of a context that are under way. */
+/** The pending uploads of a context. */
 export interface Uploads {
   upload(source: UploadSource, options?: UploadOptions): Promise<Column>;
-  /** Ends those under way with a reason. */
+  /** Cancels all pending uploads with a reason. */
   stop(reason: unknown): void;
 }
 
@@ -131,7 +130,7 @@ async function uploadElements(
   const memory = owner.allocate(Math.ceil(bytes / 4));
   const column = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset: 0 });
   if (bytes === 0) return column;
-  // Memory that a read is still writing to is not freed before that is over.
+  // Holds the memory until no pending read can write to it.
   owner.hold(memory);
   let isOver = false;
   const progress = (done: number): void => {
@@ -162,7 +161,7 @@ function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> 
   });
 }
 
-/** Elements to be uploaded. */
+/** Elements to upload. */
 interface Elements {
   readonly type: 'u32' | 'i32' | 'f32' | 'bool';
   readonly storage: Storage;
@@ -232,7 +231,7 @@ function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal
 }
 
 function elementsOfArray(data: HostArray): Elements {
-  // Typed arrays are read where they are.
+  // Typed arrays are read in place, not encoded.
   const { type, storage, words } = encode(ArrayBuffer.isView(data) ? data.subarray(0, 0) : data);
   const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(data) ? data : words;
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);

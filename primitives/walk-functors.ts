@@ -2,15 +2,15 @@ import { ArgumentError } from './errors.ts';
 import { bool, type FunctorDescription } from './functors/functor.ts';
 import { isScalar, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 
-/** What a walk carries from step to step, field by field. */
+/** The state that a walk carries from step to step, field by field. */
 export type WalkState = { readonly [name: string]: Shape };
 
-/** A functor of a row's fields that returns the state in which the row's walk begins. */
+/** A functor of a row's fields that returns the initial state of the row's walk. */
 export type WalkStart<S extends WalkState> = FunctorDescription & { readonly result: S };
 
 /**
- * A functor of a row's fields and of its state. It returns whether there is `more` to walk after this step, whether the
- * step `emits` its `value`, and the `state` for the next one.
+ * A functor of a row's fields and of the walk's state. It returns whether there is `more` to walk after this step,
+ * whether the step `emits` its `value`, and the next `state`.
  */
 export type WalkStep<S extends WalkState, R extends Shape> = FunctorDescription & {
   readonly result: {
@@ -21,10 +21,10 @@ export type WalkStep<S extends WalkState, R extends Shape> = FunctorDescription 
   };
 };
 
-/** A start and a step that fit each other, and a value of the given shape, if one is given. */
+/** Requires a start and a step that fit each other, and a value of the given shape, if any. */
 export function requireWalk(start: FunctorDescription, step: FunctorDescription, value: Shape | undefined): void {
   if (isScalar(start.result)) {
-    throw new ArgumentError('unfold/state', `Functor ${start.functorName} returns no state.`, {
+    throw new ArgumentError('unfold/state', `Functor ${start.functorName} must return a state.`, {
       expected: 'a record',
       got: start.result.type,
     });
@@ -32,7 +32,7 @@ export function requireWalk(start: FunctorDescription, step: FunctorDescription,
   const { result } = step;
   const wanted = { more: bool, emits: bool, state: start.result, value: value ?? valueIn(result) };
   if (shapeText(wanted) === shapeText(result)) return;
-  throw new ArgumentError('unfold/result', `Functor ${step.functorName} does not return what a step has to.`, {
+  throw new ArgumentError('unfold/result', `Functor ${step.functorName} does not return the result of a step.`, {
     expected: shapeText(wanted),
     got: shapeText(result),
   });

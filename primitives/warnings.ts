@@ -1,8 +1,8 @@
 import { QuadrilleError } from './errors.ts';
 
 /**
- * Something that went wrong beside the work: results are right and the work goes on. It has a code, a place and a cause
- * as errors do, but is told instead of thrown.
+ * A problem that does not affect results: the work goes on. It has a code, a place and a cause as errors do, but is
+ * reported instead of thrown.
  */
 export class QuadrilleWarning extends QuadrilleError {
   static {
@@ -10,18 +10,21 @@ export class QuadrilleWarning extends QuadrilleError {
   }
 }
 
-/** Is told of warnings. What it throws, or rejects with, becomes a warning of the platform. */
+/** Receives warnings. If it throws or rejects, the failure becomes a warning of the platform. */
 export type OnWarning = (warning: QuadrilleWarning) => unknown;
 
-/** Tells `onWarning` or, without one, the platform: Node's `process.emitWarning`, the console in browsers. */
+/**
+ * Reports a warning to `onWarning` or, by default, to the platform: Node's `process.emitWarning`, or the console in
+ * browsers.
+ */
 export function warn(warning: QuadrilleWarning, onWarning?: OnWarning): void {
   if (onWarning === undefined) tellPlatform(warning);
   else tell('onWarning', onWarning, warning, (failure) => [warning, failure].forEach(tellPlatform));
 }
 
 /**
- * Calls a callback whose failure must not end the work: what it throws, or the promise that it returns rejects with,
- * is told as the warning `warning/callback-failed`.
+ * Calls a callback whose failure must not end the work: an exception or a rejection is reported as the warning
+ * `warning/callback-failed`.
  */
 export function tell<T>(name: string, callback: (value: T) => unknown, value: T, onWarning?: OnWarning): void {
   const failed = (cause: unknown): void => {

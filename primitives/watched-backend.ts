@@ -2,13 +2,13 @@ import type { ArrayBinding, Backend, DeviceBuffer, Length, Program } from './bac
 
 type Buffers = readonly DeviceBuffer[];
 
-/** Is told which buffers commands read and write. */
+/** Observes which buffers commands read and write. */
 export interface Watch {
-  /** Whether nobody needs to know, so that commands pass without a look at their buffers. */
+  /** Whether nobody observes at the moment, so that commands pass without inspection of their buffers. */
   readonly idle: boolean;
   /** Called before a command or a transfer writes buffers. */
   beforeWrite(writes: Buffers): void;
-  /** Called after a command was issued. */
+  /** Called after a command is issued. */
   afterCommand(reads: Buffers, writes: Buffers): void;
 }
 
@@ -26,7 +26,7 @@ type Kernels = Pick<
   | 'write'
 >;
 
-/** The same backend, which tells a watch of every command that goes to it. Members of its own are there as well. */
+/** Wraps a backend and reports all its commands to a watch. Additional members of the backend are kept. */
 export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
   const issue = <R>(
     length: Length,
@@ -64,7 +64,7 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
     relax: (command) => {
       const { extent, cells, grids, own, step, until, state, rounds } = command;
       const run = (): boolean => backend.relax?.(command) === true;
-      // States are read as well; what they derive from, they derive from already.
+      // States are read too, but they need not be listed as reads: they already carry their own derivations.
       return issue(extent, [grids, own, step, until], [...state, rounds], () => issue(cells, [], [], run));
     },
     crossReduce: (command) => {
@@ -106,7 +106,7 @@ function lengthBuffer(length: Length): DeviceBuffer[] {
   return typeof length === 'number' ? [] : [length.buffer];
 }
 
-/** All members of an object, those of its class included, as they are when they are used. */
+/** All members of an object, including those of its class, looked up at each use. */
 function membersOf(object: object): PropertyDescriptorMap {
   const members: PropertyDescriptorMap = {};
   for (let level = object; level !== Object.prototype && level !== null; level = Object.getPrototypeOf(level)) {

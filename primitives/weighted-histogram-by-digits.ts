@@ -6,12 +6,12 @@ import { literal } from './functors/recorder.ts';
 import { add64, shl64 } from './functors/standard/wide.ts';
 import { type U32, Value } from './functors/value.ts';
 
-/** Adds weights by bin on a backend: by its own kernel where it has one, else digit by digit. */
+/** Adds weights by bin on a backend: by its own kernel if it has one, otherwise digit by digit. */
 export function weightedHistogramOn(backend: Backend, command: WeightedHistogramCommand): void {
   if (backend.weightedHistogram?.(command) !== true) weightedHistogramByDigits(backend, command);
 }
 
-/** Weights are cut into digits so narrow that 32 bits hold the sum of a digit over all rows. */
+/** Weights are split into digits so narrow that the sum of a digit over all rows fits in 32 bits. */
 interface Digits {
   readonly width: number;
   readonly count: number;
@@ -23,8 +23,8 @@ function digitsOf(rows: number): Digits {
 }
 
 /**
- * The same as `Backend.weightedHistogram` by `forEach` alone: an atomic addition for every digit of every weight, after which the
- * sums of digits are put together in 64 bits. Takes memory for these.
+ * `Backend.weightedHistogram` by means of `forEach`: an atomic addition for every digit of every weight, after which
+ * the sums of the digits are combined into 64 bits. Takes memory for the sums of the digits.
  */
 function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
   const { extent, program, bins, into } = command;
@@ -60,12 +60,12 @@ function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramC
   }
 }
 
-/** How many weights a row has. */
+/** The number of weights of a row. */
 export function weightsOf({ program }: Pick<WeightedHistogramCommand, 'program'>): number {
   return entryOf(program.module).results.length - 1;
 }
 
-/** The bin of a row, and the same digit of all its weights. */
+/** The bin of a row, and one digit of each of its weights. */
 function digitProgram(program: Program, shift: number, width: number): Program {
   const { results } = entryOf(program.module);
   const given = { programs: { row: program }, uniforms: { shift: 'u32', mask: 'u32' } } as const;
@@ -76,7 +76,7 @@ function digitProgram(program: Program, shift: number, width: number): Program {
   return { ...made, uniforms: new Map([...made.uniforms, ['shift', shift], ['mask', (2 ** width - 1) >>> 0]]) };
 }
 
-/** Both halves of a sum, and where they go: bin after bin, first those of the low half of a weight, then those of its high half. */
+/** Both words of a sum and their place: bin after bin, first the low words of a weight, then its high words. */
 function sumProgram(sums: DeviceBuffer, words: number, bins: number, digits: Digits): Program {
   const given = {
     arrays: { sums: wordsAt(sums, words) },

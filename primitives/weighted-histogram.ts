@@ -15,21 +15,23 @@ export type Weights = { readonly [name: string]: Column<'u32'> };
 export type WideSums = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 
 /**
- * Adds the weights of the rows in each of `0 … count − 1` bins, exactly, in 64 bits. Rows with another bin are left out. Several
- * weights are added up in one pass: a constant 1 beside a value gives the mean of every bin.
+ * Adds up the weights of the rows in each of the bins `0 … count − 1`, exactly, in 64 bits. Rows with another bin are
+ * ignored. Several weights are added in one pass: with a value and a constant 1 as weights, you get the mean of every
+ * bin.
  *
- * Signed weights: add 2³¹ to each (`w xor 0x80000000`), add a weight of 1, and take 2³¹ times its sum off at the end.
+ * For signed weights, add 2³¹ to each (`w xor 0x80000000`), add a second weight of 1, and subtract 2³¹ times its sum at
+ * the end.
  *
- * - Work O(n · weights + count), span O(log n). Deterministic: integers add up to the same in any order.
- * - Few bins are counted in the memory of a workgroup or in the cache of a core; many are updated atomically in memory.
- * - Of no rows: zeros. Accepts device counts.
+ * - Work O(n · weights + count), span O(log n). Deterministic: integer sums do not depend on the order.
+ * - If there are few bins, they are counted in workgroup memory or in a core's cache; otherwise atomically in memory.
+ * - An empty input gives zeros. Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) sums[bins[i]] += BigInt(weights[i])`.
  *
- * Source: `bincount` with weights of NumPy; `reduce_by_index` of Futhark (Henriksen et al., Compiling Generalized Histograms for
- * GPU, 2020), for sums.
+ * Source: `bincount` with weights of NumPy; `reduce_by_index` of Futhark (Henriksen et al., Compiling Generalized
+ * Histograms for GPU, 2020), for sums.
  *
- * @throws {@link ArgumentError} `histogram/size` where `count` is not a positive whole number, `column/type` where bins or weights
- * are not u32, `column/lengths` where they are not equally long.
+ * @throws {@link ArgumentError} `histogram/size` if `count` is not a positive whole number, `column/type` if bins or
+ * weights are not u32, `column/lengths` if their lengths differ.
  * @example
  * const bins = ctx.column(Uint32Array.of(1, 0, 1, 7));
  * const { fare } = weightedHistogram(bins, 2, { fare: ctx.column(Uint32Array.of(4, 5, 2 ** 32 - 1, 6)) });

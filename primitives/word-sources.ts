@@ -1,6 +1,6 @@
 import type { Backend, DeviceBuffer, WordSource } from './backend.ts';
 
-/** What a source failed with: its own affair, even where it looks like a failure of the backend that read it. */
+/** The failure of a source. It must be told apart from a failure of the backend that reads the source. */
 export class SourceFailure extends Error {
   static {
     SourceFailure.prototype.name = 'SourceFailure';
@@ -14,7 +14,7 @@ export class SourceFailure extends Error {
   }
 }
 
-/** Lets a backend read a source, or, where it cannot, writes what the source gives. */
+/** Uploads a source: by the backend if it can, otherwise by reading the source and writing its words. */
 export async function uploadTo(backend: Backend, buffer: DeviceBuffer, source: WordSource): Promise<void> {
   if (backend.upload !== undefined) return backend.upload(buffer, source);
   const words = new Uint32Array(Math.ceil(source.bytes / 4));
@@ -22,7 +22,7 @@ export async function uploadTo(backend: Backend, buffer: DeviceBuffer, source: W
   backend.write(buffer, 0, words);
 }
 
-/** The same bytes out of memory of their own, of a source that is there at once. */
+/** Copies a source that can be read synchronously, so that it can be read again. */
 export function copyOf(source: WordSource): WordSource {
   const bytes = new Uint8Array(source.bytes);
   void source.read(bytes, 0);

@@ -244,7 +244,7 @@ describe('a pipeline', () => {
     const counted = q.copyIf(four(context), isOdd);
     expect(() => q.map(both, { x: four(context), y: counted })).toThrow(ArgumentError);
     expect(() => q.map(both, { x: four(context), y: counted })).toThrow(
-      'The columns given to both differ in length. Expected 4, got a device count of at most 4.',
+      'The columns given to both must have the same length. Expected 4, got a device count of at most 4.',
     );
   });
 });

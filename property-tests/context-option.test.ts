@@ -134,7 +134,7 @@ test('generators outside of every scope are refused, with what to do', () => {
   });
   for (const [name, primitive] of Object.entries(primitives)) {
     expect(() => primitive(generator()), name).toThrow(refusal);
-    expect(() => primitive(generator()), name).toThrow(`${name.split(' ')[0]} was given views of no context.`);
+    expect(() => primitive(generator()), name).toThrow(`${name.split(' ')[0]} was given only views without a context.`);
   }
   const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => table.at(x));
   expect(() => q.map(lookUp, { x: generator(), table: generator() })).toThrow(

@@ -159,7 +159,7 @@ describe('scope', () => {
       return around(context.read(column));
     };
     expect(() => context.scope(pipeline)).toThrow(code('context/async-scope'));
-    expect(() => context.scope(pipeline)).toThrow(`a promise as ${path} of what it returns`);
+    expect(() => context.scope(pipeline)).toThrow(`a promise as ${path} of its result`);
     await context.sync();
     expect(live(context)).toBe(0);
   });

@@ -158,13 +158,13 @@ describe('reasons', () => {
     const context = open();
     const column = context.column(numbers);
     expect(reasonsOf(context, () => q.map(affine, { x: q.map(affine, { x: column }) }))).toEqual([
-      'It is evaluated once a row at most.',
-      'It is evaluated once a row at most.',
+      'It is evaluated at most once a row.',
+      'It is evaluated at most once a row.',
     ]);
     expect(reasonsOf(context, () => q.gather(q.gather(column, column), q.gather(column, column)))).toEqual([
-      'It is evaluated once a row at most.',
-      'It is evaluated once a row at most.',
-      'It is evaluated once a row at most.',
+      'It is evaluated at most once a row.',
+      'It is evaluated at most once a row.',
+      'It is evaluated at most once a row.',
     ]);
     const twice = q.gather(column, column);
     expect(reasonsOf(context, () => q.gather(twice, twice))[0]).toBe('Storing it saves nothing.');
@@ -177,7 +177,7 @@ describe('reasons', () => {
     const column = context.column(numbers);
     const { result, views, text } = q.explain(context, () => q.reduce(stencils(column, 3), q.plus(u32)));
     expect(views.map(({ outcome }) => outcome)).not.toContain('stored');
-    const [short] = views.filter(({ reason }) => /takes more than half of the [\d,]+ bytes that are left/.test(reason));
+    const [short] = views.filter(({ reason }) => /takes more than half of the [\d,]+ bytes available/.test(reason));
     expect(short).toMatchObject({ outcome: 'evaluated', bytes: 4 * ROWS });
     expect(short!.evaluating).toBeGreaterThan(short!.storing);
     expect(text).toContain('takes more than half');

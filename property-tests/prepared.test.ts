@@ -360,7 +360,7 @@ describe('preparing', () => {
       );
       const inside = (given: { readonly x: q.Column<'u32'> }) => ({ rows: waiting(given) });
       expect(() => context.prepare(declared, inside as never)).toThrow(
-        expect.objectContaining({ code: 'prepare/waits', got: 'a promise as rows of what it returns' }),
+        expect.objectContaining({ code: 'prepare/waits', got: 'a promise as rows of its result' }),
       );
       await new Promise((resolve) => setTimeout(resolve, 5));
       expect(unhandled).toEqual([]);
@@ -371,7 +371,7 @@ describe('preparing', () => {
 
   test('says which lengths differ, and that a length of the pipeline is passed on', () => {
     const wrong = () => context.prepare(declared, ({ x: rows }) => q.map(sumOf, { x: rows, y: q.constant(u32, 1, 4) }));
-    expect(wrong).toThrow('got 4. Where you made one of them of a length of your own, pass the length of the other');
+    expect(wrong).toThrow("got 4. If you chose the length of one of them, pass the other's column.length instead");
     const right = context.prepare(declared, ({ x: rows }) =>
       q.map(sumOf, { x: rows, y: q.constant(u32, 1, rows.length) }),
     );

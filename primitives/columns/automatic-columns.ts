@@ -17,23 +17,25 @@ import { memoriesUnder, viewsUnder } from './reachable.ts';
 import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
 import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
 
-/** A view that is to be stored. */
+/** A view to store. */
 type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;
 
-/** The share of `limits.memoryBytes` that is spent on columns which no command under way reads. */
+/** Share of `limits.memoryBytes` for columns that no pending command reads. */
 const MAX_OF_MEMORY = 1 / 4;
 
-/** A command has so many programs at most; none of what they read is given back before it is issued. */
+/**
+ * Maximum number of programs of a command. Columns that any of them reads are not freed before the command is issued.
+ */
 const PROGRAMS_OF_A_COMMAND = 4;
 
 /**
- * The columns that a context has stored by itself. They belong to their views: a command that reads a view again finds them.
- * They are given back when the scope ends that the view was made in, when the last view that needs them is disposed of or
- * collected as garbage, when what they were computed from is freed or written to, and, those used longest ago first, when
- * there are too many of them or memory is short.
+ * The columns in which a context has stored views on its own initiative. They belong to their views: a command that
+ * reads a view again finds them. They are freed when the scope ends in which the view was made, when the last view that
+ * needs them is disposed of or garbage-collected, and when memory they were computed from is freed or overwritten. The
+ * least recently used are also freed when there are too many of them or memory runs short.
  */
 export class AutomaticColumns {
-  /** Are told of the views that commands read, and whether they are stored. */
+  /** Receive a report of every view that a command reads and whether it is stored. */
   readonly explainers: Set<OnViewReport> = new Set();
   readonly #context: Context;
   /** In the order of their last use. */
@@ -51,8 +53,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * Stores the views that a command of so many rows had better not evaluate wherever it reads them, as far as they are not
-   * stored already; returns where the results of an input are stored.
+   * Stores the views that are cheaper to store than to evaluate at every read, for a command with this number of rows,
+   * unless they are stored already. Returns a function that finds the stored results of an input.
    */
   storeFor(fusion: Fusion, rows: number): (input: ViewInput) => StoredResults | undefined {
     this.#programs++;
@@ -72,7 +74,7 @@ export class AutomaticColumns {
     return (input) => this.#find(input);
   }
 
-  /** Where a view is stored, which is done now if need be: for those who capture it, and will again. */
+  /** The stored elements of a view; stores it first if necessary. For callers that capture the same view repeatedly. */
   store(column: Column): StoredArray {
     this.#programs++;
     if (this.#passing.size > 0) this.#forgetPassed();
@@ -85,14 +87,14 @@ export class AutomaticColumns {
     return this.#find(input)!.get(input.results[0]!)!;
   }
 
-  /** The memory in which columns, and the views that they read, are stored, as far as they are not older than `since`. */
+  /** The memory in which columns, and the views that they read, are stored. Views older than `since` are skipped. */
   memoriesUnder(columns: readonly Column[], since: number): Memory[] {
     if (this.#kept.size === 0) return [];
     const views = columns.flatMap(({ source }) => (source.kind === 'view' ? [source.view] : []));
     return [...viewsUnder(views, since)].flatMap(({ automatic }) => [...(automatic?.results.values() ?? [])]);
   }
 
-  /** Frees the columns of a view, and of what it reads, that nobody else needs. */
+  /** Frees the stored columns of a view, and of the views that it reads, if no other view needs them. */
   disposeUnder(view: View): void {
     if (this.#kept.size === 0) return;
     for (const { automatic } of viewsUnder([view])) {
@@ -105,14 +107,15 @@ export class AutomaticColumns {
     }
   }
 
-  /** Frees what was computed from memory that is about to change. */
+  /** Frees the columns computed from memory that is about to change. */
   forgetDerived(memory: Memory): void {
     for (const automatic of memory.derived ?? []) this.release(automatic);
   }
 
   /**
-   * Forgets what was computed from borrowed buffers for commands that have been handed over: they may hold something else now.
-   * It is freed once no command under way reads it, as a submission may end between the programs of one.
+   * Expires columns that were computed from borrowed buffers for an earlier submission, because the buffers may have
+   * changed. They are freed once no pending command reads them: a submission may end between two programs of one
+   * command.
    */
   #forgetPassed(): void {
     const { submissions } = this.#context.backend.counters;
@@ -123,7 +126,7 @@ export class AutomaticColumns {
     }
   }
 
-  /** Frees all columns that no command under way reads; says whether there were any. */
+  /** Frees all columns that no pending command reads; returns whether there were any. */
   releaseUnused(): boolean {
     return this.#shrinkTo(0);
   }
@@ -132,7 +135,7 @@ export class AutomaticColumns {
     for (const memory of automatic.results.values()) this.#context.free(memory);
   }
 
-  /** Takes note that memory is freed. */
+  /** Handles the freeing of memory. */
   freed(memory: Memory): void {
     if (memory.derived !== undefined) this.forgetDerived(memory);
     const { automatic } = memory;
@@ -155,7 +158,7 @@ export class AutomaticColumns {
     try {
       for (const [number, cut] of cuts.entries()) {
         made.push(this.#store(cut));
-        // What served to store this view alone is not needed any more.
+        // Columns that were stored only to compute this view are no longer needed.
         for (const [earlier, reader] of lastReaders.entries()) if (reader === number) this.release(made[earlier]!);
       }
       this.#shrinkTo(MAX_OF_MEMORY * this.#context.backend.limits.memoryBytes);
@@ -167,7 +170,7 @@ export class AutomaticColumns {
     }
   }
 
-  /** Evaluates those results of a view that are not stored yet, for all of its rows. */
+  /** Evaluates the results of a view that are not stored yet, for all its rows. */
   #store(cut: Storing): Automatic {
     const { view, length } = cut;
     const missing = this.#missing(cut);
@@ -198,13 +201,13 @@ export class AutomaticColumns {
     return automatic;
   }
 
-  /** The results of a view that are to be stored, without those that are. */
+  /** The results of a view that are to be stored but are not stored yet. */
   #missing({ view, length, results }: Storing): number[] {
     const automatic = this.#keptOf(view, length);
     return [...results].filter((result) => !automatic?.results.has(result));
   }
 
-  /** Where a view of so many rows is stored, if it is. */
+  /** The stored columns of a view of this length, if any. */
   #keptOf({ automatic }: View, length: Column['length']): Automatic | undefined {
     if (automatic === undefined || automatic.hasPassed || !this.#kept.has(automatic)) return undefined;
     return sameLength(automatic.length, length) ? automatic : undefined;
@@ -250,7 +253,7 @@ export class AutomaticColumns {
     return new Map(stored);
   }
 
-  /** Notes which of the views that a program is given need which columns. */
+  /** Records which of the views that a program reads need which stored columns. */
   #noteUsers(fusion: Fusion): void {
     for (const input of fusion.inputs) {
       for (const { automatic } of storedUnder(input, (each) => this.#find(each) !== undefined)) {
@@ -268,13 +271,13 @@ export class AutomaticColumns {
     return reference;
   }
 
-  /** Bytes of memory that columns can be stored in; without a bound where memory can be spilled. */
+  /** Bytes available for stored columns; unbounded if the backend can spill. */
   #roomBytes(): number {
     const { counters, limits } = this.#context.backend;
     return counters.spilling === undefined ? limits.memoryBytes - counters.liveBytes + this.#bytes : Infinity;
   }
 
-  /** Gives columns back until they take no more bytes, but for what the programs of the command at hand read. */
+  /** Frees columns until they take at most `bytes`, except those that programs of the current command read. */
   #shrinkTo(bytes: number): boolean {
     const before = this.#bytes;
     const unused = this.#isStoring ? this.#programs - PROGRAMS_OF_A_COMMAND : this.#programs;
@@ -321,7 +324,7 @@ function storedUnder(input: ViewInput, isStored: IsStored): View[] {
   return [...stored];
 }
 
-/** For every cut the number of the last cut that reads what it stores; that of the command is behind all others. */
+/** For every cut, the index of the last cut that reads it. The command itself comes after all cuts. */
 function lastReadersOf(cuts: readonly Storing[], root: View, isStored: IsStored): number[] {
   const numbers = new Map(cuts.map(({ view }, number) => [view, number]));
   const last = cuts.map(() => cuts.length);

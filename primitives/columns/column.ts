@@ -13,41 +13,44 @@ import { currentContext } from './current-context.ts';
 export interface Automatic {
   readonly context: Context;
   readonly length: Column['length'];
-  /** What evaluating an element took. */
+  /** The operations that evaluating an element takes. */
   readonly operations: number;
   readonly results: Map<number, Memory>;
-  /** What the view was computed from: when any of it is freed or written to, the columns are freed. */
+  /** The memory that the view was computed from. If any of it is freed or overwritten, the columns are freed. */
   readonly sources: Set<Memory>;
   /** The views given to commands that have read the columns. */
   readonly users: Set<WeakRef<View>>;
-  /** The number of the last program that reads them. */
+  /** Serial number of the last program that reads them. */
   usedBy: number;
-  /** The number of the submission that they hold for: that of the next one where a source is a borrowed buffer. */
+  /** The submission they are valid for; only relevant if a source is a borrowed buffer. */
   readonly submission: number;
-  /** Whether it held for an earlier one. Only programs of the command under way still read it. */
+  /** Whether they expired with an earlier submission. Only programs of the current command still read them. */
   hasPassed: boolean;
 }
 
-/** A buffer as columns hold it. */
+/** A buffer with its reference counts, as columns refer to it. */
 export class Memory {
   readonly context: Context;
   readonly buffer: DeviceBuffer;
-  /** The memory that counts the rows stored here; freed with the last of the memories whose rows it counts. */
+  /**
+   * The memory that holds the number of rows stored here, if only the device knows it. It is freed with the last of its
+   * dependents.
+   */
   count: Memory | undefined;
-  /** Memories not released whose rows are counted here. */
+  /** Number of unreleased memories whose rows are counted here. */
   dependents = 0;
   /** Whether a column whose rows are counted here was disposed of before the others. */
   goesWithLast = false;
-  /** Waits that still need the buffer; it is freed after the last of them where it is released meanwhile. */
+  /** Number of waits that still need the buffer. If it is released meanwhile, it is freed after the last of them. */
   holds = 0;
   released = false;
-  /** Whether it is a buffer that is somebody else's: it is only read, and may change between submissions. */
+  /** Whether the buffer belongs to the user: it is never written, and may change between submissions. */
   borrowed = false;
-  /** Takes the buffer back once nobody holds it; the context's own is given back to the backend. */
+  /** Called when the buffer is released and nobody holds it; by default the buffer returns to the backend. */
   giveBack: (() => void) | undefined;
-  /** What it is part of, if the library stored a view here by itself. */
+  /** The stored view that this memory belongs to, if the library stored it on its own initiative. */
   automatic: Automatic | undefined;
-  /** What the library stored that was computed from this memory. */
+  /** The stored views that were computed from this memory. */
   derived: Set<Automatic> | undefined;
 
   constructor(context: Context, buffer: DeviceBuffer, count?: Memory) {
@@ -58,7 +61,7 @@ export class Memory {
     memoryOfBuffer.set(buffer, this);
   }
 
-  /** The memory that holds a buffer, of those that did the last one. */
+  /** The memory of a buffer; if there were several, the latest. */
   static of(buffer: DeviceBuffer): Memory | undefined {
     return memoryOfBuffer.get(buffer);
   }
@@ -66,7 +69,7 @@ export class Memory {
 
 const memoryOfBuffer = new WeakMap<DeviceBuffer, Memory>();
 
-/** A length that only the device knows: what stands in a cell, less `minus`, at most `limit`. */
+/** A length that only the device knows: `min(limit, max(0, cell − minus))`. */
 export interface DeviceLength {
   readonly memory: Memory;
   readonly word: number;
@@ -74,7 +77,7 @@ export interface DeviceLength {
   readonly limit: number;
 }
 
-/** Where the elements of a column come from. */
+/** Where a column's elements come from: memory, or a view that computes them. */
 export type Source =
   | { readonly kind: 'stored'; readonly memory: Memory; readonly storage: Storage; readonly offset: number }
   /**
@@ -83,36 +86,39 @@ export type Source =
    */
   | { readonly kind: 'view'; readonly view: View; readonly result: number };
 
-/** A functor of the index with what it reads. Several columns share one when it returns a record. */
+/** A functor of the index, with its inputs. Several columns share one if it returns a record. */
 export interface View {
-  /** Counts up from view to view: a view reads older views only. */
+  /** Serial number. A view only reads views with lower numbers. */
   readonly born: number;
   /** The primitive that made it. */
   readonly kind: string;
-  /** Where the caller wrote it, if that was asked for. */
+  /** The line of the caller's code, if places are watched. */
   readonly place: ErrorPlace | undefined;
-  /** The view's own step. It calls the views that it reads by their names in `inputs`; a command links them. */
+  /**
+   * The view's own step. It calls the views that it reads by their names in `inputs`; they are linked when a command is
+   * issued.
+   */
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;
   readonly inputs: readonly ViewInput[];
   /** Names of arrays, and inputs, in the order of their first use. */
   readonly reads: readonly (string | ViewInput)[];
   readonly uniforms: ReadonlyMap<string, number | boolean>;
-  /** What evaluating an element costs where nothing that it reads is stored. */
+  /** The cost of an element if none of the view's inputs are stored. */
   readonly cost: ViewCost;
-  /** Memory that was taken for this view, and is freed with it. */
+  /** Memory that was taken only for this view and is freed with it. */
   readonly owned: Set<Memory>;
-  /** Where the library has stored it, if it has. */
+  /** The columns in which the library has stored it, if any. */
   automatic: Automatic | undefined;
 }
 
 /** A view that another view, or a command, reads. */
 export interface ViewInput {
-  /** What the module that reads it calls it. */
+  /** Its name in the module that reads it. */
   readonly name: string;
   readonly view: View;
   readonly length: number | DeviceLength;
-  /** The results that are read. */
+  /** The indices of the results that are read. */
   readonly results: readonly number[];
 }
 
@@ -124,12 +130,15 @@ export interface ViewCost {
   readonly statements: number;
   /** Statements of the longest single step. */
   readonly longestStep: number;
-  /** Operations of views that it may evaluate more often than once a row: storing saves fewer. */
+  /**
+   * Upper bound of the operations that storing views can save: those of views that it may evaluate more than once a
+   * row.
+   */
   readonly repeated: number;
   readonly loops: boolean;
 }
 
-/** A stored column as a captured array. */
+/** The elements of a stored column, as a captured array. */
 export interface StoredArray {
   readonly memory: Memory;
   readonly storage: ArrayBinding['storage'];
@@ -138,9 +147,9 @@ export interface StoredArray {
 }
 
 /**
- * A vector of scalars that lives on one backend, or a view that is computed where it is read.
+ * A vector of scalars: either stored on a backend, or a view that is computed where it is read.
  *
- * `length` is a number, or a {@link DeviceLength} after primitives whose result only the device can count.
+ * `length` is a number or, if only the device knows it, a {@link DeviceLength}.
  */
 export class Column<T extends ScalarType = ScalarType> {
   readonly context: Context | undefined;
@@ -155,13 +164,13 @@ export class Column<T extends ScalarType = ScalarType> {
     this.source = source;
   }
 
-  /** The most elements that this column can have. */
+  /** Maximum number of elements of this column. */
   get capacity(): number {
     return typeof this.length === 'number' ? this.length : this.length.limit;
   }
 }
 
-/** A column or a record of columns of equal length: a table, stored field by field. */
+/** A column, or a record of columns of equal length: a table, stored field by field. */
 export type Table = Column | { readonly [name: string]: Table };
 
 /** The columns that hold values of a shape. */
@@ -170,7 +179,7 @@ export type ColumnsOf<S extends Shape> =
 
 const scalars: Readonly<Record<ScalarType, Scalar<ScalarType>>> = { u32, i32, f32, bool };
 
-/** The shape whose values the rows of a table are. */
+/** The shape of a table's rows. */
 export function shapeOf(table: Table): Shape {
   return table instanceof Column
     ? scalars[table.type]
@@ -178,9 +187,9 @@ export function shapeOf(table: Table): Shape {
 }
 
 /**
- * The columns of a table, depth first in the order of its fields. `call` and `argument` are what errors name.
+ * The columns of a table, depth first in the order of its fields. Errors mention `call` and `argument`.
  *
- * @throws {@link ArgumentError} where something else stands for a column, or a column's memory was freed.
+ * @throws {@link ArgumentError} if a part is not a column, or a column's memory was freed.
  */
 export function columnsOf(table: Table, call = 'A primitive', argument = 'a table'): Column[] {
   const columns: Column[] = [];
@@ -188,7 +197,7 @@ export function columnsOf(table: Table, call = 'A primitive', argument = 'a tabl
   return columns;
 }
 
-/** No table is deeper, unless it holds itself. */
+/** Maximum depth of a table; only circular records are deeper. */
 const DEEPEST_TABLE = 100;
 
 function collectColumns(table: Table, call: string, argument: string, columns: Column[], depth: number): void {
@@ -200,7 +209,7 @@ function collectColumns(table: Table, call: string, argument: string, columns: C
   if (!isRecord(table)) {
     throw wrongArgument(call, argument, table, 'a column or a record of columns', {
       code: 'column/type',
-      remedy: 'Make a column of a typed array with context.column(array).',
+      remedy: 'Make a column from a typed array with context.column(array).',
     });
   }
   if (depth === DEEPEST_TABLE) throw tableTooDeep(call, argument);
@@ -210,19 +219,19 @@ function collectColumns(table: Table, call: string, argument: string, columns: C
 }
 
 function tableTooDeep(call: string, argument: string): ArgumentError {
-  return new ArgumentError('column/nested', `${call} was given records inside of each other as ${argument}.`, {
-    expected: `at most ${DEEPEST_TABLE} of them`,
-    got: 'more, or a record that holds itself',
+  return new ArgumentError('column/nested', `Argument ${argument} of ${call} has too many nested records.`, {
+    expected: `at most ${DEEPEST_TABLE} levels`,
+    got: 'more levels, or a record that contains itself',
   });
 }
 
-/** A column whose memory was not freed, as far as it can be seen without looking into views. */
+/** Requires that a column's memory has not been freed. Does not look into views. */
 export function requireAlive({ source }: Column, call: string, argument: () => string): void {
   if (source.kind === 'view' || !source.memory.released) return;
-  throw releasedColumn(`${call} was given, as ${argument()}, a column whose memory was freed.`);
+  throw releasedColumn(`${call} was given a column whose memory was freed as ${argument()}.`);
 }
 
-/** The error of a column that is used after its memory was freed. */
+/** The error for the use of a column after its memory was freed. */
 export function releasedColumn(sentence: string): ArgumentError {
   return new ArgumentError('column/released', sentence, {
     remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
@@ -230,8 +239,8 @@ export function releasedColumn(sentence: string): ArgumentError {
 }
 
 /**
- * The columns of a table in the order of a shape's fields, found by their names as those of a functor's parameters are. What
- * `refuse` makes is thrown where the table has other fields, or of other types.
+ * The columns of a table in the order of a shape's fields, matched by name. If the table has other fields, or fields of
+ * other types, throws the error returned by `refuse`.
  */
 export function columnsAs(
   shape: Shape,
@@ -256,7 +265,7 @@ function columnsByName(shape: Shape, table: Table): Column[] | undefined {
   return fields.every((columns) => columns !== undefined) ? fields.flat() : undefined;
 }
 
-/** A column of one of the types that a primitive takes in this place; what tsc says, said again where it was not asked. */
+/** Requires a column of one of the given types. For callers in TypeScript the compiler already checks this. */
 export function requireType(given: unknown, types: readonly ScalarType[], what: string, primitive: string): void {
   if (given instanceof Column && types.includes(given.type)) {
     requireAlive(given, primitive, () => what);
@@ -268,7 +277,7 @@ export function requireType(given: unknown, types: readonly ScalarType[], what: 
 /** The types that have an order and a difference. */
 export const NUMBERS: readonly ScalarType[] = ['u32', 'i32', 'f32'];
 
-/** A table of the same form out of other columns, depth first in the order of its fields. */
+/** A table with the fields of another one and new columns, given depth first. */
 export function withColumns<C extends Table>(table: C, columns: readonly Column[]): C {
   return assemble(shapeOf(table), columns) as C;
 }
@@ -300,16 +309,16 @@ export function cellColumn<T extends ScalarType>(memory: Memory, type: T, word: 
   return new Column(memory.context, type, 1, { kind: 'stored', memory, storage: storageOf(type), offset: word });
 }
 
-/** How values of a type are stored, one to a word. */
+/** The storage of a type when every value takes a word. */
 export function storageOf(type: ScalarType): Exclude<ScalarType, 'bool'> {
   return type === 'bool' ? 'u32' : type;
 }
 
-/** The length that all columns share. */
+/** The common length of all columns. */
 export function commonLength(columns: readonly Column[], primitive: string): number | DeviceLength {
   const [first, ...rest] = columns;
   if (first === undefined) {
-    throw new ArgumentError('column/none', `${primitive} was given no column.`, {
+    throw new ArgumentError('column/none', `${primitive} was given no columns.`, {
       remedy: 'Pass at least one column.',
     });
   }
@@ -319,7 +328,7 @@ export function commonLength(columns: readonly Column[], primitive: string): num
   return first.length;
 }
 
-/** Whether two lengths are known to be the same number. */
+/** Whether two lengths are certainly equal. */
 export function sameLength(a: number | DeviceLength, b: number | DeviceLength): boolean {
   if (typeof a === 'number' || typeof b === 'number') return a === b;
   return a.memory === b.memory && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
@@ -330,12 +339,12 @@ export function sameArray(a: StoredArray, b: StoredArray): boolean {
   return a.memory === b.memory && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
 }
 
-/** A number of rows that a column can have. */
+/** Requires a valid number of rows. */
 export function requireLength(length: number | DeviceLength, primitive: string, argument = 'length'): void {
   const isCount =
     typeof length === 'object' && length !== null && (length as { memory?: unknown }).memory instanceof Memory;
   if (isCount || (Number.isInteger(length) && (length as number) >= 0 && (length as number) < 2 ** 32)) return;
-  throw wrongArgument(primitive, argument, length, 'a number of rows: a whole number from 0 below 2^32', {
+  throw wrongArgument(primitive, argument, length, 'a number of rows: a whole number from 0 to 2^32 - 1', {
     code: 'column/size',
   });
 }
@@ -343,17 +352,17 @@ export function requireLength(length: number | DeviceLength, primitive: string, 
 function lengthMismatch(primitive: string, a: number | DeviceLength, b: number | DeviceLength): ArgumentError {
   const show = (length: number | DeviceLength): string =>
     typeof length === 'number' ? `${length}` : `a device count of at most ${length.limit}`;
-  return new ArgumentError('column/length', `The columns given to ${primitive} differ in length.`, {
+  return new ArgumentError('column/length', `The columns given to ${primitive} must have the same length.`, {
     expected: show(a),
     got: show(b),
     remedy:
       typeof a === typeof b
-        ? 'Columns are rows of one table only where one primitive made them or their host lengths are equal.'
-        : 'Where you made one of them of a length of your own, pass the length of the other, column.length, in its place.',
+        ? 'Columns form a table only if one primitive made them or their host lengths are equal.'
+        : "If you chose the length of one of them, pass the other's column.length instead.",
   });
 }
 
-/** The one context that the columns live in; undefined where all of them are views of nothing stored. */
+/** The context that the columns live in; undefined if none of them depends on stored data. */
 export function contextOf(columns: readonly Column[], primitive: string): Context | undefined {
   let context: Context | undefined;
   for (const { context: own, length } of columns) {
@@ -367,33 +376,33 @@ export function contextOf(columns: readonly Column[], primitive: string): Contex
 }
 
 export function mixedContexts(primitive: string): ArgumentError {
-  return new ArgumentError('column/contexts', `${primitive} was given columns of different contexts.`, {
+  return new ArgumentError('column/contexts', `The columns given to ${primitive} must live in the same context.`, {
     remedy: 'Move one of them with context.adopt(column).',
   });
 }
 
 /**
- * The context that a primitive stores its result in: that of its columns, or else the one that the caller named, or else that of
- * the scope under way.
+ * The context in which a primitive stores its result: that of its columns, otherwise the one named by the caller,
+ * otherwise that of the current scope.
  */
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
   const current = currentContext();
-  // Of columns around a pipeline that is being prepared, its commands are part of the pipeline.
+  // If the columns belong to the context that a pipeline is being prepared for, the command belongs to the pipeline.
   if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
     return current.context;
   }
   const isOther = context !== undefined && current?.isNamed && current.context !== context;
   if (isOther && current.context !== context.recording?.outer) throw otherContext(primitive);
   if (context !== undefined) return context;
-  throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {
-    remedy: 'Call it in context.scope(…), or give it the option { context }.',
+  throw new ArgumentError('column/no-context', `${primitive} was given only views without a context.`, {
+    remedy: 'Call it in context.scope(…), or pass the option { context }.',
   });
 }
 
 function otherContext(primitive: string): ArgumentError {
-  const sentence = `${primitive} was given columns of another context than the one in its options.`;
+  const sentence = `The columns given to ${primitive} live in another context than its option.`;
   return new ArgumentError('column/contexts', sentence, {
-    remedy: 'Leave the option out, or move the columns with context.adopt(column).',
+    remedy: 'Omit the option, or move the columns with context.adopt(column).',
   });
 }

@@ -1,23 +1,23 @@
 import type { Context } from '../context-type.ts';
 
-/** The context of primitives that are called now: that of a scope, or one that is given as an option. */
+/** The context of primitives that are called now: that of a scope, or one given as an option. */
 interface Current {
   readonly context: Context;
-  /** Whether the caller named the context: then columns must not live in another one. */
+  /** Whether the caller named the context; then columns must live in it. */
   readonly isNamed: boolean;
 }
 
 let current: Current | undefined;
 
-/** The context of the scope under way, or the one that a caller named, whichever is innermost. */
+/** The innermost of the contexts set by scopes and named by callers. */
 export function currentContext(): Current | undefined {
   return current;
 }
 
 /**
- * Sets the context of primitives whose columns have none, until `run` returns. While a pipeline is being prepared for that
- * context, it is the one that records. An asynchronous `run` has it until its first await only, so that two tasks never see the
- * context of each other.
+ * Sets the context of primitives whose columns have none, until `run` returns. While a pipeline is being prepared for
+ * that context, its recording context is set instead. For an asynchronous `run`, the setting ends at the first await,
+ * so two tasks never see each other's context.
  */
 export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   const outer = current;
@@ -29,7 +29,7 @@ export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   }
 }
 
-/** The context in which a pipeline is being prepared for another one, if that is so. */
+/** The context that records a pipeline for the given context, if one is being prepared. */
 export function recordingFor(context: Context): Context | undefined {
   const recording = current?.context;
   return recording?.recording?.outer === context ? recording : undefined;

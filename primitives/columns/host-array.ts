@@ -14,7 +14,7 @@ export type HostArray =
   | Int16Array
   | readonly boolean[];
 
-/** The column type that a host array becomes. */
+/** The column type of a host array. */
 export type ColumnTypeOf<A extends HostArray> = A extends Float32Array
   ? 'f32'
   : A extends Int32Array | Int8Array | Int16Array
@@ -23,7 +23,7 @@ export type ColumnTypeOf<A extends HostArray> = A extends Float32Array
       ? 'bool'
       : 'u32';
 
-/** What `read` returns for a column of a type; bools are bytes, 0 and 1. */
+/** The array that `read` returns for a column; bools are bytes, 0 and 1. */
 export type HostArrayOf<T extends ScalarType> = T extends 'f32'
   ? Float32Array
   : T extends 'i32'
@@ -32,13 +32,13 @@ export type HostArrayOf<T extends ScalarType> = T extends 'f32'
       ? Uint8Array
       : Uint32Array;
 
-/** What `read` returns for a table. */
+/** The arrays that `read` returns for a table. */
 export type HostTableOf<C extends Table> =
   C extends Column<infer T>
     ? HostArrayOf<T>
     : { readonly [K in keyof C]: C[K] extends Table ? HostTableOf<C[K]> : never };
 
-/** Host data as words, and how they are to be read. */
+/** Host data as words, with their type and storage. */
 export interface EncodedArray {
   readonly type: ScalarType;
   readonly storage: Storage;
@@ -63,7 +63,7 @@ export function encode(data: HostArray): EncodedArray {
   });
 }
 
-/** The words under a typed array; copied where it does not lie on whole words. */
+/** The words of a typed array; copied if it does not start and end at whole words. */
 function wordsUnder(data: Exclude<HostArray, readonly boolean[]>): Uint32Array {
   if (data.byteOffset % 4 === 0 && data.byteLength % 4 === 0) {
     return new Uint32Array(data.buffer, data.byteOffset, data.byteLength / 4);
@@ -73,7 +73,7 @@ function wordsUnder(data: Exclude<HostArray, readonly boolean[]>): Uint32Array {
   return new Uint32Array(bytes.buffer);
 }
 
-/** The array of elements of a storage. */
+/** The typed array for elements of a storage. */
 export type StoredArrayOf<S extends Storage> = {
   readonly u32: Uint32Array;
   readonly i32: Int32Array;
@@ -84,7 +84,7 @@ export type StoredArrayOf<S extends Storage> = {
   readonly i16: Int16Array;
 }[S];
 
-/** The elements that lie in bytes. */
+/** The elements in bytes, as a typed array over the same memory. */
 export function arrayOver<S extends Storage>(bytes: Uint8Array | Uint32Array, storage: S): StoredArrayOf<S> {
   const Elements = CLASSES[storage];
   const { buffer, byteOffset, byteLength } = bytes;
@@ -102,20 +102,20 @@ const CLASSES = {
   i16: Int16Array,
 } as const;
 
-/** Elements of a storage that lie in one word. */
+/** Number of elements of a storage in one word. */
 export function elementsPerWord(storage: Storage): 1 | 2 | 4 {
   return storage === 'u8' || storage === 'i8' ? 4 : storage === 'u16' || storage === 'i16' ? 2 : 1;
 }
 
-/** What words are decoded to: bools are bytes, packed integers are widened. */
+/** The arrays that words are decoded to: bools become bytes, packed integers are widened. */
 export type Decoded = Uint32Array | Int32Array | Float32Array | Uint8Array;
 
-/** An array for so many decoded elements of a type. */
+/** A new array for decoded elements of a type. */
 export function decodedArray(type: ScalarType, length: number): Decoded {
   return type === 'bool' ? new Uint8Array(length) : (new CLASSES[type](length) as Decoded);
 }
 
-/** What `read` returned, as data that becomes a column of the same type. */
+/** The result of `read`, as data that becomes a column of the same type. */
 export function asHostArray(type: ScalarType, data: Decoded): HostArray {
   return type === 'bool' ? Array.from(data, (value) => value !== 0) : data;
 }

@@ -7,37 +7,40 @@ import type { SymbolicUniform } from './symbolic.ts';
 type Length = number | DeviceLength;
 type UniformValue = number | boolean | SymbolicUniform;
 
-/** Names all that a body under fusion works with, so that the same body over columns of the same kinds need not run again. */
+/**
+ * Identifies a body of `fuse` and everything it uses, so that for columns of the same kinds the body need not run
+ * again.
+ */
 export interface FusionKey {
   /**
-   * Where the body is written, as the function around it or another object that is found there alone, and all that shapes it:
-   * functors, types, numbers that it takes for literals.
+   * An object that identifies the body in the source, such as the function around it, and everything that shapes it:
+   * functors, types, numbers used as literals.
    */
   readonly by: readonly (object | string | number | boolean)[];
-  /** Every column that it loads or captures. */
+  /** Every column that the body loads or captures. */
   readonly columns: readonly Column[];
-  /** Every length that it asks for. */
+  /** Every length that the body asks for. */
   readonly lengths?: readonly Length[];
-  /** The values of the uniforms that it asks for, in their order. */
+  /** The values of the uniforms that the body asks for, in order. */
   readonly values?: readonly UniformValue[];
 }
 
-/** What a body read first: a column, or the number of a length that the device knows. */
+/** The origin of a read: a column, or the word that holds a device length. */
 export type Origin = Column | DeviceLength;
 
-/** Where the value of a uniform came from. */
+/** The origin of a uniform's value. */
 export type UniformOrigin =
   | { readonly kind: 'value'; readonly value: UniformValue }
   | { readonly kind: 'number' | 'minus' | 'limit'; readonly length: Length };
 
-/** What a body asked for, in its order; names count it. */
+/** Everything a body asked for, in order, by name. */
 export interface FusionTrace {
   readonly module: Module;
   readonly reads: readonly { readonly origin: Origin; readonly results: readonly number[] | undefined }[];
   readonly uniforms: readonly { readonly type: ScalarType; readonly origin: UniformOrigin }[];
 }
 
-/** The same with numbers of columns, lengths and values of the key. */
+/** The same, with columns, lengths and values replaced by their indices in the key. */
 interface Script {
   readonly module: Module;
   readonly reads: readonly {
@@ -52,7 +55,7 @@ interface Script {
   }[];
 }
 
-/** What a module reads, as a body has asked for it. */
+/** The inputs of a module, as its body asked for them. */
 export interface FusedReads {
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;
@@ -61,9 +64,9 @@ export interface FusedReads {
   readonly uniforms: readonly { readonly type: ScalarType; readonly value: UniformValue }[];
 }
 
-/** Some 10 MB. */
+/** About 10 MB. */
 const MAX_WORDS = 2 ** 20;
-/** What an entry of a script takes, in words. */
+/** Memory of a script entry, in words. */
 const ENTRY_WORDS = 16;
 
 const scripts = createStructures<Script>(
@@ -72,7 +75,7 @@ const scripts = createStructures<Script>(
 );
 const list = new NumberList();
 
-/** What a body with these types and this key asks for, if one has run before. */
+/** The reads of a body with these types and this key, if it has run before. */
 export function knownFusion(
   name: string,
   parameters: readonly ScalarType[],
@@ -97,7 +100,7 @@ export function rememberFusion(
   scripts.set(list, script);
 }
 
-/** Writes down all that decides what a body asks for and which module comes of it. */
+/** Writes everything that determines a body's reads and module to `list`. */
 function describe(
   name: string,
   parameters: readonly ScalarType[],
@@ -117,7 +120,7 @@ function describe(
 }
 
 const TYPES: Readonly<Record<ScalarType, number>> = { u32: 0, i32: 1, f32: 2, bool: 3 };
-/** Begins what is written down of a view. */
+/** Marks the entry of a view in the list. */
 const VIEW = 4;
 
 function pushTypes(types: readonly ScalarType[]): void {
@@ -131,7 +134,9 @@ function pushPart(part: FusionKey['by'][number]): void {
   list.push(isNumber ? Number(part) : numberOf(part));
 }
 
-/** The type of a column, which column before it is the same array or of the same view, and what calls of a view give. */
+/**
+ * Writes the type of a column, the index of the first column with the same array or view, and the results of a view.
+ */
 function pushColumn(columns: readonly Column[], at: number): void {
   const { type, source } = columns[at]!;
   let first = 0;
@@ -166,7 +171,10 @@ function isOfView({ source }: Column, view: ViewInput['view']): boolean {
   return source.kind === 'view' && source.view === view;
 }
 
-/** Whether the device knows a length, and which one before it, and which column, lies in the same place. */
+/**
+ * Writes whether only the device knows a length, and the indices of the first equal length, of the first length in the
+ * same word, and of a column that is that word.
+ */
 function pushLength(lengths: readonly Length[], at: number, columns: readonly Column[]): void {
   const length = lengths[at]!;
   list.push(lengths.findIndex((each) => sameLength(each, length)));
@@ -187,7 +195,7 @@ function isSameCell(a: DeviceLength, b: DeviceLength): boolean {
   return a.memory === b.memory && a.word === b.word;
 }
 
-/** The number that a length is computed from, as a captured array. */
+/** The word that a device length is computed from, as a captured array. */
 export function cellOf({ memory, word }: DeviceLength): StoredArray {
   return { memory, storage: 'u32', offset: word, length: 1 };
 }
@@ -196,7 +204,7 @@ const numbers = new WeakMap<object, number>();
 const textNumbers = createCache<string, number>({ max: 2 ** 14 });
 let next = 0;
 
-/** A number that nothing else ever has. */
+/** A number that identifies an object or a text. */
 function numberOf(each: object | string): number {
   const isText = typeof each === 'string';
   const known = isText ? textNumbers.get(each) : numbers.get(each);
@@ -229,13 +237,13 @@ function scriptOf({ module, reads, uniforms }: FusionTrace, { columns, lengths =
   };
 }
 
-/** What a body asks for must be in its key: else another call would be given what this one asked for. */
+/** Everything a body asks for must be in its key. Otherwise a later call would reuse what an earlier call asked for. */
 function known(at: number): number {
   if (at >= 0) return at;
-  throw new RangeError('a fusion asks for what its key does not have');
+  throw new RangeError('A fusion asks for something that is not in its key.');
 }
 
-/** What a body would ask for over these columns. */
+/** The reads of a body over the columns of a key. */
 function readsOf({ module, reads, uniforms }: Script, { columns, lengths = [], values = [] }: FusionKey): FusedReads {
   const arrays = new Map<string, StoredArray>();
   const inputs: ViewInput[] = [];

@@ -3,10 +3,10 @@ import { Column, columnsOf, type DeviceLength, requireLength, type Table, withCo
 import { extentOf, fuse, programOf } from './program.ts';
 
 /**
- * A length times a whole number, for rows that stand for a fixed number of elements each. Of a device count it is computed
- * on the device.
+ * A length multiplied by a whole number, for rows with a fixed number of elements each. A device count is multiplied on
+ * the device.
  *
- * @throws {@link ArgumentError} where that could be more rows than a column can have.
+ * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
 export function scaleLength(context: Context, length: Column['length'], times: number): number | DeviceLength {
   const limit = (typeof length === 'number' ? length : length.limit) * times;
@@ -22,7 +22,7 @@ export function scaleLength(context: Context, length: Column['length'], times: n
   return { memory, word: 0, minus: 0, limit };
 }
 
-/** How many times a length holds a whole number. Of a device count it is computed on the device. */
+/** A length divided by a whole number, rounded down. A device count is divided on the device. */
 export function divideLength(context: Context, length: Column['length'], by: number): number | DeviceLength {
   if (typeof length === 'number') return Math.floor(length / by);
   const memory = context.allocate(1);
@@ -34,9 +34,9 @@ export function divideLength(context: Context, length: Column['length'], by: num
 }
 
 /**
- * The sum of two lengths. Of device counts it is computed on the device.
+ * The sum of two lengths. Device counts are added on the device.
  *
- * @throws {@link ArgumentError} where that could be more rows than a column can have.
+ * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
 export function addLengths(
   primitive: string,
@@ -54,8 +54,8 @@ export function addLengths(
 }
 
 /**
- * Rows whose number the host has read since they were made: the same memory, with a length that is known, to be disposed of
- * in place of the table.
+ * Rows whose number the host has read since they were made: the same memory with a known length. Dispose of the result
+ * instead of the table.
  */
 export function knownRows<C extends Table>(table: C, length: number): C {
   const known = columnsOf(table).map(({ context, type, source, length: counted }) => {

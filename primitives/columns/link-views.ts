@@ -6,15 +6,15 @@ import { type StoredArray, sameArray, type View, type ViewInput } from './column
 /** A functor of the index that calls no other views. */
 export type Linked = Pick<View, 'module' | 'arrays' | 'uniforms'>;
 
-/** The results of a view where they are stored, by their numbers. */
+/** The stored results of a view, by index. */
 export type StoredResults = ReadonlyMap<number, StoredArray>;
 
-/** Where the results of an input are stored, if they are. */
+/** Finds the stored results of an input, if any. */
 export type StoredOf = (input: ViewInput) => StoredResults | undefined;
 
 /**
- * Makes one module of a view and of the views that it reads, each of which becomes one function, however often it is read.
- * Views that are stored are read where they are. No recursion: chains of views may be long.
+ * Links a view and the views that it reads into one module, in which each view is one function, however often it is
+ * read. Stored views become array reads. It does not recurse, because chains of views may be long.
  */
 export function linkViews(root: View, storedOf: StoredOf = () => undefined): Linked {
   const arrays = new Arrays();
@@ -33,12 +33,12 @@ export function linkViews(root: View, storedOf: StoredOf = () => undefined): Lin
   return { module, arrays: arrays.named(), uniforms };
 }
 
-/** A view in the order of linking, with what its reads have become. */
+/** A view in linking order, with its linked inputs. */
 interface Node {
   readonly view: View;
-  /** The numbers of its arrays, in their order. */
+  /** The indices of its arrays, in order. */
   readonly arrayNumbers: number[];
-  /** For every input, in their order: the number of its node, or for every result the array where it is. */
+  /** For every input, in order: the index of its node or, if it is stored, the array of every result. */
   readonly inputs: (number | ReadonlyMap<number, number>)[];
   next: number;
 }
@@ -64,7 +64,7 @@ function nameOf(array: number): string {
   return `a${array}`;
 }
 
-/** The views that a root reads, directly or through others, each before the views that read it. */
+/** The views that a root reads, directly or indirectly, each before its readers. */
 function nodesOf(root: View, arrays: Arrays, storedOf: StoredOf): Node[] {
   const nodes: Node[] = [];
   const numbers = new Map<View, number>();
@@ -128,7 +128,7 @@ function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operan
 
 const key = new NumberList();
 
-/** The number of a node, or where results are stored. */
+/** Writes the index of a node, or the arrays of stored results, to the key. */
 function pushInput(input: Node['inputs'][number]): void {
   if (typeof input === 'number') {
     key.push(-1);
@@ -142,12 +142,12 @@ function pushInput(input: Node['inputs'][number]): void {
   }
 }
 
-/** Some 20 MB; the pipelines of a steady loop have far fewer. */
+/** About 20 MB; the pipelines of a steady loop need far less. */
 const MAX_WORDS = 2 ** 21;
-/** What a function takes, in words. */
+/** Memory of a function, in words. */
 const FUNCTION_WORDS = 128;
 
-/** Linked modules by what they are made of. */
+/** Linked modules by structure. */
 const linkedBefore = createStructures<Module>(MAX_WORDS, ({ functions }) => FUNCTION_WORDS * functions.length);
 
 function remember(module: Module): Module {

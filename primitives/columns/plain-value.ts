@@ -2,7 +2,10 @@ import { ArgumentError } from '../errors.ts';
 import type { ScalarType } from '../functors/ir.ts';
 import { describeGiven, isPromise } from '../given.ts';
 
-/** A plain JavaScript value that a scalar of the type can have; throws an error of the given code and sentence if not. */
+/**
+ * Requires a plain JavaScript value that fits a scalar type; otherwise throws an error with the given code and
+ * sentence.
+ */
 export function requireValue(
   type: ScalarType,
   given: unknown,
@@ -14,11 +17,11 @@ export function requireValue(
   throw new ArgumentError(code, sentence, {
     expected: type === 'bool' ? 'a boolean' : type === 'f32' ? 'a number' : 'a whole number of 32 bits',
     got: describeGiven(given),
-    remedy: isPromise(given) ? 'An await is missing: write await before what makes it.' : remedy,
+    remedy: isPromise(given) ? 'An await is missing: await the value before you pass it.' : remedy,
   });
 }
 
-/** Whether a plain JavaScript value is one that a scalar of the type can have. */
+/** Whether a plain JavaScript value fits a scalar type. */
 export function isValueOf(type: ScalarType, given: unknown): given is number | boolean {
   if (type === 'bool') return typeof given === 'boolean';
   if (typeof given !== 'number') return false;

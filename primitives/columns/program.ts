@@ -34,36 +34,36 @@ export interface Fusion extends View {
   readonly results: readonly ScalarType[];
 }
 
-/** What a body under fusion can ask for. */
+/** Gives the body of a fusion access to columns, lengths and uniforms. */
 export interface Loader {
-  /** Element `index` of every column; what was loaded before at the same index is not loaded again. */
+  /** Loads element `index` of every column. A repeated load at the same index reuses the value. */
   load(columns: readonly Column[], index: U32): Value<ScalarType>[];
   /**
-   * The same of columns of one length, at an index that may be past it: zeros there. A view that loops is not computed where
-   * it has no rows, as it might not end.
+   * As `load`, for columns of one length, at an index that may be past it; such elements are zero. Views with loops are
+   * not evaluated past the length, because the loops might not end there.
    */
   loadWithin(columns: readonly Column[], index: U32, length: number | DeviceLength): Value<ScalarType>[];
   /** The length of a column, as a value. */
   length(length: number | DeviceLength): U32;
-  /** A number that changes between launches without compiling anew. */
+  /** A number that can change between launches without a new compilation. */
   uniform<T extends ScalarType>(type: T, value: UniformValue): Value<T>;
-  /** The name under which a stored column is captured. */
+  /** Captures a stored column; returns its name. */
   capture(column: Column): string;
 }
 
-/** A number, or one that a prepared pipeline is given in each call. */
+/** A number, or a placeholder that a prepared pipeline fills in at each call. */
 export type UniformValue = number | boolean | SymbolicUniform;
 
 type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
 
-/** What a body under fusion has asked for. */
+/** Everything that a body has asked for. */
 interface Reads {
   readonly arrays: Map<string, StoredArray>;
   readonly inputs: (ViewInput & { readonly results: number[] })[];
-  /** Both in the order of their first use. */
+  /** Arrays and inputs in the order of their first use. */
   readonly order: (string | ViewInput)[];
   readonly uniforms: Map<string, number | boolean>;
-  /** Where they came from. */
+  /** The origins of the reads and uniforms. */
   readonly origins: {
     readonly reads: FusionTrace['reads'][number][];
     readonly uniforms: FusionTrace['uniforms'][number][];
@@ -72,14 +72,14 @@ interface Reads {
 
 let born = 0;
 
-/** The number of views that have been made. */
+/** The number of views made so far. */
 export function viewsBorn(): number {
   return born;
 }
 
 /**
- * Records a functor of the index and `parameters` more values; `kind` is the primitive that it is for, if not its name. With a
- * key, what was recorded before is found again.
+ * Records a functor of the index and of further values of the types `parameters`. `kind` is the primitive it is for, by
+ * default its name. With a key, an earlier recording is reused.
  */
 export function fuse(
   given: string | { readonly name: string; readonly kind: string },
@@ -137,7 +137,7 @@ function fusionOf(
   };
 }
 
-/** The value of a uniform as it travels. Only commands that are written down see one that is another in each call. */
+/** The value of a uniform in a command. Placeholders occur only in commands that are being recorded. */
 function uniformValue(type: ScalarType, value: UniformValue): number | boolean {
   return value instanceof SymbolicUniform ? (value as never) : literal(type, value).value;
 }
@@ -199,7 +199,7 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
     capture: (column) => captureArray(storedArray(column), column.type, column),
     load,
     loadWithin(columns, index, length) {
-      // A stored column checks the index itself.
+      // Reads of stored columns check the bounds themselves.
       if (columns.every(({ source }) => source.kind === 'stored')) return load(columns, index);
       const inside = index.lt(loader.length(length));
       const zeros = columns.map(({ type }) => new Value(literal(type, type === 'bool' ? false : 0)));
@@ -223,12 +223,12 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
   return loader;
 }
 
-/** The rows that a count of the device stands for: `min(limit, max(0, count − minus))`. */
+/** The number of rows for a device count: `min(limit, max(0, count − minus))`. */
 export function lengthOfCount(count: U32, minus: U32, limit: U32): U32 {
   return count.max(minus).sub(minus).min(limit);
 }
 
-/** A value that may be given as the word that stands for it. */
+/** The value itself, converted if it was given as a word. */
 function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
   if (value.operand.type === type) return value;
   return new Value(operate(type === 'bool' ? 'convert' : 'bits', [value.operand], type));
@@ -236,14 +236,14 @@ function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
 
 type Values = Value<ScalarType>[];
 
-/** Remembers what was loaded at an index, as far as it can be seen from where it is asked for again. */
+/** Remembers loads by index, and reuses them where the recorded value is in scope. */
 function createMemo(): (what: string | View, index: U32, load: () => Values) => Values {
   const known = new Map<
     string | View,
     { readonly index: Operand; readonly block: unknown; readonly values: Values }[]
   >();
   return (what, index, load) => {
-    // A variable may have been set since.
+    // A variable may have been assigned since.
     if (index instanceof Variable) return load();
     const { blocks } = recorder();
     const entries = known.get(what) ?? [];
@@ -261,24 +261,25 @@ function sameOperand(a: Operand, b: Operand): boolean {
   return a === b || (a.kind === 'literal' && b.kind === 'literal' && a.value === b.value);
 }
 
-/** A stored column as what a functor captures. */
+/** A stored column as a captured array. */
 export function storedArray(column: Column): StoredArray {
   if (column.source.kind === 'stored') return { ...column.source, length: column.length };
-  throw new ArgumentError('column/view', 'A view was captured as an array.', {
-    remedy: 'Materialize it first: context.materialize(column).',
+  throw new ArgumentError('column/view', 'A view must be stored before it is captured as an array.', {
+    remedy: 'Store it first: context.materialize(column).',
   });
 }
 
 /**
- * A fusion as the backend takes it, with the views that it reads; checks that everything it captures is still there. Given
- * the context and the rows of the command, views that cost more to evaluate wherever they are read are stored before.
+ * A fusion as a program for the backend, linked with the views that it reads. Throws if captured memory was freed.
+ * Given the context and the number of rows of the command, views that are cheaper to store than to evaluate at every
+ * read are stored first.
  */
 export function programOf(fusion: Fusion, context?: Context, rows: Column['length'] = 0): Program {
   if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);
   return linkedProgram(fusion, context.automatic.storeFor(fusion, typeof rows === 'number' ? rows : rows.limit));
 }
 
-/** The same, where inputs are stored that are found to be. */
+/** The program of a fusion, in which the inputs found by `storedOf` are read from memory. */
 export function linkedProgram(fusion: Fusion, storedOf?: (input: ViewInput) => StoredResults | undefined): Program {
   const { module, arrays, uniforms } = fusion.inputs.length === 0 ? fusion : linkViews(fusion, storedOf);
   const bindings = [...arrays].map(([name, array]): [string, ArrayBinding] => [name, bindingOf(array)]);
@@ -289,21 +290,21 @@ function bindingOf({ memory, storage, offset, length }: StoredArray): ArrayBindi
   return { buffer: alive(memory).buffer, storage, offset, length: extentOf(length) };
 }
 
-/** A length as the backend takes it. */
+/** A length in the form that backends take. */
 export function extentOf(length: number | DeviceLength): Length {
   if (typeof length === 'number') return length;
   const { memory, word, minus, limit } = length;
   return { buffer: alive(memory).buffer, word, minus, limit } satisfies CountRef;
 }
 
-/** Where a stored column of 32-bit words lies, as a backend's store wants it. */
+/** The memory of a stored column of 32-bit words, as the target of a store. */
 export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | 'capacity'> {
   const { source, capacity } = column;
   if (source.kind === 'view' || !['u32', 'i32', 'f32'].includes(source.storage)) {
     throw new ArgumentError('column/not-writable', 'Only stored columns of 32-bit words can be written to.', {
       expected: 'a stored column of u32, i32 or f32',
       got: source.kind === 'view' ? 'a view' : `a column packed as ${source.storage}`,
-      remedy: 'Materialize it first: context.materialize(column).',
+      remedy: 'Store it first: context.materialize(column).',
     });
   }
   const memory = alive(source.memory);
@@ -313,13 +314,13 @@ export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | '
 }
 
 function borrowedColumn(): ArgumentError {
-  return new ArgumentError('column/borrowed', 'A borrowed buffer cannot be written to: it is only read.', {
-    remedy: "Write to a column of the library's own, as fill() makes it.",
+  return new ArgumentError('column/borrowed', 'A borrowed buffer must not be written to.', {
+    remedy: "Write to one of the library's own columns, for example one made by fill().",
   });
 }
 
-/** Memory that has not been freed. */
+/** Requires that memory has not been freed. */
 export function alive(memory: Memory): Memory {
   if (!memory.released) return memory;
-  throw releasedColumn('A column is used after its memory was freed.');
+  throw releasedColumn('A column must not be used after its memory was freed.');
 }

@@ -1,20 +1,20 @@
 import { isPlain, isPromise } from '../given.ts';
 import { Column, Memory, type View } from './column.ts';
 
-/** All columns anywhere inside a value: in records, arrays, maps and sets. */
+/** All columns inside a value: in records, arrays, maps and sets, at any depth. */
 export function columnsIn(value: unknown): Column[] {
   return partsIn(value).filter((part) => part instanceof Column);
 }
 
 /**
- * All memory that the columns and lengths anywhere inside a value hold, read or are counted by. Views that are older than
- * `since` are passed over: they read nothing that was taken later.
+ * All memory that the columns and lengths inside a value hold, read or are counted by. Views older than `since` are
+ * skipped: they read nothing that was taken later.
  */
 export function memoriesIn(value: unknown, since = 0): Memory[] {
   return [...memoriesOf(partsIn(value), since)];
 }
 
-/** The same of columns and memory. */
+/** As {@link memoriesIn}, for columns and memory that are already collected. */
 export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   const views: View[] = [];
@@ -30,14 +30,14 @@ export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<
   return memories;
 }
 
-/** All memory that views read or own, directly or through others. */
+/** All memory that views read or own, directly or indirectly. */
 export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   for (const view of viewsUnder(views, since)) addMemories(view, memories);
   return memories;
 }
 
-/** Views and all that they read, directly or through others, as far as they are not older than `since`. */
+/** The views and all views that they read, directly or indirectly, except those older than `since`. */
 export function viewsUnder(views: Iterable<View>, since = 0): Set<View> {
   const found = new Set<View>();
   const open = [...views];
@@ -62,7 +62,7 @@ function addLength(length: Column['length'], memories: Set<Memory>): void {
   if (typeof length !== 'number') memories.add(length.memory);
 }
 
-/** All columns and memory anywhere inside a value. */
+/** All columns and memory inside a value, at any depth. */
 export function partsIn(value: unknown): (Column | Memory)[] {
   const parts: (Column | Memory)[] = [];
   collectParts(value, new Set(), parts);
@@ -80,10 +80,7 @@ function collectParts(value: unknown, seen: Set<unknown>, parts: (Column | Memor
   for (const part of inside) collectParts(part, seen, parts);
 }
 
-/**
- * All promises inside a value, by their paths in it: in records, arrays, maps and sets. What objects of classes hold is their
- * own affair.
- */
+/** All promises inside a value, by path: in records, arrays, maps and sets. Objects of classes are not searched. */
 export function promisesIn(value: unknown): Map<string, PromiseLike<unknown>> {
   const promises = new Map<string, PromiseLike<unknown>>();
   collectPromises(value, '', new Set(), promises);

@@ -3,33 +3,33 @@ import { memoized } from '../functors/memo.ts';
 import type { ViewCost, ViewInput } from './column.ts';
 
 /**
- * What evaluating one element of a view's own step costs, in operations, without the views that it reads.
+ * The cost of one element of a view's own step, in operations, without the views that it reads.
  *
  * A read counts as {@link READ} operations, a loop as {@link ROUNDS} rounds, a branch as both of its sides.
  */
 export interface StepCost extends ViewCost {
-  /** How often each view that it reads is evaluated, and in how many places of the code, by its name. */
+  /** For each view that it reads, by name: the number of evaluations, and the number of call sites. */
   readonly calls: ReadonlyMap<string, Calls>;
 }
 
 interface Calls {
   readonly times: number;
   readonly places: number;
-  /** Whether at other indices than the step's own. */
+  /** Whether it is read at other indices than the step's own. */
   readonly elsewhere: boolean;
 }
 
 const NO_CALLS: Calls = { times: 0, places: 0, elsewhere: false };
 
-/** Operations that a read of an array takes as long as, about: 1.5 ns beside 0.4 on a core. */
+/** Cost of an array read, in operations: about 1.5 ns against 0.4 ns on a core. */
 export const READ = 4;
-/** Rounds of a loop that nobody has counted: few, as storing has to be worth it where there are few. */
+/** Assumed rounds of a loop of unknown length. Low, so that a view is stored only if that pays even with few rounds. */
 const ROUNDS = 4;
 
-/** The cost of a module's entry; what it calls and does not have is another view. */
+/** The cost of a module's entry. Calls of functions that the module lacks are reads of other views. */
 export const stepCost: (module: Module) => StepCost = memoized(findCost);
 
-/** The cost of a step and of the views that it reads, each wherever it is read. */
+/** The cost of a step including the views that it reads, evaluated at every read. */
 export function costWithInputs(module: Module, inputs: readonly ViewInput[]): ViewCost {
   const own = stepCost(module);
   if (inputs.length === 0) return own;

@@ -2,57 +2,57 @@ import type { Column, View, ViewCost, ViewInput } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';
 
 /**
- * Decides which of the views that a command reads are stored before it runs: those that cost more to evaluate at every read
- * than to store once.
+ * Decides which of the views that a command reads are stored before it runs: those that cost more to evaluate at every
+ * read than to store once.
  *
- * A view that is read `reads` times, has `rows` rows and takes `operations` an element costs `reads · operations` where it is
- * evaluated, and `rows · (operations + STORE) + reads · READ` where it is stored. It is stored where that saves
- * {@link MIN_SAVING} operations a row or more; a command whose code would still be longer than {@link MAX_STATEMENTS}
- * stores the longest of what it reads. The plan depends on the structure, on the numbers of rows and on the room in memory.
+ * Let a view have `rows` rows, `reads` reads and `operations` operations an element. Evaluating it costs `reads ·
+ * operations`; storing it costs `rows · (operations + STORE) + reads · READ`. It is stored if that saves at least
+ * {@link MIN_SAVING} operations a row. If the code of the command would still be longer than {@link MAX_STATEMENTS},
+ * its longest inputs are stored too. The plan depends on the structure, the numbers of rows and the memory available.
  */
 
-/** Operations that storing an element takes as long as, with its share of a launch. */
+/** Cost of storing an element, in operations, including its share of a launch. */
 export const STORE = 8;
-/** Operations a row that storing a view has to save: below that, fusing is as good on some device. */
+/** Minimum saving, in operations a row. Below this, fusing is at least as fast on some device. */
 export const MIN_SAVING = 112;
-/** Where memory is short, as much as no user would wait for. */
+/** Minimum saving if memory is short: evaluating would take intolerably long. */
 const MIN_SAVING_IF_SHORT = 2 ** 16;
-/** Statements with all calls inlined: compiling takes time, and emitters descend into what an operation is made of. */
+/** Maximum statements with all calls inlined: longer code takes long to compile, and emitters recurse into operands. */
 export const MAX_STATEMENTS = 1024;
 
-/** A view that a command reads, directly or through others, with what is to be done with it. */
+/** A view that a command reads, directly or indirectly, with the decision about it. */
 export interface PlannedView {
   readonly view: View;
   readonly length: Column['length'];
   readonly rows: number;
-  /** The results that are read. */
+  /** The indices of the results that are read. */
   readonly results: ReadonlySet<number>;
-  /** How many elements of it are read in all. */
+  /** Total number of its elements that are read. */
   readonly reads: number;
-  /** How many operations evaluating one of them takes, where what is to be stored is stored. */
+  /** Operations for evaluating one element, given the decisions about its inputs. */
   readonly operations: number;
-  /** The operations that storing it saves, a row. */
+  /** Operations a row saved by storing it. */
   readonly saving: number;
-  /** Bytes that were left for it. */
+  /** Bytes available for storing it. */
   readonly roomBytes: number;
-  /** Why it is stored, if it is: it is evaluated too often, or the code gets too long. */
+  /** Why it is stored, if it is: too many evaluations, or too much code. */
   readonly cut: 'evaluations' | 'code' | undefined;
 }
 
-/** A view that is better stored. */
+/** A view that is to be stored. */
 export type Cut = PlannedView & { readonly cut: 'evaluations' | 'code' };
 
-/** The same while it is planned. */
+/** A view during planning. */
 interface Node extends PlannedView {
   readonly results: Set<number>;
-  /** Views that it reads and that are not stored. */
+  /** The views that it reads and that are not stored. */
   readonly inputs: Edge[];
-  /** Reads of arrays in place of inputs that are stored. */
+  /** Array reads that replace stored inputs. */
   storedReads: number;
   reads: number;
   operations: number;
   statements: number;
-  /** Statements of the longest single step, which no cut makes shorter. */
+  /** Statements of the longest single step, which storing cannot shorten. */
   longestStep: number;
   saving: number;
   roomBytes: number;
@@ -70,8 +70,8 @@ interface Edge {
 export type IsStored = (input: ViewInput) => boolean;
 
 /**
- * The views that a command of so many rows reads and that are not stored, each before those that read it: in this order they
- * are stored. The command itself is the last.
+ * Plans a command with the given number of rows. Returns the views that it reads and that are not stored yet, each
+ * before its readers, which is the order to store them in. The last entry is the command itself.
  */
 export function planStores(root: View, rows: number, isStored: IsStored, roomBytes: number): readonly PlannedView[] {
   const nodes = collectNodes(root, rows, isStored);
@@ -96,17 +96,17 @@ export function isCut(planned: PlannedView): planned is Cut {
   return planned.cut !== undefined;
 }
 
-/** Bytes that storing a view takes. */
+/** Bytes needed to store a view. */
 function bytesOf({ rows, results }: Pick<PlannedView, 'rows' | 'results'>): number {
   return 4 * rows * results.size;
 }
 
-/** Whether storing a view takes more than half of the memory left. */
+/** Whether storing a view takes more than half of the memory available. */
 export function isShort(planned: PlannedView): boolean {
   return 2 * bytesOf(planned) > planned.roomBytes;
 }
 
-/** The views under a root, each before those that read it. */
+/** The views under a root, each before its readers. */
 function collectNodes(root: View, rows: number, isStored: IsStored): Node[] {
   const nodes: Node[] = [];
   const known = new Map<View, Node>();
@@ -167,7 +167,10 @@ function sumUp(node: Node): void {
   }
 }
 
-/** Counts the elements of every view that are read, if what reads it is evaluated no oftener than stored: a lower bound. */
+/**
+ * Counts the reads of every view. A reader that is evaluated more often than it has rows is counted as if it were
+ * stored, so the count is a lower bound.
+ */
 function countReads(nodes: readonly Node[]): void {
   for (const { reads, rows, inputs } of nodes.toReversed()) {
     for (const { node, times } of inputs) node.reads += times * Math.min(reads, rows);
@@ -178,12 +181,12 @@ function isTooLong({ statements, longestStep }: Pick<ViewCost, 'statements' | 'l
   return statements > MAX_STATEMENTS + longestStep;
 }
 
-/** Whether nothing of a view is worth storing, as what storing could save at most tells. */
+/** Whether storing cannot pay for any input of a view, by the upper bound of the savings. */
 export function isCheap(cost: ViewCost): boolean {
   return cost.repeated < MIN_SAVING && !isTooLong(cost);
 }
 
-/** Stores the longest inputs of a node until its code is short enough, or nothing is left to be stored. */
+/** Decides to store the longest inputs of a node until its code is short enough, or no input is left to store. */
 function shorten(node: Node): void {
   while (isTooLong(node)) {
     let longest: Node | undefined;
@@ -197,7 +200,7 @@ function shorten(node: Node): void {
   }
 }
 
-/** The operations that storing a view saves, a row of the view or of the command, whichever has more. */
+/** Operations saved by storing a view, a row of the view or of the command, whichever has more rows. */
 function savingOf({ reads, rows, operations }: Node, commandRows: number): number {
   return (reads * (operations - READ) - rows * (operations + STORE)) / Math.max(1, rows, commandRows);
 }

@@ -3,7 +3,7 @@ import type { ScalarType } from '../functors/ir.ts';
 import { f32OfBits } from '../functors/semantics.ts';
 import type { DeviceLength, Memory } from './column.ts';
 
-/** A length that is another in every call. */
+/** A placeholder for a length that differs from call to call. */
 export function symbolicLength(block: Memory, word: number, limit: number): DeviceLength {
   const length = {
     memory: block,
@@ -12,16 +12,16 @@ export function symbolicLength(block: Memory, word: number, limit: number): Devi
     limit,
     [Symbol.toPrimitive]: refuseDecision(
       'The length of a column',
-      'To make a column as long, pass column.length as it is; column.capacity has a number.',
+      'To make another column of the same length, pass column.length itself; column.capacity is a number.',
     ),
   };
   return length;
 }
 
-/** A number that is another in every call. */
+/** A placeholder for a number that differs from call to call. */
 export class SymbolicUniform {
   readonly type: ScalarType;
-  /** The word of a call's block that holds it. */
+  /** Index of the word that holds it in a call's block. */
   readonly word: number;
 
   constructor(type: ScalarType, word: number) {
@@ -29,7 +29,7 @@ export class SymbolicUniform {
     this.word = word;
   }
 
-  /** The number, out of the block of a call. */
+  /** The number in the block of a call. */
   valueIn(block: Uint32Array): number | boolean {
     const word = block[this.word]!;
     if (this.type === 'f32') return f32OfBits(word);
@@ -44,7 +44,7 @@ export class SymbolicUniform {
 function refuseDecision(what: string, remedy: string): () => never {
   return () => {
     throw new ArgumentError('prepare/decision', `${what} has no value while a pipeline is prepared.`, {
-      remedy: `${remedy} Where the commands depend on it, prepare a pipeline for each case.`,
+      remedy: `${remedy} If the commands depend on it, prepare a pipeline for each case.`,
     });
   };
 }

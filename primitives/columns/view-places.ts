@@ -4,14 +4,14 @@ import { callerPlace } from '../functors/place.ts';
 let watchers = 0;
 
 /**
- * The line of the caller's code that is being executed, while places are watched. Otherwise undefined, as finding a line takes
- * longer than building a view.
+ * The current line of the caller's code while places are watched, otherwise undefined: finding the line takes longer
+ * than building a view.
  */
 export function viewPlace(): ErrorPlace | undefined {
   return watchers === 0 ? undefined : callerPlace();
 }
 
-/** Notes the places of all views that are made from now on; returns what ends that. */
+/** Records the places of all views made from now on; returns a function that stops this. */
 export function watchPlaces(): () => void {
   watchers++;
   return () => {

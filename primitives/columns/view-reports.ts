@@ -13,45 +13,45 @@ import {
   STORE,
 } from './storing-plan.ts';
 
-/** What the library did with a view that a command read. */
+/** How the library treated a view that a command read. */
 export interface ViewReport {
-  /** The primitive that made the view, or a step inside of one. */
+  /** The primitive that made the view, or a step of one. */
   readonly kind: string;
-  /** Its functor; where it has none, the same as its kind. */
+  /** The name of its functor; if it has none, its kind. */
   readonly name: string;
-  /** The line of the caller's code that made it; unknown where that was before `explain` was called. */
+  /** The line of the caller's code that made it; unknown if it was made before the call of `explain`. */
   readonly place: ErrorPlace | undefined;
-  /** The types of its results that were read, or stored. */
+  /** The types of the results that were read or stored. */
   readonly types: readonly ScalarType[];
-  /** Its rows; where only the device knows how many there are, the most that there can be. */
+  /** The number of its rows; if only the device knows it, the capacity. */
   readonly rows: number;
-  /** Bytes that storing it takes. */
+  /** Bytes needed to store it. */
   readonly bytes: number;
-  /** How many of its elements the command reads, as far as can be told beforehand. */
+  /** Estimated number of its elements that the command reads. */
   readonly reads: number;
-  /** Operations that evaluating it at every read takes, in estimation. */
+  /** Estimated operations for evaluating it at every read. */
   readonly evaluating: number;
-  /** Operations that storing it and reading it takes, in estimation. */
+  /** Estimated operations for storing it and reading the stored elements. */
   readonly storing: number;
   /**
-   * `stored`: it was stored before the command. `reused`: it was stored before an earlier command. `evaluated`: it is evaluated
-   * where the command reads it.
+   * `stored`: it was stored for this command. `reused`: it was stored for an earlier command. `evaluated`: it is
+   * evaluated where the command reads it.
    */
   readonly outcome: 'stored' | 'reused' | 'evaluated';
-  /** Why, in one sentence. */
+  /** The reason, in one sentence. */
   readonly reason: string;
   /** The command, and the line of the caller's code that issued it. */
   readonly command: { readonly name: string; readonly place: ErrorPlace | undefined };
 }
 
-/** Is told of the views that commands read. */
+/** Receives reports of the views that commands read. */
 export type OnViewReport = (report: ViewReport) => void;
 
 type Command = ViewReport['command'];
 
 /**
- * Reports of all views that a command reads, by its plan, whose last view is the command. `missingOf` tells which results of a
- * view are stored before the command; without it, none is.
+ * Reports of all views that a command reads, from its plan; the last view of the plan is the command itself.
+ * `missingOf` returns the results of a view that are stored for this command; without it, none are.
  */
 export function reportsOf(
   planned: readonly PlannedView[],
@@ -74,7 +74,7 @@ function storedReport(cut: Cut, missing: readonly number[], command: Command): V
   const reason =
     cut.cut === 'evaluations'
       ? `Storing it saves ${show(cut.saving)} operations a row.`
-      : `The code of what reads it would be longer than ${show(MAX_STATEMENTS)} statements.`;
+      : `Without storing it, the code of its reader would have more than ${show(MAX_STATEMENTS)} statements.`;
   return { ...whatItIs(cut, missing), ...costsOf(cut), outcome: 'stored', reason, command };
 }
 
@@ -86,12 +86,12 @@ function evaluatedReport(planned: PlannedView, command: Command): ViewReport {
 function whyEvaluated(planned: PlannedView): string {
   const { reads, rows, saving, roomBytes } = planned;
   const saved = `Storing it saves ${show(saving)} operations a row`;
-  if (reads <= rows) return 'It is evaluated once a row at most.';
+  if (reads <= rows) return 'It is evaluated at most once a row.';
   if (saving <= 0) return 'Storing it saves nothing.';
   if (saving >= MIN_SAVING && isShort(planned)) {
-    return `${saved}, but takes more than half of the ${show(roomBytes)} bytes that are left.`;
+    return `${saved}, but takes more than half of the ${show(roomBytes)} bytes available.`;
   }
-  return `${saved}, which is less than the ${MIN_SAVING} that are worth it.`;
+  return `${saved}, less than the minimum of ${MIN_SAVING}.`;
 }
 
 function whatItIs(
@@ -108,7 +108,7 @@ function costsOf({ reads, rows, operations }: PlannedView): Pick<ViewReport, 're
   return { reads, evaluating: reads * operations, storing: rows * (operations + STORE) + reads * READ };
 }
 
-/** Reports of the views that were stored before the plan was made. */
+/** Reports of the views that were stored before this plan. */
 function reusedReports(planned: readonly PlannedView[], isStored: IsStored, command: Command): ViewReport[] {
   const reused = new Map<View, { readonly rows: number; readonly results: Set<number>; reads: number }>();
   for (const { view: reader, reads, rows } of planned) {
@@ -126,7 +126,7 @@ function reusedReports(planned: readonly PlannedView[], isStored: IsStored, comm
     evaluating: reads * view.automatic!.operations,
     storing: reads * READ,
     outcome: 'reused',
-    reason: 'It was stored before.',
+    reason: 'It was already stored.',
     command,
   }));
 }
@@ -135,7 +135,7 @@ function capacityOf(length: Column['length']): number {
   return typeof length === 'number' ? length : length.limit;
 }
 
-/** A number as texts show it. */
+/** A number formatted for text. */
 export function show(count: number): string {
   return Math.round(count).toLocaleString('en');
 }

@@ -8,8 +8,8 @@ import type { FusionKey } from './known-fusions.ts';
 import { fuse } from './program.ts';
 
 /**
- * A column's values as the 32-bit words that stand for them, computed where they are not at hand. What moves or compares
- * words keeps NaNs and subnormals to the bit, whatever a device does to f32.
+ * The column's values as 32-bit words, computed if they are not stored that way. Moving and comparing words keeps every
+ * bit of NaNs and subnormals, even on devices that do not do so for f32.
  */
 export function wordsOf(column: Column): Column<'u32'> {
   const words = wordsAtHand(column);
@@ -20,8 +20,8 @@ export function wordsOf(column: Column): Column<'u32'> {
 }
 
 /**
- * The column as words where it has them: of a stored column the same memory read as u32, of a view that moves words its
- * result as it is. Other columns are returned themselves.
+ * The column as words if that needs no computation: a stored column is read as u32 from the same memory, and a view
+ * that only moves words gives them directly. Otherwise the column itself.
  */
 export function wordsAtHand(column: Column): Column {
   const { context, length, source, type } = column;
@@ -33,7 +33,7 @@ export function wordsAtHand(column: Column): Column {
   return isWord ? new Column(context, 'u32', length, { ...source, storage: 'u32' }) : column;
 }
 
-/** Keys as u32 in the order of the keys, or against it; f32 in the total order of IEEE 754. */
+/** Keys as u32 in the order of the keys, or in reverse; f32 by the total order of IEEE 754. */
 export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   if (keys.type === 'u32' && !descending) return keys as Column<'u32'>;
   return wordView(wordsOf(keys), [sortableWords, keys.type, descending], (word) => {
@@ -42,7 +42,7 @@ export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   });
 }
 
-/** Stored words of {@link sortableWords} as the keys that they were. */
+/** The inverse of {@link sortableWords}, for stored words. */
 export function keysOfSortable<T extends ScalarType>(words: Column<'u32'>, type: T, descending = false): Column<T> {
   if (type === 'u32' && !descending) return words as Column as Column<T>;
   const view = fuse(
@@ -68,7 +68,7 @@ function wordOfSortable(word: U32, type: ScalarType): U32 {
   return type === 'f32' ? sortableToF32Bits({ key: word }) : word;
 }
 
-/** A view of words; `by` names the body for its key. */
+/** A view of words; `by` identifies the body for its key. */
 function wordView(column: Column, by: FusionKey['by'], body: (value: Value<ScalarType>) => U32): Column<'u32'> {
   const view = fuse('words', [], ['u32'], (index, _, loader) => loader.load([column], index).map(body), {
     by,

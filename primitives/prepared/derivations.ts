@@ -3,15 +3,15 @@ import type { DeviceLength } from '../columns/column.ts';
 import { rebound } from '../command.ts';
 import type { RecordingBackend } from './recording-backend.ts';
 
-/** What the contents of a buffer derive from. */
+/** The inputs and checks that a buffer's contents depend on. */
 export interface Derivation {
-  /** Inputs of the script by their numbers, and behind them the tables whose lengths are among them. */
+  /** Indices of inputs of the script, followed by those of the tables whose lengths it depends on. */
   readonly inputs: ReadonlySet<number>;
-  /** Counts of rows that may be more than there is room for, by their numbers. */
+  /** Indices of the capacity checks. */
   readonly checks: ReadonlySet<number>;
 }
 
-/** Follows the commands of a script from what they read to what they write. */
+/** Propagates dependencies through the commands of a script, from the buffers read to the buffers written. */
 export function derivations(
   { steps, inputs, block }: RecordingBackend,
   expected: readonly { readonly length: DeviceLength; readonly step: number }[],

@@ -9,33 +9,33 @@ import { isRecord } from '../given.ts';
 import { anything, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';
 
-/** The elements of an input that are not one to a word, by their paths in the shape. */
+/** The storage of packed elements, several to a word. */
 export type PackedStorage = 'u8' | 'i8' | 'u16' | 'i16';
 
 export interface InputOptions {
   /**
-   * How elements lie in memory where they are packed: of a single column, or of fields of a record by their paths, such as
-   * `{ 'colour.red': 'u8' }`. A column that `context.column` made of a `Uint8Array` is packed as `u8`.
+   * The storage of packed elements: of a single column, or of fields of a record by path, such as `{ 'colour.red': 'u8'
+   * }`. A column that `context.column` made from a `Uint8Array` is packed as `u8`.
    */
   readonly storage?: PackedStorage | { readonly [path: string]: PackedStorage } | undefined;
 }
 
-/** A table that a prepared pipeline is called with: what its rows are, and how many there are at most. */
+/** Declares a table argument of a prepared pipeline: the shape of its rows, and their maximum number. */
 export interface TableInput<S extends Shape = Shape> {
   readonly kind: 'table';
   readonly shape: S;
   readonly capacity: number;
-  /** How the columns lie in memory, depth first in the order of the shape's fields. */
+  /** The storages of the columns, depth first in the order of the shape's fields. */
   readonly storages: readonly Storage[];
 }
 
-/** What a pipeline is prepared for: tables, and uniforms as `uniform(type)` declares them. */
+/** Declares an argument of a prepared pipeline: a table, or a uniform by `uniform(type)`. */
 export type PreparedInput = TableInput | UniformParameter<ScalarType>;
 export type PreparedInputs = { readonly [name: string]: PreparedInput };
 
 /**
- * What a prepared pipeline is called with. Its function is given the same when it is prepared: columns of unknown lengths, and
- * uniforms of unknown values.
+ * The arguments of a prepared pipeline. While it is prepared, its function gets placeholders instead: columns of
+ * unknown lengths, and uniforms of unknown values.
  */
 export type PreparedArguments<I extends PreparedInputs> = {
   readonly [K in keyof I]: I[K] extends TableInput<infer S>
@@ -51,11 +51,11 @@ const OPTIONS: FieldKinds<InputOptions> = { storage: anything };
 const SIGNS: Readonly<Record<PackedStorage, ScalarType>> = { u8: 'u32', u16: 'u32', i8: 'i32', i16: 'i32' };
 
 /**
- * Declares a table that a prepared pipeline is called with: the shape of its rows, and their greatest number. All columns of
- * one input have the same length, which may change from call to call; see {@link Context.prepare}.
+ * Declares a table argument of a prepared pipeline: the shape of its rows, and their maximum number. All columns of one
+ * input have the same length, which may change from call to call; see {@link Context.prepare}.
  *
- * @throws {@link ArgumentError} `argument/type` where the shape or the capacity is none, `prepare/storage` where a field cannot
- * be packed as it is said to be.
+ * @throws {@link ArgumentError} `argument/type` if the shape or the capacity is invalid, `prepare/storage` if a field
+ * cannot be packed as requested.
  *
  * @example
  * const sorted = ctx.prepare({ rows: input({ key: u32, id: u32 }, 1000) }, ({ rows }) => sortByKey(rows.key, rows.id).values);
@@ -72,7 +72,7 @@ export function input<S extends Shape>(shape: S, capacity: number, options: Inpu
   return declared;
 }
 
-/** What `input` has made: nobody else knows that it is right. */
+/** The objects that `input` has made, and therefore checked. */
 const made = new WeakSet<object>();
 
 function storagesOf(shape: Shape, packed: InputOptions['storage']): Storage[] {
@@ -89,17 +89,21 @@ function storagesOf(shape: Shape, packed: InputOptions['storage']): Storage[] {
 }
 
 function notPackable(path: string, storage: unknown, type: ScalarType | undefined): ArgumentError {
-  return new ArgumentError('prepare/storage', `input() was told to pack ${path === '' ? 'its column' : path}.`, {
-    expected: type === undefined ? 'the path of a field' : 'u8 or u16 for a u32, i8 or i16 for an i32',
-    got: `${String(storage)}${type === undefined ? '' : ` for a ${type}`}`,
-  });
+  return new ArgumentError(
+    'prepare/storage',
+    `input() cannot pack ${path === '' ? 'its column' : path} as requested.`,
+    {
+      expected: type === undefined ? 'the path of a field' : 'u8 or u16 for a u32, i8 or i16 for an i32',
+      got: `${String(storage)}${type === undefined ? '' : ` for a ${type}`}`,
+    },
+  );
 }
 
 export function isTableInput(given: PreparedInput): given is TableInput {
   return 'kind' in given && given.kind === 'table';
 }
 
-/** What a pipeline is prepared for, or an error that says what is wrong. */
+/** Requires a record of declared inputs. */
 export function requireInputs(inputs: unknown): asserts inputs is PreparedInputs {
   if (!isRecord(inputs)) throw wrongArgument('prepare', 'inputs', inputs, 'a record of input(…) and uniform(…)');
   for (const [name, given] of Object.entries(inputs)) {

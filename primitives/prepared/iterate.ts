@@ -22,24 +22,25 @@ import { type LoopScript, loopScriptOf, NEWS_WORDS } from './round-news.ts';
 import type { ScriptCall } from './script.ts';
 
 export interface IterateOptions {
-  /** Rounds at most, 1 at least. */
+  /** Maximum number of rounds, at least 1. */
   readonly maxRounds: number;
   /**
-   * After how many rounds the host looks whether the loop is over, 64 by default. The result does not depend on it. On WebGPU and
-   * on workers, rounds that were issued beyond the last one do nothing and take next to no time; the reference looks after each.
+   * Number of rounds between two checks by the host whether the loop has ended; 64 by default. The result does not
+   * depend on it. On WebGPU and on workers, rounds issued after the last one do nothing and take almost no time; the
+   * reference checks after every round.
    */
   readonly batch?: number | undefined;
-  /** Ends the loop between two looks: it rejects with the reason. */
+  /** Cancels the loop at the next check: it rejects with the reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Is told at every look how many rounds are done. */
+  /** Called at every check with the number of rounds done. */
   readonly onProgress?: ((rounds: number) => void) | undefined;
 }
 
-/** How a loop ended. */
+/** The outcome of a loop. */
 export interface Iterated<R extends Table> {
-  /** What the last round returned. */
+  /** The result of the last round. */
   readonly result: R;
-  /** Rounds that were done. */
+  /** The number of rounds done. */
   readonly rounds: number;
 }
 
@@ -50,21 +51,21 @@ const OPTIONS: FieldKinds<IterateOptions> = {
   onProgress: aFunction,
 };
 const BATCH = 64;
-/** Rounds after which commands are handed over, so that the device is at work while further ones are issued. */
+/** Commands are submitted after this many rounds, so that the device works while further rounds are issued. */
 const ROUNDS_AT_ONCE = 32;
-/** Milliseconds after which timers and events of the thread have their turn. */
+/** Milliseconds after which the loop yields to timers and events of the thread. */
 const TURN = 8;
-/** Rounds before one whose arguments are looked at for its own. */
+/** A round compares its arguments with those of this many rounds before. */
 const LOOKED_BACK = 3;
 
-/** Calls a prepared step again and again; see {@link Context.iterate}. */
+/** Calls a prepared step repeatedly; see {@link Context.iterate}. */
 export async function iterate<I extends PreparedInputs, R extends Table>(
   step: Prepared<I, R>,
   args: PreparedArguments<I>,
   options: IterateOptions,
 ): Promise<Iterated<R>> {
   const parts = partsOfPrepared(step);
-  if (parts === undefined) throw wrongArgument('iterate', 'step', step, 'a pipeline that context.prepare made');
+  if (parts === undefined) throw wrongArgument('iterate', 'step', step, 'a pipeline returned by context.prepare');
   requireOptions('iterate', OPTIONS, options);
   if (options?.maxRounds === undefined)
     throw wrongArgument('iterate', 'options.maxRounds', undefined, 'a whole number from 1');
@@ -94,20 +95,20 @@ async function iterateFrom(
   }
 }
 
-/** A loop under way. Rounds are counted from 0. */
+/** A running loop. Rounds are counted from 0. */
 interface Loop extends PreparedParts {
   readonly script: LoopScript['script'];
   readonly hasNews: boolean;
   callOf(round: number): ScriptCall;
   newsOf(round: number): DeviceBuffer;
-  /** So many rounds were done, and the loop was not over. */
+  /** Records that `rounds` rounds were done and the loop has not ended. */
   wentOn(rounds: number): void;
   finish(rounds: number): Table;
   giveUp(): void;
   end(): void;
 }
 
-/** Two sets of results take turns: a round reads one and writes the other. */
+/** Two sets of results alternate: each round reads one and writes the other. */
 function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   const { home, recorded, ring } = parts;
   const { backend } = home;
@@ -116,12 +117,15 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   const memories = sets.map((set) => ring.hand(set));
   parts.beginLoop(script);
   for (const each of memories) keepCounts(home, recorded, first, each);
-  /** The arguments of every round that may be the last one, or that a later one looks at; and of the last two the calls. */
+  /**
+   * The arguments of every round that may be the last, or that later rounds compare with. `calls` has the calls of the
+   * last two rounds.
+   */
   const given = new Map([[0, first]]);
   const calls: ScriptCall[] = [];
   let oldest = 0;
 
-  /** The arguments of a round, out of those of the one before and its results. */
+  /** The arguments of a round, from those of the previous round and its results. */
   const next = (round: number): GivenArguments => {
     const before = given.get(round - 1)!;
     const from = memories[(round - 1) % 2]!;
@@ -166,7 +170,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       const last = (rounds - 1) % 2;
       for (const memory of memories[last]!) home.own(memory);
       keepCounts(home, recorded, given.get(rounds - 1)!, memories[last]!);
-      // Counts of the round before may be those of results.
+      // Results of the last round may be counted by memory of the previous round.
       const counts = new Set(memories[last]!.map(({ count }) => count));
       for (const memory of memories[1 - last]!) {
         memory.goesWithLast = true;
@@ -180,7 +184,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       return tableOf(home.context, recorded, given.get(rounds - 1)!, memories[last]!);
     },
     giveUp() {
-      // As many are left as there were.
+      // Sets that the loop took anew are given up, so the ring keeps as many as before.
       for (const set of sets) set.isGivenUp = set.isNew;
       for (const memory of memories.flat()) home.release(memory);
     },
@@ -191,7 +195,10 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   };
 }
 
-/** What a loop works in: two sets of results, and the news of two rounds, those before the first being that all goes on. */
+/**
+ * The memory of a loop: two sets of results, and the news of two rounds. The news before the first round say that the
+ * loop goes on.
+ */
 function takeMemory(
   { home, ring }: PreparedParts,
   hasNews: boolean,
@@ -210,7 +217,7 @@ function takeMemory(
   }
 }
 
-/** Whether the lengths of a round are those of two rounds before; then so are its arguments. */
+/** Whether the lengths of a round equal those of two rounds before; if so, its arguments do too. */
 function stays(
   state: LoopScript['state'],
   { results }: PreparedParts['recorded'],
@@ -230,7 +237,10 @@ function lengthIn({ lengths }: GivenArguments, table: number): number | DeviceLe
   return lengths[table]!;
 }
 
-/** Issues rounds until the loop is over; resolves to how many were done. When it fails, no look is under way any more. */
+/**
+ * Issues rounds until the loop ends; resolves to the number of rounds done. If it rejects, no check is pending any
+ * more.
+ */
 async function runRounds(loop: Loop, options: IterateOptions): Promise<number> {
   let last: Promise<unknown> | undefined;
   const look = (rounds: number): Promise<Look> => {
@@ -262,10 +272,11 @@ async function issueRounds(
   const mayTurn = createTurns();
   let isGated = true;
   let issued = 0;
-  /** The look at the batch before: what the device does meanwhile is the batch that follows. */
+  /** The check after the previous batch; it overlaps with the batch that follows. */
   let look: Promise<Look> | undefined;
   while (issued < max) {
-    // What the first rounds are called with may be disposed of once the call has returned.
+    // The arguments of the first round may be disposed of once the call has returned, so the first round is issued
+    // before any wait.
     if (issued > 0) await mayTurn();
     signal?.throwIfAborted();
     const end = Math.min(max, issued + batch);
@@ -278,7 +289,7 @@ async function issueRounds(
         return last.rounds;
       }
       if (!played) {
-        // A round that is issued command by command must not come behind the last one.
+        // Rounds that are issued command by command do not see that the loop has ended, so the host checks before each.
         if (loop.hasNews && issued > 0) {
           const before = await lookAt(issued);
           if (before.isOver) return before.rounds;
@@ -305,8 +316,8 @@ async function issueRounds(
 }
 
 /**
- * Gives the thread back now and then: where rounds run on it, or are over before the host looks, no wait does, and neither the
- * timer of a signal nor a page would have their turn before the loop ends.
+ * Yields the thread now and then. If rounds run on it, or finish before the host checks, no check yields, and neither
+ * the timer of a signal nor the events of a page would run before the loop ends.
  */
 function createTurns(): () => Promise<void> | undefined {
   let began = performance.now();
@@ -318,7 +329,7 @@ function createTurns(): () => Promise<void> | undefined {
   };
 }
 
-/** In Node, timers wait a millisecond. */
+/** In Node, `setTimeout` waits at least a millisecond. */
 function turn(): Promise<void> {
   const { setImmediate } = globalThis as { readonly setImmediate?: (then: () => void) => void };
   return new Promise((resolve) => void (setImmediate ?? setTimeout)(resolve));
@@ -349,9 +360,9 @@ function outgrown(
 function loopInPipeline(): ArgumentError {
   return new ArgumentError(
     'prepare/waits',
-    'iterate waits for the device, and cannot be part of a prepared pipeline.',
+    'iterate waits for the device, so it cannot be part of a prepared pipeline.',
     {
-      remedy: 'Call it outside, with the step that is prepared.',
+      remedy: 'Call it outside, with a prepared step.',
     },
   );
 }

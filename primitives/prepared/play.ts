@@ -5,12 +5,12 @@ import { issue, rebound } from '../command.ts';
 import { array, fn, u32, uniform } from '../functors/functor.ts';
 import type { Script, ScriptBuffer, ScriptCall, ScriptInput } from './script.ts';
 
-/** Calls a script: as the backend plays it, or else command by command. */
+/** Calls a script: played by the backend if it can, otherwise command by command. */
 export function playScript(backend: Backend, script: Script, call: ScriptCall): void {
   if (!backend.play?.(script, call)) playCommands(backend, script, call);
 }
 
-/** Issues the commands of a script one by one; memory for what lives within the call is taken and given back. */
+/** Issues the commands of a script one by one. Temporary memory is allocated and released within the call. */
 export function playCommands(backend: Backend, script: Script, call: ScriptCall): void {
   const own = new Map<ScriptBuffer, DeviceBuffer>();
   const bufferOf = (buffer: DeviceBuffer): DeviceBuffer => {
@@ -58,7 +58,7 @@ const lengthNow = fn(
   ({ count, minus, limit }) => lengthOfCount(count.at(0), minus, limit),
 );
 
-/** The program that evaluates a length. */
+/** The program that evaluates a device length. */
 export function countProgram({ buffer, word, minus, limit }: CountRef): Program {
   return {
     module: lengthNow.module,

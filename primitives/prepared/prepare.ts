@@ -31,42 +31,45 @@ import { createRing, type ResultRing, type ResultSet } from './result-ring.ts';
 import type { Script, ScriptCall, ScriptInput } from './script.ts';
 
 /**
- * A pipeline that was prepared: a function of its inputs. Dispose of it to give back what it keeps; results that are in use
- * stay.
+ * A prepared pipeline: a function of its inputs. Dispose of it to free the memory that it holds; results that are in
+ * use stay valid.
  */
 export interface Prepared<I extends PreparedInputs = PreparedInputs, R extends Table = Table> {
   (args: PreparedArguments<I>): R;
-  /** Bytes that it keeps on the device: for results, and for what lies between. */
+  /** Bytes that it holds on the device, for results and intermediate columns. */
   readonly bytes: number;
   dispose(): void;
   [Symbol.dispose](): void;
 }
 
-/** The context that a pipeline is prepared for, as it sees to that. */
+/** The parts of a context that preparing needs. */
 export interface PreparingContext {
   readonly context: Context;
-  /** The backend itself. */
+  /** The backend itself, not watched. */
   readonly backend: Backend;
   readonly checks: CapacityChecks;
-  /** A context to record in. */
+  /** Creates a context to record in. */
   createContext(backend: Backend, recording: Recording): Context;
   allocate(words: number): DeviceBuffer;
-  /** Gives memory to the scope under way. */
+  /** Passes memory to the current scope. */
   own(memory: Memory): void;
   release(memory: Memory): void;
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
-  /** Keeps a count of rows from being freed with the columns whose rows it counts. */
+  /** Counts one more dependent of a count. */
   depend(count: Memory): void;
   endDependence(count: Memory): void;
 }
 
-/** More elements than any buffer has: what does not change is read as far as the pipeline has it. */
+/**
+ * More elements than any buffer has. The columns that a pipeline captures are bound with this capacity, so the bounds
+ * recorded with them apply.
+ */
 const WHOLE = 2 ** 32;
-/** Sets that are made when a pipeline is prepared, and kept. */
+/** Sets of results allocated when a pipeline is prepared, and kept. */
 const SETS = 2;
 
-/** What a prepared pipeline is made of, for loops that call it. */
+/** The parts of a prepared pipeline, for loops that call it. */
 export interface PreparedParts {
   readonly home: PreparingContext;
   readonly inputs: PreparedInputs;
@@ -74,19 +77,22 @@ export interface PreparedParts {
   readonly ring: ResultRing;
   /** Reads the arguments of a call. */
   read(args: { readonly [name: string]: unknown }): GivenArguments | 'recording';
-  /** A loop of another script that calls it: what it needs is kept until the loop ends, although it is disposed of. */
+  /**
+   * Starts a loop with another script that calls the pipeline: its memory is kept until the loop ends, even if the
+   * pipeline is disposed of.
+   */
   beginLoop(script: Script): void;
   endLoop(): void;
 }
 
 const partsOf = new WeakMap<object, PreparedParts>();
 
-/** The parts of a pipeline that `prepare` made; undefined of anything else. */
+/** The parts of a pipeline returned by `prepare`; undefined for anything else. */
 export function partsOfPrepared(prepared: unknown): PreparedParts | undefined {
   return typeof prepared === 'function' ? partsOf.get(prepared) : undefined;
 }
 
-/** Prepares a pipeline; see {@link Context.prepare}. Without `sets` the memory of results is not kept for later calls. */
+/** Prepares a pipeline; see {@link Context.prepare}. Without `sets`, memory for results is not kept for later calls. */
 export function preparePipeline<I extends PreparedInputs, R extends Table>(
   home: PreparingContext,
   inputs: I,
@@ -110,7 +116,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     typeof length === 'object' && 'memory' in length ? [length.memory] : [],
   );
   countsAround.forEach(home.depend);
-  /** All that was played: calls, and rounds of loops. */
+  /** All scripts that were played: those of calls and those of loops. */
   const played = new Set([script]);
   let loops = 0;
   let disposed = false;
@@ -140,7 +146,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
       playScript(backend, script, callOf(recorded, given, set));
       return set;
     } catch (error) {
-      // It may be what the device had no memory for.
+      // The device may have had no memory for this set.
       ring.drop(set);
       throw error;
     }
@@ -177,7 +183,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
   return prepared;
 }
 
-/** What a call works on. */
+/** The buffers, lengths and uniforms of one call. */
 export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buffers }: ResultSet): ScriptCall {
   return {
     inputs: inputsOf(recorded, given),
@@ -189,7 +195,7 @@ export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buff
   };
 }
 
-/** A pipeline that is prepared within another one is part of that. */
+/** A pipeline that is prepared within another one becomes part of it. */
 function inline<I extends PreparedInputs, R extends Table>(
   pipeline: (args: PreparedArguments<I>) => R,
 ): Prepared<I, R> {
@@ -201,11 +207,11 @@ function inline<I extends PreparedInputs, R extends Table>(
   }) as Prepared<I, R>;
 }
 
-/** The arguments of a call. */
+/** The arguments of a call, checked. */
 export interface GivenArguments {
   /** Columns in the order of the script's inputs. */
   readonly columns: readonly Column[];
-  /** Of every table its length; undefined of uniforms. */
+  /** The length of every table; undefined for uniforms. */
   readonly lengths: readonly (number | DeviceLength | undefined)[];
   readonly block: Uint32Array;
   /** Memory of views that were stored for the call. */
@@ -274,15 +280,15 @@ function readTable(name: string, { shape, capacity, storages }: TableInput, tabl
 }
 
 function wordOf(name: string, { uniform: { type } }: UniformParameter<ScalarType>, given: unknown): number {
-  const sentence = `A prepared pipeline was given a value of another type for its uniform ${name}.`;
+  const sentence = `Uniform ${name} of a prepared pipeline was given a value of the wrong type.`;
   const remedy =
     given instanceof Column
-      ? `Declare it as input(${type}, 1) where only the device has it, and give it to functors as array(${type}).`
+      ? `If only the device has it, declare it as input(${type}, 1) and pass it to functors as array(${type}).`
       : undefined;
   return wordOfValue(type, requireValue(type, given, 'prepare/argument', sentence, remedy));
 }
 
-/** The memory of columns that the pipeline returns as they are. */
+/** The memory of input columns that the pipeline returns unchanged. */
 function returnedInputs({ results }: RecordedPipeline, { columns }: GivenArguments): Set<Memory> {
   const sources = results.flatMap((result) => (result.from === 'input' ? [columns[result.at]!.source] : []));
   return new Set(sources.flatMap((source) => (source.kind === 'stored' ? [source.memory] : [])));
@@ -290,14 +296,14 @@ function returnedInputs({ results }: RecordedPipeline, { columns }: GivenArgumen
 
 function inputsOf({ constants }: RecordedPipeline, { columns }: GivenArguments): ScriptCall['inputs'] {
   const made: ScriptInput[] = columns.map(({ source, capacity }) => {
-    if (source.kind === 'view') throw new ArgumentError('column/view', 'A view was not stored.');
+    if (source.kind === 'view') throw new ArgumentError('column/view', 'A view was not stored before a prepared call.');
     return { buffer: alive(source.memory).buffer, offset: source.offset, capacity };
   });
   for (const { memory, input } of constants) made[input] = { buffer: memory.buffer, offset: 0, capacity: WHOLE };
   return made;
 }
 
-/** Notes which results derive from rows that may have been lost: before the call, or in it. */
+/** Registers results that derive from rows which may exceed their capacity, before the call or in it. */
 function noteChecks(
   { checks, release }: PreparingContext,
   recorded: RecordedPipeline,
@@ -323,7 +329,10 @@ function noteChecks(
   for (const { count } of own) if (!returned.has(count.result)) release(memories[count.result]!);
 }
 
-/** The counts of rows that results take over from what was given, or lies around, are freed with the last of them. */
+/**
+ * Makes results depend on the counts that they share with arguments or captured columns, so that a count is freed with
+ * the last of them.
+ */
 export function keepCounts(
   { depend, endDependence }: PreparingContext,
   { results }: RecordedPipeline,
@@ -342,7 +351,10 @@ export function keepCounts(
   }
 }
 
-/** The buffers that a call reads, by the numbers of the script's inputs, and behind these the tables whose lengths are read. */
+/**
+ * The buffers that a call reads, by the index of the script's input; the indices after these are tables whose lengths
+ * are read.
+ */
 export function buffersRead(
   { script, constants }: RecordedPipeline,
   { columns, lengths }: GivenArguments,
@@ -375,7 +387,8 @@ export function tableOf(
     lengths.set(result.length, known);
     if (result.from === 'input') {
       const { source } = given.columns[result.at]!;
-      if (source.kind === 'view') throw new ArgumentError('column/view', 'A view was not stored.');
+      if (source.kind === 'view')
+        throw new ArgumentError('column/view', 'A view was not stored before a prepared call.');
       return new Column(context, result.type, known, { ...source, offset: source.offset + result.offset });
     }
     const { at, type, storage, offset } = result;
@@ -399,31 +412,27 @@ export function lengthOf(
 }
 
 function unknownArgument(name: string, inputs: PreparedInputs): ArgumentError {
-  return new ArgumentError('prepare/argument', `A prepared pipeline was given ${name}, which is none of its inputs.`, {
+  return new ArgumentError('prepare/argument', `A prepared pipeline has no input ${name}.`, {
     expected: Object.keys(inputs).join(', '),
     got: name,
   });
 }
 
 function missingArgument(name: string): ArgumentError {
-  return new ArgumentError('prepare/argument', `A prepared pipeline was not given its input ${name}.`, {
+  return new ArgumentError('prepare/argument', `A prepared pipeline is missing its input ${name}.`, {
     remedy: 'Pass a table for every input(…), and a number for every uniform(…).',
   });
 }
 
 function wrongColumn(name: string, difference: { readonly expected?: unknown; readonly got?: unknown }): ArgumentError {
-  return new ArgumentError(
-    'prepare/column',
-    `A prepared pipeline was given columns that do not fit its input ${name}.`,
-    {
-      ...difference,
-      remedy: 'Give it such columns, or declare the input for the others: input(shape, capacity, { storage }).',
-    },
-  );
+  return new ArgumentError('prepare/column', `The columns given to a prepared pipeline do not fit its input ${name}.`, {
+    ...difference,
+    remedy: 'Pass such columns, or declare the input for the other kind: input(shape, capacity, { storage }).',
+  });
 }
 
 function tooManyRows(name: string, capacity: number, got: number): ArgumentError {
-  return new ArgumentError('prepare/capacity', `A prepared pipeline was given too many rows for its input ${name}.`, {
+  return new ArgumentError('prepare/capacity', `Input ${name} of a prepared pipeline was given too many rows.`, {
     expected: `at most ${capacity} rows`,
     got,
     remedy: 'Prepare the pipeline for a larger capacity.',
@@ -431,7 +440,7 @@ function tooManyRows(name: string, capacity: number, got: number): ArgumentError
 }
 
 function disposedPipeline(): ArgumentError {
-  return new ArgumentError('prepare/disposed', 'A prepared pipeline was called after it was disposed of.', {
+  return new ArgumentError('prepare/disposed', 'A prepared pipeline must not be called after it was disposed of.', {
     remedy: 'Dispose of it after its last call, or prepare it again.',
   });
 }

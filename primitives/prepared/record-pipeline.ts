@@ -24,20 +24,20 @@ import type { Recording } from './recording.ts';
 import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';
 import type { Script, ScriptBuffer } from './script.ts';
 
-/** A pipeline as it was recorded, with what its results are made of. */
+/** A recorded pipeline: its commands, and how its results are assembled. */
 export interface RecordedPipeline {
   readonly script: Script;
   readonly shape: Shape;
   readonly results: readonly ResultColumn[];
-  /** Memory of other columns that the pipeline reads, in the order of the inputs that stand for it. */
+  /** Memory of captured columns, and the input of the script that each is passed as. */
   readonly constants: readonly { readonly memory: Memory; readonly input: number }[];
-  /** Capacities that may be outgrown. */
+  /** Capacities that may be exceeded. */
   readonly checks: readonly RecordedCheck[];
-  /** Of every result buffer, the inputs that it derives from. */
+  /** For every result buffer, the inputs that it derives from. */
   readonly sources: readonly ReadonlySet<number>[];
 }
 
-/** Where a column of the result lies. */
+/** Where a column of the result is stored. */
 export interface ResultColumn {
   readonly from: 'result' | 'input';
   readonly at: number;
@@ -47,29 +47,29 @@ export interface ResultColumn {
   readonly length: ResultLength;
 }
 
-/** A length: known, another in each call (that of a table), or in a cell of a buffer. */
+/** A length: a number, the length of a table argument, or a word of a buffer. */
 export type ResultLength =
   | number
   | { readonly table: number; readonly minus: number; readonly limit: number }
   | { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number }
   | DeviceLength;
 
-/** A primitive that was given a capacity: the count that is compared with it, and the result buffers that derive from it. */
+/** A primitive with a capacity: the count to compare with it, and the result buffers that derive from it. */
 export interface RecordedCheck {
   readonly primitive: string;
   readonly count: { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number };
   readonly marked: readonly number[];
 }
 
-/** A check as it comes up while a pipeline is recorded. */
+/** A check, as encountered during recording. */
 interface ExpectedCapacity {
   readonly length: DeviceLength;
   readonly primitive: string;
-  /** The number of steps before it. */
+  /** The number of steps recorded before it. */
   readonly step: number;
 }
 
-/** Runs the function of a pipeline once, on columns that are nowhere, and writes down the commands that it issues. */
+/** Runs the function of a pipeline once, on columns without memory, and records the commands that it issues. */
 export function recordPipeline(
   outer: Context,
   createContext: (backend: Backend, recording: Recording) => Context,
@@ -83,7 +83,7 @@ export function recordPipeline(
   const recording = createContext(backend, {
     outer,
     expectCapacity(length, primitive) {
-      // It is compared after the call.
+      // The count must survive the call, because it is checked afterwards.
       length.memory.holds++;
       expected.push({ length, primitive, step: backend.steps.length });
     },
@@ -99,12 +99,12 @@ export function recordPipeline(
   try {
     return finish(backend, block, tables, table, expected);
   } finally {
-    // Counts around the pipeline do not wait for what was recorded.
+    // Releases the recorded memory, so that counts outside the pipeline no longer have it as a dependent.
     for (const memory of memoriesIn(columnsOf(table))) if (memory.context === recording) recording.free(memory);
   }
 }
 
-/** The columns of a result, with copies of those that the pipeline did not make: results are disposed of. */
+/** The columns of a result, with copies of captured columns, because callers dispose of results. */
 function withoutConstants(table: Table): Table {
   if (!(table instanceof Column || isRecord(table))) throw noTable(table);
   const columns = columnsOf(table, 'prepare', 'result').map((column) => {
@@ -119,14 +119,14 @@ function withoutConstants(table: Table): Table {
 }
 
 function noTable(returned: unknown): ArgumentError {
-  return new ArgumentError('column/type', 'The function that prepare was given returns no columns.', {
+  return new ArgumentError('column/type', 'The function given to prepare must return columns.', {
     expected: 'a column or a record of columns',
     got: describeGiven(returned),
-    remedy: 'Return the columns that a call is to give.',
+    remedy: 'Return the columns that a call should give.',
   });
 }
 
-/** What the function of a pipeline is given. */
+/** The placeholders that are passed to the function of a pipeline. */
 function symbolicArguments(
   recording: Context,
   backend: RecordingBackend,
@@ -147,7 +147,9 @@ function symbolicArguments(
   return Object.fromEntries(args);
 }
 
-/** Finds what of the recorded commands outlives a call: the results, the counts of their rows, and those to be compared. */
+/**
+ * Collects the recorded buffers that outlive a call: the results, the counts of their rows, and the counts to check.
+ */
 function finish(
   backend: RecordingBackend,
   block: Memory,
@@ -196,23 +198,23 @@ function finish(
   };
 }
 
-/** The steps but for those that take and give back the memory of results, which calls bring along. */
+/** The steps without the allocation and release of result memory, which calls provide. */
 function withoutMemoryOf({ steps }: RecordingBackend, results: readonly DeviceBuffer[]): Script['steps'] {
   return steps.filter(
     (step) => !((step.kind === 'allocate' || step.kind === 'release') && results.includes(step.buffer)),
   );
 }
 
-/** A promise in what a pipeline returns waits for the device, which does nothing while the pipeline is prepared. */
+/** Throws if a pipeline returns a promise: it would wait for the device, which does nothing during preparation. */
 function requireSynchronous(returned: unknown): void {
   const promises = promisesIn(returned);
   if (promises.size === 0) return;
-  // They reject for the same reason, which this error tells.
+  // The promises reject for the reason that the error below explains.
   for (const promise of promises.values()) promise.then(undefined, () => {});
   const [path] = promises.keys();
-  throw new ArgumentError('prepare/waits', 'prepare was given an asynchronous pipeline.', {
+  throw new ArgumentError('prepare/waits', 'The function given to prepare must not be asynchronous.', {
     expected: 'a function that returns columns',
-    got: path === '' ? 'a promise' : `a promise as ${path} of what it returns`,
+    got: path === '' ? 'a promise' : `a promise as ${path} of its result`,
     remedy:
       'Return the columns and read them after the call. Give expand() and unfold() a capacity, so that they do not wait.',
   });

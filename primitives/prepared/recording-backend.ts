@@ -4,18 +4,18 @@ import { createCounters } from '../counters.ts';
 import { ArgumentError } from '../errors.ts';
 import type { ScriptBuffer, ScriptStep } from './script.ts';
 
-/** A backend that runs nothing: it writes commands down. */
+/** A backend that records commands and runs nothing. */
 export interface RecordingBackend extends Backend {
   readonly steps: ScriptStep[];
-  /** Buffers of other commands that were read, and the inputs that stand for them. */
+  /** Buffers outside the pipeline that were read, and the inputs of the script that replace them. */
   readonly constants: ReadonlyMap<DeviceBuffer, ScriptBuffer>;
-  /** A buffer that calls give. */
+  /** Makes a buffer that is an argument of calls. */
   input(words: number): ScriptBuffer;
   readonly inputs: readonly ScriptBuffer[];
   readonly block: ScriptBuffer;
 }
 
-/** Records the commands for a backend whose limits and habits they are made for. */
+/** Creates a backend that records commands. It has the limits and optional kernels of `model`. */
 export function createRecordingBackend(model: Backend, blockWords: number): RecordingBackend {
   const steps: ScriptStep[] = [];
   const inputs: ScriptBuffer[] = [];
@@ -110,11 +110,11 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
   };
 }
 
-/** A pipeline that waits for the device while it is prepared. */
+/** The error for a pipeline that waits for the device while it is prepared. */
 export function waits(): ArgumentError {
   return new ArgumentError(
     'prepare/waits',
-    'The function of a prepared pipeline reads, counts or waits, while its columns hold nothing.',
+    'The function of a prepared pipeline must not read, count or wait: its columns have no contents yet.',
     {
       remedy:
         'Return the columns and read them after the call. Give expand() and unfold() a capacity, so that they do not wait.',
@@ -123,7 +123,7 @@ export function waits(): ArgumentError {
 }
 
 function writtenInput(): ArgumentError {
-  return new ArgumentError('prepare/written', 'A prepared pipeline writes to a column that it did not make.', {
+  return new ArgumentError('prepare/written', 'A prepared pipeline must not write to a column that it did not make.', {
     remedy: 'Copy the column first, or write to a column that the pipeline makes.',
   });
 }

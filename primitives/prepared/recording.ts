@@ -1,10 +1,10 @@
 import type { DeviceLength } from '../columns/column.ts';
 import type { Context } from '../context-type.ts';
 
-/** What a context records for, in which a pipeline is prepared. */
+/** Marks a context that records a pipeline. */
 export interface Recording {
-  /** The context that the pipeline is prepared for. Its columns can be read. */
+  /** The context that the pipeline is prepared for. Its columns may be read. */
   readonly outer: Context;
-  /** Is told of a device count that may be above its limit. */
+  /** Called for a device count that may exceed its limit. */
   expectCapacity(length: DeviceLength, primitive: string): void;
 }

@@ -6,34 +6,34 @@ import type { RecordedPipeline } from './record-pipeline.ts';
 /** Memory for the results of one call. */
 export interface ResultSet {
   readonly buffers: readonly DeviceBuffer[];
-  /** Buffers that somebody still holds. */
+  /** Number of its buffers that are still in use. */
   inUse: number;
-  /** Whether nobody had it before. */
+  /** Whether it has never been used. */
   isNew: boolean;
-  /** Whether it is released rather than used again. */
+  /** Whether it is released after use instead of being reused. */
   isGivenUp: boolean;
 }
 
-/** Memory for results, handed out and taken back. */
+/** Hands out memory for results, and reuses it after release. */
 export interface ResultRing {
   readonly bytes: number;
   take(): ResultSet;
-  /** Gives a set up: what is in it may be nothing. */
+  /** Gives up a set whose contents are undefined. */
   drop(set: ResultSet): void;
-  /** The memory of a set, which comes back once all of it is released. */
+  /** The memory of a set. The set returns to the ring once all of it is released. */
   hand(set: ResultSet): Memory[];
   dispose(): void;
 }
 
-/** Whose memory it is. */
+/** The owner of the memory. */
 interface RingOwner {
   readonly context: Context;
-  /** The backend itself. */
+  /** The backend itself, not watched. */
   readonly backend: Backend;
   allocate(words: number): DeviceBuffer;
 }
 
-/** So many sets are made at once and kept; where it is 0, none is used again. */
+/** Creates a ring that allocates `kept` sets at the start and keeps them. With `kept` 0, no set is reused. */
 export function createRing(
   { context, backend, allocate }: RingOwner,
   { script, results }: RecordedPipeline,
@@ -42,7 +42,7 @@ export function createRing(
   const sets = new Set<ResultSet>();
   let free: ResultSet[] = [];
   let disposed = false;
-  /** The memory of the count of a result's rows goes with the result. */
+  /** For every result, the result buffer that counts its rows; both are freed together. */
   const countOf = new Map<number, number>();
   for (const result of results) {
     const { length } = result;

@@ -9,33 +9,33 @@ import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
 import type { Script, ScriptBuffer, ScriptStep } from './script.ts';
 
 /**
- * The news of a round are four words of memory: whether the loop has stopped, the rounds that were done, the number of the
- * check that failed (counted from 1), and what it needed. Once the loop has stopped, they stay what they are.
+ * The news of a round are four words of memory: whether the loop has stopped, the number of rounds done, the check that
+ * failed (counted from 1), and the capacity that it needed. Once the loop has stopped, they no longer change.
  */
 export const NEWS_WORDS = 4;
 
-/** A table that a round hands on to the next: which inputs its columns are, and which of the results. */
+/** A table that a round passes on to the next: the indices of its columns among the inputs and among the results. */
 export interface StateTable {
-  /** Its word in the block. */
+  /** The index of its word in the block. */
   readonly word: number;
   readonly inputs: readonly number[];
   readonly results: readonly number[];
 }
 
-/** The script of a round of a loop. */
+/** The script of one round of a loop. */
 export interface LoopScript {
-  /** With a last step that brings the news, where there is anything to tell. */
+  /** If there is anything to report, its last step writes the news. */
   readonly script: Script;
   readonly hasNews: boolean;
   readonly state: readonly StateTable[];
 }
 
-/** The field of a result that says that the loop is over. */
+/** The result field that says whether the loop ends. */
 const DONE = 'done';
 
 const known = new WeakMap<RecordedPipeline, LoopScript>();
 
-/** A round of a prepared step. */
+/** The loop script of a prepared step, cached. */
 export function loopScriptOf(recorded: RecordedPipeline, inputs: PreparedInputs): LoopScript {
   const made = known.get(recorded) ?? makeLoopScript(recorded, inputs);
   known.set(recorded, made);
@@ -50,7 +50,7 @@ function makeLoopScript(recorded: RecordedPipeline, inputs: PreparedInputs): Loo
   return { script: hasNews ? withNews(recorded, done) : recorded.script, hasNews, state };
 }
 
-/** The columns of every field of a result, by their numbers. */
+/** The indices of the columns of every result field. */
 function fieldsOf({ shape }: RecordedPipeline): Map<string, number[]> {
   const fields = new Map<string, number[]>();
   if (typeof shape === 'function') return fields;
@@ -90,14 +90,17 @@ function stateOf(
   requireOwnCounts(state, Object.keys(inputs), results);
   if (state.length > 0) return state;
   const tables = Object.keys(inputs).filter((name) => isTableInput(inputs[name]!));
-  throw new ArgumentError('iterate/state', 'A step returns no table under the name of one of its inputs.', {
+  throw new ArgumentError('iterate/state', 'A step must return a table under the name of one of its inputs.', {
     expected: `a record with a field named ${tables.join(' or ')}`,
     got: fields.size === 0 ? 'a column' : `fields named ${[...fields.keys()].join(', ')}`,
-    remedy: 'Name each table that the next round is to be called with as the input that it takes the place of.',
+    remedy: 'Name each table for the next round after the input that it replaces.',
   });
 }
 
-/** A count of rows is written anew in the round after the next, so that no state can go on with that of another table. */
+/**
+ * Requires that tables with a device count use a count of their own: a count is overwritten two rounds later, so one
+ * table must not keep using the count of another.
+ */
 function requireOwnCounts(
   state: readonly StateTable[],
   names: readonly string[],
@@ -113,15 +116,11 @@ function requireOwnCounts(
     const length = lengthOf(table);
     if (typeof length === 'number' || !('table' in length) || !counted.has(length.table)) continue;
     const [name, other] = [names[table.word]!, names[length.table]!];
-    throw new ArgumentError(
-      'iterate/state',
-      `A step returns a ${name} with as many rows as the ${other} of the round before.`,
-      {
-        expected: `rows that the step counts itself, as those of ${other}`,
-        got: `the count of ${other} before the step`,
-        remedy: `Make ${name} with as many rows as the new ${other}, or by a primitive that counts rows, such as copyIf().`,
-      },
-    );
+    throw new ArgumentError('iterate/state', `A step returns ${name} with the row count of the previous ${other}.`, {
+      expected: `rows counted by the step itself, as those of ${other}`,
+      got: `the row count of ${other} before the step`,
+      remedy: `Give ${name} the length of the new ${other}, or make it with a primitive that counts rows, such as copyIf().`,
+    });
   }
 }
 
@@ -133,15 +132,15 @@ function requireState(name: string, { storages, capacity }: TableInput, made: re
       (typeof length === 'number' ? length : length.limit) <= capacity,
   );
   if (isFitting && made.length === storages.length) return;
-  throw new ArgumentError('iterate/state', `The field ${name} of what a step returns does not fit its input ${name}.`, {
+  throw new ArgumentError('iterate/state', `The field ${name} returned by a step does not fit its input ${name}.`, {
     expected: `${storages.join(', ')}, of at most ${capacity} rows, in columns that the step makes`,
     got: made
       .map(
         ({ from, storage, length }) =>
-          `${storage} of at most ${typeof length === 'number' ? length : length.limit} rows${from === 'result' ? '' : ' that it was given'}`,
+          `${storage} of at most ${typeof length === 'number' ? length : length.limit} rows${from === 'result' ? '' : ' in a column that it was given'}`,
       )
       .join(', '),
-    remedy: 'Prepare the step for the capacity of what it returns, and leave out what does not change.',
+    remedy: 'Prepare the step for the capacity of its result, and do not return tables that do not change.',
   });
 }
 
@@ -149,24 +148,20 @@ function doneOf({ results }: RecordedPipeline, columns: readonly number[] | unde
   if (columns === undefined) return undefined;
   const [column, ...others] = columns.map((at) => results[at]!);
   if (column?.type === 'bool' && column.from === 'result' && column.length === 1 && others.length === 0) return column;
-  throw new ArgumentError(
-    'iterate/done',
-    'The field done of what a step returns cannot say whether the loop is over.',
-    {
-      expected: 'a bool column of one row',
-      got: columns.map((at) => describeDone(results[at]!)).join(', '),
-      remedy: 'Return what all() or any() gives, or give the field another name.',
-    },
-  );
+  throw new ArgumentError('iterate/done', 'The field done returned by a step must say whether the loop ends.', {
+    expected: 'a bool column of one row',
+    got: columns.map((at) => describeDone(results[at]!)).join(', '),
+    remedy: 'Return the result of all() or any(), or rename the field.',
+  });
 }
 
 function describeDone({ type, from, length }: ResultColumn): string {
   if (from === 'input') return 'a column that the step was given';
-  const rows = typeof length === 'number' ? `${length} rows` : 'as many rows as the device finds';
+  const rows = typeof length === 'number' ? `${length} rows` : 'a number of rows that only the device knows';
   return `a column of ${type}${length === 1 ? '' : ` of ${rows}`}`;
 }
 
-/** The script with a step behind it that tells the news. */
+/** The script with a final step that writes the news. */
 function withNews({ script, checks }: RecordedPipeline, done: ResultColumn | undefined): Script {
   const before: ScriptBuffer = { id: -1, words: NEWS_WORDS, role: 'input', at: script.inputs.length };
   const after: ScriptBuffer = { id: -2, words: NEWS_WORDS, role: 'result', at: script.results.length };

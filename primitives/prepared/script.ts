@@ -1,21 +1,21 @@
 import type { CountRef, DeviceBuffer, KernelCommand } from '../kernel-commands.ts';
 
 /**
- * The commands of a pipeline as data, in order. Their buffers are {@link ScriptBuffer}s: every call says what stands for
- * them.
+ * The commands of a pipeline as data, in order. Their buffers are {@link ScriptBuffer}s, which every call replaces by
+ * actual buffers.
  */
 export interface Script {
   readonly steps: readonly ScriptStep[];
-  /** Buffers that every call gives: those of its columns, and others that never change. */
+  /** Buffers that every call provides: those of its arguments, and those of captured columns. */
   readonly inputs: readonly ScriptBuffer[];
   readonly results: readonly ScriptBuffer[];
-  /** The words of the block that are lengths of tables. */
+  /** Indices of the block's words that are lengths of tables. */
   readonly tables: readonly number[];
   /** One word for every length and uniform that changes from call to call. */
   readonly block: ScriptBuffer;
   /**
-   * Of a round of a loop: where the first word of an input is not 0, none of the steps does anything but the last. Only `play`
-   * sees to that.
+   * Only in rounds of a loop: the input whose first word is the gate. If the word is not 0, all steps except the last
+   * do nothing. Only `play` supports this.
    */
   readonly gate?: number;
 }
@@ -28,24 +28,27 @@ export type ScriptStep =
 
 /** A buffer in a script. */
 export interface ScriptBuffer extends DeviceBuffer {
-  /** What it is: one that a call gives, its number among these, or one that lives within the call. */
+  /**
+   * The role of the buffer: `temporary` within a call, or provided by the call; then `at` is its index among the
+   * buffers of that role.
+   */
   role: 'temporary' | 'input' | 'result' | 'block';
   at: number;
 }
 
-/** What one call of a script works on. */
+/** The buffers and data of one call of a script. */
 export interface ScriptCall {
   readonly inputs: readonly ScriptInput[];
   readonly results: readonly DeviceBuffer[];
-  /** The words of the block, but for those that only the device knows. */
+  /** The words of the block, except those that only the device knows. */
   readonly block: Uint32Array;
-  /** The lengths that only the device knows, and the words of the block that they go to. */
+  /** The lengths that only the device knows, and the words of the block that they are written to. */
   readonly counts: readonly { readonly word: number; readonly length: CountRef }[];
-  /** Whether the same object is played again and again, so that what is found out about it is worth remembering. */
+  /** Whether the same object will be played again, so that caching what is learned about it pays. */
   readonly isRepeated?: boolean;
 }
 
-/** What stands for an input: `capacity` elements of a buffer from element `offset` on. */
+/** The replacement of an input: `capacity` elements of a buffer, starting at element `offset`. */
 export interface ScriptInput {
   readonly buffer: DeviceBuffer;
   readonly offset: number;

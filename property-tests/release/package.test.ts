@@ -358,7 +358,7 @@ describe('without an optional package', () => {
     expect(stderr).toBe('');
     expect(stdout).toBe(
       'workers\nDeviceLostError: WebGPU in Node needs a package that is not installed here. ' +
-        'Install what is missing: npm install webgpu@0.6.2\n',
+        'Install the missing packages: npm install webgpu@0.6.2\n',
     );
   });
 
