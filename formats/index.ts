@@ -1,18 +1,14 @@
 /**
- * Reading zones, rasters and sets of polygons, and writing what comes of them. Runs in Node.
+ * For programs on Node that read rasters, zones, polygons, tables and videos from files, and write results.
  *
  * @module
  */
 
 export type { Note } from '../algorithms/notes.ts';
 export { textAt, textColumnOf } from '../algorithms/text-column.ts';
-export { type StagedOutputs, stageOutputs } from './atomic-write.ts';
 export { type TrackWriter, trackWriter } from './cell-tracks/track-rows.ts';
 export type { TrackScale } from './cell-tracks/track-scale.ts';
-export { type ArrowWriter, arrowWriter } from './compare-arrow.ts';
 export { type ComparePlot, comparePlot } from './compare-plot.ts';
-export { compareSections, type TileFigures, type WorstTiles, worstTiles } from './compare-report.ts';
-export { type CompareRun, compareSummary } from './compare-summary.ts';
 export {
   COMPARE_TABLES,
   type CompareColumn,
@@ -21,8 +17,7 @@ export {
   emptyTable,
   type TableWriter,
 } from './compare-tables.ts';
-export { csvWriter, jsonWriter } from './compare-text.ts';
-export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
+export { csvWriter } from './compare-text.ts';
 export { type FileElementsOptions, fileElements } from './file-elements.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';

@@ -1,3 +1,10 @@
+/**
+ * For programs that chain pipelines into a dataflow graph over RxJS, with back-pressure, error policies, migration
+ * between devices and traces.
+ *
+ * @packageDocumentation
+ */
+
 export type { NodeContext, NodeFunction } from './attempts.ts';
 export { type BatchOptions, batchBy } from './batch-by.ts';
 export type { GraphBuilder } from './builder.ts';

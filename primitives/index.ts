@@ -1,3 +1,10 @@
+/**
+ * For authors of spatial algorithms: columns, functors and the primitives over them, and for authors of backends the
+ * contract that a backend fulfils.
+ *
+ * @packageDocumentation
+ */
+
 export { adjacentDifference } from './adjacent-difference.ts';
 export * from './backend.ts';
 export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';

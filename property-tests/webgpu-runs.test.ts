@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import type { Silence } from '../backends/webgpu/silence.ts';
 import { defaultTuning, type LookBackTuning } from '../backends/webgpu/tuning.ts';
 import type { HostArray } from '../primitives/columns/host-array.ts';
 import { Context } from '../primitives/context.ts';
@@ -144,7 +145,7 @@ const items = THOROUGH ? 16 : 8;
 const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tries: 1 };
 
 /** Ways to look back over runs, in tiles of 128 to 1,024 elements, whose counts go in one word or two. */
-const tunings: { readonly [name: string]: LookBackTuning } = {
+const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
   'as they are tuned': small,
   'past silent tiles, few subgroups a workgroup': {
     ...small,

@@ -1,3 +1,9 @@
+/**
+ * For searches among points: the k nearest of each, and all within a radius, by brute force or in a tree.
+ *
+ * @packageDocumentation
+ */
+
 export { LIST, NO_POINT } from './lists.ts';
 export type { Metric } from './metrics.ts';
 export { type NearestOptions, nearest } from './nearest.ts';

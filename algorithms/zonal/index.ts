@@ -1,2 +1,8 @@
+/**
+ * For histograms and statistics of the raster cells in polygonal zones: {@link zonalHistogram}.
+ *
+ * @packageDocumentation
+ */
+
 export type { Binning, WithStatistics, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
 export { type ZonalJob, zonalHistogram } from './zonal.ts';

@@ -1,7 +1,8 @@
 import { ArgumentError } from '../../primitives/errors.ts';
 import { isRecord } from '../../primitives/given.ts';
 import type { Subgroups } from './device.ts';
-import { defaultTuning, type Tuning } from './tuning.ts';
+import type { Silence } from './silence.ts';
+import { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 
 /** The words that members may be. */
@@ -71,9 +72,9 @@ function requireNumber(data: unknown, path: string): void {
  */
 export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined): Tuning {
   const { reduce, scan, sort, ...others } = tuning;
-  const { mute: _reduce, ...reduceAlone } = reduce;
-  const { mute: _scan, ...scanAlone } = scan;
-  const { mute: _sweep, ...sweepAlone } = sort.sweep;
+  const { mute: _reduce, ...reduceAlone }: ReduceTuning & Silence = reduce;
+  const { mute: _scan, ...scanAlone }: LookBackTuning & Silence = scan;
+  const { mute: _sweep, ...sweepAlone }: SweepTuning & Silence = sort.sweep;
   requireTuning({ ...others, reduce: reduceAlone, scan: scanAlone, sort: { ...sort, sweep: sweepAlone } });
   for (const [member, { keys, parts }] of [
     ['sort.sweep', sort.sweep],

@@ -54,8 +54,6 @@ export interface ReduceTuning {
   readonly groups: number;
   /** Tries before the last workgroup folds what another one's fold is not seen of. */
   readonly tries: number;
-  /** Lets every so many-th workgroup publish nothing, so that the last has to fold its chunk: for tests. */
-  readonly mute?: number;
 }
 
 export interface LookBackTuning {
@@ -76,8 +74,6 @@ export interface LookBackTuning {
   readonly tiles: number;
   /** Tries before a workgroup computes what another one has not published. */
   readonly tries: number;
-  /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
-  readonly mute?: number;
 }
 
 export interface SweepTuning {
@@ -98,8 +94,6 @@ export interface SweepTuning {
   readonly minTiles: number;
   /** Tries before a workgroup counts what another one has not published. */
   readonly tries: number;
-  /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
-  readonly mute?: number;
 }
 
 export const defaultTuning: Tuning = {

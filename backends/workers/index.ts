@@ -1,3 +1,9 @@
+/**
+ * For contexts on worker threads, in Node and on pages: the backend that compiles functors to WebAssembly.
+ *
+ * @packageDocumentation
+ */
+
 import type { Backend } from '../../primitives/backend.ts';
 import { openWorkersBackend, type WorkersOptions } from './backend.ts';
 import { nodeThreads } from './node-threads.ts';

@@ -15,7 +15,6 @@ const tiff = join(folder, 'cells.tif');
 const cells = (): Uint8Array => Uint8Array.of(1, 2, 3, 4);
 await formats.writeGeoTiff(tiff, { ...grid, sample: 'u8' }, cells);
 const empty = (): Arguments => ({ empty: { rows: 0, columns: formats.emptyTable('missing').columns } });
-const run = { a: 'a', b: 'b', backend: 'workers', pixelSize: 1 };
 const file = {
   ...{ domain: { left: 0, bottom: 0, size: 4 }, levels: 2 },
   sets: [{ name: 'a', 'crs?': 'EPSG:4326', names: ['0'] }],
@@ -50,27 +49,11 @@ const counts = { ...counted, 'statistics?': statistics, 'united?': united };
 const { alone: _, skipped: __, notes: ___, ...figures } = comparison;
 
 export const formatCalls: ValidCalls = {
-  stageOutputs: {
-    args: () => ({ paths: [join(folder, 'out')] }),
-    call: async (...args: unknown[]) =>
-      (await (formats.stageOutputs as (...all: unknown[]) => Promise<formats.StagedOutputs>)(...args)).discard(),
-  },
-  arrowWriter: empty,
   comparePlot: () => ({ plot: { comparison: figures, title: 'A' } }),
-  compareSections: () => ({
-    ...{ comparison: { ...comparison }, run },
-    worst: [{ tile: '1', similarity: 1, pairs: 1, missingA: 0, missingB: 0 }],
-  }),
-  worstTiles: () => ({ max: 20 }),
-  compareSummary: () => ({ comparison: { ...comparison }, run }),
   fileElements: () => ({ file: path, options: { type: 'u8', 'offset?': 1, 'length?': 2 } }),
   emptyTable: () => ({ table: 'missing' }),
   trackWriter: () => ({ 'scale?': { 'frameRate?': 30, 'pixelSize?': 0.5 } }),
   csvWriter: empty,
-  jsonWriter: empty,
-  isGeographicCrs: () => ({ 'crs?': 'EPSG:4326' }),
-  normalizeCrs: () => ({ text: 'EPSG:4326' }),
-  sameCrs: () => ({ 'a?': 'EPSG:4326', 'b?': 'OGC:CRS84' }),
   openGeoTiff: {
     args: () => ({
       input: tiff,

@@ -1,4 +1,5 @@
 import { dispatchWord, GROUP_NUMBER } from '../parameters.ts';
+import type { Silence } from '../silence.ts';
 import type { SweepTuning } from '../tuning.ts';
 import { lines } from './lines.ts';
 import { AGGREGATE, INCLUSIVE } from './look-back.ts';
@@ -92,7 +93,7 @@ ${lines(parts, (part) => emitPart(text, part))}`;
 
 /** Publishes how often every digit occurs, and turns the counts of subgroups into their first places in the tile. */
 function emitCounts({ sweep, min, counts, firstCount }: SweepText): string {
-  const { threads, mute } = sweep;
+  const { threads, mute }: SweepTuning & Silence = sweep;
   const { own, holders } = shareOf(threads);
   const groups = threads / min;
   const speaks = mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`;
@@ -139,7 +140,7 @@ ${payload === undefined ? '' : `workgroupBarrier();\n${hand((k) => `r${k}.r1`)}\
  * where a tile stays silent for one of them, all threads count that tile's digits and publish them.
  */
 function emitDigitLookBack(sweep: SweepTuning, spine: number): string {
-  const { threads, keys, mute } = sweep;
+  const { threads, keys, mute }: SweepTuning & Silence = sweep;
   const { own, holders } = shareOf(threads);
   const tile = threads * keys;
   const speaks = mute === undefined ? 'tile > 0u' : `tile > 0u && tile % ${mute}u != ${mute - 1}u`;

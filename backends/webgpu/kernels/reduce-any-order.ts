@@ -5,6 +5,7 @@ import { type Engine, type KernelText, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import { isLight } from '../module-size.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
+import type { Silence } from '../silence.ts';
 import type { ReduceTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { linkCell } from './destination.ts';
@@ -116,7 +117,7 @@ function emitShare(accumulators: number): string {
  * WGSL of `arrive(chunk, s)`, which tells others a workgroup's fold and whether all others have arrived before, and of
  * `fold_of(chunk, n)`. Arrivals are counted behind the folds in the spine, in a word that begins at this epoch.
  */
-function emitMeeting({ tries, mute }: ReduceTuning, types: readonly ScalarType[], slot: number): string {
+function emitMeeting({ tries, mute }: ReduceTuning & Silence, types: readonly ScalarType[], slot: number): string {
   const publishing = `publish(chunk, ${AGGREGATE}u, s);`;
   return `${emitSpine({ types, slot })}
 fn arrive(chunk: u32, s: S) -> bool {

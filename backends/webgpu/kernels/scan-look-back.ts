@@ -4,6 +4,8 @@ import { type Subgroups, widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
 import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
+import type { Silence } from '../silence.ts';
+import type { LookBackTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { linkCell } from './destination.ts';
 import { lines } from './lines.ts';
@@ -107,7 +109,7 @@ export function scanByLookBack(
     const functions = bound.code(helpers);
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
-    const { tries, mute } = tuning.scan;
+    const { tries, mute }: LookBackTuning & Silence = tuning.scan;
     const { max } = engine.subgroups!;
     const lookBack: LookBackText = { types, slot, max, tries, mute };
     return {
