@@ -18,7 +18,7 @@ const BAND = 64;
  */
 export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
   const zones = polygons.polygonRings.length - 1;
-  const spans = findSpans(rowCrossings(snapToGrid(polygons, grid), grid, noShifts(zones)), grid);
+  const spans = findSpans(rowCrossings(snapToGrid(polygons, grid), grid, { shifts: noShifts(zones) }), grid);
   const turns = new Int32Array(TURNS * slots);
   const counts = new Int32Array(zones * slots);
   for (const head of spans.bands) {

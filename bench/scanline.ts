@@ -23,7 +23,7 @@ export interface ScanlineJob {
 export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
   const zones = polygons.polygonRings.length - 1;
   const counts = new Int32Array(zones * slots);
-  sweepSpans(rowCrossings(snapToGrid(polygons, grid), grid, noShifts(zones)), grid, (zone, _, from, to) => {
+  sweepSpans(rowCrossings(snapToGrid(polygons, grid), grid, { shifts: noShifts(zones) }), grid, (zone, _, from, to) => {
     const base = zone * slots;
     for (let i = from; i < to; i++) {
       const at = base + slotOf[cells[i]!]!;

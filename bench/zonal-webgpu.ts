@@ -60,7 +60,7 @@ const { zones } = await readZones(options.zones, { layer: options.layer });
 const placed = placeZones(snapToGrid(zones.polygons, grid), grid);
 const window = { row: 0, column: 0, rows: side, columns: side };
 const plan = planWindow(window, placed.boxes, zones.names.length, tile);
-const edges = uploadEdges(context, rowCrossings(placed.polygons, grid, placed.shifts), side);
+const edges = uploadEdges(context, rowCrossings(placed.polygons, grid, { shifts: placed.shifts }), side);
 const binning = binEdges({ kind: 'even', low: 0, high: 65536, width: 65536 / bins });
 const classifier = createClassifier(context, { sample: 'u16', nodata: undefined }, binning);
 const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor((value * bins) / 65536));

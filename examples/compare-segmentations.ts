@@ -24,7 +24,7 @@ const outlines = (name: string, text: string): Tile => ({
 /** A label a pixel, dots for the background. */
 const labels = (name: string, rows: readonly string[]): Tile => {
   const pixels = Uint8Array.from([...rows.join('')], (label) => (label === '.' ? 0 : Number(label)));
-  return { name, read: () => traceLabels(pixels, rows[0]!.length, rows.length) };
+  return { name, read: () => traceLabels(pixels, { width: rows[0]!.length, height: rows.length }) };
 };
 
 const person = {

@@ -48,7 +48,7 @@ export type {
   TileParameters,
   TileSource,
 } from './result-sets/result-set.ts';
-export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
+export { type Labels, type TraceLabelsOptions, traceLabels } from './result-sets/trace-labels.ts';
 export { openTable } from './tables/open-table.ts';
 export type {
   BatchOptions,
@@ -78,4 +78,4 @@ export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoS
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export type { MapExtent } from './zonal-plot/extent.ts';
-export { parseZones, type ReadZones, readZones, type ZoneOptions } from './zones.ts';
+export { type ParseZonesOptions, parseZones, type ReadZones, readZones, type ZoneOptions } from './zones.ts';

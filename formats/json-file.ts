@@ -12,7 +12,7 @@ import { readBounded } from './read-bounded.ts';
  * Reads a whole file as text. Files larger than one JavaScript string (512 MB) and files that are not UTF-8 are
  * refused by a `FormatError`, as are missing and unreadable ones; a gzipped file is unpacked, a byte-order mark dropped.
  *
- * @throws OutOfMemoryError `memory/limit` where the text, or what `JSON.parse` makes of it, takes more than `memory`.
+ * @throws OutOfMemoryError `memory/limit` where the text, or what `JSON.parse` makes of it, takes more than `memoryBytes`.
  */
 export async function readTextFile(file: string, memoryBytes: number = Number.POSITIVE_INFINITY): Promise<string> {
   const max = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memoryBytes / TEXT_FACTOR));

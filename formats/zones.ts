@@ -2,7 +2,7 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
-import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../primitives/kinds.ts';
+import { aPositive, aText, aWord, type FieldKinds, type Kind, optional, someOptions } from '../primitives/kinds.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
 import { type FeaturePlace, isJsonObject, noPolygonsError, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
@@ -40,13 +40,21 @@ export interface ZoneOptions {
   readonly memoryBytes?: number | undefined;
 }
 
-const OPTIONS: Kind = someOptions<ZoneOptions>({
+/** How to read zones out of a text. */
+export interface ParseZonesOptions extends ZoneOptions {
+  /** What errors call the text. Default `zones`. */
+  readonly file?: string | undefined;
+}
+
+const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   layer: optional(aText),
   id: optional(aText),
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
   memoryBytes: optional(aPositive()),
-});
+};
+const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
+const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
 
 /** Zones and what their reader noticed. */
 export interface ReadZones {
@@ -71,7 +79,7 @@ export interface ReadZones {
  * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, has points or
  * lines and no polygons (`format/not-polygon`), or lacks the property `options.id`.
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
- * @throws OutOfMemoryError `memory/limit` where the text, its values or its vertices would take more than `options.memory`.
+ * @throws OutOfMemoryError `memory/limit` where the text, its values or its vertices would take more than `options.memoryBytes`.
  * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
  * @example
  * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
@@ -79,19 +87,19 @@ export interface ReadZones {
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
   requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  return parseZones(await readTextFile(file, options.memoryBytes), options, file);
+  return parseZones(await readTextFile(file, options.memoryBytes), { ...options, file });
 }
 
 /**
  * Reads zones out of the text of a GeoJSON or TopoJSON file, as {@link readZones} does.
  *
- * @param file - What errors call the text.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]] }');
  * [zones.names, zones.polygons.x]; // [['0'], Float64Array [0, 2, 0]]
  */
-export function parseZones(text: string, options: ZoneOptions = {}, file = 'zones'): ReadZones {
-  requireArguments('parseZones', { text, options, file }, { text: aText, options: OPTIONS, file: aText });
+export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZones {
+  requireArguments('parseZones', { text, options }, { text: aText, options: PARSE_OPTIONS });
+  const { file = 'zones' } = options;
   const root = parseJson(text, file);
   const { features, crs: written } = listFeatures(root, options, file);
   const stated = options.crs ?? written;

@@ -1,6 +1,6 @@
 import { requireArguments } from '../primitives/arguments.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
-import { aGraphShape, type GraphShape, type NodeCounters, type NodeKind, someCounters } from './shape.ts';
+import { aGraphShape, type DrawOptions, type GraphShape, type NodeKind, someDrawOptions } from './shape.ts';
 
 const SHAPES: Partial<Record<NodeKind, string>> = { source: 'house', sink: 'invhouse', reduce: 'invtrapezium' };
 const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };
@@ -21,8 +21,9 @@ const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };
  * dot.includes('"read" -> "write" [label="≤ 2"]'); // true
  * ```
  */
-export function drawDot(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
-  requireArguments('drawDot', { shape, counters }, { shape: aGraphShape, counters: someCounters });
+export function drawDot(shape: GraphShape, options: DrawOptions = {}): string {
+  requireArguments('drawDot', { shape, options }, { shape: aGraphShape, options: someDrawOptions });
+  const { counters = [] } = options;
   const nodes = shape.nodes.map((node) => {
     const label = nodeLabel(node, counters).map(quotable).join('\\n');
     const style = `shape=${SHAPES[node.kind] ?? 'box'}, fillcolor="${COLOURS[node.runsOn]}"`;

@@ -1,6 +1,6 @@
 import { requireArguments } from '../primitives/arguments.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
-import { aGraphShape, type GraphShape, type NodeCounters, type NodeKind, someCounters } from './shape.ts';
+import { aGraphShape, type DrawOptions, type GraphShape, type NodeKind, someDrawOptions } from './shape.ts';
 
 const BRACKETS: Partial<Record<NodeKind, readonly [string, string]>> = {
   source: ['([', '])'],
@@ -30,8 +30,9 @@ const CLASSES = [
  * chart.includes('n0 -->|"≤ 2"| n1'); // true
  * ```
  */
-export function drawMermaid(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
-  requireArguments('drawMermaid', { shape, counters }, { shape: aGraphShape, counters: someCounters });
+export function drawMermaid(shape: GraphShape, options: DrawOptions = {}): string {
+  requireArguments('drawMermaid', { shape, options }, { shape: aGraphShape, options: someDrawOptions });
+  const { counters = [] } = options;
   const ids = new Map(shape.nodes.map(({ name }, i) => [name, `n${i}`]));
   const nodes = shape.nodes.map((node, i) => {
     const [open, close] = BRACKETS[node.kind] ?? ['[', ']'];

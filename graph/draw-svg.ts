@@ -4,12 +4,13 @@ import { escapeMarkup, formatPoint } from './markup.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
 import {
   aGraphShape,
+  type DrawOptions,
   type EdgeShape,
   type GraphShape,
   type NodeCounters,
   type NodeKind,
   type NodeMeta,
-  someCounters,
+  someDrawOptions,
 } from './shape.ts';
 
 const MARGIN = 16;
@@ -47,8 +48,9 @@ const QUIET = '#52606d';
  * svg.startsWith('<svg') && svg.includes('>read</text>'); // true
  * ```
  */
-export function drawSvg(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
-  requireArguments('drawSvg', { shape, counters }, { shape: aGraphShape, counters: someCounters });
+export function drawSvg(shape: GraphShape, options: DrawOptions = {}): string {
+  requireArguments('drawSvg', { shape, options }, { shape: aGraphShape, options: someDrawOptions });
+  const { counters = [] } = options;
   const labels = shape.nodes.map((node) => nodeLabel(node, counters));
   const positionOf = new Map(shape.nodes.map(({ name }, i) => [name, i]));
   const layout = layeredLayout({

@@ -26,6 +26,7 @@ export {
   migrator,
 } from './migrate.ts';
 export {
+  type DecideMigrationOptions,
   decideMigration,
   defaultMigrationPolicy,
   initialMigrationState,
@@ -62,6 +63,7 @@ export { type ReportPage, type ReportSection, type ReportTable, reportPage } fro
 export type { GraphRun, RunOptions } from './run.ts';
 export { type ReportOptions, runReport } from './run-report.ts';
 export type {
+  DrawOptions,
   EdgeCounters,
   EdgeShape,
   GraphShape,

@@ -101,6 +101,14 @@ export const defaultMigrationPolicy: MigrationPolicy = {
 /** State at the start of a run. The first change of mode is not delayed by `dwell`. */
 export const initialMigrationState: MigrationState = { mode: 'balanced', since: Number.NEGATIVE_INFINITY };
 
+/** What {@link decideMigration} goes by besides the state of the queues. */
+export interface DecideMigrationOptions {
+  /** The state after the last decision; the first one where left out. */
+  readonly state?: MigrationState | undefined;
+  /** Thresholds; {@link defaultMigrationPolicy} where left out. */
+  readonly policy?: MigrationPolicy | undefined;
+}
+
 /**
  * Decides what to migrate between the GPU and the CPU. A pure function without a clock; its only memory is `state`.
  *
@@ -138,12 +146,9 @@ export const initialMigrationState: MigrationState = { mode: 'balanced', since: 
  * decision.moves; // [1, 2]
  * ```
  */
-export function decideMigration(
-  input: MigrationInput,
-  state: MigrationState = initialMigrationState,
-  policy: MigrationPolicy = defaultMigrationPolicy,
-): MigrationDecision {
-  requireArguments('decideMigration', { input, state, policy }, DECISION);
+export function decideMigration(input: MigrationInput, options: DecideMigrationOptions = {}): MigrationDecision {
+  requireArguments('decideMigration', { input, options }, DECISION);
+  const { state = initialMigrationState, policy = defaultMigrationPolicy } = options;
   return decide(input, state, policy);
 }
 
@@ -159,7 +164,7 @@ export const somePolicy: Kind = someOptions<MigrationPolicy>({
   margin: optional(aNumber),
 });
 
-const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; policy: MigrationPolicy }> = {
+const DECISION: FieldKinds<{ input: MigrationInput; options: DecideMigrationOptions }> = {
   input: aRecord<MigrationInput>({
     occupancy: anOccupancy,
     capacity: anOccupancy,
@@ -171,14 +176,18 @@ const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; polic
     demand: optional(aNumber),
     finished: aNumber,
   }),
-  state: aRecord<MigrationState>({ mode: aWord(['balanced', 'full', 'starved']), since: aNumber }),
-  policy: someOptions<MigrationPolicy>({
-    fullFrom: aNumber,
-    fullUntil: aNumber,
-    starvedFrom: aNumber,
-    starvedUntil: aNumber,
-    dwell: aNumber,
-    margin: aNumber,
+  options: someOptions<DecideMigrationOptions>({
+    state: optional(aRecord<MigrationState>({ mode: aWord(['balanced', 'full', 'starved']), since: aNumber })),
+    policy: optional(
+      someOptions<MigrationPolicy>({
+        fullFrom: aNumber,
+        fullUntil: aNumber,
+        starvedFrom: aNumber,
+        starvedUntil: aNumber,
+        dwell: aNumber,
+        margin: aNumber,
+      }),
+    ),
   }),
 };
 

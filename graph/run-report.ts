@@ -48,7 +48,7 @@ export function runReport(trace: Trace, options: ReportOptions = {}): string {
   const all: ReportSection[] = [
     ...sections,
     ...(errors.length === 0 ? [] : [errorSection(errors)]),
-    { title: 'Graph', svg: drawSvg(trace.shape, trace.counters) },
+    { title: 'Graph', svg: drawSvg(trace.shape, { counters: trace.counters }) },
     { title: 'Nodes', table: nodeTable(trace) },
     { title: 'Edges', table: edgeTable(edges) },
     { title: 'Utilisation', text: UTILISATION, svg: drawUtilisation(trace) },

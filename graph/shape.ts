@@ -7,6 +7,7 @@ import {
   type Flaw,
   type Kind,
   optional,
+  someOptions,
   someRecord,
 } from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
@@ -177,7 +178,7 @@ function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined
   return undefined;
 }
 
-export const someCounters: Kind = anArrayOf(
+const someCounters: Kind = anArrayOf(
   aRecord<NodeCounters>({
     name: aText,
     in: aNumber,
@@ -195,6 +196,14 @@ export const someCounters: Kind = anArrayOf(
     migrated: aNumber,
   }),
 );
+
+/** Options of drawings of a graph. */
+export interface DrawOptions {
+  /** Counters of the nodes, by their names, which are then shown too. */
+  readonly counters?: readonly NodeCounters[] | undefined;
+}
+
+export const someDrawOptions: Kind = someOptions<DrawOptions>({ counters: optional(someCounters) });
 
 export const someEdgeCounters: Kind = anArrayOf(
   aRecord<EdgeCounters>({

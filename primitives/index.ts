@@ -69,7 +69,7 @@ export { reduce } from './reduce.ts';
 export { reduceByKey, runLengthEncode, unique, uniqueByKey } from './reduce-by-key.ts';
 export { type GridSizes, type Relaxed, type RelaxOptions, relax, type StopRule } from './relax.ts';
 export { runHeads } from './runs.ts';
-export { exclusiveScan, inclusiveScan, segmentedScan } from './scan.ts';
+export { exclusiveScan, inclusiveScan, type SegmentedScanOptions, segmentedScan } from './scan.ts';
 export { type ScatterOptions, scatter, scatterIf, scatterReduce, type WordTable } from './scatter.ts';
 export { lowerBound, type SearchOptions, upperBound } from './search.ts';
 export { quantiles, type SelectOptions, selectKth } from './select-kth.ts';

@@ -1,4 +1,3 @@
-import { wrongArgument } from './arguments.ts';
 import type { ScanForm, Store } from './backend.ts';
 import { combinedByRun } from './by-run.ts';
 import {
@@ -14,14 +13,16 @@ import {
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, inNamedContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
+import { anything, aWord, type FieldKinds } from './kinds.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
+import { requireOptions } from './options.ts';
 import { operandsOf } from './reduce.ts';
 
 type Values = readonly Value<ScalarType>[];
@@ -116,12 +117,15 @@ export function exclusiveScan<S extends Shape>(
 
 type ScanKind = 'inclusive' | 'exclusive';
 
-const KINDS: readonly ScanKind[] = ['inclusive', 'exclusive'];
-
-function requireKind(kind: ScanKind): void {
-  if (KINDS.includes(kind)) return;
-  throw wrongArgument('segmentedScan', 'kind', kind, KINDS.join(' or '), { code: 'scan/kind' });
+export interface SegmentedScanOptions extends ContextOption {
+  /** Whether a row's own value counts. Default `inclusive`. */
+  readonly kind?: ScanKind | undefined;
 }
+
+const SEGMENTED_OPTIONS: FieldKinds<SegmentedScanOptions> = {
+  kind: aWord(['inclusive', 'exclusive'], 'scan/kind'),
+  context: anything,
+};
 
 function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: ScanKind): Table {
   const columns = operandsOf(primitive, input, monoid);
@@ -169,10 +173,11 @@ export function segmentedScan<S extends Shape>(
   input: ColumnsOf<S>,
   heads: Column<'bool'>,
   monoid: Monoid<S>,
-  kind: ScanKind = 'inclusive',
-  options?: ContextOption,
+  options: SegmentedScanOptions = {},
 ): ColumnsOf<S> {
-  return inContext('segmentedScan', options, () => scanSegments(input, heads, monoid, kind));
+  requireOptions('segmentedScan', SEGMENTED_OPTIONS, options);
+  const { kind = 'inclusive' } = options;
+  return inNamedContext('segmentedScan', options, () => scanSegments(input, heads, monoid, kind));
 }
 
 function scanSegments<S extends Shape>(
@@ -181,7 +186,6 @@ function scanSegments<S extends Shape>(
   monoid: Monoid<S>,
   kind: ScanKind,
 ): ColumnsOf<S> {
-  requireKind(kind);
   const { types, identity } = monoidProgram(monoid, 'segmentedScan');
   const columns = operandsOf('segmentedScan', input as Table, monoid);
   requireType(heads, ['bool'], 'heads', 'segmentedScan');

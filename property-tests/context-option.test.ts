@@ -41,7 +41,7 @@ const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption)
   maxElement: (x, options) => q.maxElement(x, options),
   inclusiveScan: (x, options) => q.inclusiveScan(x, q.plus(u32), options),
   exclusiveScan: (x, options) => q.exclusiveScan(x, q.plus(u32), options),
-  segmentedScan: (x, options) => q.segmentedScan(x, q.runHeads(x), q.plus(u32), 'exclusive', options),
+  segmentedScan: (x, options) => q.segmentedScan(x, q.runHeads(x), q.plus(u32), { kind: 'exclusive', ...options }),
   copyIf: (x, options) => q.copyIf(x, isOdd, options),
   removeIf: (x, options) => q.removeIf(x, isOdd, options),
   partition: (x, options) => q.partition(x, isOdd, options),

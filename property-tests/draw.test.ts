@@ -123,7 +123,7 @@ describe('the SVG', () => {
     'is well-formed, with every name as text and nothing else from names',
     ({ drawing }) => {
       const { shape, counters } = drawing;
-      const svg = drawSvg(shape, counters);
+      const svg = drawSvg(shape, { counters });
       expect(svg).not.toMatch(/NaN|undefined|(?<!≤ )Infinity/);
       const { document } = parseHTML(`<body>${svg}</body>`);
       const tags = new Set([...document.querySelectorAll('svg *')].map(({ localName }) => localName));
@@ -131,12 +131,12 @@ describe('the SVG', () => {
       const names = [...document.querySelectorAll('text[font-weight="600"]')].map(({ textContent }) => textContent);
       expect(names).toEqual(shape.nodes.map(({ name }) => printable(name)));
       expect(document.querySelectorAll('path[marker-end]').length).toBe(shape.edges.length);
-      expect(drawSvg(shape, counters)).toBe(svg);
+      expect(drawSvg(shape, { counters })).toBe(svg);
     },
   );
 
   test.prop({ drawing: drawn })('draws nothing outside of its view', ({ drawing: { shape, counters } }) => {
-    const { document } = parseHTML(`<body>${drawSvg(shape, counters)}</body>`);
+    const { document } = parseHTML(`<body>${drawSvg(shape, { counters })}</body>`);
     const svg = document.querySelector('svg')!;
     const [width, height] = [Number(svg.getAttribute('width')), Number(svg.getAttribute('height'))];
     for (const rect of document.querySelectorAll('g > rect')) {
@@ -150,7 +150,7 @@ describe('the SVG', () => {
 describe('DOT', () => {
   test.prop({ drawing: drawn })('has a line for each node and edge, whatever their names', ({ drawing }) => {
     const { shape, counters } = drawing;
-    const lines = drawDot(shape, counters).trimEnd().split('\n');
+    const lines = drawDot(shape, { counters }).trimEnd().split('\n');
     expect(lines.length).toBe(5 + shape.nodes.length + shape.edges.length);
     const quoted = '"(?:[^"\\\\]|\\\\.)*"';
     const node = new RegExp(`^ {2}${quoted} \\[label=${quoted}, shape=\\w+, fillcolor=${quoted}\\];$`, 'u');
@@ -163,7 +163,7 @@ describe('DOT', () => {
 describe('Mermaid', () => {
   test.prop({ drawing: drawn })('has a line for each node and edge, whatever their names', ({ drawing }) => {
     const { shape, counters } = drawing;
-    const lines = drawMermaid(shape, counters).trimEnd().split('\n');
+    const lines = drawMermaid(shape, { counters }).trimEnd().split('\n');
     expect(lines.length).toBe(1 + shape.nodes.length + shape.edges.length + 3);
     const quoted = '"[^"]*"';
     const node = new RegExp(
@@ -189,7 +189,7 @@ test('what a node has done is in every drawing', () => {
   const none = { active: 0, dropped: 0, depth: 0, bytes: 0, peak: 4, peakBytes: 9, skipped: 0, retried: 0 };
   const counters = [{ name: 'work', in: 1234, out: 1200, busy: 2500, stalls: 7, migrated: 56, ...none }];
   for (const draw of [drawSvg, drawDot, drawMermaid]) {
-    const text = draw(shape, counters);
+    const text = draw(shape, { counters });
     for (const part of [
       '1,234 in · 1,200 out',
       '2.50 s busy',

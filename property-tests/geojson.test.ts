@@ -3,7 +3,7 @@ import { parseZones } from '../formats/zones.ts';
 import { feature, type Parts, parts, ringsOf } from './fixtures/random-zones.ts';
 import { fc, test } from './law-test.ts';
 
-const read = (root: unknown) => parseZones(JSON.stringify(root), {}, 'zones.json');
+const read = (root: unknown) => parseZones(JSON.stringify(root), { file: 'zones.json' });
 const square = [
   [
     [0, 0],

@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
   ['mergeByKey, a promise', () => p.mergeByKey!({ keys: x, values: x }, promise), 'argument/promise', 'second'],
   ['merge, keys of two types', () => p.merge!(x, y), 'merge/columns', 'merge'],
   ['lowerBound, needles of another type', () => p.lowerBound!(x, y), 'search/types', 'needles'],
-  ['segmentedScan, no kind of scan', () => p.segmentedScan!(x, flags, sum, 'both'), 'scan/kind', 'kind'],
+  ['segmentedScan, no kind of scan', () => p.segmentedScan!(x, flags, sum, { kind: 'both' }), 'scan/kind', 'kind'],
   ['scatterReduce, no combination', () => p.scatterReduce!(x, x, 'times', x), 'scatter/combination', 'combine'],
   [
     'expand, captures that are none',

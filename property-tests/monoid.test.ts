@@ -173,7 +173,7 @@ describe('monoid', () => {
       for (const call of calls) expectRefusal(context, 'monoid/types', call);
     }
     expectRefusal(context, 'monoid/types', () => reduce({ sum } as never, plus(u32)));
-    expectRefusal(context, 'scan/kind', () => segmentedScan(sum, heads, plus(u32), 'inclusve' as never));
+    expectRefusal(context, 'scan/kind', () => segmentedScan(sum, heads, plus(u32), { kind: 'inclusve' as never }));
   });
 
   test('takes a negative identity as the u32 that it stands for', () => {

@@ -7,6 +7,8 @@ import { caseCount } from './cases.ts';
 import { fc, test } from './law-test.ts';
 import { coversPixel, read, written } from './result-sets-support.ts';
 
+const sizeOf = ({ width, height }: LabelImage): Pick<LabelImage, 'width' | 'height'> => ({ width, height });
+
 interface LabelImage {
   readonly width: number;
   readonly height: number;
@@ -89,7 +91,7 @@ describe('a traced label image', () => {
   test.prop([labelImage(4)], { numRuns: caseCount(400) })(
     'has a polygon a component, which covers its pixels',
     (image) => {
-      const tile = traceLabels(Uint8Array.from(image.labels), image.width, image.height);
+      const tile = traceLabels(Uint8Array.from(image.labels), sizeOf(image));
       expectRectilinear(tile);
       const polygons = written(tile);
       const components = floodComponents(image);
@@ -109,9 +111,7 @@ describe('a traced label image', () => {
   test.prop([labelImage(4)], { numRuns: caseCount(200) })('has a polygon a label where asked to', (image) => {
     const tile = traceLabels(
       Int32Array.from(image.labels, (label) => -label),
-      image.width,
-      image.height,
-      'labels',
+      { ...sizeOf(image), regions: 'labels' },
     );
     expectRectilinear(tile);
     const labels = [...new Set(image.labels)].filter((label) => label > 0);
@@ -122,16 +122,16 @@ describe('a traced label image', () => {
   });
 
   test('keeps pixels apart that meet at a corner', () => {
-    const tile = traceLabels(Uint8Array.of(1, 0, 0, 1), 2, 2, 'labels');
+    const tile = traceLabels(Uint8Array.of(1, 0, 0, 1), { width: 2, height: 2, regions: 'labels' });
     expect(written(tile)[0]!.rings.map((ring) => ring.length)).toEqual([4, 4]);
-    const other = traceLabels(Uint8Array.of(0, 1, 1, 0), 2, 2, 'labels');
+    const other = traceLabels(Uint8Array.of(0, 1, 1, 0), { width: 2, height: 2, regions: 'labels' });
     expect(written(other)[0]!.rings.map((ring) => ring.length)).toEqual([4, 4]);
   });
 
   test('takes time by its pixels, not by their labels', () => {
     const [width, height] = [600, 500];
     const labels = Uint32Array.from({ length: width * height }, (_, pixel) => pixel + 1);
-    expect(traceLabels(labels, width, height).ids.starts.length).toBe(width * height + 1);
+    expect(traceLabels(labels, { width, height }).ids.starts.length).toBe(width * height + 1);
   });
 });
 
@@ -167,7 +167,7 @@ describe('a PNG of labels', () => {
     'is traced whatever its bits, with a palette or without',
     (image, depth, palette) => {
       const { width, height } = image;
-      const expected = { ...traceLabels(Uint8Array.from(image.labels), width, height), size: { width, height } };
+      const expected = { ...traceLabels(Uint8Array.from(image.labels), { width, height }), size: { width, height } };
       expect(read('png', smallPng(image, depth, palette))).toEqual(expected);
     },
   );
@@ -178,7 +178,7 @@ describe('a PNG of labels', () => {
       const data = Uint16Array.from(image.labels);
       const png = encode({ ...image, data, channels: 1, depth: 16 }, { interlace });
       const { width, height } = image;
-      expect(read('png', png)).toEqual({ ...traceLabels(data, width, height), size: { width, height } });
+      expect(read('png', png)).toEqual({ ...traceLabels(data, { width, height }), size: { width, height } });
     },
   );
 
@@ -257,7 +257,7 @@ describe('a COCO mask', () => {
     const [plain, compressed] = written(tile);
     expect(pixelsOf(plain!.rings, image)).toEqual(image.labels.flatMap((label, pixel) => (label > 0 ? [pixel] : [])));
     expect(compressed).toEqual({ id: '11', rings: plain!.rings });
-    const traced = written(traceLabels(Uint8Array.from(image.labels), image.width, image.height, 'labels'));
+    const traced = written(traceLabels(Uint8Array.from(image.labels), { ...sizeOf(image), regions: 'labels' }));
     expect(plain!.rings).toEqual(traced[0]?.rings ?? []);
   });
 

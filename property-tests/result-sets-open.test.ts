@@ -354,7 +354,7 @@ describe('a NIfTI volume', () => {
       for (const slice of [...tiles.keys()].reverse().concat(0)) {
         const labels = Int32Array.from(written.voxels.slice(slice * width * height, (slice + 1) * width * height));
         const tile = tiles[slice]!;
-        const expected = { ...traceLabels(labels, width, height), size: { width, height } };
+        const expected = { ...traceLabels(labels, { width, height }), size: { width, height } };
         expect(parseTile(await tile.load(), tile.parameters)).toEqual(expected);
       }
     },

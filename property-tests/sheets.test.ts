@@ -122,15 +122,15 @@ describe('sheets', () => {
   })('where x comes round, are those of the nearest turns', (a, b, turns, by) => {
     const placed = movedParts([b], (x, y) => [x + 40 * turns, y])[0]!;
     const moved = movedParts([a, placed], (x, y) => [x + by, y]);
-    expect(sheetsOf(partedPolygons([moved]), 40) !== undefined).toBe(shareArea(a, b));
+    expect(sheetsOf(partedPolygons([moved]), { turn: 40 }) !== undefined).toBe(shareArea(a, b));
   });
 
   test('a part that passes a turn meets the other end of another', () => {
     const far = [box(35, 0, 45, 4)];
-    expect(sheetsOf(partedPolygons([[far, [box(0, 0, 3, 4)]]]), 40)?.overlapping).toHaveLength(1);
-    expect(sheetsOf(partedPolygons([[far, [box(5, 0, 8, 4)]]]), 40)).toBeUndefined();
-    expect(sheetsOf(partedPolygons([[far, [box(85, 0, 90, 4)]]]), 40)).toBeUndefined();
-    expect(sheetsOf(partedPolygons([[far, [box(84, 0, 90, 4)]]]), 40)?.overlapping).toHaveLength(1);
+    expect(sheetsOf(partedPolygons([[far, [box(0, 0, 3, 4)]]]), { turn: 40 })?.overlapping).toHaveLength(1);
+    expect(sheetsOf(partedPolygons([[far, [box(5, 0, 8, 4)]]]), { turn: 40 })).toBeUndefined();
+    expect(sheetsOf(partedPolygons([[far, [box(85, 0, 90, 4)]]]), { turn: 40 })).toBeUndefined();
+    expect(sheetsOf(partedPolygons([[far, [box(84, 0, 90, 4)]]]), { turn: 40 })?.overlapping).toHaveLength(1);
   });
 
   test('of many islands in the box of a mainland are found in no time', () => {

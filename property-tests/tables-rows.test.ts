@@ -34,7 +34,7 @@ describe('topRows and readRows', () => {
         const table = t.createTable(context, host);
         const ids = await t.topRows(table, { by, k, ascending, ...(where === undefined ? {} : { where }) });
         const found = await context.read(ids);
-        const read = await t.readRows(table, ids, [by]);
+        const read = await t.readRows(table, ids, { names: [by] });
         context.dispose(ids);
         t.disposeTable(table);
         expect(context.backend.counters.liveBuffers).toBe(liveBuffers);

@@ -44,7 +44,7 @@ const topology = {
   },
 };
 const read = (changes: object = {}, layer?: string) =>
-  parseZones(JSON.stringify({ ...topology, ...changes }), { layer }, 'zones.json');
+  parseZones(JSON.stringify({ ...topology, ...changes }), { layer, file: 'zones.json' });
 
 describe('TopoJSON', () => {
   test('joins arcs, backwards where their number is negative', () => {

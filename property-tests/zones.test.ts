@@ -308,7 +308,7 @@ describe('the coordinate system', () => {
 describe('zones that cannot be read', () => {
   const refusal = (text: string, options: ZoneOptions = {}): unknown => {
     try {
-      return parseZones(text, options, 'zones.json');
+      return parseZones(text, { ...options, file: 'zones.json' });
     } catch (error) {
       return error;
     }

@@ -1,5 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, optional, where } from '../../primitives/kinds.ts';
+import { anInstance, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { type SnappedPolygons, STEPS_PER_CELL, someSnapped } from './grid.ts';
 import { aGrid, type RasterGrid } from './raster.ts';
 
@@ -36,38 +36,44 @@ interface Orientation {
 const CELL = STEPS_PER_CELL;
 const HALF = STEPS_PER_CELL / 2;
 
+export interface RowCrossingsOptions {
+  /** The steps by which copies of every zone are moved along the columns: longitudes come round again. */
+  readonly shifts: readonly (readonly number[])[];
+  /** The sheet of every ring, which stands in the place of its zone. */
+  readonly ringSheets?: Uint32Array | undefined;
+}
+
 /**
- * The row crossings of all edges of snapped polygons, clipped to the rows of the raster. `shifts` moves copies of
- * every zone along the columns by so many steps: longitudes that come round again. `ringSheets` tells the sheet of every
- * ring, which stands in the place of its zone.
+ * The row crossings of all edges of snapped polygons, clipped to the rows of the raster.
  *
  * Half-open in map space: a centre on a left or bottom edge is inside, one on a right or top edge outside.
  *
  * @example
  * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
- * const { firstRow, rows } = rowCrossings(snapToGrid(zones.polygons, grid), grid, [[0]]);
+ * const { firstRow, rows } = rowCrossings(snapToGrid(zones.polygons, grid), grid, { shifts: [[0]] });
  * [firstRow, rows]; // [Int32Array [1, 1], Uint32Array [2, 2]]
  */
-export function rowCrossings(
-  polygons: SnappedPolygons,
-  grid: RasterGrid,
-  shifts: readonly (readonly number[])[],
-  ringSheets?: Uint32Array,
-): RowCrossings {
-  const given = { polygons, grid, shifts, ringSheets };
-  requireArguments('rowCrossings', given, {
-    polygons: someSnapped,
-    grid: aGrid,
-    shifts: where(
-      'an array of numbers for every polygon',
-      (each) =>
-        Array.isArray(each) &&
-        each.length + 1 >= polygons.polygonRings.length &&
-        each.every((shift) => Array.isArray(shift) && shift.every(Number.isFinite)),
-    ),
-    ringSheets: optional(anInstance(Uint32Array)),
-  });
+export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
+  requireArguments(
+    'rowCrossings',
+    { polygons, grid, options },
+    {
+      polygons: someSnapped,
+      grid: aGrid,
+      options: someOptions<RowCrossingsOptions>({
+        shifts: where(
+          'an array of numbers for every polygon',
+          (each) =>
+            Array.isArray(each) &&
+            each.length + 1 >= polygons.polygonRings.length &&
+            each.every((shift) => Array.isArray(shift) && shift.every(Number.isFinite)),
+        ),
+        ringSheets: optional(anInstance(Uint32Array)),
+      }),
+    },
+  );
+  const { shifts, ringSheets } = options;
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {

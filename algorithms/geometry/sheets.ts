@@ -1,5 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, aPositive, aRecord, type Kind, numbers, optional } from '../../primitives/kinds.ts';
+import { anInstance, aPositive, aRecord, type Kind, numbers, optional, someOptions } from '../../primitives/kinds.ts';
 import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 
@@ -41,19 +41,26 @@ export const someSheets: Kind = aRecord<Sheets>({
   overlapping: anInstance(Uint32Array),
 });
 
+export interface SheetOptions {
+  /** The steps after which x comes round, as longitudes do; it does not where left out. */
+  readonly turn?: number | undefined;
+}
+
+const SHEET_OPTIONS: Kind = someOptions<SheetOptions>({ turn: optional(aPositive()) });
+
 /**
  * Finds the polygons whose parts overlap, and takes them apart; undefined where there are none.
  *
  * - Work O(rings), and for polygons of several parts O(vertices) and what their parts take whose boxes meet: see `partsOverlap`.
  *
- * @param turn - Where x comes round, as longitudes do: after so many steps.
  * @example
  * const square = '[[[0, 0], [2, 0], [2, 2], [0, 2]]]';
  * const { zones } = parseZones(`{ "type": "MultiPolygon", "coordinates": [${square}, [[[1, 1], [3, 1], [3, 3]]]] }`);
  * sheetsOf(zones.polygons).ringSheets; // Uint32Array [0, 1]
  */
-export function sheetsOf(polygons: PartedPolygons, turn?: number): Sheets | undefined {
-  requireArguments('sheetsOf', { polygons, turn }, { polygons: someParted, turn: optional(aPositive()) });
+export function sheetsOf(polygons: PartedPolygons, options: SheetOptions = {}): Sheets | undefined {
+  requireArguments('sheetsOf', { polygons, options }, { polygons: someParted, options: SHEET_OPTIONS });
+  const { turn } = options;
   const { polygonRings, ringParts } = polygons;
   if (ringParts === undefined) return undefined;
   const count = polygonRings.length - 1;

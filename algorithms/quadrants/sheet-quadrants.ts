@@ -137,7 +137,7 @@ function uncovered(
   const sorted = context.materialize(gather({ polygon, lo: code.lo, hi: code.hi, level, boundary }, row));
   const { lo, hi, ...others } = sorted;
   const ends = map(insideEnd, { lo, hi, level: others.level, boundary: others.boundary });
-  const covered = segmentedScan(ends, runHeads(others.polygon), max, 'exclusive');
+  const covered = segmentedScan(ends, runHeads(others.polygon), max, { kind: 'exclusive' });
   const isFree = map(startsAt, { lo, hi, level: others.level, from: covered });
   return copyIf({ ...sorted, row }, context.materialize(isFree));
 }

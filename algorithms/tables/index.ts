@@ -40,9 +40,9 @@ export { groupBy } from './group-by.ts';
 export type { GroupAggregate, GroupAggregates } from './group-totals.ts';
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostColumnBase, HostTable, Validity } from './host-table.ts';
 export { type JoinedRows, joinRows } from './join.ts';
-export { pointColumns, type StepColumn } from './points.ts';
+export { type PointColumnsOptions, pointColumns, type StepColumn } from './points.ts';
 export { type PreparedAggregate, prepareAggregate } from './prepared-aggregate.ts';
-export { readRows } from './rows.ts';
+export { type ReadRowsOptions, readRows } from './rows.ts';
 export {
   complement,
   countSelected,

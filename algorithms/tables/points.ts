@@ -1,7 +1,7 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
-import { anInstance, optional } from '../../primitives/kinds.ts';
+import { anInstance, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aDomain, type Domain } from '../quadrants/domain.ts';
 import { heldPoints, nearestStep, type Points, twoAxes } from '../queries/points.ts';
@@ -9,6 +9,13 @@ import { tableError } from './errors.ts';
 import type { HostColumn, Validity } from './host-table.ts';
 import { columnsPart, mapPart, type QuestionPart } from './part.ts';
 import { columnOf, type DeviceTable } from './table.ts';
+
+export interface PointColumnsOptions {
+  /** Which points there are; all where left out. */
+  readonly validity?: Validity | undefined;
+}
+
+const POINT_COLUMNS: Kind = someOptions<PointColumnsOptions>({ validity: optional(anInstance(Uint32Array)) });
 
 /**
  * The coordinates of points as columns for {@link inPolygons}: each moved to the nearest step of the domain, as vertices of
@@ -22,10 +29,11 @@ import { columnOf, type DeviceTable } from './table.ts';
 export function pointColumns(
   points: Points,
   domain: Domain,
-  validity?: Validity,
+  options: PointColumnsOptions = {},
 ): { readonly x: StepColumn; readonly y: StepColumn } {
-  const kinds = { points: twoAxes, domain: aDomain, validity: optional(anInstance(Uint32Array)) };
-  requireArguments('pointColumns', { points, domain, validity }, kinds);
+  const kinds = { points: twoAxes, domain: aDomain, options: POINT_COLUMNS };
+  requireArguments('pointColumns', { points, domain, options }, kinds);
+  const { validity } = options;
   const { x, y } = points;
   if (x.length !== y.length) {
     throw tableError('length', 'A point has two coordinates.', { expected: `${x.length} of each`, got: y.length });

@@ -3,11 +3,19 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { gather } from '../../primitives/gather.ts';
+import { type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { map } from '../../primitives/map.ts';
 import { aTable, someNames } from './argument-kinds.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
 import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
+
+export interface ReadRowsOptions {
+  /** The columns to read; all where left out. */
+  readonly names?: readonly string[] | undefined;
+}
+
+const READ_ROWS: Kind = someOptions<ReadRowsOptions>({ names: optional(someNames) });
 
 /**
  * Rows of a table by their numbers, read to the host as the table was given. Numbers past the last row are not allowed.
@@ -23,9 +31,10 @@ import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
 export async function readRows(
   table: DeviceTable,
   ids: Column<'u32'>,
-  names: readonly string[] = Object.keys(table?.columns ?? {}),
+  options: ReadRowsOptions = {},
 ): Promise<HostTable> {
-  requireArguments('readRows', { table, ids, names }, { table: aTable, ids: aColumn('u32'), names: someNames });
+  requireArguments('readRows', { table, ids, options }, { table: aTable, ids: aColumn('u32'), options: READ_ROWS });
+  const { names = Object.keys(table.columns) } = options;
   const columns = names.map((name) => columnOf(table, name));
   const views = columns.map(({ words, validity }) => ({
     words: Object.fromEntries(words.map((each, i) => [i, gather(each as Column<'u32'>, ids)])),

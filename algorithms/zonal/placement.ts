@@ -35,7 +35,7 @@ export function placeZones(
   if (grid.geographic && !(span <= MAX_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
   const shifts = longitudeShifts(polygons, grid, zones);
   const { column: x, row: y } = polygons;
-  const found = sheetsOf({ ...polygons, x, y }, stepsOfTurn(grid));
+  const found = sheetsOf({ ...polygons, x, y }, { turn: stepsOfTurn(grid) });
   const overlapping = found?.overlapping ?? new Uint32Array();
   const sheets = fill === 'union' ? found : undefined;
   return { polygons, shifts, fill, overlapping, sheets, boxes: sheetBoxes(polygons, shifts, sheets) };

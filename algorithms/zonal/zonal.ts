@@ -111,7 +111,10 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const totals = createTotals({ zones: zoneCount, sample, scaling, binning, slots, edges, statistics, memoryBytes });
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
   const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, memoryBytes, bytesOf });
-  const crossings = rowCrossings(placed.polygons, raster, placed.shifts, placed.sheets?.ringSheets);
+  const crossings = rowCrossings(placed.polygons, raster, {
+    shifts: placed.shifts,
+    ringSheets: placed.sheets?.ringSheets,
+  });
   await countWindows(context, job, windows, crossings, edges, totals);
   const found = totals.finish();
   return {

@@ -1,4 +1,4 @@
-import { requireArguments, requireModule } from '../../primitives/arguments.ts';
+import { requireModule } from '../../primitives/arguments.ts';
 import { createCache } from '../../primitives/cache.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import {
@@ -19,6 +19,7 @@ import {
 } from '../../primitives/functors/operations.ts';
 import * as semantics from '../../primitives/functors/semantics.ts';
 import { aFlag } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
 
 export type PlainValue = number | boolean;
 
@@ -82,7 +83,7 @@ export function compileJavaScript(module: Module): CompiledModule {
  * functions.
  */
 export function compilePausing(module: Module): PausingModule {
-  const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
+  const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, { pausing: true }));
   return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
 }
 
@@ -109,6 +110,11 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
   }
 }
 
+export interface EmitJavaScriptOptions {
+  /** Whether the function pauses now and then, so that long evaluations do not block the thread. Default false. */
+  readonly pausing?: boolean | undefined;
+}
+
 /**
  * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry. A pausing function also
  * takes `pause`.
@@ -116,9 +122,10 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
  * @example
  * emitJavaScript(fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2)).module).includes('Math.imul'); // true
  */
-export function emitJavaScript(module: Module, pausing = false): string {
+export function emitJavaScript(module: Module, options: EmitJavaScriptOptions = {}): string {
   requireModule('emitJavaScript', 'module', module);
-  requireArguments('emitJavaScript', { pausing }, { pausing: aFlag });
+  requireOptions('emitJavaScript', { pausing: aFlag }, options);
+  const { pausing = false } = options;
   const arrays = [...module.arrays.keys()];
   const uniforms = [...module.uniforms.keys()];
   return [

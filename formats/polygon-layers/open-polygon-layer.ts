@@ -53,7 +53,7 @@ import { readWktLines } from './wkt-lines.ts';
  * (`format/not-polygon`); with the record where there is one.
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the record's index.
  * @throws CapacityError where one record has more bytes than a string of JavaScript can have; OutOfMemoryError `memory/limit`
- * where a record, or a topology, would take more than `options.memory`.
+ * where a record, or a topology, would take more than `options.memoryBytes`.
  * @throws UsageError where the layer is unknown, or several are there and none is named.
  * @example
  * const layer = await openPolygonLayer('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });

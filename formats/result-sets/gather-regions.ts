@@ -25,7 +25,7 @@ export interface LabelledRegions {
  *
  * O(pixels), sequential, deterministic.
  *
- * @throws OutOfMemoryError `memory/limit` where the runs pass `memory`.
+ * @throws OutOfMemoryError `memory/limit` where the runs pass `memoryBytes`.
  */
 export function gatherRegions(rows: LabelRows, options: GatherOptions = {}): LabelledRegions {
   const { width, height } = rows;

@@ -9,7 +9,7 @@ import { damagedPng, type PngChunks, readPngChunks, withoutAncillary } from './p
  * row; two rows are held at a time. An interlaced PNG is unpacked as a whole, as its rows come in no order.
  *
  * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced.
- * @throws OutOfMemoryError `memory/limit` where its rows, or all of it if it is interlaced, take more than `memory`.
+ * @throws OutOfMemoryError `memory/limit` where its rows, or all of it if it is interlaced, take more than `memoryBytes`.
  */
 export function openPngLabels(
   bytes: Uint8Array,

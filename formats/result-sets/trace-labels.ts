@@ -1,6 +1,6 @@
 import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, aWhole, aWord } from '../../primitives/kinds.ts';
+import { anInstance, aWhole, aWord, optional, someOptions } from '../../primitives/kinds.ts';
 import { gatherRegions, type LabelledRegions, type RegionKind } from './gather-regions.ts';
 import { type Labels, rowsOf } from './label-rows.ts';
 import { type Corners, linkCorners } from './link-corners.ts';
@@ -10,36 +10,42 @@ import { beginPolygonNamed, emptyTile, endPolygon, finishTile } from './tile-col
 
 export type { Labels } from './label-rows.ts';
 
+/** How the pixels of an image lie, and what becomes of them. */
+export interface TraceLabelsOptions {
+  readonly width: number;
+  readonly height: number;
+  /** Whether a polygon is a connected component of a label, which is the default, or all of it. */
+  readonly regions?: RegionKind | undefined;
+}
+
 /**
  * Traces a label image into polygons whose rings run along the edges of pixels: pixel (column, row) is the square from
  * (column, row) to (column + 1, row + 1).
  *
  * One polygon a 4-connected component of a label, holes included, called `7` where label 7 has one component and `7#1`,
- * `7#2` … where it has several; or, by `labels`, one polygon a label. Polygons are in the order of their first pixels.
+ * `7#2` … where it has several; or, with `regions: 'labels'`, one polygon a label. Polygons are in the order of their first pixels.
  * The image is told back exactly: a pixel's centre is inside those polygons, even-odd, whose region it belongs to.
  * Rings may touch themselves and each other at corners.
  *
  * O(pixels + corners), sequential, deterministic.
  *
  * @example
- * const { polygons } = traceLabels(Uint8Array.of(0, 7, 7, 7), 2, 2);
+ * const { polygons } = traceLabels(Uint8Array.of(0, 7, 7, 7), { width: 2, height: 2 });
  * [polygons.x, polygons.y]; // [Float64Array [1, 2, 2, 0, 0, 1], Float64Array [0, 0, 2, 2, 1, 1]]
  */
-export function traceLabels(
-  labels: Labels,
-  width: number,
-  height: number,
-  regions: RegionKind = 'components',
-): PolygonTile {
-  requireArguments('traceLabels', { labels, width, height, regions }, ARGUMENTS);
+export function traceLabels(labels: Labels, options: TraceLabelsOptions): PolygonTile {
+  requireArguments('traceLabels', { labels, options }, ARGUMENTS);
+  const { width, height, regions = 'components' } = options;
   return traceRegions(gatherRegions(rowsOf(labels, width, height), { regions }));
 }
 
 const ARGUMENTS = {
   labels: anInstance(Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array),
-  width: aWhole(),
-  height: aWhole(),
-  regions: aWord(['components', 'labels']),
+  options: someOptions<TraceLabelsOptions>({
+    width: aWhole(),
+    height: aWhole(),
+    regions: optional(aWord(['components', 'labels'])),
+  }),
 };
 
 /** Traces regions as {@link traceLabels} does. Memory grows with the corners. */

@@ -93,7 +93,7 @@ function segmentedLaw(name: string, samples: fc.Arbitrary<SampleRows>, segmentsO
       const table = present(context, { ...rows, heads }, how);
       const input = inputOf(sample, table);
       return {
-        exclusive: segmentedScan(input, table.heads, sample.monoid, 'exclusive'),
+        exclusive: segmentedScan(input, table.heads, sample.monoid, { kind: 'exclusive' }),
         inclusive: segmentedScan(input, table.heads, sample.monoid),
       };
     });

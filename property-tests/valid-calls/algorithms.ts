@@ -162,7 +162,7 @@ export const algorithmCalls: ValidCalls = {
     args: () => ({ table: numbersTable, options: { by: 'n', k: 1, 'ascending?': true, 'where?': condition } }),
     takes: literalsAt('options.where.right.value'),
   },
-  readRows: () => ({ table: numbersTable, ids: column(0), 'names?': ['n'] }),
+  readRows: () => ({ table: numbersTable, ids: column(0), 'options?': { 'names?': ['n'] } }),
   aggregate: {
     args: () => ({ table: numbersTable, aggregates: sums, 'options?': { 'where?': condition } }),
     takes: literalsAt('options.where.right.value'),
@@ -192,7 +192,7 @@ export const algorithmCalls: ValidCalls = {
   not: () => ({ of: { kind: 'isNull', of: expression } }),
   linear: { args: () => ({ factors: { n: 1 } }), takes: literalsAt('factors.n') },
   inPolygons: () => ({ point: { x: 'n', y: 'n' }, tree }),
-  pointColumns: () => ({ points: { x: [1], y: [1] }, domain, 'validity?': words(1) }),
+  pointColumns: () => ({ points: { x: [1], y: [1] }, domain, 'options?': { 'validity?': words(1) } }),
   inBox: { args: () => ({ bounds: { n: [expression, expression] } }), takes: literalsAt('bounds.n.0') },
   gradients: () => ({ frame: frame() }),
   trackFrame: () => ({
@@ -223,9 +223,9 @@ export const algorithmCalls: ValidCalls = {
   detectCells: () => ({ context, frame: frame(), 'options?': { ...circles, 'dilation?': 3, 'maxCells?': 4 } }),
   gridStep: () => ({ grid: { stepX: 1, stepY: -1 } }),
   snapToGrid: () => ({ polygons, grid, 'origin?': { 'names?': ['a'], ...file } }),
-  rowCrossings: () => ({ polygons: snapped, grid, shifts: [[0]], 'ringSheets?': words(0) }),
+  rowCrossings: () => ({ polygons: snapped, grid, options: { shifts: [[0]], 'ringSheets?': words(0) } }),
   sheetsOf: {
-    args: () => ({ polygons: { ...square, 'ringParts?': words(0) }, 'turn?': 360 }),
+    args: () => ({ polygons: { ...square, 'ringParts?': words(0) }, 'options?': { 'turn?': 360 } }),
     takes: { 'polygons.x': ANY_NUMBERS, 'polygons.y': ANY_NUMBERS },
   },
   parseBoundaryText: () => ({

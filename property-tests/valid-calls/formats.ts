@@ -172,13 +172,16 @@ export const formatCalls: ValidCalls = {
   parseTile: image,
   textAt: () => ({ column: { ...formats.textColumnOf(['a']) }, row: 0 }),
   textColumnOf: () => ({ texts: ['a'] }),
-  traceLabels: () => ({ labels: Uint8Array.of(0, 7, 7, 7), width: 2, height: 2, 'regions?': 'labels' }),
+  traceLabels: () => ({
+    labels: Uint8Array.of(0, 7, 7, 7),
+    options: { width: 2, height: 2, 'regions?': 'labels' },
+  }),
   statisticsCsv: {
     args: () => ({ histogram: counts }),
     takes: { 'histogram.statistics: nothing': 'it is told as what was not counted' },
   },
   zonalCsv: () => ({ histogram: counts }),
   zonalJson: () => ({ histogram: counts, run: { zones: 'a', raster: 'b', backend: 'workers', notes } }),
-  parseZones: () => ({ text, 'options?': layer, 'file?': 'a.json' }),
+  parseZones: () => ({ text, 'options?': { ...layer, 'file?': 'a.json' } }),
   readZones: () => ({ file: path, 'options?': layer }),
 };

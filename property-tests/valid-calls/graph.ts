@@ -21,7 +21,7 @@ const trace = {
   marks: [{ node: 'read', time: 1, name: 'retry' }],
   counters: [counters],
 };
-const drawing = (): Arguments => ({ shape, 'counters?': [counters] });
+const drawing = (): Arguments => ({ shape, 'options?': { 'counters?': [counters] } });
 const observer = { span: () => {}, occupancy: () => {}, mark: () => {} };
 const size = (): number => 1;
 const free = (): void => {};
@@ -140,8 +140,10 @@ export const graphCalls: ValidCalls = {
       ...{ occupancy: { items: 3, bytes: 0 }, capacity: { items: 3, bytes: 100 }, blocked: true, ending: false },
       ...{ downstream: load, 'upstream?': load, 'supply?': 1, 'demand?': 1, finished: 12 },
     },
-    'state?': { mode: 'balanced', since: 0 },
-    'policy?': { ...g.defaultMigrationPolicy },
+    'options?': {
+      'state?': { mode: 'balanced', since: 0 },
+      'policy?': { ...g.defaultMigrationPolicy },
+    },
   }),
   drawDot: drawing,
   drawMermaid: drawing,

@@ -165,7 +165,10 @@ export const primitiveCalls: ValidCalls = {
   scatterIf: () => ({ 'rows*': x, indices: x, flags, length: 4, 'options?': { ...at } }),
   scatterReduce: () => ({ values: x, indices: x, combine: 'add', onto: context.materialize(q.sequence(4)) }),
   segmented: () => ({ inner: sum }),
-  segmentedScan: () => ({ input: x, heads: flags, monoid: sum, 'kind?': 'inclusive', ...where }),
+  segmentedScan: () => ({
+    ...{ input: x, heads: flags, monoid: sum },
+    'options?': { 'kind?': 'inclusive', ...at },
+  }),
   selectKth: {
     args: () => ({ 'keys*': x, k: 1, 'options?': { 'descending?': true, ...at } }),
     takes: Object.fromEntries(columns.map((each) => [`k: ${each}`, 'places may be a column'])),
