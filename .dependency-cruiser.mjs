@@ -3,7 +3,6 @@
 
 /** Places that are not just a folder of that name. */
 const PLACES = {
-  'backends/*.ts': '^backends/[^/]+\\.ts$',
   root: '^[^/]+\\.ts$',
   // Starts threads from TypeScript in a clone.
   'start-unbuilt.mjs': '^start-unbuilt\\.mjs$',
@@ -12,14 +11,15 @@ const PLACES = {
 /** What each floor may import beside itself, from the bottom up. `examples` and `property-tests`, at the top, may import all. */
 const FLOORS = {
   primitives: [],
-  'backends/*.ts': ['primitives'],
-  'backends/reference': ['primitives', 'backends/*.ts'],
-  'backends/workers': ['primitives', 'backends/*.ts', 'start-unbuilt.mjs'],
-  'backends/webgpu': ['primitives', 'backends/*.ts'],
+  'backends/analyses': ['primitives'],
+  'backends/common': ['primitives'],
+  'backends/reference': ['primitives', 'backends/analyses', 'backends/common'],
+  'backends/workers': ['primitives', 'backends/analyses', 'backends/common', 'start-unbuilt.mjs'],
+  'backends/webgpu': ['primitives', 'backends/analyses', 'backends/common'],
   'backends/webgpu-node': ['primitives'],
-  'backends/failover': ['primitives', 'backends/*.ts'],
+  'backends/failover': ['primitives', 'backends/analyses', 'backends/common'],
   // What does not fit on the device is evaluated on the host, in the reference backend's JavaScript.
-  'backends/spilling': ['primitives', 'backends/*.ts', 'backends/reference'],
+  'backends/spilling': ['primitives', 'backends/analyses', 'backends/common', 'backends/reference'],
   graph: ['primitives'],
   algorithms: ['primitives', 'graph'],
   root: ['primitives', 'backends'],
@@ -57,7 +57,7 @@ export default {
       comment: 'A page bundles these folders. `page-entries.test` sees to the files of `workers` that pages load.',
       severity: 'error',
       from: {
-        path: '^(primitives|graph|algorithms|backends/(reference|webgpu|failover|spilling))/|^backends/[^/]+\\.ts$',
+        path: '^(primitives|graph|algorithms|backends/(analyses|common|reference|webgpu|failover|spilling))/',
       },
       to: { dependencyTypes: ['core'] },
     },
@@ -67,16 +67,23 @@ export default {
       severity: 'error',
       from: { path: '^algorithms/' },
       to: {
-        path: '^primitives/(backend|kernel-commands|command|watched-backend|require-backend|prepared/(script|play))\\.ts$',
+        path: '^primitives/(contract/(backend|kernel-commands|require-backend)|command|watched-backend|prepared/(script|play))\\.ts$',
       },
     },
     {
       name: 'programs are not imported',
       comment:
-        'A file at the top of `bench` measures as soon as it is loaded. Commands load `harness`, `experiments`, `tune`.',
+        'A program of `bench` measures as soon as it is loaded, so only programs import from folders of programs.',
       severity: 'error',
-      from: { path: '^cli/' },
-      to: { path: '^bench/[^/]+\\.ts$', pathNot: '^bench/index\\.ts$' },
+      from: { path: '^(cli|examples)/|^bench/(calls|experiments|harness|peers|shared|tune)/' },
+      to: { path: '^bench/', pathNot: '^bench/(index\\.ts|(experiments|harness|peers|shared|tune|calls)/)' },
+    },
+    {
+      name: 'the IR stands alone',
+      comment: 'Backends, analyses and tests read functors through it, however they were recorded.',
+      severity: 'error',
+      from: { path: '^primitives/ir/' },
+      to: { pathNot: '^primitives/(ir/|cache\\.ts$)' },
     },
   ],
   options: {

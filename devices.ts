@@ -1,7 +1,7 @@
-import { adapterName } from './backends/webgpu/adapter-name.ts';
+import { adapterName } from './backends/webgpu/device/adapter-name.ts';
 import { openOn, openWebGpu } from './open.ts';
 import type { Platform } from './platform.ts';
-import type { Determinism, Limits } from './primitives/backend.ts';
+import type { Determinism, Limits } from './primitives/contract/backend.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
 /** One thing that can run primitives here, or cannot. */

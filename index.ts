@@ -7,7 +7,7 @@
  * @packageDocumentation
  */
 
-export { deviceDescriptor } from './backends/webgpu/device-descriptor.ts';
+export { deviceDescriptor } from './backends/webgpu/device/device-descriptor.ts';
 export type { DeviceEntry, DeviceReport } from './devices.ts';
 export { listDevices, open } from './on-node.ts';
 export type { OpenOptions } from './open.ts';

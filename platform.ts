@@ -1,6 +1,6 @@
 import type { AdapterChoice, Gpu } from './backends/webgpu/index.ts';
 import type { WorkersOptions } from './backends/workers/backend.ts';
-import type { Backend } from './primitives/backend.ts';
+import type { Backend } from './primitives/contract/backend.ts';
 
 /** What `open` and `listDevices` need of where they run: Node, or a page. What it needs to load, it loads when it is asked. */
 export interface Platform {

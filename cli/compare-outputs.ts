@@ -5,7 +5,7 @@ import { type CompareRun, compareSummary } from '../formats/compare-summary.ts';
 import { COMPARE_TABLES, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
 import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import type { GraphObserver } from '../graph/index.ts';
-import type { TraceRecorder } from '../graph/trace.ts';
+import type { TraceRecorder } from '../graph/reports/trace.ts';
 import type { CompareOptions, TableFormat, TableOutput } from './compare-arguments.ts';
 
 /** Receives the results of a comparison and writes the outputs of the command line. */
@@ -72,7 +72,7 @@ async function writerOf(format: TableFormat, table: TableOutput['table']): Promi
 
 async function recorderFor({ trace, report }: CompareOptions): Promise<TraceRecorder | undefined> {
   if (trace === undefined && report === undefined) return undefined;
-  return (await import('../graph/trace.ts')).recordTrace();
+  return (await import('../graph/reports/trace.ts')).recordTrace();
 }
 
 async function drawn(comparison: CrossComparison, { a, b }: CompareRun): Promise<string> {
@@ -86,7 +86,7 @@ function titleOf(a: string, b: string): string {
 }
 
 async function traced(recorder: TraceRecorder, running: CrossCompareRun): Promise<string> {
-  const { chromeTrace } = await import('../graph/chrome-trace.ts');
+  const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');
   return chromeTrace(recorder.trace(running));
 }
 
@@ -99,7 +99,7 @@ async function reported(
 ): Promise<string> {
   const [{ compareSections }, { runReport }] = await Promise.all([
     import('../formats/compare-report.ts'),
-    import('../graph/run-report.ts'),
+    import('../graph/reports/run-report.ts'),
   ]);
   return runReport(recorder.trace(running), {
     title: titleOf(run.a, run.b),

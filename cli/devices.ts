@@ -1,5 +1,5 @@
 import type { DeviceEntry, DeviceReport } from '../devices.ts';
-import type { Determinism } from '../primitives/backend.ts';
+import type { Determinism } from '../primitives/contract/backend.ts';
 
 /**
  * The report that `quadrille devices` prints: a table of devices, the meaning of its columns, and remarks on devices.

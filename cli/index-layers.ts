@@ -5,7 +5,7 @@ import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { withoutGz } from '../formats/gzip.ts';
 import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { progress } from '../graph/progress.ts';
+import { progress } from '../graph/run/progress.ts';
 import { GeometryError } from '../primitives/errors.ts';
 import type { Log } from './log.ts';
 

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { TableField } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import type { GraphRun } from '../graph/index.ts';
-import type { TraceRecorder } from '../graph/trace.ts';
+import type { TraceRecorder } from '../graph/reports/trace.ts';
 import type { OutputWriter } from './run-support.ts';
 import type { Answer } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';
@@ -42,7 +42,7 @@ export async function openTableOutputs(
   const { out, plot, trace, json } = options;
   const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options.format, fields);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
-  const recorder = trace === undefined ? undefined : (await import('../graph/trace.ts')).recordTrace();
+  const recorder = trace === undefined ? undefined : (await import('../graph/reports/trace.ts')).recordTrace();
   // Where nothing can be written is known before any work is done; a head of the table waits, as the work may fail.
   if (out !== undefined) await write(out, '');
   let [rows, hasBegun] = [0, false];
@@ -72,7 +72,7 @@ export async function openTableOutputs(
       }
       if (plot !== undefined) await write(plot, await picture!.draw());
       if (trace !== undefined) {
-        const { chromeTrace } = await import('../graph/chrome-trace.ts');
+        const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');
         await write(trace, chromeTrace(recorder!.trace(running)));
       }
       if (json) await write('-', `${JSON.stringify(figures, null, 2)}\n`);

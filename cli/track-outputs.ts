@@ -7,7 +7,7 @@ import { type TrackRun, trackSummary } from '../formats/cell-tracks/track-summar
 import type { StagedFolder } from '../formats/staged-folder.ts';
 import type { VideoFrame } from '../formats/video/video.ts';
 import type { GraphRun } from '../graph/index.ts';
-import type { TraceRecorder } from '../graph/trace.ts';
+import type { TraceRecorder } from '../graph/reports/trace.ts';
 import type { TrackOptions } from './track-arguments.ts';
 
 /** Receives the frames of a video in order and writes the outputs of the command line. */
@@ -122,7 +122,7 @@ function numberOf(index: number, frameCount = 0): string {
 
 async function recorderFor({ trace, report }: TrackOptions): Promise<TraceRecorder | undefined> {
   if (trace === undefined && report === undefined) return undefined;
-  return (await import('../graph/trace.ts')).recordTrace();
+  return (await import('../graph/reports/trace.ts')).recordTrace();
 }
 
 async function drawn(figures: TrackFigures, { video, scale }: TrackRun): Promise<string> {
@@ -131,7 +131,7 @@ async function drawn(figures: TrackFigures, { video, scale }: TrackRun): Promise
 }
 
 async function traced(recorder: TraceRecorder, running: GraphRun<unknown>): Promise<string> {
-  const { chromeTrace } = await import('../graph/chrome-trace.ts');
+  const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');
   return chromeTrace(recorder.trace(running));
 }
 
@@ -143,7 +143,7 @@ async function reported(
 ): Promise<string> {
   const [{ trackSections }, { runReport }] = await Promise.all([
     import('../formats/cell-tracks/track-report.ts'),
-    import('../graph/run-report.ts'),
+    import('../graph/reports/run-report.ts'),
   ]);
   return runReport(recorder.trace(running), {
     title: basename(run.video),

@@ -1,6 +1,6 @@
 import type { TuningTable, WebGpuBackend } from '../backends/webgpu/index.ts';
-import { defaultTuning } from '../backends/webgpu/tuning.ts';
-import { tuningFor } from '../backends/webgpu/tuning-tables.ts';
+import { defaultTuning } from '../backends/webgpu/tuning/tuning.ts';
+import { tuningFor } from '../backends/webgpu/tuning/tuning-tables.ts';
 import { differingMembers, type TuningAxis, tuningAxes } from '../bench/tune/axes.ts';
 import { type SearchResult, searchTuning } from '../bench/tune/search.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';

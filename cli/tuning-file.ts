@@ -1,5 +1,5 @@
 import type { TuningChoice } from '../backends/webgpu/index.ts';
-import { requireTuning } from '../backends/webgpu/tuning-check.ts';
+import { requireTuning } from '../backends/webgpu/tuning/tuning-check.ts';
 import { readTextFile } from '../formats/json-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError } from '../primitives/errors.ts';

@@ -5,39 +5,11 @@
  * @packageDocumentation
  */
 
-export type { NodeContext, NodeFunction } from './attempts.ts';
-export { type BatchOptions, batchBy } from './batch-by.ts';
-export type { GraphBuilder } from './builder.ts';
-export { type Capacity, Channel, type ChannelOptions, type Occupancy } from './channel.ts';
-export { chromeTrace } from './chrome-trace.ts';
-export { drawDot } from './draw-dot.ts';
-export { drawMermaid } from './draw-mermaid.ts';
-export { drawSvg } from './draw-svg.ts';
-export type { ErrorPolicy, ErrorPolicySteps } from './error-policy.ts';
-export { type Graph, graph } from './graph.ts';
-export { type FailedItem, ItemError } from './item-error.ts';
-export type { Pair } from './join.ts';
-export {
-  type MigratedCounters,
-  type MigratedStage,
-  type Migrator,
-  type MigratorOptions,
-  migrate,
-  migrator,
-} from './migrate.ts';
-export {
-  type DecideMigrationOptions,
-  decideMigration,
-  defaultMigrationPolicy,
-  initialMigrationState,
-  type MigrationDecision,
-  type MigrationInput,
-  type MigrationMode,
-  type MigrationPolicy,
-  type MigrationState,
-  type SideLoad,
-  type StageLoad,
-} from './migration-policy.ts';
+export { type BatchOptions, batchBy } from './definition/batch-by.ts';
+export type { GraphBuilder } from './definition/builder.ts';
+export type { ErrorPolicy, ErrorPolicySteps } from './definition/error-policy.ts';
+export { type Graph, graph } from './definition/graph.ts';
+export type { Pair } from './definition/join.ts';
 export type {
   BroadcastOptions,
   GraphBatchOptions,
@@ -51,17 +23,9 @@ export type {
   ReduceFunction,
   SinkOptions,
   SourceOptions,
-} from './node-options.ts';
-export type { GraphObserver } from './observer.ts';
-export type { ItemHandling } from './parcel.ts';
-export type { ItemOf, Outcome, Outcomes, Port, ResultOf } from './port.ts';
-export type { Opener } from './programs.ts';
-export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';
-export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';
-export type { Pullable, PullSource } from './pull-source.ts';
-export { type ReportPage, type ReportSection, type ReportTable, reportPage } from './report-page.ts';
-export type { GraphRun, RunOptions } from './run.ts';
-export { type ReportOptions, runReport } from './run-report.ts';
+} from './definition/node-options.ts';
+export type { ItemOf, Outcome, Outcomes, Port, ResultOf } from './definition/port.ts';
+export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './definition/pull-map.ts';
 export type {
   DrawOptions,
   EdgeCounters,
@@ -75,7 +39,43 @@ export type {
   Trace,
   TraceMark,
   WorkSpan,
-} from './shape.ts';
-export { type Overflow, type Stage, type StageOptions, stage } from './stage.ts';
-export { recordTrace, type TracedRun, type TraceOptions, type TraceRecorder } from './trace.ts';
-export type { MigratedOptions, Side } from './two-sided.ts';
+} from './definition/shape.ts';
+export { type Overflow, type Stage, type StageOptions, stage } from './definition/stage.ts';
+export { drawDot } from './drawings/draw-dot.ts';
+export { drawMermaid } from './drawings/draw-mermaid.ts';
+export { drawSvg } from './drawings/draw-svg.ts';
+export {
+  type MigratedCounters,
+  type MigratedStage,
+  type Migrator,
+  type MigratorOptions,
+  migrate,
+  migrator,
+} from './migration/migrate.ts';
+export {
+  type DecideMigrationOptions,
+  decideMigration,
+  defaultMigrationPolicy,
+  initialMigrationState,
+  type MigrationDecision,
+  type MigrationInput,
+  type MigrationMode,
+  type MigrationPolicy,
+  type MigrationState,
+  type SideLoad,
+  type StageLoad,
+} from './migration/migration-policy.ts';
+export type { MigratedOptions, Side } from './migration/two-sided.ts';
+export { chromeTrace } from './reports/chrome-trace.ts';
+export { type ReportPage, type ReportSection, type ReportTable, reportPage } from './reports/report-page.ts';
+export { type ReportOptions, runReport } from './reports/run-report.ts';
+export { recordTrace, type TracedRun, type TraceOptions, type TraceRecorder } from './reports/trace.ts';
+export type { NodeContext, NodeFunction } from './run/attempts.ts';
+export { type Capacity, Channel, type ChannelOptions, type Occupancy } from './run/channel.ts';
+export { type FailedItem, ItemError } from './run/item-error.ts';
+export type { GraphObserver } from './run/observer.ts';
+export type { ItemHandling } from './run/parcel.ts';
+export type { Opener } from './run/programs.ts';
+export { type Progress, type ProgressOptions, type ProgressReport, progress } from './run/progress.ts';
+export type { Pullable, PullSource } from './run/pull-source.ts';
+export type { GraphRun, RunOptions } from './run/run.ts';

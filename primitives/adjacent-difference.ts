@@ -9,10 +9,10 @@ import {
   withColumns,
 } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 
 /**
  * The difference between every row and the row before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`, for integers

@@ -1,6 +1,6 @@
 import { Column, contextOf } from './columns/column.ts';
 import { Context } from './context.ts';
-import type { ScalarType } from './functors/ir.ts';
+import type { ScalarType } from './ir/ir.ts';
 import type { Kind } from './kinds.ts';
 
 /** A column of one of the given types whose memory has not been freed. */

@@ -1,8 +1,8 @@
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, isFunctor } from './functors/functor.ts';
-import type { Module, ScalarType } from './functors/ir.ts';
 import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
+import type { Module, ScalarType } from './ir/ir.ts';
 import type { FieldKinds, Flaw, Homes, Kind } from './kinds.ts';
 
 /**

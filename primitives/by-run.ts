@@ -1,8 +1,8 @@
 import { u32 } from './functors/functor.ts';
-import { memoized } from './functors/memo.ts';
 import type { Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
+import { memoized } from './ir/memo.ts';
 import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { DeviceBuffer } from './backend.ts';
 import type { DeviceLength, Memory } from './columns/column.ts';
+import type { DeviceBuffer } from './contract/backend.ts';
 import { CapacityError } from './errors.ts';
 
 /** A call of a primitive whose rows may exceed its capacity. */

@@ -8,7 +8,7 @@ import type {
   Program,
   Store,
   VectorLeaf,
-} from './backend.ts';
+} from './contract/backend.ts';
 import { crossReduceOn } from './cross-reduce-by-rows.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';

@@ -1,6 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
-import type { Backend, DeviceBuffer, Storage } from './backend.ts';
 import { createCache } from './cache.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import { AutomaticColumns } from './columns/automatic-columns.ts';
@@ -25,11 +24,13 @@ import { asHostArray, type ColumnTypeOf, encode, type HostArray, type HostTableO
 import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
+import type { Backend, DeviceBuffer, Storage } from './contract/backend.ts';
+import type { GpuBuffer } from './contract/gpu-types.ts';
+import { requireBackend } from './contract/require-backend.ts';
 import { type IntoArray, type IntoTable, type ReadOptions, readElements, requireInto } from './downloads.ts';
 import { ArgumentError, type CapacityError, DeviceLostError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
-import type { GpuBuffer } from './gpu-types.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
 import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
 import { createMemoryScopes, type MemoryScopes } from './memory-scopes.ts';
@@ -38,7 +39,6 @@ import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
 import type { Recording } from './prepared/recording.ts';
 import { waits } from './prepared/recording-backend.ts';
-import { requireBackend } from './require-backend.ts';
 import {
   type BorrowOptions,
   type BufferElements,

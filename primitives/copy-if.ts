@@ -1,5 +1,4 @@
 import { requireFunctor } from './arguments.ts';
-import type { Store } from './backend.ts';
 import {
   Column,
   columnsOf,
@@ -16,6 +15,7 @@ import { alive, destination, fuse, type Loader, programOf } from './columns/prog
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inContext } from './context-option.ts';
+import type { Store } from './contract/backend.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { mapRows, type RowFunctor } from './map.ts';

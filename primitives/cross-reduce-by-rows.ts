@@ -1,9 +1,16 @@
 import { assemble, type BoundArray } from './assembled-program.ts';
-import { type Backend, type CrossReduceCommand, capacityOf, type Length, type Program, type Store } from './backend.ts';
+import {
+  type Backend,
+  type CrossReduceCommand,
+  capacityOf,
+  type Length,
+  type Program,
+  type Store,
+} from './contract/backend.ts';
 import { For, If, Let, Var } from './functors/control.ts';
-import { entryOf, type ScalarType } from './functors/ir.ts';
 import { call, literal } from './functors/recorder.ts';
 import { type U32, Value } from './functors/value.ts';
+import { entryOf, type ScalarType } from './ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 

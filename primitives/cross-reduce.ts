@@ -1,5 +1,4 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
-import type { CrossReduceCommand, Program, VectorLeaf } from './backend.ts';
 import {
   Column,
   type ColumnsOf,
@@ -16,15 +15,16 @@ import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray
 import { columnsIn } from './columns/reachable.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
 import { crossReduceOn, runsOf } from './cross-reduce-by-rows.ts';
 import { ArgumentError } from './errors.ts';
 import { For, Let, Var } from './functors/control.ts';
 import { type FunctorDescription, splitParameters } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { call, literal } from './functors/recorder.ts';
 import { assemble, flatten, leafTypes, type PlainOf, type Shape, shapeText, type Tree } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { anything, aWhole, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { type Monoid, monoidProgram } from './monoid.ts';

@@ -1,10 +1,10 @@
 import { wrongArgument } from './arguments.ts';
-import type { Backend, Storage, WordSink } from './backend.ts';
 import type { Column, Table } from './columns/column.ts';
 import { arrayOver, decodedArray, elementsPerWord } from './columns/host-array.ts';
+import type { Backend, Storage, WordSink } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { isRecord } from './given.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 

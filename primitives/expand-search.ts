@@ -1,6 +1,6 @@
-import { capacityOf } from './backend.ts';
 import { type Column, columnsOf, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import { capacityOf } from './contract/backend.ts';
 import type { Expansion, Spread } from './expansion.ts';
 import { If, Var, WhileAtMost } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';

@@ -6,7 +6,6 @@
  */
 
 export { adjacentDifference } from './adjacent-difference.ts';
-export * from './backend.ts';
 export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';
 export type { HostArray, HostArrayOf, HostTableOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
@@ -14,6 +13,8 @@ export type { Command } from './command.ts';
 export { concatenate } from './concatenate.ts';
 export { Context } from './context.ts';
 export type { ContextOption } from './context-option.ts';
+export * from './contract/backend.ts';
+export type { GpuBuffer, GpuBufferLike } from './contract/gpu-types.ts';
 export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export { all, any, count } from './count.ts';
 export {
@@ -31,7 +32,6 @@ export { type ExplainedView, type Explanation, explain } from './explain.ts';
 export { type Extremum, maxElement, minElement } from './extremum.ts';
 export * from './functors/index.ts';
 export { gather } from './gather.ts';
-export type { GpuBuffer, GpuBufferLike } from './gpu-types.ts';
 export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
 export type { LentArray, LentElements } from './lent-arrays.ts';
 export { map } from './map.ts';

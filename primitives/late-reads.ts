@@ -1,5 +1,5 @@
-import type { DeviceBuffer } from './backend.ts';
 import type { Column, Memory } from './columns/column.ts';
+import type { DeviceBuffer } from './contract/backend.ts';
 import { type IntoArray, requireRoom } from './downloads.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 

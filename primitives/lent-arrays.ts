@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { Backend, DeviceBuffer } from './backend.ts';
+
 import type { Column, DeviceLength, Memory } from './columns/column.ts';
 import { arrayOver, elementsPerWord } from './columns/host-array.ts';
+import type { Backend, DeviceBuffer } from './contract/backend.ts';
 import { type IntoArray, readElements } from './downloads.ts';
 import { ArgumentError, DeviceLostError } from './errors.ts';
-import type { ScalarType } from './functors/ir.ts';
+import type { ScalarType } from './ir/ir.ts';
 
 /** The typed arrays that elements may have: bools are words, 0 and 1, and packed elements stay packed. */
 export type LentElements<T extends ScalarType> = T extends 'f32'

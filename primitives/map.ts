@@ -17,11 +17,11 @@ import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import type { ArrayParameter, Functor, FunctorDescription, Parameters, UniformParameter } from './functors/functor.ts';
 import { splitParameters } from './functors/functor.ts';
-import { entryOf, type Operand, type ScalarType } from './functors/ir.ts';
 import type { NeighboursParameter } from './functors/neighbours.ts';
 import { call } from './functors/recorder.ts';
 import { flatten, leafPaths, leafTypes, type Shape } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
+import { entryOf, type Operand, type ScalarType } from './ir/ir.ts';
 
 /**
  * The argument for a parameter of a functor in {@link map}: a column for a value or an array, a plain number for a

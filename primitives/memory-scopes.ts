@@ -1,10 +1,10 @@
-import type { Backend, DeviceBuffer } from './backend.ts';
 import type { AutomaticColumns } from './columns/automatic-columns.ts';
 import { Column, Memory, type View } from './columns/column.ts';
 import { runIn } from './columns/current-context.ts';
 import { viewsBorn } from './columns/program.ts';
 import { memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
 import type { Context } from './context-type.ts';
+import type { Backend, DeviceBuffer } from './contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
 /**

@@ -1,5 +1,4 @@
 import { requireRecord } from './arguments.ts';
-import { capacityOf } from './backend.ts';
 import {
   type Column,
   columnsAs,
@@ -18,6 +17,7 @@ import { destination, extentOf, fuse, type Loader, programOf } from './columns/p
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import { capacityOf } from './contract/backend.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';

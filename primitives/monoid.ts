@@ -1,9 +1,8 @@
 import { requireFunction, requireRecord, requireScalar, requireShape, wrongArgument } from './arguments.ts';
-import type { MonoidProgram } from './backend.ts';
 import { isValueOf } from './columns/plain-value.ts';
+import type { MonoidProgram } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import { bool, type Functor, type FunctorDescription, fn, isFunctor, u32, u64 } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { literal, operate, wrongInput } from './functors/recorder.ts';
 import {
   flatten,
@@ -18,6 +17,7 @@ import {
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
 import { describeGiven, isRecord } from './given.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 

@@ -2,8 +2,8 @@ import { Column, type Table } from './columns/column.ts';
 import type { Loader } from './columns/program.ts';
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import type { U32, Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { applyFunctor, type Captures } from './map.ts';
 import { argumentsOf, type Fields, fieldsTaken } from './row-fields.ts';
 

@@ -8,12 +8,12 @@ import {
   type RelaxCommand,
   type StateLeaf,
   type Store,
-} from './backend.ts';
+} from './contract/backend.ts';
 import { If, Let, Var } from './functors/control.ts';
-import { oneOf, type ScalarType } from './functors/ir.ts';
 import { call, literal, record } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
 import { type ArrayValue, type Bool, type U32, Value } from './functors/value.ts';
+import { oneOf, type ScalarType } from './ir/ir.ts';
 import { type Axis, stepAlong } from './stencil-axis.ts';
 
 type Values = Value<ScalarType>[];

@@ -1,5 +1,4 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
-import type { Boundary, MonoidProgram, Program } from './backend.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -16,6 +15,7 @@ import { columnsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import type { Boundary, MonoidProgram, Program } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import {
   bool,
@@ -25,12 +25,12 @@ import {
   splitParameters,
   u32,
 } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { type NeighbourOffset, offsetsOf } from './functors/neighbours.ts';
 import { assemble, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import type { U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows } from './map.ts';
 import { type Monoid, monoid, monoidProgram } from './monoid.ts';

@@ -1,9 +1,9 @@
 import { Column, shapeOf, type Table } from './columns/column.ts';
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, splitParameters } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { assemble, flatten, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 
 /** Fields of a row, by name. */
 export type Fields = { readonly [name: string]: Table };

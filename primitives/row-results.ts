@@ -1,9 +1,9 @@
-import type { Store } from './backend.ts';
 import type { Column, Memory } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
-import type { ScalarType } from './functors/ir.ts';
+import type { Store } from './contract/backend.ts';
 import type { U32, Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { type AnyMonoid, monoidProgram } from './monoid.ts';
 import { type FusedScan, fusedScan } from './scan.ts';
 

@@ -1,8 +1,8 @@
 import { type Column, columnsOf, commonLength, contextOf, type Table, viewColumn } from './columns/column.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import type { ScalarType } from './functors/ir.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 
 /**
  * Marks where runs of equal keys start: true for row 0 and for every row whose key differs from the previous row's.

@@ -1,4 +1,3 @@
-import type { ScanForm, Store } from './backend.ts';
 import { combinedByRun } from './by-run.ts';
 import {
   type Column,
@@ -14,12 +13,13 @@ import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inContext, inNamedContext } from './context-option.ts';
+import type { ScanForm, Store } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { anything, aWord, type FieldKinds } from './kinds.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
 import { requireOptions } from './options.ts';

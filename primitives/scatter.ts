@@ -1,5 +1,4 @@
 import { wrongArgument } from './arguments.ts';
-import type { AtomicCombination } from './backend.ts';
 import {
   type Column,
   columnsAs,
@@ -17,6 +16,7 @@ import { destination, extentOf, type Fusion, fuse, programOf } from './columns/p
 import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import type { AtomicCombination } from './contract/backend.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';

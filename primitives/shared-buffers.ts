@@ -1,15 +1,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireOneOf, wrongArgument } from './arguments.ts';
-import type { Backend, DeviceBuffer, SharedDevice, Storage } from './backend.ts';
 import { Column, cellColumn, type DeviceLength, type Memory, viewColumn } from './columns/column.ts';
 import { extentOf, fuse, programOf } from './columns/program.ts';
 import type { Context } from './context-type.ts';
+import type { Backend, DeviceBuffer, SharedDevice, Storage } from './contract/backend.ts';
+import type { GpuBuffer } from './contract/gpu-types.ts';
 import { ArgumentError } from './errors.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
 import { type U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
-import type { GpuBuffer } from './gpu-types.ts';
 import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 

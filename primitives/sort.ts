@@ -1,5 +1,4 @@
 import { promiseGiven, wrongArgument } from './arguments.ts';
-import type { Cell } from './backend.ts';
 import {
   Column,
   columnsOf,
@@ -14,6 +13,7 @@ import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import type { Cell } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
 import { describeGiven, isPromise, isRecord, shortened } from './given.ts';

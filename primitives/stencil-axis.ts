@@ -1,5 +1,5 @@
 import { wrongArgument } from './arguments.ts';
-import type { Boundary } from './backend.ts';
+import type { Boundary } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';

@@ -1,16 +1,16 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
-import type { Boundary } from './backend.ts';
 import { type Column, type ColumnsOf, commonLength, viewColumns } from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
+import type { Boundary } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import { type Functor, type Parameters, splitParameters } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { type NeighbourOffset, type NeighboursParameter, offsetsOf } from './functors/neighbours.ts';
 import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
 import { requireOptions } from './options.ts';

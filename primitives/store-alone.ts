@@ -1,5 +1,5 @@
-import type { Program, Store } from './backend.ts';
-import { projectResults } from './functors/project.ts';
+import type { Program, Store } from './contract/backend.ts';
+import { projectResults } from './ir/project.ts';
 
 /** A single store, with a program that computes only what it needs. */
 export interface LoneStore {

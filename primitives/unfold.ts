@@ -1,5 +1,4 @@
 import { requireFunctor } from './arguments.ts';
-import type { AtomicCombination, Store } from './backend.ts';
 import {
   Column,
   type ColumnsOf,
@@ -15,10 +14,11 @@ import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import type { AtomicCombination, Store } from './contract/backend.ts';
 import { bool, u32 } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
+import type { ScalarType } from './ir/ir.ts';
 import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { requireOptions } from './options.ts';

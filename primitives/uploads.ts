@@ -1,8 +1,8 @@
 import { requireOneOf, wrongArgument } from './arguments.ts';
-import type { Backend, Storage, WordSource } from './backend.ts';
 import { Column, type Memory, requireLength } from './columns/column.ts';
 import { arrayOver, encode, type HostArray, type StoredArrayOf } from './columns/host-array.ts';
 import type { Context } from './context-type.ts';
+import type { Backend, Storage, WordSource } from './contract/backend.ts';
 import { isPromise, isRecord } from './given.ts';
 import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';

@@ -1,4 +1,4 @@
-import type { ArrayBinding, Backend, DeviceBuffer, Length, Program } from './backend.ts';
+import type { ArrayBinding, Backend, DeviceBuffer, Length, Program } from './contract/backend.ts';
 
 type Buffers = readonly DeviceBuffer[];
 

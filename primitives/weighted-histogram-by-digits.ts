@@ -1,10 +1,16 @@
 import { assemble, wordsAt } from './assembled-program.ts';
-import { type Backend, capacityOf, type DeviceBuffer, type Program, type WeightedHistogramCommand } from './backend.ts';
+import {
+  type Backend,
+  capacityOf,
+  type DeviceBuffer,
+  type Program,
+  type WeightedHistogramCommand,
+} from './contract/backend.ts';
 import { For, Let, Var } from './functors/control.ts';
-import { entryOf } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
 import { add64, shl64 } from './functors/standard/wide.ts';
 import { type U32, Value } from './functors/value.ts';
+import { entryOf } from './ir/ir.ts';
 
 /** Adds weights by bin on a backend: by its own kernel if it has one, otherwise digit by digit. */
 export function weightedHistogramOn(backend: Backend, command: WeightedHistogramCommand): void {

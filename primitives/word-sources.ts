@@ -1,4 +1,4 @@
-import type { Backend, DeviceBuffer, WordSource } from './backend.ts';
+import type { Backend, DeviceBuffer, WordSource } from './contract/backend.ts';
 
 /** The failure of a source. It must be told apart from a failure of the backend that reads the source. */
 export class SourceFailure extends Error {

@@ -4,8 +4,8 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
 import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
-import type { Backend, Limits } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
+import type { Backend, Limits } from '../primitives/contract/backend.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
 

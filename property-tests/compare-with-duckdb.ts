@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import * as t from '../algorithms/tables/index.ts';
 import { optionalPackage } from '../bench/peers/optional.ts';
 import { open } from '../on-node.ts';
-import { type Cell, type SampleTable, sampleCondition, sampleTable } from './table-questions.ts';
+import { type Cell, type SampleTable, sampleCondition, sampleTable } from './support/table-questions.ts';
 
 /**
  * Random conditions over random tables with nulls, answered by DuckDB, too, row for row; where types differ, its side has

@@ -6,7 +6,7 @@ import { regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
 import { Geos } from '../bench/peers/geos-areas.ts';
 import { open } from '../on-node.ts';
-import { pairColumns, rectilinearPair } from './arbitrary-rectilinear.ts';
+import { pairColumns, rectilinearPair } from './support/arbitrary-rectilinear.ts';
 
 /**
  * Areas of ∩ and ∪ of random pairs of rectilinear polygons beside those of GEOS (geos-wasm): holes, corners that touch, shared

@@ -3,9 +3,9 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
 import { type NodeAdapter, openNodeGpu } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
-import type { Backend } from '../primitives/backend.ts';
-import { cases } from './exhaustive-f32-cases.ts';
-import { compareCase, type Tally } from './exhaustive-f32-comparison.ts';
+import type { Backend } from '../primitives/contract/backend.ts';
+import { cases } from './support/exhaustive-f32-cases.ts';
+import { compareCase, type Tally } from './support/exhaustive-f32-comparison.ts';
 
 /**
  * Compares f32 arithmetic of a backend with Math.fround, bit by bit, over far more numbers than a test can: square roots

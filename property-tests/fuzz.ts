@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
-import type { Backend } from '../primitives/backend.ts';
+import type { Backend } from '../primitives/contract/backend.ts';
 import { checkBackend } from './check-backend.ts';
-import { configurations, openTestBackend, placing } from './webgpu-support.ts';
+import { configurations, openTestBackend, placing } from './support/webgpu-support.ts';
 
 /**
  * Tries all laws on all backends with one seed after the other until the time is up, and prints every seed before it is tried.

@@ -3,6 +3,7 @@
 // the adapter that QUADRILLE_ADAPTER chooses (`software` by default, or `hardware`). `--thorough` runs the files that state
 // laws, or those named, and tries each law on all the cases that it asks for. The last line counts what passed and what failed.
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { configDefaults } from 'vitest/config';
@@ -62,11 +63,13 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`);
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
   const isOfLaws = (name) =>
-    /from '(@?fast-check.*|\.\/law-test\.ts|\.\/backends\.ts)'/.test(readFileSync(folder + name, 'utf8'));
-  const isLeftOut = (name) => LEFT_OUT.includes(name.replace('.test.ts', ''));
-  const names = readdirSync(folder).filter((name) => name.endsWith('.test.ts') && !isLeftOut(name) && isOfLaws(name));
-  // With the folder, as names that end alike are told apart by it.
-  return names.map((name) => `property-tests/${name}`);
+    /from '(@?fast-check.*|(\.\.\/)+(law-test|backends)\.ts)'/.test(readFileSync(folder + name, 'utf8'));
+  const isLeftOut = (name) => LEFT_OUT.includes(basename(name, '.test.ts'));
+  const names = readdirSync(folder, { recursive: true })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.test.ts') && !name.startsWith('release/'));
+  // With their folders, as names that end alike are told apart by them.
+  return names.filter((name) => !isLeftOut(name) && isOfLaws(name)).map((name) => `property-tests/${name}`);
 }
 
 function moduleErrors(module) {

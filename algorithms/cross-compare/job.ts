@@ -1,5 +1,5 @@
 import type { GraphObserver } from '../../graph/index.ts';
-import { anObserver } from '../../graph/observer.ts';
+import { anObserver } from '../../graph/run/observer.ts';
 import { Context } from '../../primitives/context.ts';
 import type { DeviceLostError } from '../../primitives/errors.ts';
 import {

@@ -26,7 +26,7 @@ export interface AreaPlan {
   readonly sizes: Sides<RegionSizes>;
 }
 
-/** What the choice rests on, from `bench/pixelbox-methods.ts`: words of a mask, and products of corners, take time alike. */
+/** What the choice rests on, from `bench/polygons/pixelbox-methods.ts`: words of a mask, and products of corners, take time alike. */
 const CHOICE: {
   /** Words of a mask that are worth one corner of its region, whatever its partners. */
   readonly wordsPerCorner: number;

@@ -2,8 +2,8 @@ import { type Column, viewColumn } from '../../primitives/columns/column.ts';
 import { fuse, type Loader, type UniformValue } from '../../primitives/columns/program.ts';
 import type { Context } from '../../primitives/context.ts';
 import { bool } from '../../primitives/functors/functor.ts';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
 import type { Bool, U32, Value } from '../../primitives/functors/value.ts';
+import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { hasBit } from '../../primitives/pack-bits.ts';
 
 type Values = readonly Value<ScalarType>[];

@@ -1,10 +1,10 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import { f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
 import { assemble, leafTypes, type Scalar, type Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { maxI64, maxU64, minI64, minU64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, F32, U32, Value } from '../../primitives/functors/value.ts';
+import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { type AnyMonoid, maximum, minimum, monoid, plus, product } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { type Bounds, I32, I64, isWithin } from './bounds.ts';

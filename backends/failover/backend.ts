@@ -1,14 +1,14 @@
 import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
-import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/backend.ts';
 import { type Command, issue, rebound } from '../../primitives/command.ts';
+import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/contract/backend.ts';
+import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { playScript } from '../../primitives/prepared/play.ts';
-import { requireBackend } from '../../primitives/require-backend.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';
-import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
+import { CLOSE_LIMIT, endsWithin } from '../common/close-limit.ts';
 import {
   type Answer,
   bytesKept,

@@ -1,5 +1,5 @@
-import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/backend.ts';
 import type { Command } from '../../primitives/command.ts';
+import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/contract/backend.ts';
 import type { QuadrilleError } from '../../primitives/errors.ts';
 
 /** A buffer of the context, with its counterpart on the current backend. */

@@ -13,18 +13,18 @@ import type {
   Store,
   WalkCommand,
   WeightedHistogramCommand,
-} from '../../primitives/backend.ts';
-import { capacityOf } from '../../primitives/backend.ts';
-import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
-import { createCounters } from '../../primitives/counters.ts';
+} from '../../primitives/contract/backend.ts';
+import { capacityOf } from '../../primitives/contract/backend.ts';
+import { combineAll, prefixes } from '../../primitives/contract/combination-tree.ts';
+import { createCounters } from '../../primitives/contract/counters.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
-import { wordOfValue } from '../../primitives/functors/semantics.ts';
+import { entryOf, type ScalarType } from '../../primitives/ir/ir.ts';
+import { wordOfValue } from '../../primitives/ir/semantics.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
-import { requireLimits } from '../backend-options.ts';
-import { fillMemory } from '../fill-memory.ts';
+import { requireLimits } from '../common/backend-options.ts';
+import { fillMemory } from '../common/fill-memory.ts';
 import { type PlainValue, requireText } from './emit-javascript.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
 import { bind, combinerOf, type State } from './programs.ts';

@@ -10,14 +10,9 @@ import {
   type Operation,
   type ScalarType,
   type Statement,
-} from '../../primitives/functors/ir.ts';
-import {
-  type Comparison,
-  OPERATIONS,
-  type OperationName,
-  type OperationOn,
-} from '../../primitives/functors/operations.ts';
-import * as semantics from '../../primitives/functors/semantics.ts';
+} from '../../primitives/ir/ir.ts';
+import { type Comparison, OPERATIONS, type OperationName, type OperationOn } from '../../primitives/ir/operations.ts';
+import * as semantics from '../../primitives/ir/semantics.ts';
 import { aFlag } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 

@@ -1,6 +1,6 @@
-import type { ArrayBinding, CountRef, DeviceBuffer, Length, Storage } from '../../primitives/backend.ts';
+import type { ArrayBinding, CountRef, DeviceBuffer, Length, Storage } from '../../primitives/contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
+import type { ScalarType } from '../../primitives/ir/ir.ts';
 import type { ArrayReader, PlainValue } from './emit-javascript.ts';
 
 type StorageView = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;

@@ -1,4 +1,4 @@
-import type { MonoidProgram, Program } from '../../primitives/backend.ts';
+import type { MonoidProgram, Program } from '../../primitives/contract/backend.ts';
 import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 

@@ -1,4 +1,4 @@
-import type { ArrayBinding, DeviceBuffer, Extent, Program, Store } from '../../primitives/backend.ts';
+import type { ArrayBinding, DeviceBuffer, Extent, Program, Store } from '../../primitives/contract/backend.ts';
 import { type Elements, elementsRead } from './index-ranges.ts';
 import { type KnownProgram, perWord, type WordReader } from './lengths.ts';
 import type { Spillable } from './places.ts';

@@ -12,13 +12,13 @@ import {
   type SpillCounters,
   type WordSink,
   type WordSource,
-} from '../../primitives/backend.ts';
+} from '../../primitives/contract/backend.ts';
+import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
-import { requireBackend } from '../../primitives/require-backend.ts';
 import { uploadTo } from '../../primitives/word-sources.ts';
-import { fillMemory } from '../fill-memory.ts';
+import { fillMemory } from '../common/fill-memory.ts';
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';

@@ -6,10 +6,10 @@ import type {
   MonoidProgram,
   Program,
   ScanCommand,
-} from '../../primitives/backend.ts';
-import { entryOf, type Module, moduleNumber } from '../../primitives/functors/ir.ts';
+} from '../../primitives/contract/backend.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
 import { callPlain, variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
+import { entryOf, type Module, moduleNumber } from '../../primitives/ir/ir.ts';
 import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leaves.ts';
 import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 

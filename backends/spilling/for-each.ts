@@ -1,4 +1,4 @@
-import type { Extent, Program, Store, WalkCommand } from '../../primitives/backend.ts';
+import type { Extent, Program, Store, WalkCommand } from '../../primitives/contract/backend.ts';
 import { storesAlone } from '../../primitives/store-alone.ts';
 import { forEachOnHost } from './on-host.ts';
 import { isShortage } from './shortage.ts';

@@ -1,4 +1,9 @@
-import { capacityOf, type DeviceBuffer, type HistogramCommand, type Program } from '../../primitives/backend.ts';
+import {
+  capacityOf,
+  type DeviceBuffer,
+  type HistogramCommand,
+  type Program,
+} from '../../primitives/contract/backend.ts';
 import type { HostWords } from './host-words.ts';
 import { leavesProgram } from './leaves.ts';
 import type { Spillable } from './places.ts';

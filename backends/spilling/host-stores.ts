@@ -1,7 +1,7 @@
-import type { AtomicCombination, DeviceBuffer, Store } from '../../primitives/backend.ts';
-import { entryOf, type Module, type Operand } from '../../primitives/functors/ir.ts';
+import type { AtomicCombination, DeviceBuffer, Store } from '../../primitives/contract/backend.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
 import { variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
+import { entryOf, type Module, type Operand } from '../../primitives/ir/ir.ts';
 import type { HostWords } from './host-words.ts';
 
 /**

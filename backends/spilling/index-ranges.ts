@@ -1,5 +1,5 @@
-import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
-import { variablesSet } from '../../primitives/functors/visit.ts';
+import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/ir/ir.ts';
+import { variablesSet } from '../../primitives/ir/visit.ts';
 
 /**
  * The values that an integer may have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands

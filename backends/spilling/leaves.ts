@@ -1,7 +1,7 @@
-import type { ArrayBinding, DeviceBuffer, MonoidProgram, Program, Store } from '../../primitives/backend.ts';
-import type { Local, Module, Operand, ScalarType } from '../../primitives/functors/ir.ts';
+import type { ArrayBinding, DeviceBuffer, MonoidProgram, Program, Store } from '../../primitives/contract/backend.ts';
 import { literal, operate, read, record } from '../../primitives/functors/recorder.ts';
-import { wordOfValue } from '../../primitives/functors/semantics.ts';
+import type { Local, Module, Operand, ScalarType } from '../../primitives/ir/ir.ts';
+import { wordOfValue } from '../../primitives/ir/semantics.ts';
 
 /** Columns for the leaves of a record, one after another in a single buffer. */
 export interface LeafColumns {

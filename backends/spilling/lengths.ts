@@ -1,4 +1,4 @@
-import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/backend.ts';
+import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/contract/backend.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 
 /** A program whose lengths are known, and the contents of its one-word arrays. */

@@ -1,9 +1,9 @@
-import type { ArrayBinding, Extent, Program, Store } from '../../primitives/backend.ts';
+import type { ArrayBinding, Extent, Program, Store } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/functors/ir.ts';
-import { f32OfBits, wordOfValue } from '../../primitives/functors/semantics.ts';
+import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/ir/ir.ts';
+import { f32OfBits, wordOfValue } from '../../primitives/ir/semantics.ts';
+import { worstCase } from '../analyses/worst-case.ts';
 import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } from '../reference/emit-javascript.ts';
-import { worstCase } from '../worst-case.ts';
 import { combinations } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
 import { columnsProgram } from './leaves.ts';

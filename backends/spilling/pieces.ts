@@ -1,4 +1,4 @@
-import type { ArrayBinding, Backend, DeviceBuffer, Program } from '../../primitives/backend.ts';
+import type { ArrayBinding, Backend, DeviceBuffer, Program } from '../../primitives/contract/backend.ts';
 import { type AnalysedProgram, elementsOf } from './analysis.ts';
 import { perWord } from './lengths.ts';
 import type { BufferPlaces, Spillable } from './places.ts';

@@ -1,4 +1,4 @@
-import type { Backend, DeviceBuffer, SpillCounters, WordSink } from '../../primitives/backend.ts';
+import type { Backend, DeviceBuffer, SpillCounters, WordSink } from '../../primitives/contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 

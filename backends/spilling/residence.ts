@@ -1,6 +1,6 @@
-import type { Store } from '../../primitives/backend.ts';
+import type { Store } from '../../primitives/contract/backend.ts';
 import { OutOfMemoryError } from '../../primitives/errors.ts';
-import { entryOf } from '../../primitives/functors/ir.ts';
+import { entryOf } from '../../primitives/ir/ir.ts';
 import type { Analysis, WindowedCommand } from './analysis.ts';
 import type { HostStore } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';

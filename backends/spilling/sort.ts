@@ -1,4 +1,4 @@
-import type { Cell, DeviceBuffer, Program, SortCommand } from '../../primitives/backend.ts';
+import type { Cell, DeviceBuffer, Program, SortCommand } from '../../primitives/contract/backend.ts';
 import { leavesProgram } from './leaves.ts';
 import type { Spillable } from './places.ts';
 import { type SortedRun, splitsAt } from './run-splits.ts';

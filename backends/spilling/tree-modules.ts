@@ -1,5 +1,7 @@
-import type { MonoidProgram } from '../../primitives/backend.ts';
-import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
+import type { MonoidProgram } from '../../primitives/contract/backend.ts';
+import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
+import { literal, operate, record } from '../../primitives/functors/recorder.ts';
+import { callPlain, variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
 import {
   entryOf,
   type Local,
@@ -7,9 +9,7 @@ import {
   moduleNumber,
   type Operand,
   type ScalarType,
-} from '../../primitives/functors/ir.ts';
-import { literal, operate, record } from '../../primitives/functors/recorder.ts';
-import { callPlain, variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
+} from '../../primitives/ir/ir.ts';
 import { choose, identityWords, leafTypes, readLeaves } from './leaves.ts';
 
 /** The steps of the canonical tree of `combination-tree.ts` as functors of the index, for windows of whole blocks. */

@@ -1,5 +1,5 @@
-import type { Cell, Extent, MonoidProgram, Program, ScanCommand } from '../../primitives/backend.ts';
-import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
+import type { Cell, Extent, MonoidProgram, Program, ScanCommand } from '../../primitives/contract/backend.ts';
+import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 import { withBuffers } from './carry.ts';
 import { type LeafColumns, leafArrays, leafStores, leavesProgram } from './leaves.ts';
 import { isShortage } from './shortage.ts';

@@ -1,7 +1,7 @@
-import type { WalkCommand } from '../../primitives/backend.ts';
-import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import type { WalkCommand } from '../../primitives/contract/backend.ts';
+import { entryOf, type Module } from '../../primitives/ir/ir.ts';
+import { worstCase } from '../analyses/worst-case.ts';
 import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } from '../reference/emit-javascript.ts';
-import { worstCase } from '../worst-case.ts';
 import { wordReaderOf } from './lengths.ts';
 import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutLoops, writerOf } from './on-host.ts';
 import type { WindowMachine } from './windows.ts';

@@ -1,16 +1,8 @@
-import { accessPatterns, indexLocals } from '../../primitives/functors/access-patterns.ts';
-import type {
-  IrFunction,
-  Local,
-  Module,
-  Operand,
-  OperationName,
-  Statement,
-  Uniform,
-} from '../../primitives/functors/ir.ts';
-import { createVariants } from '../../primitives/functors/memo.ts';
-import { withBlocks, withOperands } from '../../primitives/functors/rewrite.ts';
-import { visitStatements } from '../../primitives/functors/visit.ts';
+import { accessPatterns, indexLocals } from '../../primitives/ir/access-patterns.ts';
+import type { IrFunction, Local, Module, Operand, OperationName, Statement, Uniform } from '../../primitives/ir/ir.ts';
+import { createVariants } from '../../primitives/ir/memo.ts';
+import { withBlocks, withOperands } from '../../primitives/ir/rewrite.ts';
+import { visitStatements } from '../../primitives/ir/visit.ts';
 
 /**
  * How a window of a launch finds the elements of an array:

@@ -1,5 +1,5 @@
-import type { Backend, DeviceBuffer, Program, Store } from '../../primitives/backend.ts';
-import { entryOf } from '../../primitives/functors/ir.ts';
+import type { Backend, DeviceBuffer, Program, Store } from '../../primitives/contract/backend.ts';
+import { entryOf } from '../../primitives/ir/ir.ts';
 import { type Analysis, analyse, type WindowedCommand } from './analysis.ts';
 import { createHostStores, type HostStores } from './host-stores.ts';
 import { wordReaderOf } from './lengths.ts';

@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { requireOneOf } from '../../primitives/arguments.ts';
+import type { Gpu } from '../../primitives/contract/gpu-types.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import type { Gpu } from '../../primitives/gpu-types.ts';
 import { installRemedy, isMissing } from '../../primitives/optional-packages.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 

@@ -6,11 +6,11 @@ import {
   type Extent,
   type Limits,
   type Program,
-} from '../../primitives/backend.ts';
+} from '../../primitives/contract/backend.ts';
+import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/contract/gpu-types.ts';
 import { runsOf } from '../../primitives/cross-reduce-by-rows.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
-import type { Module } from '../../primitives/functors/ir.ts';
-import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/gpu-types.ts';
+import type { Module } from '../../primitives/ir/ir.ts';
 import {
   aFunction,
   aNumber,
@@ -23,35 +23,35 @@ import {
 } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
-import { requireHangLimit, requireLimits } from '../backend-options.ts';
-import type { Arithmetic } from './arithmetic.ts';
-import { runPlanned, type TracedRun } from './command-plans.ts';
-import { CommandSignature, signatures } from './command-signature.ts';
-import type { CommandTime } from './command-time.ts';
-import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './device.ts';
-import { aDevice } from './device-kind.ts';
-import type { Engine } from './engine.ts';
-import { crossReduce, layoutPairs } from './kernels/cross-reduce.ts';
-import { crossTiles, takesTiles } from './kernels/cross-tiles.ts';
-import { forEach } from './kernels/for-each.ts';
-import { histogram } from './kernels/histogram.ts';
-import { reduce } from './kernels/reduce.ts';
-import { relax } from './kernels/relax.ts';
-import { layoutGrids } from './kernels/relax-layout.ts';
-import { scan } from './kernels/scan.ts';
-import { sort } from './kernels/sort.ts';
-import { walk } from './kernels/walk.ts';
-import { bindsSums, weightedHistogram } from './kernels/weighted-histogram.ts';
-import { type GpuMachine, startMachine } from './machine.ts';
-import type { Memory } from './memory.ts';
-import type { BufferPart } from './part.ts';
-import { probe, type Verdict } from './probe.ts';
-import { shareBuffers, withoutUsage } from './shared-device.ts';
-import type { StagingSize } from './staging-size.ts';
+import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
+import type { Arithmetic } from './device/arithmetic.ts';
+import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './device/device.ts';
+import { aDevice } from './device/device-kind.ts';
+import { type GpuMachine, startMachine } from './device/machine.ts';
+import { probe, type Verdict } from './device/probe.ts';
+import { shareBuffers, withoutUsage } from './device/shared-device.ts';
+import { usage } from './device/usage.ts';
+import { crossReduce, layoutPairs } from './kernels/cross-reduce/cross-reduce.ts';
+import { crossTiles, takesTiles } from './kernels/cross-reduce/cross-tiles.ts';
+import { histogram } from './kernels/histogram/histogram.ts';
+import { bindsSums, weightedHistogram } from './kernels/histogram/weighted-histogram.ts';
+import { reduce } from './kernels/reduce/reduce.ts';
+import { relax } from './kernels/relax/relax.ts';
+import { layoutGrids } from './kernels/relax/relax-layout.ts';
+import { forEach } from './kernels/rows/for-each.ts';
+import { walk } from './kernels/rows/walk.ts';
+import { scan } from './kernels/scan/scan.ts';
+import { sort } from './kernels/sort/sort.ts';
+import { runPlanned, type TracedRun } from './launches/command-plans.ts';
+import { CommandSignature, signatures } from './launches/command-signature.ts';
+import type { CommandTime } from './launches/command-time.ts';
+import type { Engine } from './launches/engine.ts';
+import type { Memory } from './memory/memory.ts';
+import type { BufferPart } from './memory/part.ts';
 import { createTapes } from './tape/tapes.ts';
-import type { Tuning } from './tuning.ts';
-import type { TuningChoice } from './tuning-choice.ts';
-import { usage } from './usage.ts';
+import type { StagingSize } from './transfers/staging-size.ts';
+import type { Tuning } from './tuning/tuning.ts';
+import type { TuningChoice } from './tuning/tuning-choice.ts';
 
 export interface WebGpuOptions {
   /** Where to ask for an adapter; the browser's own if left out. In Node: `openNodeGpu()` of `backends/webgpu-node`. */

@@ -18,14 +18,20 @@ export type {
   GpuDeviceLike,
   GpuFeaturesLike,
   GpuLike,
-} from '../../primitives/gpu-types.ts';
-export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
+} from '../../primitives/contract/gpu-types.ts';
 export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
-export type { CommandTime } from './command-time.ts';
-export type { AdapterChoice } from './device.ts';
-export { deviceDescriptor } from './device-descriptor.ts';
-export type { StagingSize } from './staging-size.ts';
-export { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
-export { requireTuning } from './tuning-check.ts';
-export type { TuningChoice } from './tuning-choice.ts';
-export { type TuningTable, tuningTables } from './tuning-tables.ts';
+export type { Arithmetic, ArithmeticChoice } from './device/arithmetic.ts';
+export type { AdapterChoice } from './device/device.ts';
+export { deviceDescriptor } from './device/device-descriptor.ts';
+export type { CommandTime } from './launches/command-time.ts';
+export type { StagingSize } from './transfers/staging-size.ts';
+export {
+  defaultTuning,
+  type LookBackTuning,
+  type ReduceTuning,
+  type SweepTuning,
+  type Tuning,
+} from './tuning/tuning.ts';
+export { requireTuning } from './tuning/tuning-check.ts';
+export type { TuningChoice } from './tuning/tuning-choice.ts';
+export { type TuningTable, tuningTables } from './tuning/tuning-tables.ts';

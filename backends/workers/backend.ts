@@ -1,3 +1,4 @@
+import { createCache } from '../../primitives/cache.ts';
 import {
   type Backend,
   type Counters,
@@ -7,25 +8,24 @@ import {
   type KernelCommand,
   type Length,
   type Limits,
-} from '../../primitives/backend.ts';
-import { createCache } from '../../primitives/cache.ts';
+} from '../../primitives/contract/backend.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
-import { requireHangLimit, requireLimits } from '../backend-options.ts';
-import { createWatchdog, type Watchdog } from '../watchdog.ts';
-import type { HeapBlock } from './allocator.ts';
-import { createHeldCommands, isTiled } from './held-commands.ts';
-import type { Addresses, Kernel, Launch, Launcher } from './launch.ts';
-import { createPool, type Pool } from './pool.ts';
-import { MAX_WORKERS } from './queue.ts';
-import { requireWebAssembly } from './runtime.ts';
-import { createSharedMemory, type SharedBuffer, type SharedMemory } from './shared-memory.ts';
+import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
+import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
+import { createHeldCommands, isTiled } from './commands/held-commands.ts';
+import type { Addresses, Kernel, Launch, Launcher } from './commands/launch.ts';
+import { taskOf } from './commands/task.ts';
+import type { HeapBlock } from './memory/allocator.ts';
+import { createSharedMemory, type SharedBuffer, type SharedMemory } from './memory/shared-memory.ts';
+import { createTransfers } from './memory/transfers.ts';
 import { createTapes } from './tape/tapes.ts';
-import { taskOf } from './task.ts';
-import type { Threads } from './threads.ts';
-import { createTransfers } from './transfers.ts';
-import type { FunctionBody } from './wasm-encoder.ts';
+import { createPool, type Pool } from './threads/pool.ts';
+import { MAX_WORKERS } from './threads/queue.ts';
+import type { Threads } from './threads/threads.ts';
+import { requireWebAssembly } from './wasm/runtime.ts';
+import type { FunctionBody } from './wasm/wasm-encoder.ts';
 
 export interface WorkersOptions {
   /** Number of worker threads; as many as the machine can run at once by default. */

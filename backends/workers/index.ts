@@ -4,12 +4,12 @@
  * @packageDocumentation
  */
 
-import type { Backend } from '../../primitives/backend.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
 import { openWorkersBackend, type WorkersOptions } from './backend.ts';
 import { nodeThreads } from './node-threads.ts';
 
 export type { WorkersOptions } from './backend.ts';
-export { explainVectorization, type Vectorization } from './explain-vectorization.ts';
+export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
 /**
  * Opens the backend that runs on worker threads, in WebAssembly: SIMD where a functor is a straight line, with the same

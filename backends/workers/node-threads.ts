@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import { requireAddressSpace } from './address-space.ts';
-import type { WorkerSetup } from './queue.ts';
-import { PATIENCE, type Thread, type Threads } from './threads.ts';
+import { requireAddressSpace } from './memory/address-space.ts';
+import type { WorkerSetup } from './threads/queue.ts';
+import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 
 /** The worker threads of Node. */
 export const nodeThreads: Threads = {

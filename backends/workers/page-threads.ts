@@ -1,7 +1,7 @@
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { pageWorkerText } from './page-worker-text.ts';
-import type { WorkerMessage, WorkerSetup } from './queue.ts';
-import { PATIENCE, type Thread, type Threads } from './threads.ts';
+import type { WorkerMessage, WorkerSetup } from './threads/queue.ts';
+import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 
 /** What a page's worker says, which adds its leave. */
 type PageMessage = WorkerMessage | { readonly kind: 'left' };

@@ -1,4 +1,4 @@
-import type { HostMessage, WorkerSetup } from './queue.ts';
+import type { HostMessage, WorkerSetup } from './threads/queue.ts';
 import { serve } from './worker-loop.ts';
 
 // What a worker of a page runs: its first message is its setup. A page's worker hears of messages in the event loop alone,

@@ -1,9 +1,9 @@
-import type { Backend } from '../../primitives/backend.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
 import { openWorkersBackend, type WorkersOptions } from './backend.ts';
 import { pageThreads } from './page-threads.ts';
 
 export type { WorkersOptions } from './backend.ts';
-export { explainVectorization, type Vectorization } from './explain-vectorization.ts';
+export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
 /** What `createWorkersBackend` of `index.ts` is, on the web workers of a page. */
 export function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {

@@ -1,4 +1,4 @@
-import { type ChunkTaker, takeChunks } from './chunks.ts';
+import { type ChunkTaker, takeChunks } from './threads/chunks.ts';
 import {
   control,
   type ForgetMessage,
@@ -12,7 +12,7 @@ import {
   seatWord,
   type WorkerMessage,
   type WorkerSetup,
-} from './queue.ts';
+} from './threads/queue.ts';
 
 /** How a worker thread hears from the host, and answers. */
 export interface Port {

@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { HostMessage, WorkerSetup } from './queue.ts';
+import type { HostMessage, WorkerSetup } from './threads/queue.ts';
 import { serve } from './worker-loop.ts';
 
 // What a worker thread of Node runs. It takes messages without going back to the event loop.

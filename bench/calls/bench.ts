@@ -1,7 +1,7 @@
 import type { Context } from '../../primitives/context.ts';
 import type { Column } from '../../primitives/index.ts';
-import { spread } from '../webgpu-memcpy.ts';
-import { reduceAgain } from '../webgpu-timing.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+import { reduceAgain } from '../shared/webgpu-timing.ts';
 
 /** A measurement of ours, or of a program beside us, which prints such records as lines of JSON. */
 export interface Row {

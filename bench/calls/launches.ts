@@ -2,7 +2,7 @@ import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Context } from '../../primitives/context.ts';
 import { input, u32 } from '../../primitives/index.ts';
 import { chain, chained } from '../experiments/chain.ts';
-import { spread } from '../webgpu-memcpy.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
 import type { Bench } from './bench.ts';
 
 const PROFILES = 11;

@@ -5,7 +5,7 @@ import { type Bench, timesOf } from './bench.ts';
 /** Small reads that are asked for together. */
 const AT_ONCE = 8;
 
-/** Arrays to the device and back, each waited for; `bench/transfers.ts` has files and more sizes. */
+/** Arrays to the device and back, each waited for; `bench/primitives/transfers.ts` has files and more sizes. */
 export async function measureTransfers(bench: Bench): Promise<void> {
   for (const words of [bench.transferWords / 4, bench.transferWords]) {
     await measureUploads(bench, words);

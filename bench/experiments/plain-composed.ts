@@ -1,4 +1,4 @@
-import type { PlainInputs } from '../plain-primitives.ts';
+import type { PlainInputs } from './plain-primitives.ts';
 
 type Words = Uint32Array;
 

@@ -1,4 +1,4 @@
-import { type ReportSection, reportPage } from '../../graph/report-page.ts';
+import { type ReportSection, reportPage } from '../../graph/reports/report-page.ts';
 import { machineLines } from './machine.ts';
 import { ratePlot, ratioPlot, timePlot } from './plots.ts';
 import { byCase, type Results, tableCells } from './tables.ts';

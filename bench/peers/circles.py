@@ -1,4 +1,4 @@
-"""Circles that scikit-image and OpenCV find in grey frames. Used by bench/cell-detection-peers.ts:
+"""Circles that scikit-image and OpenCV find in grey frames. Used by bench/leukocyte/cell-detection-peers.ts:
 
     circles.py FRAMES WIDTH HEIGHT [--rounds 5] [--tune]
 

@@ -1,4 +1,4 @@
-import { MAP_MODE_READ, usage } from '../../backends/webgpu/usage.ts';
+import { MAP_MODE_READ, usage } from '../../backends/webgpu/device/usage.ts';
 import { builtInExperiments } from '../experiments/index.ts';
 import { type Candidate, hostTime, type Prepared } from '../harness/candidate.ts';
 import type { HostColumn } from '../harness/experiment.ts';

@@ -1,6 +1,6 @@
 """Zonal histograms and statistics as a plain loop: a zone at a time, rasterised by GDAL and counted by numpy.
 
-Needs python3-gdal and numpy. Used by bench/zonal-statistics.ts:
+Needs python3-gdal and numpy. Used by bench/zonal/zonal-statistics.ts:
 
     zonal-loop.py RASTER ZONES LAYER OUT.csv [LOW HIGH BINS] [--stats]
 

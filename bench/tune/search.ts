@@ -1,5 +1,5 @@
 import type { Tuning, TuningChoice, WebGpuBackend } from '../../backends/webgpu/index.ts';
-import { chosenTuning } from '../../backends/webgpu/tuning-choice.ts';
+import { chosenTuning } from '../../backends/webgpu/tuning/tuning-choice.ts';
 import type { Context } from '../../primitives/context.ts';
 import { QuadrilleError } from '../../primitives/errors.ts';
 import { builtInExperiments } from '../experiments/index.ts';

@@ -51,7 +51,7 @@ const FAMILIES = {
   'open on-node on-page devices context context-option store-alone warnings current-context late-reads uploads downloads lent-arrays':
     'Contexts',
   'prepared/': 'Prepared pipelines and loops',
-  'shared-buffers gpu-types backends/webgpu/device-descriptor': 'Devices of your own',
+  'shared-buffers contract/gpu-types backends/webgpu/device/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
   'sequence map stencil relax gather scatter slice concatenate pack-bits': 'Rows to rows',
   'copy-if expand expansion unfold walk-functors ranked-rows': 'More rows or fewer',
@@ -60,10 +60,10 @@ const FAMILIES = {
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',
   'functors/standard/': 'Standard functors',
-  'functors/': 'Functors',
+  'functors/ ir/': 'Functors',
   explain: 'What the library does',
   errors: 'Errors',
-  'backend kernel-commands watched-backend platform command': 'For backends of one’s own',
+  'contract/ watched-backend platform command': 'For backends of one’s own',
 };
 
 /** @param {import('typedoc').Application} app */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { ReportSection, ReportTable } from '../../graph/report-page.ts';
+import type { ReportSection, ReportTable } from '../../graph/reports/report-page.ts';
 import type { TrackFigures } from './tally.ts';
 import { trackPlot } from './track-plot.ts';
 import { speedFigures, type TrackRun } from './track-summary.ts';

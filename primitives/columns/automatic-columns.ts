@@ -1,5 +1,5 @@
 import type { Context } from '../context-type.ts';
-import { entryOf } from '../functors/ir.ts';
+import { entryOf } from '../ir/ir.ts';
 import {
   type Automatic,
   type Column,

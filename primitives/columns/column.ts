@@ -1,11 +1,11 @@
 import { wrongArgument } from '../arguments.ts';
-import type { ArrayBinding, DeviceBuffer, Storage } from '../backend.ts';
 import type { Context } from '../context-type.ts';
+import type { ArrayBinding, DeviceBuffer, Storage } from '../contract/backend.ts';
 import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
-import type { Module, ScalarType } from '../functors/ir.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
+import type { Module, ScalarType } from '../ir/ir.ts';
 
 import { currentContext } from './current-context.ts';
 

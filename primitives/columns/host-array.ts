@@ -1,6 +1,6 @@
 import { wrongArgument } from '../arguments.ts';
-import type { Storage } from '../backend.ts';
-import type { ScalarType } from '../functors/ir.ts';
+import type { Storage } from '../contract/backend.ts';
+import type { ScalarType } from '../ir/ir.ts';
 import type { Column, Table } from './column.ts';
 
 /** Host data that becomes a column; packed types are read as u32 or i32. */

@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import { entryOf, type Module, type ScalarType } from '../functors/ir.ts';
+import { entryOf, type Module, type ScalarType } from '../ir/ir.ts';
 import { createStructures, NumberList } from '../structures.ts';
 import { type Column, type DeviceLength, type StoredArray, sameArray, sameLength, type ViewInput } from './column.ts';
 import type { SymbolicUniform } from './symbolic.ts';

@@ -1,5 +1,5 @@
-import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
 import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
+import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 import { createStructures, NumberList } from '../structures.ts';
 import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
 

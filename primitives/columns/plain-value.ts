@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors.ts';
-import type { ScalarType } from '../functors/ir.ts';
 import { describeGiven, isPromise } from '../given.ts';
+import type { ScalarType } from '../ir/ir.ts';
 
 /**
  * Requires a plain JavaScript value that fits a scalar type; otherwise throws an error with the given code and

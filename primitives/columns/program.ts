@@ -1,11 +1,11 @@
-import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
 import type { Context } from '../context-type.ts';
+import type { ArrayBinding, CountRef, Length, Program, Store } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import { entryOf, type Module, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
+import { entryOf, type Module, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 import {
   type Column,
   type DeviceLength,

@@ -1,5 +1,5 @@
-import { blocksOf, entryOf, type IrFunction, type Module, type Statement } from '../functors/ir.ts';
-import { memoized } from '../functors/memo.ts';
+import { blocksOf, entryOf, type IrFunction, type Module, type Statement } from '../ir/ir.ts';
+import { memoized } from '../ir/memo.ts';
 import type { ViewCost, ViewInput } from './column.ts';
 
 /**

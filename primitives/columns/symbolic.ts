@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors.ts';
-import type { ScalarType } from '../functors/ir.ts';
-import { f32OfBits } from '../functors/semantics.ts';
+import type { ScalarType } from '../ir/ir.ts';
+import { f32OfBits } from '../ir/semantics.ts';
 import type { DeviceLength, Memory } from './column.ts';
 
 /** A placeholder for a length that differs from call to call. */

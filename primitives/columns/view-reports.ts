@@ -1,5 +1,5 @@
 import type { ErrorPlace } from '../errors.ts';
-import { entryOf, type ScalarType } from '../functors/ir.ts';
+import { entryOf, type ScalarType } from '../ir/ir.ts';
 import type { Column, View } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';
 import {

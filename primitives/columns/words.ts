@@ -1,8 +1,8 @@
 import { u32 } from '../functors/functor.ts';
-import { entryOf, type ScalarType } from '../functors/ir.ts';
 import { bitsToI32, bitsToU32 } from '../functors/standard/bits.ts';
 import { f32BitsToSortable, i32ToSortable, sortableToF32Bits, sortableToI32 } from '../functors/standard/sortable.ts';
 import type { Bool, F32, I32, U32, Value } from '../functors/value.ts';
+import { entryOf, type ScalarType } from '../ir/ir.ts';
 import { Column, viewColumn } from './column.ts';
 import type { FusionKey } from './known-fusions.ts';
 import { fuse } from './program.ts';

@@ -1,4 +1,4 @@
-import type { Local, Operand, ScalarType, Statement } from './ir.ts';
+import type { Local, Operand, ScalarType, Statement } from '../ir/ir.ts';
 import { append, block, functorError, literal, newLocal, operate, recorder, use, wrongInput } from './recorder.ts';
 import {
   type Bool,

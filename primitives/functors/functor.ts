@@ -1,5 +1,5 @@
 import { isRecord } from '../given.ts';
-import type { Module, Operand, ScalarType } from './ir.ts';
+import type { Module, Operand, ScalarType } from '../ir/ir.ts';
 import { withMembers } from './members.ts';
 import {
   type NeighbourOffset,

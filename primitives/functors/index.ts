@@ -1,3 +1,15 @@
+export type {
+  IrFunction,
+  Literal,
+  Local,
+  Module,
+  Operand,
+  Operation,
+  OperationName,
+  ScalarType,
+  Statement,
+  Uniform,
+} from '../ir/ir.ts';
 export { Break, Continue, For, If, Let, type Otherwise, Return, Var, While } from './control.ts';
 export {
   type ArgumentsOf,
@@ -19,18 +31,6 @@ export {
   u64,
   uniform,
 } from './functor.ts';
-export type {
-  IrFunction,
-  Literal,
-  Local,
-  Module,
-  Operand,
-  Operation,
-  OperationName,
-  ScalarType,
-  Statement,
-  Uniform,
-} from './ir.ts';
 export { Neighbours, NeighboursParameter, neighbours } from './neighbours.ts';
 export type { InputsOf, PlainOf, Scalar, Shape, Tree, ValuesOf } from './shapes.ts';
 export * from './standard/index.ts';

@@ -1,4 +1,4 @@
-import type { Module, Operand } from './ir.ts';
+import type { Module, Operand } from '../ir/ir.ts';
 import { functorError, newParameter, recorder } from './recorder.ts';
 import { assemble, flatten, leafTypes, requireShapeOf, type Shape, type ValuesOf } from './shapes.ts';
 import { Value } from './value.ts';

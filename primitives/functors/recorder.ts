@@ -14,13 +14,13 @@ import {
   operandText,
   type ScalarType,
   type Statement,
-} from './ir.ts';
-import { createVariants, memoized } from './memo.ts';
-import { OPERATIONS, typeOf } from './operations.ts';
+} from '../ir/ir.ts';
+import { createVariants, memoized } from '../ir/memo.ts';
+import { OPERATIONS, typeOf } from '../ir/operations.ts';
+import { withBlocks, withOperands } from '../ir/rewrite.ts';
+import { evaluate, toF32, toI32, toU32 } from '../ir/semantics.ts';
+import { terminates, visitStatements } from '../ir/visit.ts';
 import { callerPlace, placeIn } from './place.ts';
-import { withBlocks, withOperands } from './rewrite.ts';
-import { evaluate, toF32, toI32, toU32 } from './semantics.ts';
-import { terminates, visitStatements } from './visit.ts';
 
 /** The module that is being written and the function in it. */
 interface FunctorRecorder extends Linkage {

@@ -1,5 +1,5 @@
 import { isRecord } from '../given.ts';
-import type { ScalarType } from './ir.ts';
+import type { ScalarType } from '../ir/ir.ts';
 import { wrongInput } from './recorder.ts';
 import type { Input, Value } from './value.ts';
 

@@ -1,5 +1,5 @@
 import { describeGiven, isPromise } from '../given.ts';
-import type { Local, Operand, OperationName, ScalarType } from './ir.ts';
+import type { Local, Operand, OperationName, ScalarType } from '../ir/ir.ts';
 import { append, functorError, literal, newLocal, operate, read, use, wrongInput } from './recorder.ts';
 
 /** What stands for a value: a value of the functor, or a JavaScript literal. */

@@ -1,5 +1,5 @@
-import type { Local, Module, Operand, ScalarType } from './ir.ts';
-import { createVariants } from './memo.ts';
+import type { Local, Module, Operand, ScalarType } from '../ir/ir.ts';
+import { createVariants } from '../ir/memo.ts';
 import { call, record } from './recorder.ts';
 
 /** Variants of a module that are remembered; there is one for every monoid that folds its results. */

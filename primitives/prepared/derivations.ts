@@ -1,6 +1,6 @@
-import type { DeviceBuffer } from '../backend.ts';
 import type { DeviceLength } from '../columns/column.ts';
 import { rebound } from '../command.ts';
+import type { DeviceBuffer } from '../contract/backend.ts';
 import type { RecordingBackend } from './recording-backend.ts';
 
 /** The inputs and checks that a buffer's contents depend on. */

@@ -1,11 +1,11 @@
 import { wrongArgument } from '../arguments.ts';
-import type { Storage } from '../backend.ts';
 import { type ColumnsOf, storageOf } from '../columns/column.ts';
+import type { Storage } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { isUniformParameter, type UniformParameter } from '../functors/functor.ts';
-import type { ScalarType } from '../functors/ir.ts';
 import { flawOfShape, leafPaths, leafTypes, type Shape } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
+import type { ScalarType } from '../ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';
 

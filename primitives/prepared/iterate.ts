@@ -1,6 +1,6 @@
 import { wrongArgument } from '../arguments.ts';
-import type { DeviceBuffer } from '../backend.ts';
 import { Column, type DeviceLength, sameLength, type Table } from '../columns/column.ts';
+import type { DeviceBuffer } from '../contract/backend.ts';
 import { ArgumentError, CapacityError } from '../errors.ts';
 import { aFunction, aSignal, aWhole, type FieldKinds } from '../kinds.ts';
 import { requireOptions } from '../options.ts';

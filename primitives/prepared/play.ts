@@ -1,7 +1,7 @@
-import type { Backend, CountRef, DeviceBuffer, Program } from '../backend.ts';
 import { lengthOfCount } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
 import { issue, rebound } from '../command.ts';
+import type { Backend, CountRef, DeviceBuffer, Program } from '../contract/backend.ts';
 import { array, fn, u32, uniform } from '../functors/functor.ts';
 import type { Script, ScriptBuffer, ScriptCall, ScriptInput } from './script.ts';
 

@@ -1,5 +1,4 @@
 import { wrongArgument } from '../arguments.ts';
-import type { Backend, CountRef, DeviceBuffer } from '../backend.ts';
 import type { CapacityChecks } from '../capacity-checks.ts';
 import {
   Column,
@@ -17,12 +16,13 @@ import { requireValue } from '../columns/plain-value.ts';
 import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
 import type { Context } from '../context-type.ts';
+import type { Backend, CountRef, DeviceBuffer } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import type { UniformParameter } from '../functors/functor.ts';
-import type { ScalarType } from '../functors/ir.ts';
-import { wordOfValue } from '../functors/semantics.ts';
 import { assemble } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
+import type { ScalarType } from '../ir/ir.ts';
+import { wordOfValue } from '../ir/semantics.ts';
 import { isTableInput, type PreparedArguments, type PreparedInputs, requireInputs, type TableInput } from './inputs.ts';
 import { playScript } from './play.ts';
 import { type RecordedPipeline, type ResultLength, recordPipeline } from './record-pipeline.ts';

@@ -1,5 +1,4 @@
 import { requireFunction } from '../arguments.ts';
-import type { Backend, DeviceBuffer } from '../backend.ts';
 import {
   Column,
   columnsOf,
@@ -15,6 +14,7 @@ import { fuse } from '../columns/program.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
 import type { Context } from '../context-type.ts';
+import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
 import { describeGiven, isRecord } from '../given.ts';

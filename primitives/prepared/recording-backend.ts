@@ -1,6 +1,6 @@
-import type { Backend, DeviceBuffer, KernelCommand } from '../backend.ts';
 import { rebound } from '../command.ts';
-import { createCounters } from '../counters.ts';
+import type { Backend, DeviceBuffer, KernelCommand } from '../contract/backend.ts';
+import { createCounters } from '../contract/counters.ts';
 import { ArgumentError } from '../errors.ts';
 import type { ScriptBuffer, ScriptStep } from './script.ts';
 

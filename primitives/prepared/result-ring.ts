@@ -1,6 +1,6 @@
-import type { Backend, DeviceBuffer } from '../backend.ts';
 import { Memory } from '../columns/column.ts';
 import type { Context } from '../context-type.ts';
+import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import type { RecordedPipeline } from './record-pipeline.ts';
 
 /** Memory for the results of one call. */

@@ -1,9 +1,9 @@
-import type { Program } from '../backend.ts';
+import type { Program } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { array, bool, fn, u32, uniform } from '../functors/functor.ts';
-import type { Module } from '../functors/ir.ts';
 import { select } from '../functors/standard/choose.ts';
 import type { Bool, U32 } from '../functors/value.ts';
+import type { Module } from '../ir/ir.ts';
 import { isTableInput, type PreparedInputs, type TableInput } from './inputs.ts';
 import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
 import type { Script, ScriptBuffer, ScriptStep } from './script.ts';

@@ -1,4 +1,4 @@
-import type { CountRef, DeviceBuffer, KernelCommand } from '../kernel-commands.ts';
+import type { CountRef, DeviceBuffer, KernelCommand } from '../contract/kernel-commands.ts';
 
 /**
  * The commands of a pipeline as data, in order. Their buffers are {@link ScriptBuffer}s, which every call replaces by

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { requireArguments } from '../../primitives/arguments.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../primitives/kinds.ts';
 import { aHostKind, type HostKind, type HostKinds, someFields } from './host-kinds.ts';
 import { edgeWords } from './integers.ts';

@@ -10,10 +10,10 @@ import {
   u32,
   uniform,
 } from '../../primitives/functors/functor.ts';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
 import { operate, use } from '../../primitives/functors/recorder.ts';
 import type { Scalar, Shape } from '../../primitives/functors/shapes.ts';
 import { type ArrayValue, type Bool, type U32, Value, type Variable } from '../../primitives/functors/value.ts';
+import type { ScalarType } from '../../primitives/ir/ir.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
 const scalars: { readonly [T in ScalarType]: Scalar<T> } = { u32, i32, f32, bool };

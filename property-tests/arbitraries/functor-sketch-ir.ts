@@ -6,7 +6,7 @@ import type {
   OperationName,
   ScalarType,
   Statement,
-} from '../../primitives/functors/ir.ts';
+} from '../../primitives/ir/ir.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
 /** Writes a sketch as a module, operation by operation: nothing is folded, literals stand where they are drawn. */

@@ -1,4 +1,4 @@
-import { OPERATIONS, type OperationName, type ScalarType } from '../../primitives/functors/operations.ts';
+import { OPERATIONS, type OperationName, type ScalarType } from '../../primitives/ir/operations.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
 /** The high word of a product, which WGSL lacks, from halves. */

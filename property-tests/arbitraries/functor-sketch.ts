@@ -1,10 +1,5 @@
-import {
-  OPERATIONS,
-  type OperationName,
-  operationNames,
-  type ScalarType,
-} from '../../primitives/functors/operations.ts';
-import { toF32 } from '../../primitives/functors/semantics.ts';
+import { OPERATIONS, type OperationName, operationNames, type ScalarType } from '../../primitives/ir/operations.ts';
+import { toF32 } from '../../primitives/ir/semantics.ts';
 
 /**
  * A random program as a tree of names, before it is written down: as a module, by the builder, or as text. One sketch

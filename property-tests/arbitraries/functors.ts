@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
-import { toF32 } from '../../primitives/functors/semantics.ts';
+import type { ScalarType } from '../../primitives/ir/ir.ts';
+import { toF32 } from '../../primitives/ir/semantics.ts';
 import { type Draw, drawFrom, drawSketch, everything, type Sketch, type SketchOptions } from './functor-sketch.ts';
 import { textOfSketch } from './functor-sketch-text.ts';
 

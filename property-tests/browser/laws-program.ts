@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Backend } from '../../primitives/backend.ts';
 import { Context } from '../../primitives/context.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
 import { allLaws } from '../laws/all.ts';
 import { type HostTable, words } from '../laws/compare.ts';
 import { createRun, type Law, type LawRun } from '../laws/law.ts';

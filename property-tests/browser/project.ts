@@ -1,6 +1,6 @@
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { builtPackage } from '../built-package.ts';
+import { builtPackage } from '../support/built-package.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 

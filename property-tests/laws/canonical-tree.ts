@@ -1,4 +1,4 @@
-import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
+import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 
 type Combine<S> = (left: S, right: S) => S;
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import type { CountRef, Extent, Store } from '../../primitives/backend.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { alive, destination, fuse, programOf } from '../../primitives/columns/program.ts';
 import type { Context } from '../../primitives/context.ts';
+import type { CountRef, Extent, Store } from '../../primitives/contract/backend.ts';
 import { f32, u32 } from '../../primitives/functors/functor.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
+import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 import { monoidProgram, plus, product } from '../../primitives/monoid.ts';
 import { fewRows, rowsOf } from '../arbitraries/columns.ts';
 import { word } from '../arbitraries/integers.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import type { Boundary } from '../../primitives/backend.ts';
+import type { Boundary } from '../../primitives/contract/backend.ts';
 import { bool, f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { neighbours } from '../../primitives/functors/neighbours.ts';
-import { roundEven } from '../../primitives/functors/semantics.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { round } from '../../primitives/functors/standard/rounding.ts';
+import { roundEven } from '../../primitives/ir/semantics.ts';
 import { minimum, monoid, plus } from '../../primitives/monoid.ts';
 import { relax } from '../../primitives/relax.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { AtomicCombination } from '../../primitives/backend.ts';
 import type { Context } from '../../primitives/context.ts';
+import type { AtomicCombination } from '../../primitives/contract/backend.ts';
 import { gather } from '../../primitives/gather.ts';
 import { scatter, scatterIf, scatterReduce } from '../../primitives/scatter.ts';
 import { type HostRows, hostColumn, randomWords, recipe, rowsOf } from '../arbitraries/columns.ts';

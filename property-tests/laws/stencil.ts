@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Boundary } from '../../primitives/backend.ts';
+import type { Boundary } from '../../primitives/contract/backend.ts';
 import { bool, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { type Neighbours, neighbours } from '../../primitives/functors/neighbours.ts';
 import type { Scalar } from '../../primitives/functors/shapes.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AtomicCombination } from '../../primitives/backend.ts';
+import type { AtomicCombination } from '../../primitives/contract/backend.ts';
 import { expand } from '../../primitives/expand.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { scatterReduce } from '../../primitives/scatter.ts';

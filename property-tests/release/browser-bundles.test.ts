@@ -6,7 +6,7 @@ import { type Bundle, bundlers } from '../browser/bundlers.ts';
 import { launchChromium } from '../browser/chromium.ts';
 import { createProject, type Project } from '../browser/project.ts';
 import { ISOLATION, serve } from '../browser/site.ts';
-import { entries } from '../entry-sources.ts';
+import { entries } from '../support/entry-sources.ts';
 
 /** Entry points of an application on a page: the laws and their fast-check are for tests. */
 const forPages = entries().filter(({ name, pageSource }) => pageSource !== undefined && name !== './property-tests');

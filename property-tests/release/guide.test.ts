@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, describe, expect, test } from 'vitest';
-import { builtCommand, builtPackage } from '../built-package.ts';
+import { builtCommand, builtPackage } from '../support/built-package.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');

@@ -5,9 +5,9 @@ import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { THOROUGH } from '../cases.ts';
-import { openWorkshop } from '../cli-support.ts';
-import { entries } from '../entry-sources.ts';
-import { promisedBy } from '../example-output.ts';
+import { openWorkshop } from '../support/cli-support.ts';
+import { entries } from '../support/entry-sources.ts';
+import { promisedBy } from './example-output.ts';
 import { installIn, node, npmRun, type Packed, pack, quadrille, script } from './package-support.ts';
 
 let packed: Packed;

@@ -2,7 +2,7 @@ import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { entries } from '../entry-sources.ts';
+import { entries } from '../support/entry-sources.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const forPages = entries().filter(({ pageSource }) => pageSource !== undefined);

@@ -1,4 +1,4 @@
-import type { GraphBuilder } from '../../graph/builder.ts';
+import type { GraphBuilder } from '../../graph/definition/builder.ts';
 import * as g from '../../graph/index.ts';
 import { type Arguments, methods, opaque, type ValidCall, type ValidCalls } from './valid-call.ts';
 

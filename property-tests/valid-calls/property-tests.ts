@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import * as laws from '../../property-tests/index.ts';
+import * as laws from '../index.ts';
 import { type Arguments, context, foreign, opaque, type ValidCalls } from './valid-call.ts';
 
 const wide = (): Arguments => ({ x: 5n });

@@ -1,27 +1,32 @@
-import { capacityOf, type DeviceBuffer, type KernelCommand, type Program } from '../../../primitives/backend.ts';
 import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import { rebound } from '../../../primitives/command.ts';
+import {
+  capacityOf,
+  type DeviceBuffer,
+  type KernelCommand,
+  type Program,
+} from '../../../primitives/contract/backend.ts';
 import { rowsOf, runsOf } from '../../../primitives/cross-reduce-by-rows.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
-import type { Module } from '../../../primitives/functors/ir.ts';
 import type { U32 } from '../../../primitives/functors/value.ts';
+import type { Module } from '../../../primitives/ir/ir.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
-import type { Engine } from '../engine.ts';
-import { crossReduce, layoutPairs } from '../kernels/cross-reduce.ts';
-import { forEach } from '../kernels/for-each.ts';
-import { histogram } from '../kernels/histogram.ts';
-import { reduce } from '../kernels/reduce.ts';
-import { relax } from '../kernels/relax.ts';
-import { layoutGrids } from '../kernels/relax-layout.ts';
-import { scan } from '../kernels/scan.ts';
-import { sort } from '../kernels/sort.ts';
-import { walk } from '../kernels/walk.ts';
-import { bindsSums, weightedHistogram } from '../kernels/weighted-histogram.ts';
-import type { Memory } from '../memory.ts';
-import type { BufferPart } from '../part.ts';
-import { CHUNK_BYTES, type DispatchRecorder, type ParameterSlot } from '../recorder.ts';
-import type { SpineRun } from '../spine.ts';
+import { crossReduce, layoutPairs } from '../kernels/cross-reduce/cross-reduce.ts';
+import { histogram } from '../kernels/histogram/histogram.ts';
+import { bindsSums, weightedHistogram } from '../kernels/histogram/weighted-histogram.ts';
+import { reduce } from '../kernels/reduce/reduce.ts';
+import { relax } from '../kernels/relax/relax.ts';
+import { layoutGrids } from '../kernels/relax/relax-layout.ts';
+import { forEach } from '../kernels/rows/for-each.ts';
+import { walk } from '../kernels/rows/walk.ts';
+import { scan } from '../kernels/scan/scan.ts';
+import { sort } from '../kernels/sort/sort.ts';
+import type { Engine } from '../launches/engine.ts';
+import { CHUNK_BYTES, type DispatchRecorder, type ParameterSlot } from '../launches/recorder.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
+import type { SpineRun } from '../memory/spine.ts';
 import {
   blockOf,
   partNumbers,

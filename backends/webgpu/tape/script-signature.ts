@@ -1,9 +1,9 @@
-import type { DeviceBuffer, KernelCommand } from '../../../primitives/backend.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import type { DeviceBuffer, KernelCommand } from '../../../primitives/contract/backend.ts';
 import type { Script } from '../../../primitives/prepared/script.ts';
 import type { NumberList } from '../../../primitives/structures.ts';
-import { CommandSignature, signatures } from '../command-signature.ts';
-import type { Memory } from '../memory.ts';
+import { CommandSignature, signatures } from '../launches/command-signature.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { TapeLayout } from './tape.ts';
 
 const [ALLOCATE, RELEASE, WRITE, COMMAND] = [0, 1, 2, 3];

@@ -1,4 +1,4 @@
-import type { Kernel } from '../compile.ts';
+import type { Kernel } from '../launches/compile.ts';
 
 /**
  * The dispatches, copies and clears of a script as they go to the device, to be played again in every call. Everything that they

@@ -1,10 +1,10 @@
 import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
 import { createStructures } from '../../../primitives/structures.ts';
-import type { Engine } from '../engine.ts';
-import type { Memory, MemoryPool } from '../memory.ts';
-import type { BufferPart } from '../part.ts';
-import type { ParameterSlot } from '../recorder.ts';
+import type { Engine } from '../launches/engine.ts';
+import type { ParameterSlot } from '../launches/recorder.ts';
+import type { Memory, MemoryPool } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
 import { capture, Unplayable } from './capture.ts';
 import { createScriptSignature } from './script-signature.ts';
 import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, valueNumbers } from './tape.ts';

@@ -1,14 +1,19 @@
-import { capacityOf, type DeviceBuffer, type KernelCommand, type Program } from '../../../primitives/backend.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import {
+  capacityOf,
+  type DeviceBuffer,
+  type KernelCommand,
+  type Program,
+} from '../../../primitives/contract/backend.ts';
 import { countProgram } from '../../../primitives/prepared/play.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
-import { createAllocator } from '../allocator.ts';
-import { createHeldCommands, isTiled } from '../held-commands.ts';
-import { lengthWords } from '../kernel-arguments.ts';
-import type { Addresses, Launch, Launcher, LengthWords } from '../launch.ts';
-import { COPY_CHUNK, emitCopyKernel } from '../runtime.ts';
-import type { SharedBuffer } from '../shared-memory.ts';
-import { taskOf } from '../task.ts';
+import { createHeldCommands, isTiled } from '../commands/held-commands.ts';
+import { lengthWords } from '../commands/kernel-arguments.ts';
+import type { Addresses, Launch, Launcher, LengthWords } from '../commands/launch.ts';
+import { taskOf } from '../commands/task.ts';
+import { createAllocator } from '../memory/allocator.ts';
+import type { SharedBuffer } from '../memory/shared-memory.ts';
+import { COPY_CHUNK, emitCopyKernel } from '../wasm/runtime.ts';
 import {
   partsOfSymbol,
   symbolOf,

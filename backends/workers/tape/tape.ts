@@ -1,4 +1,4 @@
-import type { Submission } from '../launch.ts';
+import type { Submission } from '../commands/launch.ts';
 
 /**
  * The commands of a script as they go into the queue, but for what another call changes: addresses of buffers, lengths and

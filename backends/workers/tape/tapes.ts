@@ -1,10 +1,10 @@
-import type { DeviceBuffer } from '../../../primitives/backend.ts';
+import type { DeviceBuffer } from '../../../primitives/contract/backend.ts';
 import { OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
-import type { HeapBlock } from '../allocator.ts';
-import type { Launcher } from '../launch.ts';
-import type { Pool } from '../pool.ts';
-import type { SharedBuffer, SharedMemory } from '../shared-memory.ts';
+import type { Launcher } from '../commands/launch.ts';
+import type { HeapBlock } from '../memory/allocator.ts';
+import type { SharedBuffer, SharedMemory } from '../memory/shared-memory.ts';
+import type { Pool } from '../threads/pool.ts';
 import { capture } from './capture.ts';
 import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type TapedTask } from './tape.ts';
 

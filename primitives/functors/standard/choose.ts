@@ -1,5 +1,5 @@
 import { isRecord } from '../../given.ts';
-import type { ScalarType } from '../ir.ts';
+import type { ScalarType } from '../../ir/ir.ts';
 import { operate, wrongInput } from '../recorder.ts';
 import { type Bool, type Input, operandOf, requireCondition, requireOperand, Value } from '../value.ts';
 

@@ -1,5 +1,5 @@
-import type { OperationName, ScalarType } from '../ir.ts';
-import { OPERATIONS, operationNames, typeOf } from '../operations.ts';
+import type { OperationName, ScalarType } from '../../ir/ir.ts';
+import { OPERATIONS, operationNames, typeOf } from '../../ir/operations.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';

@@ -1,4 +1,4 @@
-import type { Module, Operand } from '../ir.ts';
+import type { Module, Operand } from '../../ir/ir.ts';
 import { type Linkage, type Links, link, linkEntry } from '../recorder.ts';
 
 /** A function of a text: a module of its own, in which names stand for the other functions of the text. */

@@ -1,4 +1,4 @@
-import type { ScalarType } from '../ir.ts';
+import type { ScalarType } from '../../ir/ir.ts';
 import { literal } from '../recorder.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { type AbstractValue, isAbstract, type ScalarValue, type TextType, type TextValue, typeName } from './values.ts';

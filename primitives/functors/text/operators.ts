@@ -1,5 +1,5 @@
-import type { Operand, OperationName, ScalarType } from '../ir.ts';
-import { OPERATIONS, operationNames, typeOf } from '../operations.ts';
+import type { Operand, OperationName, ScalarType } from '../../ir/ir.ts';
+import { OPERATIONS, operationNames, typeOf } from '../../ir/operations.ts';
 import { literal, operate, use } from '../recorder.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';

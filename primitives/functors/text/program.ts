@@ -1,5 +1,5 @@
+import { entryOf, type Module, type ScalarType } from '../../ir/ir.ts';
 import { MAX_PARAMETERS, MAX_RESULTS } from '../functor.ts';
-import { entryOf, type Module, type ScalarType } from '../ir.ts';
 import { callNamed, record, use, withinStack } from '../recorder.ts';
 import { evaluate } from './expressions.ts';
 import { fallsThrough } from './flow.ts';

@@ -1,4 +1,4 @@
-import type { Local, ScalarType } from '../ir.ts';
+import type { Local, ScalarType } from '../../ir/ir.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';

@@ -1,4 +1,4 @@
-import type { Local, Operand, Statement } from '../ir.ts';
+import type { Local, Operand, Statement } from '../../ir/ir.ts';
 import { append, block, newLocal, use } from '../recorder.ts';
 import { evaluate, memberOf } from './expressions.ts';
 import { fallsThrough } from './flow.ts';

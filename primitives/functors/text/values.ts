@@ -1,5 +1,5 @@
+import type { Operand, ScalarType } from '../../ir/ir.ts';
 import { bool, f32, i32, u32 } from '../functor.ts';
-import type { Operand, ScalarType } from '../ir.ts';
 import type { Scalar, Shape } from '../shapes.ts';
 
 /** A type of the text: a scalar or a struct. */

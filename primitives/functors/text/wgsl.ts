@@ -1,4 +1,5 @@
 import { isRecord } from '../../given.ts';
+import type { ScalarType } from '../../ir/ir.ts';
 import {
   type Functor,
   type FunctorOptions,
@@ -8,7 +9,6 @@ import {
   requireFunctorOptions,
   requireParameters,
 } from '../functor.ts';
-import type { ScalarType } from '../ir.ts';
 import { callerPlace } from '../place.ts';
 import { wrongInput } from '../recorder.ts';
 import { isScalar, requireShapeOf, type Scalar, type Shape } from '../shapes.ts';

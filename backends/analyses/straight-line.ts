@@ -1,0 +1,457 @@
+import {
+  entryOf,
+  type IrFunction,
+  type Module,
+  type Operand,
+  type OperationName,
+  type ScalarType,
+  type Statement,
+} from '../../primitives/ir/ir.ts';
+
+/**
+ * Functors as straight lines: calls inlined, branches turned into selections (if-conversion, Allen et al. 1983), equal
+ * values merged (hash-consing). What is left is a graph of total operations that four lanes can evaluate at once.
+ */
+
+interface NodeCommon {
+  readonly id: number;
+  readonly type: ScalarType;
+  /** Whether it may differ between the lanes of a vector. */
+  readonly varying: boolean;
+}
+
+export interface LiteralNode extends NodeCommon {
+  readonly kind: 'literal';
+  readonly value: number | boolean;
+}
+
+export interface UniformNode extends NodeCommon {
+  readonly kind: 'uniform';
+  readonly slot: number;
+}
+
+export interface OperationNode extends NodeCommon {
+  readonly kind: 'operation';
+  readonly name: OperationName;
+  readonly operands: readonly Node[];
+}
+
+/** Element `index` of an array; where it varies, the index is the loop's plus `shift`, which does not, above the floors. */
+export interface ReadNode extends NodeCommon {
+  readonly kind: 'read';
+  readonly slot: number;
+  readonly index: Node;
+  readonly shift: Node | undefined;
+  readonly floors: readonly Floor[];
+}
+
+/** Holds for the indices of the loop that are, plus `shift`, not below `min`. Neither of the two varies. */
+export interface Floor {
+  readonly shift: Node;
+  readonly min: Node;
+}
+
+/** How far on an index is from the loop's, for those above the floors. */
+interface Shift {
+  readonly by: Node;
+  readonly floors: readonly Floor[];
+}
+
+/** Element `index` of an array, wherever that is. */
+export interface GatherNode extends NodeCommon {
+  readonly kind: 'gather';
+  readonly slot: number;
+  readonly index: Node;
+}
+
+/** Element `index >> by` of an array, the same for four neighbouring indices where the first is a multiple of four. */
+export interface SharedNode extends NodeCommon {
+  readonly kind: 'shared';
+  readonly slot: number;
+  readonly by: number;
+}
+
+export type Node =
+  | LiteralNode
+  | OperationNode
+  | ReadNode
+  | GatherNode
+  | SharedNode
+  /** `of << (index & 31)`, where `of` does not vary. */
+  | (NodeCommon & { readonly kind: 'rowBits'; readonly of: Node })
+  /** The index of the launch. */
+  | (NodeCommon & { readonly kind: 'index' })
+  /** A value that comes from outside of the graph, by name. */
+  | (NodeCommon & { readonly kind: 'parameter'; readonly name: string })
+  /** The same, where it does not vary. */
+  | (NodeCommon & { readonly kind: 'invariant'; readonly name: string })
+  | UniformNode
+  | (NodeCommon & { readonly kind: 'length'; readonly slot: number });
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+type NewNode = DistributiveOmit<Node, 'id'>;
+
+/** Why a functor does not vectorise. */
+export class NotStraight extends Error {
+  static {
+    NotStraight.prototype.name = 'NotStraight';
+  }
+}
+
+/** More are not kept in vector registers anyhow. */
+const MAX_VALUES = 4096;
+/** Statements that are walked through to find them. */
+const MAX_WALKED = 2 ** 17;
+/** Values that are computed from values, one of the other: a chain of twice as many is too deep for the stack of who emits it. */
+const MAX_DEPTH = 1024;
+
+/** What an operation is known to be beside what every graph knows; undefined where it is itself. */
+export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
+
+/**
+ * What a graph is evaluated for. `scalars` are one index at a time, and therefore may gather and divide. Of `aligned` vectors the
+ * first index is a multiple of four, so that those that share a word of bits are handled together.
+ */
+export type Lanes = 'vectors' | 'aligned' | 'scalars';
+
+/** A graph under construction; equal values become one node. */
+export class Graph {
+  readonly #nodes = new Map<string, Node>();
+  /** How long the longest chain to every value is, by its number. */
+  readonly #depths: number[] = [];
+  readonly #lanes: Lanes;
+  readonly #rules: Rules | undefined;
+
+  constructor(lanes: Lanes = 'vectors', rules?: Rules) {
+    this.#lanes = lanes;
+    this.#rules = rules;
+  }
+
+  /** The number of different values. */
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  literal(type: ScalarType, value: number | boolean): Node {
+    return this.#node({ kind: 'literal', type, varying: false, value }, Object.is(value, -0) ? '-0' : String(value));
+  }
+  index(): Node {
+    return this.#node({ kind: 'index', type: 'u32', varying: true }, '');
+  }
+  parameter(type: ScalarType, name: string): Node {
+    return this.#node({ kind: 'parameter', type, varying: true, name }, name);
+  }
+  invariant(type: ScalarType, name: string): Node {
+    return this.#node({ kind: 'invariant', type, varying: false, name }, name);
+  }
+  uniform(type: ScalarType, slot: number): Node {
+    return this.#node({ kind: 'uniform', type, varying: false, slot }, `${slot}`);
+  }
+  length(slot: number): Node {
+    return this.#node({ kind: 'length', type: 'u32', varying: false, slot }, `${slot}`);
+  }
+
+  read(type: ScalarType, slot: number, index: Node): Node {
+    const shift = index.varying ? this.#shiftOf(index) : undefined;
+    if (index.varying && shift === undefined) {
+      const by = this.#lanes === 'aligned' ? sharedShift(index) : undefined;
+      if (by !== undefined) return this.#node({ kind: 'shared', type, varying: true, slot, by }, `${slot},${by}`);
+      if (this.#lanes !== 'scalars') throw new NotStraight('it reads an array at an index of its own');
+      return this.#node({ kind: 'gather', type, varying: true, slot, index }, `${slot},${index.id}`);
+    }
+    const { by, floors = [] } = shift ?? {};
+    return this.#node(
+      { kind: 'read', type, varying: index.varying, slot, index, shift: by, floors },
+      `${slot},${index.id}`,
+    );
+  }
+
+  operation(name: OperationName, type: ScalarType, operands: readonly Node[]): Node {
+    const simpler = this.#rules?.(name, type, operands) ?? this.#simplify(name, type, operands);
+    if (simpler !== undefined) return simpler;
+    const varying = operands.some((operand) => operand.varying);
+    if (
+      this.#lanes === 'aligned' &&
+      name === 'shl' &&
+      type === 'u32' &&
+      !operands[0]!.varying &&
+      isRowBit(operands[1]!)
+    ) {
+      return this.#node({ kind: 'rowBits', type, varying: true, of: operands[0]! }, `${operands[0]!.id}`);
+    }
+    if (varying && this.#lanes !== 'scalars' && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
+      throw new NotStraight('it divides integers');
+    }
+    return this.#node(
+      { kind: 'operation', type, varying, name, operands },
+      `${name},${operands.map(({ id }) => id).join(',')}`,
+    );
+  }
+
+  #node(node: NewNode, key: string): Node {
+    const full = `${node.kind},${node.type},${key}`;
+    let known = this.#nodes.get(full);
+    if (known === undefined) {
+      if (this.size === MAX_VALUES) throw new NotStraight(`it computes more than ${MAX_VALUES} values`);
+      this.#depths.push(this.#depthOf(node));
+      known = { ...node, id: this.#nodes.size } as Node;
+      this.#nodes.set(full, known);
+    }
+    return known;
+  }
+
+  #depthOf(node: NewNode): number {
+    let depth = 0;
+    if (node.kind === 'operation') for (const { id } of node.operands) depth = Math.max(depth, this.#depths[id]! + 1);
+    if (node.kind === 'read' || node.kind === 'gather') depth = this.#depths[node.index.id]! + 1;
+    if (node.kind === 'rowBits') depth = this.#depths[node.of.id]! + 1;
+    if (depth > MAX_DEPTH) throw new NotStraight(`it computes more than ${MAX_DEPTH} values one of the other`);
+    return depth;
+  }
+
+  /** What if-conversion leaves behind, and truth values that went through integers. */
+  #simplify(name: OperationName, type: ScalarType, operands: readonly Node[]): Node | undefined {
+    const [a, b, condition] = operands;
+    if (name === 'select') {
+      if (a === b) return a;
+      return condition!.kind === 'literal' ? (condition!.value ? b : a) : undefined;
+    }
+    if (type !== 'bool') return undefined;
+    if (name === 'and' && isLiteral(a, true)) return b;
+    if (name === 'and' && isLiteral(b, true)) return a;
+    if ((name === 'ne' && isLiteral(b, 0)) || (name === 'eq' && isLiteral(b, 1)) || name === 'convert') {
+      return truthOf(a!);
+    }
+    return undefined;
+  }
+
+  /** The shift of an index that is the loop's and something that does not vary, modulo 2³². */
+  #shiftOf(index: Node): Shift | undefined {
+    if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [] };
+    if (index.kind !== 'operation') return undefined;
+    const [a, b] = index.operands as readonly [Node, Node];
+    const invariant = (node: Node): Node => (node.type === 'u32' ? node : this.operation('bits', 'u32', [node]));
+    switch (index.name) {
+      case 'bits':
+      case 'convert':
+        return a.type === 'u32' || a.type === 'i32' ? this.#shiftOf(a) : undefined;
+      case 'add':
+      case 'sub': {
+        const [moving, other] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
+        const min = index.name === 'sub' ? this.#takenAtMost(moving, other) : undefined;
+        const still = min ?? other;
+        const shift = still.varying ? undefined : this.#shiftOf(moving);
+        if (shift === undefined) return undefined;
+        const by = this.operation(index.name, 'u32', [shift.by, invariant(still)]);
+        return { by, floors: min === undefined ? shift.floors : [...shift.floors, { shift: shift.by, min }] };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /** What an index is lowered by, but for those below it, which become 0: the row before, or the first. Vectors leave them out. */
+  #takenAtMost(index: Node, taken: Node): Node | undefined {
+    if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;
+    if (taken.name !== 'min' || taken.type !== 'u32') return undefined;
+    const [a, b] = taken.operands;
+    return a === index ? b : b === index ? a : undefined;
+  }
+}
+
+/** What the index of the launch is shifted right by, where four neighbours then have the same. */
+export function sharedShift(index: Node): number | undefined {
+  if (index.kind !== 'operation' || index.name !== 'shr' || index.operands[0]!.kind !== 'index') return undefined;
+  const by = index.operands[1]!;
+  return by.kind === 'literal' && Number(by.value) >= 2 && Number(by.value) < 32 ? Number(by.value) : undefined;
+}
+
+/** Whether it is the index of the launch modulo 32, as counts of shifts are. */
+function isRowBit(count: Node): boolean {
+  if (count.kind === 'index') return true;
+  if (count.kind !== 'operation' || count.name !== 'and') return false;
+  return count.operands[0]!.kind === 'index' && isLiteral(count.operands[1], 31);
+}
+
+function isLiteral(node: Node | undefined, value: number | boolean): boolean {
+  return node?.kind === 'literal' && node.value === value;
+}
+
+/** A number that a u32 is never above, as its code tells: a digit, a remainder of a power of two. */
+export function mostOf(node: Node): number {
+  // Nodes share operands, so that there are exponentially many paths between them: each is asked once.
+  const known = new Map<Node, number>();
+  const max = (each: Node): number => {
+    const found = known.get(each) ?? maxByOperands(each, max);
+    known.set(each, found);
+    return found;
+  };
+  return max(node);
+}
+
+function maxByOperands(node: Node, max: (operand: Node) => number): number {
+  const all = 2 ** 32 - 1;
+  if (node.kind === 'literal') return Number(node.value) >>> 0;
+  if (node.kind !== 'operation' || node.type !== 'u32') return all;
+  const [a, b] = node.operands as readonly [Node, Node];
+  switch (node.name) {
+    case 'and':
+    case 'min':
+      return Math.min(max(a), max(b));
+    case 'shr':
+      return b.kind === 'literal' ? max(a) >>> Number(b.value) : max(a);
+    case 'convert':
+      return a.type === 'bool' ? 1 : all;
+    default:
+      return all;
+  }
+}
+
+/** The bool that an integer is made of, if it is. */
+export function truthOf(node: Node): Node | undefined {
+  if (node.kind !== 'operation') return undefined;
+  const [a, b, condition] = node.operands;
+  if (node.name === 'convert' && a!.type === 'bool' && node.type !== 'f32') return a;
+  if (node.name === 'select' && isLiteral(a, 0) && isLiteral(b, 1)) return condition;
+  return undefined;
+}
+
+/** What the names of a module's arrays and uniforms are in the graph. */
+export interface Slots {
+  array(name: string): number;
+  uniform(name: string): number;
+}
+
+/** A function on its way into the graph. */
+interface Frame {
+  readonly values: Map<number, Node>;
+  /** The condition under which the statement at hand runs; undefined where it always does. */
+  path: Node | undefined;
+  /** The condition under which the function has returned. */
+  returned: Node | undefined;
+  results: readonly Node[] | undefined;
+}
+
+/** Adds the entry of a module to a graph; throws {@link NotStraight} where that cannot be. */
+export function flatten(graph: Graph, module: Module, slots: Slots, args: readonly Node[]): readonly Node[] {
+  const call = (fn: IrFunction, values: readonly Node[]): readonly Node[] => {
+    const frame: Frame = {
+      values: new Map(fn.parameters.map(({ id }, i) => [id, values[i]!])),
+      path: undefined,
+      returned: undefined,
+      results: undefined,
+    };
+    walk(frame, fn.body);
+    return frame.results!;
+  };
+
+  const nodeOf = (frame: Frame, operand: Operand): Node => {
+    if (operand.kind === 'literal') return graph.literal(operand.type, operand.value);
+    return operand.kind === 'local'
+      ? frame.values.get(operand.id)!
+      : graph.uniform(operand.type, slots.uniform(operand.name));
+  };
+
+  const both = (a: Node | undefined, b: Node | undefined): Node | undefined =>
+    a === undefined || b === undefined ? (a ?? b) : graph.operation('and', 'bool', [a, b]);
+  const not = (a: Node): Node => graph.operation('not', 'bool', [a]);
+  const active = (frame: Frame): Node | undefined =>
+    both(frame.path, frame.returned === undefined ? undefined : not(frame.returned));
+  const blend = (old: Node, fresh: Node, condition: Node | undefined): Node =>
+    condition === undefined ? fresh : graph.operation('select', fresh.type, [old, fresh, condition]);
+
+  const leave = (frame: Frame, values: readonly Node[]): void => {
+    const condition = active(frame);
+    frame.results = frame.results?.map((old, i) => blend(old, values[i]!, condition)) ?? values;
+    const now = condition ?? graph.literal('bool', true);
+    frame.returned = frame.returned === undefined ? now : graph.operation('or', 'bool', [frame.returned, now]);
+  };
+
+  const branch = (frame: Frame, statement: Extract<Statement, { kind: 'if' }>): void => {
+    const outer = frame.path;
+    const condition = nodeOf(frame, statement.condition);
+    frame.path = both(outer, condition);
+    walk(frame, statement.consequent);
+    frame.path = both(outer, not(condition));
+    walk(frame, statement.alternative);
+    frame.path = outer;
+  };
+
+  let walked = 0;
+  const walk = (frame: Frame, statements: readonly Statement[]): void => {
+    walked += statements.length;
+    // Helpers that call each other twice with the same arguments make few values, however often they are walked through.
+    if (walked > MAX_WALKED) throw new NotStraight(`it has more than ${MAX_WALKED} operations, all calls inlined`);
+    for (const statement of statements) step(frame, statement);
+  };
+
+  const step = (frame: Frame, statement: Statement): void => {
+    const value = (operand: Operand): Node => nodeOf(frame, operand);
+    switch (statement.kind) {
+      case 'let': {
+        const { name, operands } = statement.operation;
+        frame.values.set(statement.local.id, graph.operation(name, statement.local.type, operands.map(value)));
+        break;
+      }
+      case 'read': {
+        const slot = slots.array(statement.array);
+        frame.values.set(statement.local.id, graph.read(statement.local.type, slot, value(statement.index)));
+        break;
+      }
+      case 'length':
+        frame.values.set(statement.local.id, graph.length(slots.array(statement.array)));
+        break;
+      case 'var':
+        frame.values.set(statement.local.id, value(statement.value));
+        break;
+      case 'set': {
+        const { id } = statement.local;
+        frame.values.set(id, blend(frame.values.get(id)!, value(statement.value), active(frame)));
+        break;
+      }
+      case 'call': {
+        const callee = module.functions.find(({ name }) => name === statement.callee)!;
+        const results = call(callee, statement.args.map(value));
+        statement.results.forEach(({ id }, i) => {
+          frame.values.set(id, results[i]!);
+        });
+        break;
+      }
+      case 'if':
+        branch(frame, statement);
+        break;
+      case 'return':
+        leave(frame, statement.values.map(value));
+        break;
+      default:
+        throw new NotStraight('it has a loop');
+    }
+  };
+
+  return call(entryOf(module), args);
+}
+
+/** The results of a module as nodes; undefined where it is no straight line. */
+export function straightLine(
+  graph: Graph,
+  module: Module,
+  slots: Slots,
+  args: readonly Node[],
+): readonly Node[] | undefined {
+  try {
+    return flatten(graph, module, slots, args);
+  } catch (error) {
+    if (error instanceof NotStraight) return undefined;
+    throw error;
+  }
+}
+
+/** Slots of a module that captures nothing. */
+export const noSlots: Slots = {
+  array: () => {
+    throw new RangeError('a monoid captures nothing');
+  },
+  uniform: () => {
+    throw new RangeError('a monoid captures nothing');
+  },
+};

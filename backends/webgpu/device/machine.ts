@@ -1,0 +1,221 @@
+import type { ArrayBinding, Limits, Program } from '../../../primitives/contract/backend.ts';
+import { createCounters } from '../../../primitives/contract/counters.ts';
+import { QuadrilleError } from '../../../primitives/errors.ts';
+import { type OnWarning, QuadrilleWarning, warn } from '../../../primitives/warnings.ts';
+import { CLOSE_LIMIT, endsWithin } from '../../common/close-limit.ts';
+import { createWatchdog } from '../../common/watchdog.ts';
+import { forEach } from '../kernels/rows/for-each.ts';
+import { type CommandPlans, createCommandPlans } from '../launches/command-plans.ts';
+import { createCompiler } from '../launches/compile.ts';
+import type { Engine } from '../launches/engine.ts';
+import { createRecorder } from '../launches/recorder.ts';
+import { createMemoryPool } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
+import { createSpine } from '../memory/spine.ts';
+import type { StagingSize } from '../transfers/staging-size.ts';
+import { createTransfers, type Transfers } from '../transfers/transfers.ts';
+import { requireUsable } from '../tuning/tuning-check.ts';
+import type { TuningChoice } from '../tuning/tuning-choice.ts';
+import { tuningFor } from '../tuning/tuning-tables.ts';
+import { plainArithmetic } from './arithmetic.ts';
+import { lowered, type OpenDevice } from './device.ts';
+import { createExplanation, createFailure, type Failure, hangError, lostError } from './failure.ts';
+import { onLoss } from './losses.ts';
+import type { ProbeRun } from './probe.ts';
+import { createTimer, type Timer } from './timer.ts';
+import { usage } from './usage.ts';
+
+/** A device with everything that commands are made, recorded and waited for with. */
+export interface GpuMachine {
+  readonly failure: Failure;
+  readonly transfers: Transfers;
+  /** Writes f32 operations plainly until a probe has chosen otherwise. */
+  readonly engine: Engine;
+  /** Of commands with the engine's arithmetic as a probe has chosen it. */
+  readonly plans: CommandPlans;
+  /** Runs a module for the probe of the device. */
+  readonly run: ProbeRun;
+  readonly timer: Timer;
+  readonly reserved: ReservedMemory;
+  /** Waits for everything that was recorded. */
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Is told, by whoever keeps memory in reserve, what to do about it. */
+export interface ReservedMemory {
+  /** Gives it up, as memory is short. */
+  giveUp(): void;
+  /** Forgets what refers to a buffer that is to be destroyed. */
+  forgetPart(part: BufferPart): void;
+  /** Gives it up, and forgets what is known of the kernels that work in it. */
+  clear(): void;
+}
+
+export interface MachineOptions {
+  readonly limits?: Partial<Limits> | undefined;
+  readonly tuning?: TuningChoice | undefined;
+  readonly hangLimit?: number | undefined;
+  readonly closeLimit?: number | undefined;
+  readonly staging?: StagingSize | undefined;
+  readonly onWarning?: OnWarning | undefined;
+}
+
+export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): GpuMachine {
+  const { device, adapter, info, shared } = open;
+  const limits = lowered(open.limits, options.limits ?? {});
+  const tuning = requireUsable(tuningFor(info, options.tuning), open.subgroups);
+  const watchdog = createWatchdog({ limit: options.hangLimit, giveUp: (limit) => failure.fail(hangError(limit)) });
+  const failure = createFailure(watchdog);
+  const counters = createCounters(() => pool.live);
+  const { commandsPerSubmission } = tuning;
+  const explain = createExplanation(device, failure);
+  const plans = createCommandPlans();
+  const reserved: ReservedMemory = { giveUp() {}, forgetPart() {}, clear() {} };
+  const onShortage = (): void => {
+    compiler.clear();
+    plans.clear();
+    transfers.trim();
+    reserved.clear();
+  };
+  const recorder = createRecorder({ device, shared, failure, counters, commandsPerSubmission, onShortage, explain });
+  const compiler = createCompiler(device, counters, recorder);
+  const pool = createMemoryPool({
+    device,
+    counters,
+    bindingBytes: limits.bindingBytes,
+    // Who gave the device may draw from what is computed.
+    usage: shared ? usage.vertex | usage.index | usage.indirect : 0,
+    watched: recorder.watched,
+    madePart: recorder.made,
+    forgetPart(part) {
+      compiler.forget(part);
+      reserved.forgetPart(part);
+    },
+    giveUpReserved: () => reserved.giveUp(),
+    destroyPart(part) {
+      compiler.forget(part);
+      reserved.forgetPart(part);
+      recorder.destroyLater(part);
+    },
+  });
+  const transfers = createTransfers({
+    ...{ device, shared, recorder, failure, counters, explain },
+    size: options.staging,
+  });
+  const spine = createSpine(device, recorder, counters);
+  const engine: Engine = {
+    limits,
+    pool,
+    recorder,
+    compiler,
+    arithmetic: plainArithmetic,
+    tuning,
+    counters,
+    spine,
+    subgroups: tuning.subgroups ? open.subgroups : undefined,
+    shared: device.limits.maxComputeWorkgroupStorageSize,
+    threads: Math.min(device.limits.maxComputeInvocationsPerWorkgroup, device.limits.maxComputeWorkgroupSizeX),
+  };
+  // Dawn in Node needs these to stay referenced as long as they are in use, and to be dropped after that.
+  let alive: readonly unknown[] | undefined = [gpu, adapter, device];
+  const forgetDevice = onLoss(device, (reason) => failure.fail(lostError(reason)));
+  // What nobody catches on a device that others use too is none of our calls.
+  if (!shared) {
+    device.addEventListener('uncapturederror', ({ error }) => {
+      failure.fail(
+        new QuadrilleError('device/error', `The device reported an error: ${error.message}`, { cause: error }),
+      );
+    });
+  }
+
+  const finish = (): Promise<void> =>
+    failure.guarded(
+      recorder
+        .flushSoon()
+        .then(() => Promise.all([device.queue.onSubmittedWorkDone(), recorder.accepted()]))
+        .then(
+          () => {},
+          async (cause: unknown) => {
+            throw await explain(cause);
+          },
+        ),
+    );
+  const timer = createTimer(device, open.features, recorder, transfers, finish);
+
+  return {
+    failure,
+    transfers,
+    reserved,
+    engine,
+    plans,
+    timer,
+    finish,
+    run: (module, columns, arithmetic) => runProbe({ ...engine, arithmetic }, transfers, module, columns),
+    async close() {
+      if (alive === undefined) return;
+      recorder.drop();
+      timer.destroy();
+      transfers.destroy();
+      spine.destroy();
+      recorder.destroy();
+      pool.destroy();
+      forgetDevice();
+      const destroy = async (): Promise<void> => {
+        if (!shared) {
+          device.destroy();
+          await device.lost;
+        }
+        alive = undefined;
+      };
+      // Dawn's destroy() blocks the calling thread until the device is through with its work.
+      const done = shared ? undefined : Promise.race([device.queue.onSubmittedWorkDone(), device.lost]);
+      const idle = Promise.all([done, transfers.quiet()]);
+      const { closeLimit = CLOSE_LIMIT, onWarning } = options;
+      if (await endsWithin(closeLimit, idle)) return destroy();
+      warn(deviceLeft(closeLimit), onWarning);
+      void idle.then(destroy, destroy);
+    },
+  };
+}
+
+function deviceLeft(limit: number): QuadrilleWarning {
+  const sentence = `The device, or a reader that fills its memory, was still at work ${limit} ms after it was to close, and is left.`;
+  return new QuadrilleWarning('warning/device-left', sentence, {
+    remedy:
+      'See that every loop of a functor, and every read of a reader, ends. Where one does not, end the process: the device is not freed before.',
+  });
+}
+
+async function runProbe(
+  engine: Engine,
+  transfers: Transfers,
+  module: Parameters<ProbeRun>[0],
+  columns: ReadonlyMap<string, Uint32Array>,
+): Promise<readonly Uint32Array[]> {
+  const { pool, recorder, counters } = engine;
+  recorder.begin();
+  const inputs = [...module.arrays].map(([name, type]): [string, ArrayBinding] => {
+    const data = columns.get(name)!;
+    const buffer = pool.allocate(data.length);
+    transfers.write(buffer, 0, data);
+    return [name, { buffer, storage: type === 'bool' ? 'u32' : type, offset: 0, length: data.length }];
+  });
+  const length = inputs[0]![1].length as number;
+  const { results } = module.functions.at(-1)!;
+  const output = pool.allocate(results.length * length);
+  const program: Program = { module, arrays: new Map(inputs), uniforms: new Map() };
+  const stores = results.map((_, value) => ({ buffer: output, offset: value * length, capacity: length, value }));
+  forEach(engine, length, program, stores);
+  const words = await transfers.read(output, 0, results.length * length);
+  for (const buffer of [output, ...inputs.map(([, binding]) => binding.buffer)]) pool.release(buffer);
+  Object.assign(counters, {
+    submissions: 0,
+    dispatches: 0,
+    readbacks: 0,
+    compilations: 0,
+    allocations: 0,
+    bindGroups: 0,
+  });
+  return results.map((_, i) => words.subarray(i * length, (i + 1) * length));
+}

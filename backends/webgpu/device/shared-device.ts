@@ -1,0 +1,53 @@
+import type { SharedDevice } from '../../../primitives/contract/backend.ts';
+import { ArgumentError } from '../../../primitives/errors.ts';
+import type { Engine } from '../launches/engine.ts';
+import type { Failure } from './failure.ts';
+import { usage } from './usage.ts';
+
+/** Buffers that the context and the owner of the device both use. */
+export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, failure: Failure): SharedDevice {
+  const alignment = device.limits.minStorageBufferOffsetAlignment;
+  return {
+    borrow(gpu, byte, bytes) {
+      failure.guard();
+      if ((gpu.usage & usage.storage) === 0) throw withoutUsage('STORAGE', 'be read by kernels');
+      if (pool.isOwn(gpu)) throw ownBuffer();
+      // A binding has a word at least: no elements at the end of a buffer lie behind its last word, or in one of our own.
+      if (gpu.size < 4) return { buffer: pool.allocate(1), byte: 0 };
+      const lastWord = Math.floor(gpu.size / 4) * 4 - 4;
+      const start = Math.floor(Math.min(byte, lastWord) / alignment) * alignment;
+      const end = Math.ceil((byte + bytes) / 4) * 4;
+      return { buffer: pool.borrow(gpu, start, Math.max(4, end - start)), byte: byte - start };
+    },
+    lend(buffer, onLost) {
+      failure.guard();
+      const [part, ...others] = pool.resolve(buffer).parts;
+      if (others.length > 0 && part!.borrowedAt === undefined) throw split(others.length + 1, buffer.words);
+      recorder.flush();
+      return { buffer: part!.gpu, byte: part!.borrowedAt ?? 0, end: failure.onFailure(onLost) };
+    },
+  };
+}
+
+/** A buffer that was made without a usage that it needs. */
+export function withoutUsage(name: string, purpose: string): ArgumentError {
+  return new ArgumentError('buffer/usage', `A borrowed buffer cannot ${purpose}.`, {
+    expected: `GPUBufferUsage.${name} among its usages`,
+    got: 'a buffer without it',
+    remedy: `Create it with usage: … | GPUBufferUsage.${name}.`,
+  });
+}
+
+function ownBuffer(): ArgumentError {
+  return new ArgumentError('buffer/own', 'The buffer is one that the context has lent.', {
+    remedy: 'Go on with the column that was lent.',
+  });
+}
+
+function split(parts: number, words: number): ArgumentError {
+  return new ArgumentError('buffer/split', 'The column is longer than one GPU buffer of the context may be.', {
+    expected: 'a column in one buffer',
+    got: `${words * 4} bytes in ${parts} buffers`,
+    remedy: 'Lend slices of it that were materialised, or raise limits.bindingBytes, as far as the device allows it.',
+  });
+}

@@ -1,0 +1,121 @@
+import { ArgumentError } from '../../../primitives/errors.ts';
+import type { CommandTime } from '../launches/command-time.ts';
+import type { DispatchRecorder } from '../launches/recorder.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
+import type { Transfers } from '../transfers/transfers.ts';
+import { usage } from './usage.ts';
+
+/** Measures how long the device works, by its own clock. */
+export interface Timer {
+  /** Milliseconds of each of some groups of commands, which follow each other without a pause. */
+  time(groups: readonly (() => void)[]): Promise<number[]>;
+  /** Milliseconds of every command, in order. Each waits for the one before, so that they take longer than together. */
+  profile(commands: () => void): Promise<CommandTime[]>;
+  /** Whether commands are being profiled. */
+  readonly isProfiling: boolean;
+  /** Notes that a command was recorded, if they are being profiled. */
+  mark(command: () => string): void;
+  destroy(): void;
+}
+
+/** Most stamps of one set, which WebGPU gives to every device. */
+const MAX_STAMPS = 4096;
+/** Words of a stamp. */
+const WORDS = 2;
+
+interface Stamps {
+  readonly set: GPUQuerySet;
+  readonly part: BufferPart;
+}
+
+export function createTimer(
+  device: GPUDevice,
+  features: ReadonlySet<string>,
+  recorder: DispatchRecorder,
+  transfers: Transfers,
+  finish: () => Promise<void>,
+): Timer {
+  const known = new Map<number, Stamps>();
+  let marks: { readonly set: GPUQuerySet; readonly commands: string[] } | undefined;
+
+  const stampsFor = (count: number): Stamps => {
+    const usable = known.get(count);
+    if (usable !== undefined && usable.part.spoiled === undefined) return usable;
+    if (usable !== undefined) destroy(usable);
+    const stamps = create(count);
+    known.set(count, stamps);
+    return stamps;
+  };
+
+  const create = (count: number): Stamps => {
+    if (!features.has('timestamp-query')) {
+      throw new ArgumentError('device/no-timestamps', 'This device has no timestamps.', {
+        remedy: 'Measure the time until sync() instead.',
+      });
+    }
+    const bytes = count * WORDS * 4;
+    const uses = usage.queryResolve | usage.copySource;
+    const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: uses }));
+    const part: BufferPart = { id: 0, gpu, bytes, lastUse: -1 };
+    recorder.made(part);
+    return { set: recorder.watched(() => device.createQuerySet({ type: 'timestamp', count })), part };
+  };
+
+  const destroy = ({ set, part }: Stamps): void => {
+    set.destroy();
+    part.gpu.destroy();
+  };
+
+  /** Reads the first stamps of a set, in nanoseconds. */
+  const read = async ({ set, part }: Stamps, count: number): Promise<BigUint64Array> => {
+    recorder.resolve(set, part);
+    const memory: Memory = { id: 0, words: part.bytes / 4, parts: [part], shift: 31 };
+    const words = await transfers.read(memory, 0, count * WORDS);
+    return new BigUint64Array(words.buffer, words.byteOffset, count);
+  };
+
+  const measure = async (max: number, record: (set: GPUQuerySet) => number): Promise<number[]> => {
+    if (max > MAX_STAMPS) throw new RangeError(`more than ${MAX_STAMPS - 1} times at once`);
+    await finish();
+    const stamps = stampsFor(max);
+    recorder.stamp(stamps.set, 0);
+    const count = recorder.together(() => record(stamps.set));
+    const times = await read(stamps, count + 1);
+    return Array.from(times.subarray(1), (time, i) => Number(time - times[i]!) / 1e6);
+  };
+
+  return {
+    time: (groups) =>
+      measure(groups.length + 1, (set) => {
+        groups.forEach((commands, i) => {
+          commands();
+          recorder.stamp(set, i + 1);
+        });
+        return groups.length;
+      }),
+    async profile(record) {
+      const commands: string[] = [];
+      const times = await measure(MAX_STAMPS, (set) => {
+        marks = { set, commands };
+        try {
+          record();
+        } finally {
+          marks = undefined;
+        }
+        return commands.length;
+      });
+      return commands.map((command, i) => ({ command, milliseconds: times[i]! }));
+    },
+    get isProfiling() {
+      return marks !== undefined;
+    },
+    mark(command) {
+      if (marks === undefined || marks.commands.length === MAX_STAMPS - 1) return;
+      recorder.stamp(marks.set, marks.commands.push(command()));
+    },
+    destroy() {
+      for (const stamps of known.values()) destroy(stamps);
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { type CrossReduceCommand, capacityOf, type VectorLeaf } from '../../../../primitives/contract/backend.ts';
+import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
+import { combinesInAnyOrder } from '../../../analyses/monoid-shapes.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
+import { fromWord, toWord } from '../../launches/link.ts';
+import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
+import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
+
+/** Threads on each side of a workgroup's square. */
+const SIDE = 16;
+const THREADS = SIDE * SIDE;
+/** Rows of each side that a thread takes. */
+const ROWS = 8;
+/** Rows of each side of a tile. */
+const TILE = SIDE * ROWS;
+/** Dimensions of a tile. */
+const DEPTH = 8;
+/** Dimensions that a thread brings of a row. */
+const BROUGHT = (TILE * DEPTH) / THREADS;
+/** Words from dimension to dimension: four more than rows, so that a warp that stores a tile uses all banks. */
+const PITCH = TILE + 4;
+
+/** Whether a command is cut into square tiles. */
+export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean {
+  const { extent, others, run, left, right, start, monoid, results } = command;
+  const isOneProduct = start.length === 1 && left.length === 1 && right.length === 1 && results.length === 1;
+  if (!isOneProduct || !combinesInAnyOrder(monoid)) return false;
+  if (capacityOf(extent) < TILE / 2 || capacityOf(others) < TILE / 2 || !cutsRuns(run)) return false;
+  return 4 * 2 * DEPTH * PITCH + 16 <= engine.shared && bindsPairs(engine, command);
+}
+
+/** Runs are whole tiles or more, or each tile is whole runs of what a thread takes. */
+function cutsRuns(run: number): boolean {
+  return run >= TILE || (run % ROWS === 0 && TILE % run === 0);
+}
+
+/**
+ * Folds a functor of all pairs of vectors as products of matrices are computed: a workgroup has a square tile of left and right
+ * rows, and each thread 8 × 8 of its pairs, so that each element in workgroup memory is read once for eight steps. The elements of
+ * the next dimensions are on their way while those of these are worked on. Pairs of a tile are folded in any order.
+ */
+export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
+  const { extent, others, run, dimensions, left, right, results } = command;
+  const { pool } = engine;
+  const tiles = Math.ceil(capacityOf(extent) / TILE);
+  const span = Math.max(run, TILE);
+  const spans = Math.ceil(capacityOf(others) / span);
+  const parameters = createParameters(pool);
+  const [length, otherLength] = [parameters.length(extent), parameters.length(others)];
+  const word = (number: number): string => parameter(parameters.word(number));
+  const numbers = {
+    ...{ tiles: word(tiles), capacity: word(capacityOf(extent)), runs: word(Math.ceil(capacityOf(others) / run)) },
+    ...{ span: word(span), dimensions: word(dimensions), chunks: word(Math.min(run, TILE) / ROWS) },
+  };
+  const bindings = createBindings();
+  const functors = linkPairs(engine, command, parameters, bindings);
+  const placed = ({ type, array }: VectorLeaf): Vectors => {
+    const slot = bindings.bind(pool.resolve(array.buffer), 'read');
+    const isWhole = dimensions % BROUGHT === 0 && array.offset % BROUGHT === 0;
+    return { type, slot, offset: word(array.offset), byFours: isWhole && bindings.readByFours(slot) };
+  };
+  const sides = [placed(left[0]!), placed(right[0]!)] as const;
+  const [into] = results.map(({ buffer, offset }) => ({
+    slot: bindings.bind(pool.resolve(buffer), 'write'),
+    offset: word(offset),
+  }));
+  const kernel: Kernel = { command, numbers, sides, into: into! };
+  const code = (): KernelText => {
+    const helpers = new Set<Helper>();
+    return {
+      threads: THREADS,
+      subgroups: false,
+      helpers,
+      declarations: `${functors.declarations(helpers)}
+var<workgroup> bounds: vec2<u32>;
+// Left rows, then right ones; afterwards what each thread's right rows are folded to, for every left row.
+var<workgroup> tile: array<u32, ${2 * DEPTH * PITCH}>;`,
+      main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
+let size = workgroupUniformLoad(&bounds);
+let x = t % ${SIDE}u; let y = t / ${SIDE}u;
+let g = ${GROUP_NUMBER};
+let part = g / ${numbers.tiles};
+let first = (g - part * ${numbers.tiles}) * ${TILE}u;
+let begin = min(part * ${numbers.span}, size.y);
+let end = begin + min(${numbers.span}, size.y - begin);
+${rowNumbers.map((m) => `var s${m} = identity();`).join(' ')}
+for (var j = begin; j < end && first < size.x; j += ${TILE}u) {
+${emitSums(kernel)}
+${emitFold(kernel)}
+}
+${emitResults(kernel)}`,
+    };
+  };
+  const shape = [
+    ...sides.map(({ type, slot, byFours }) => `${type}${slot}${byFours}`),
+    ...[into!.slot, Object.is(command.start[0], -0) ? '-0' : command.start[0], length.raw, otherLength.raw],
+  ];
+  launch(engine, {
+    key: `crossTiles ${functors.key} ${shape.join(' ')}`,
+    parameters,
+    bindings,
+    code,
+    groups: tiles * spans,
+  });
+}
+
+/** The vectors of a side in a binding, from an offset on. */
+interface Vectors {
+  readonly type: ScalarType;
+  readonly slot: number;
+  readonly offset: string;
+  /** Whether four elements are read at once. */
+  readonly byFours: boolean;
+}
+
+interface Kernel {
+  readonly command: CrossReduceCommand;
+  readonly numbers: Readonly<Record<'tiles' | 'capacity' | 'runs' | 'span' | 'dimensions' | 'chunks', string>>;
+  readonly sides: readonly [Vectors, Vectors];
+  readonly into: { readonly slot: number; readonly offset: string };
+}
+
+const rowNumbers = numbersTo(ROWS);
+
+/** The sums of a thread's pairs. */
+function emitSums({ command, numbers, sides }: Kernel): string {
+  const start = { kind: 'literal', type: entryOf(command.step.module).results[0]!, value: command.start[0]! } as const;
+  const sums = rowNumbers.flatMap((m) => rowNumbers.map((n) => `var q${m}_${n} = ${emitLiteral(start)};`));
+  const held = sides.flatMap((_, side) => numbersTo(BROUGHT).map((c) => `var h${side}_${c}: u32;`));
+  const stores = sides.flatMap((_, side) =>
+    numbersTo(BROUGHT).map((c) => `tile[${side * DEPTH * PITCH}u + (dim + ${c}u) * ${PITCH}u + row] = h${side}_${c};`),
+  );
+  const bring = (base: string): string =>
+    sides.map((side, k) => emitBring(side, k, numbers.dimensions, base)).join('\n');
+  return `${sums.join(' ')}
+${held.join(' ')}
+let row = t / ${DEPTH / BROUGHT}u; let dim = t % ${DEPTH / BROUGHT}u * ${BROUGHT}u;
+${bring('0u')}
+for (var base = 0u; base < ${numbers.dimensions}; base += ${DEPTH}u) {
+  workgroupBarrier();
+  ${stores.join(' ')}
+  workgroupBarrier();
+${bring(`base + ${DEPTH}u`)}
+  if (base + ${DEPTH}u <= ${numbers.dimensions}) {
+    for (var d = 0u; d < ${DEPTH}u; d++) {
+${emitSteps(sides)}
+    }
+  } else {
+    for (var d = 0u; d < ${numbers.dimensions} - base; d++) {
+${emitSteps(sides)}
+    }
+  }
+}`;
+}
+
+/** Brings a thread's elements of some dimensions of a row to registers; those of which there are none stay what they were. */
+function emitBring({ slot, offset, byFours }: Vectors, side: number, dimensions: string, base: string): string {
+  const [origin, bound] = side === 0 ? ['first', 'size.x'] : ['j', 'end'];
+  const isRow = `${origin} + row < ${bound}`;
+  const at = `(${origin} + row) * ${dimensions} + ${base} + dim + ${offset}`;
+  const words = byFours
+    ? `let quad = quad_${slot}((${at}) / 4u); ${[...'xyzw'].map((c, k) => `h${side}_${k} = quad.${c};`).join(' ')}`
+    : numbersTo(BROUGHT)
+        .map((c) => `if (${base} + dim + ${c}u < ${dimensions}) { h${side}_${c} = load_${slot}(${at} + ${c}u); }`)
+        .join(' ');
+  return `  if (${isRow} && ${base} + dim < ${dimensions}) { ${words} }`;
+}
+
+/** The steps of a thread's pairs in a dimension. Its left rows lie `SIDE` apart, its right ones side by side. */
+function emitSteps(sides: Kernel['sides']): string {
+  const elements = rowNumbers.flatMap((k) => [
+    `let a${k} = ${fromWord(sides[0].type, `tile[d * ${PITCH}u + x + ${k * SIDE}u]`)};`,
+    `let b${k} = ${fromWord(sides[1].type, `tile[(${DEPTH}u + d) * ${PITCH}u + y * ${ROWS}u + ${k}u]`)};`,
+  ]);
+  const steps = rowNumbers.flatMap((m) =>
+    rowNumbers.map((n) => `q${m}_${n} = s_entry(base + d, q${m}_${n}, a${m}, b${n});`),
+  );
+  return `${elements.join('\n')}\n${steps.join('\n')}`;
+}
+
+/** Folds what a thread's pairs are worth, for each of its left rows. */
+function emitFold({ command }: Kernel): string {
+  const { leftOwn, rightOwn, value } = command;
+  const [lefts, rights] = [entryOf(leftOwn.module).results, entryOf(rightOwn.module).results];
+  const results = entryOf(value.module).results;
+  const own = rowNumbers.map((n) =>
+    rights.length === 0 ? '' : `let k${n} = min(j + y * ${ROWS}u + ${n}u, end - 1u); let p${n} = r_entry(k${n});`,
+  );
+  const rows = rowNumbers.map((m) => {
+    const folds = rowNumbers.map((n) => {
+      const given = [
+        ...[`i`, `q${m}_${n}`],
+        ...lefts.map((_, leaf) => resultOf('o', lefts, leaf)),
+        ...rights.map((_, leaf) => resultOf(`p${n}`, rights, leaf)),
+      ];
+      const worth = resultOf('v', results, 0);
+      return `if (j + y * ${ROWS}u + ${n}u < end) { let v = v_entry(${given.join(', ')}); s${m} = combine(s${m}, S(${worth})); }`;
+    });
+    const leftOwn = lefts.length === 0 ? '' : 'let o = l_entry(i);';
+    return `{ let i = first + x + ${m * SIDE}u; if (i < size.x) { ${leftOwn}\n${folds.join('\n')} } }`;
+  });
+  return `${own.join('\n')}\n${rows.join('\n')}`;
+}
+
+/** Folds what threads have of the same left row and run, and stores it. */
+function emitResults({ command, numbers, into }: Kernel): string {
+  const type = command.monoid.types[0]!;
+  const kept = rowNumbers.map((m) => `tile[y * ${TILE}u + x + ${m * SIDE}u] = ${toWord(type, `s${m}.a0`)};`);
+  const folded = `combine(sum, S(${fromWord(type, `tile[(k * ${numbers.chunks} + c) * ${TILE}u + row]`)}))`;
+  return `workgroupBarrier();
+${kept.join(' ')}
+workgroupBarrier();
+let runs = ${SIDE}u / ${numbers.chunks};
+for (var e = t; e < runs * ${TILE}u; e += ${THREADS}u) {
+  let row = e % ${TILE}u; let k = e / ${TILE}u;
+  var sum = identity();
+  for (var c = 0u; c < ${numbers.chunks}; c++) { sum = ${folded}; }
+  let r = part * runs + k;
+  if (r < ${numbers.runs} && first + row < ${numbers.capacity}) {
+    store_${into.slot}(r * ${numbers.capacity} + first + row + ${into.offset}, ${toWord(type, 'sum.a0')});
+  }
+}`;
+}

@@ -1,0 +1,176 @@
+import { capacityOf, type HistogramCommand } from '../../../../primitives/contract/backend.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { rangesOf } from '../../memory/ranges.ts';
+import { separate } from '../../memory/snapshot.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { prepareSource } from '../shared/stored-source.ts';
+import { bindPlacements, countBindings, type IndexRange, placeArrays } from '../shared/windows.ts';
+import { emitClear } from '../shared/workgroup.ts';
+import { countKeyed } from './keyed-histogram.ts';
+
+const THREADS = 256;
+/** Elements that a thread evaluates before it counts them, if their evaluation is light. */
+const MAX_STEPS = 4;
+
+/** How the elements are spread over workgroups: each takes a chunk of one run, or several short runs. */
+interface HistogramSpread {
+  readonly segment: number;
+  readonly bins: number;
+  /** Elements of a workgroup. */
+  readonly chunk: number;
+  readonly chunksPerRun: number;
+  readonly runsPerGroup: number;
+  /** Bins that a workgroup counts in its own memory, or undefined where they do not fit. */
+  readonly own: number | undefined;
+}
+
+/** A histogram under way. */
+interface Counting {
+  readonly spread: HistogramSpread;
+  readonly source: KernelSource;
+  readonly into: Memory;
+  /** First word of the bins. */
+  readonly offset: number;
+  /** Where the parameters hold, in this order: first word, segment, bins, chunk, chunks per run, runs per group. */
+  readonly firstWord: number;
+}
+
+/** Counts a program's results per bin; see the contract. */
+export function histogram(engine: Engine, command: HistogramCommand): void {
+  if (command.histograms !== undefined || command.inner !== undefined) countKeyed(engine, command);
+  else countRuns(engine, command);
+}
+
+function countRuns(engine: Engine, command: HistogramCommand): void {
+  const { bins, into } = command;
+  const { pool, recorder } = engine;
+  const capacity = capacityOf(command.extent);
+  const segment = command.segment ?? Math.max(1, capacity);
+  const runs = command.segment === undefined ? 1 : Math.ceil(capacity / segment);
+  const target = pool.resolve(into.buffer);
+  if (bins * runs === 0) return;
+  const inputs = separate(engine, command.extent, [command.program] as const, [into.buffer]);
+  for (const { part, word, words } of rangesOf(target, into.word, bins * runs)) {
+    recorder.clear(part, word * 4, words * 4);
+  }
+  if (capacity > 0) {
+    const source = prepareSource(engine, inputs.extent, inputs.programs[0], 1, 1);
+    const spread = spreadOver(engine, capacity, segment, bins);
+    const { chunk, chunksPerRun, runsPerGroup } = spread;
+    const words = [into.word, segment, bins, chunk, chunksPerRun, runsPerGroup];
+    const [firstWord] = words.map((word) => source.parameters.word(word));
+    const counting: Counting = { spread, source, into: target, offset: into.word, firstWord: firstWord! };
+    for (const window of source.windows) countWindow(engine, counting, window);
+    source.release();
+  }
+  inputs.release();
+}
+
+function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): HistogramSpread {
+  const { tile, groups, ownBins } = tuning.histogram;
+  // Few workgroups on a long run: each adds all its bins to the run's in the end.
+  const wanted = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
+  const runsPerGroup = Math.max(1, Math.min(Math.floor(wanted / segment), Math.floor(ownBins / bins)));
+  const chunk = runsPerGroup > 1 ? runsPerGroup * segment : Math.min(segment, wanted);
+  const needed = bins * runsPerGroup;
+  return {
+    segment,
+    bins,
+    chunk,
+    chunksPerRun: Math.ceil(segment / chunk),
+    runsPerGroup,
+    own: needed > ownBins ? undefined : Math.max(THREADS, 2 ** Math.ceil(Math.log2(needed))),
+  };
+}
+
+/** The workgroup that an element belongs to. */
+function groupOf({ segment, chunk, chunksPerRun, runsPerGroup }: HistogramSpread, element: number): number {
+  const runs = Math.floor(element / (segment * runsPerGroup));
+  return runs * chunksPerRun + Math.floor((element - runs * segment * runsPerGroup) / chunk);
+}
+
+/** Counts a window's elements, into as many parts of the bins at a time as can be bound. */
+function countWindow(engine: Engine, counting: Counting, window: IndexRange): void {
+  const { source, into } = counting;
+  const room = engine.limits.storageBuffers - countBindings(placeArrays(source.program, window).values());
+  for (let first = 0; first < into.parts.length; first += room) {
+    launchCounting(engine, counting, window, first, Math.min(room, into.parts.length - first));
+  }
+}
+
+function launchCounting(
+  engine: Engine,
+  counting: Counting,
+  window: IndexRange,
+  firstPart: number,
+  parts: number,
+): void {
+  const { spread, source, into, offset, firstWord } = counting;
+  const { program, parameters, length } = source;
+  const bindings = createBindings();
+  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const out = bindings.bind(into, 'atomic', firstPart, parts);
+  parameters.set(firstWord, offset - firstPart * 2 ** into.shift);
+  const bound = parts < into.parts.length ? parts * 2 ** into.shift : undefined;
+  const first = groupOf(spread, window.from);
+  const { own } = spread;
+  launch(engine, {
+    key: `histogram ${programKey(program, slots)} ${own} ${out}.${bound} ${firstWord} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: groupOf(spread, window.to - 1) - first + 1,
+    words: [first, window.from, window.to],
+    code: () => {
+      const helpers = new Set<Helper>();
+      const [into, segment, bins, chunk, chunksPerRun, runsPerGroup] = [0, 1, 2, 3, 4, 5].map((i) =>
+        parameter(firstWord + i),
+      );
+      const steps = Array.from({ length: isLight(program.module) ? MAX_STEPS : 1 }, (_, k) => k);
+      return {
+        threads: THREADS,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+fn add(word: u32, counted: u32) { ${bound === undefined ? '' : `if (word < ${bound}u) `}{ add_${out}(word, counted); } }
+${own === undefined ? '' : `var<workgroup> own: array<atomic<u32>, ${own}>;`}
+// The bin of an element among those of the workgroup's runs, or all ones.
+fn bin_of(i: u32, high: u32, base: u32) -> u32 {
+  let bin = p_entry(min(i, high - 1u));
+  let inside = (i < high) & (i >= ${dispatchWord(1)}) & (bin < ${bins});
+  return select(0xffffffffu, (i - base) / ${segment} * ${bins} + bin, inside);
+}
+fn count(bin: u32, target_bins: u32) {
+  if (bin != 0xffffffffu) { ${own === undefined ? `add(target_bins + bin, 1u);` : 'atomicAdd(&own[bin], 1u);'} }
+}`,
+        main: `let n = min(${lengthExpression(length)}, ${dispatchWord(2)});
+let group = ${dispatchWord(0)} + ${GROUP_NUMBER};
+let run = group / ${chunksPerRun} * ${runsPerGroup};
+let base = run * ${segment};
+let skipped = group % ${chunksPerRun} * ${chunk};
+let low = base + skipped;
+if (low >= n) { return; }
+${own === undefined ? '' : emitClear('own', `${runsPerGroup} * ${bins}`, THREADS)}
+let high = low + min(min(${chunk}, ${runsPerGroup} * ${segment} - skipped), n - low);
+let target_bins = ${into} + run * ${bins};
+for (var i = low + t; i < high; i += ${THREADS * steps.length}u) {
+  ${steps.map((k) => `let i${k} = i + ${k * THREADS}u; let b${k} = bin_of(i${k}, high, base);`).join('\n  ')}
+  ${steps.map((k) => `count(b${k}, target_bins);`).join(' ')}
+}
+${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(`${runsPerGroup} * ${bins}`)}`}`,
+      };
+    },
+  });
+}
+
+/** Adds a workgroup's own bins to those of its runs. */
+function emitFlush(bins: string): string {
+  return `for (var b = t; b < ${bins}; b += ${THREADS}u) {
+  let counted = atomicLoad(&own[b]);
+  if (counted > 0u) { add(target_bins + b, counted); }
+}`;
+}

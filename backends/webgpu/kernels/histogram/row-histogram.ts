@@ -1,0 +1,300 @@
+import { capacityOf, type HistogramCommand } from '../../../../primitives/contract/backend.ts';
+import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
+import { type Bindings, createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch } from '../../launches/engine.ts';
+import { emitProgram, fromWord, type LinkedProgram, linkProgram, programKey, toWord } from '../../launches/link.ts';
+import {
+  createParameters,
+  dispatchWord,
+  GROUP_NUMBER,
+  type LengthWords,
+  lengthExpression,
+  type Parameters,
+  parameter,
+} from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { bindPlacements, countBindings, type IndexRange, placeArrays, windowsOf } from '../shared/windows.ts';
+
+const THREADS = 256;
+/** Elements that a thread evaluates before it counts them, if their evaluation is light. */
+const MAX_STEPS = 4;
+/** Histograms that a workgroup has room for where they are large, and that it holds at most where they are small. */
+const WANTED_SLOTS = 3;
+const MAX_SLOTS = 64;
+/** A slot that holds no histogram yet. */
+const EMPTY = '0xffffffffu';
+
+/** What a launch counts, linked once for all its windows. */
+interface Counting {
+  readonly parameters: Parameters;
+  readonly length: LengthWords;
+  /** The programs: of the rows, if elements have rows, and of the elements. */
+  readonly row: LinkedProgram | undefined;
+  readonly element: LinkedProgram;
+  readonly into: Memory;
+  readonly offset: number;
+  /** Where the parameters hold, in this order: first word, bins, histograms, ranks, rows of a workgroup. */
+  readonly firstWord: number;
+  readonly span: number;
+  /** Histograms that a workgroup counts in its own memory at the same time, and the words they take. */
+  readonly slots: number;
+  readonly own: number;
+}
+
+/**
+ * Counts keyed histograms by workgroups, each of which takes a run of rows: first a thread a row evaluates the row, then
+ * all threads go through the elements of the active ones, ranks fastest, so that neighbours read what lies together.
+ *
+ * A workgroup keeps a few histograms in its own memory: histogram h has slot h modulo their number, which belongs to the
+ * first that asks for it. Elements of others are counted in the target, so that any order of keys is right and
+ * neighbouring ones are fast. What was counted is added to the target in the end.
+ *
+ * @returns false where the programs need more bindings or memory than a workgroup has: nothing was launched then.
+ */
+export function countByRows(engine: Engine, command: HistogramCommand): boolean {
+  const capacity = capacityOf(command.extent);
+  if (capacity === 0) return true;
+  const counting = linkCounting(engine, command);
+  if (counting === undefined) return false;
+  const { row, element, into } = counting;
+  const programs = row === undefined ? [element] : [row, element];
+  const windows = windowsOf(capacity, programs, []);
+  const room = engine.limits.storageBuffers - Math.max(...windows.map((window) => bindingsOf(programs, window)));
+  if (room < 1) return false;
+  for (const window of windows) {
+    for (let first = 0; first < into.parts.length; first += room) {
+      launchCounting(engine, counting, window, first, Math.min(room, into.parts.length - first));
+    }
+  }
+  return true;
+}
+
+function linkCounting({ pool, tuning, shared }: Engine, command: HistogramCommand): Counting | undefined {
+  const { extent, program, bins, histograms = 1, inner, into } = command;
+  const ranks = inner?.ranks ?? 1;
+  const { tile, groups, ownBins, keyedTile } = tuning.histogram;
+  const leaves = inner === undefined ? 0 : entryOf(inner.row.module).results.length - 1;
+  const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
+  if (room < 0) return undefined;
+  // A few histograms, so that many workgroups fit; in powers of two, so that numbers of bins that are nearly alike share code.
+  const max = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MAX_SLOTS))));
+  const own = Math.min(max, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
+  const slots = ownBins === 0 ? 0 : Math.min(MAX_SLOTS, Math.floor(own / bins));
+  const elements = Math.min(keyedTile, Math.max(tile, Math.ceil((capacityOf(extent) * ranks) / groups)));
+  const rows = Math.max(1, Math.min(Math.floor(elements / ranks), rowsOfSlots(command, slots, ranks)));
+  const span = rows > THREADS ? Math.ceil(rows / THREADS) * THREADS : rows;
+  const parameters = createParameters(pool);
+  const length = parameters.length(extent);
+  const row = inner && linkProgram('r_', inner.row, parameters, pool, extent);
+  const element = linkProgram('p_', program, parameters, pool, extent);
+  const [firstWord] = [into.word, bins, histograms, ranks, span].map((word) => parameters.word(word));
+  return {
+    parameters,
+    length,
+    row,
+    element,
+    into: pool.resolve(into.buffer),
+    offset: into.word,
+    firstWord: firstWord!,
+    span,
+    slots,
+    own,
+  };
+}
+
+/** Elements of a bin that it takes to clear a histogram and to add it to the target in little of the time. */
+const MIN_OF_BIN = 4;
+
+/** Rows whose histograms have slots if neighbours share them, and as many rows have each; but enough to be worth the slots. */
+function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
+  if (slots === 0) return Number.POSITIVE_INFINITY;
+  const rowsOfHistogram = Math.max(1, Math.floor(capacityOf(extent) / histograms));
+  return Math.max(slots * rowsOfHistogram, Math.ceil((MIN_OF_BIN * slots * bins) / ranks));
+}
+
+function bindingsOf(programs: readonly LinkedProgram[], window: IndexRange): number {
+  return countBindings(programs.flatMap((program) => [...placeArrays(program, window).values()]));
+}
+
+function bindProgram(program: LinkedProgram, window: IndexRange, bindings: Bindings, parameters: Parameters) {
+  return bindPlacements(program, placeArrays(program, window), bindings, parameters);
+}
+
+function launchCounting(
+  engine: Engine,
+  counting: Counting,
+  window: IndexRange,
+  firstPart: number,
+  parts: number,
+): void {
+  const { parameters, length, row, element, into, offset, firstWord, span, slots, own } = counting;
+  const bindings = createBindings();
+  const rowSlots = row && bindProgram(row, window, bindings, parameters);
+  const elementSlots = bindProgram(element, window, bindings, parameters);
+  const out = bindings.bind(into, 'atomic', firstPart, parts);
+  parameters.set(firstWord, offset - firstPart * 2 ** into.shift);
+  const bound = parts < into.parts.length ? parts * 2 ** into.shift : undefined;
+  const rowKey = row === undefined ? '' : programKey(row, rowSlots!);
+  launch(engine, {
+    key: `rows ${rowKey} ${programKey(element, elementSlots)} ${slots}.${own} ${out}.${bound} ${firstWord} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: Math.ceil((window.to - window.from) / span),
+    words: [window.from, window.to],
+    code: () => {
+      const helpers = new Set<Helper>();
+      const rowText = row === undefined ? '' : emitProgram(row, rowSlots!, engine.arithmetic, helpers);
+      const text: RowText = { row, element, slots, own, out, bound, firstWord };
+      return {
+        threads: THREADS,
+        helpers,
+        declarations: `${rowText}
+${emitProgram(element, elementSlots, engine.arithmetic, helpers)}
+${emitCount(text)}
+${emitElement(text)}`,
+        main: emitMain(text, length),
+      };
+    },
+  });
+}
+
+/** What shapes the text of the kernel. */
+interface RowText {
+  readonly row: LinkedProgram | undefined;
+  readonly element: LinkedProgram;
+  readonly slots: number;
+  readonly own: number;
+  readonly out: number;
+  readonly bound: number | undefined;
+  readonly firstWord: number;
+}
+
+const wordAt = ({ firstWord }: RowText, at: number): string => parameter(firstWord + at);
+const binsOf = (text: RowText): string => wordAt(text, 1);
+const histogramsOf = (text: RowText): string => wordAt(text, 2);
+const ranksOf = (text: RowText): string => wordAt(text, 3);
+
+/** Types of what a row returns beside whether it is active. */
+function leavesOf({ row }: RowText): readonly ScalarType[] {
+  return row === undefined ? [] : entryOf(row.module).results.slice(1);
+}
+
+/** WGSL of `add(word, counted)`, to the target, and `count(bin, histogram)`, of one element. */
+function emitCount(text: RowText): string {
+  const { slots, own, out, bound } = text;
+  const add = `fn add(histogram: u32, bin: u32, counted: u32) {
+  let word = ${wordAt(text, 0)} + histogram * ${binsOf(text)} + bin;
+  ${bound === undefined ? '' : `if (word < ${bound}u) `}{ add_${out}(word, counted); }
+}`;
+  if (slots === 0) return `${add}\nfn count(bin: u32, histogram: u32) { add(histogram, bin, 1u); }`;
+  return `${add}
+var<workgroup> own: array<atomic<u32>, ${own}>;
+var<workgroup> holds: array<atomic<u32>, ${slots}>;
+fn count(bin: u32, histogram: u32) {
+  let slot = histogram % ${slots}u;
+  var held = atomicLoad(&holds[slot]);
+  if (held == ${EMPTY}) {
+    held = atomicCompareExchangeWeak(&holds[slot], ${EMPTY}, histogram).old_value;
+    if (held == ${EMPTY}) { held = atomicLoad(&holds[slot]); }
+  }
+  if (held == histogram) { atomicAdd(&own[slot * ${binsOf(text)} + bin], 1u); } else { add(histogram, bin, 1u); }
+}`;
+}
+
+/** WGSL of `count_element(row, rank, counted)`'s parts: the element's bin and histogram, and whether they are in range. */
+function emitElement(text: RowText): string {
+  const leaves = leavesOf(text);
+  const keyed = entryOf(text.element.module).results.length > 1;
+  const memory = leaves.map((_, leaf) => `var<workgroup> leaf${leaf}: array<u32, ${THREADS}>;`);
+  const rows = `var<workgroup> active_rows: atomic<u32>;\nvar<workgroup> row_at: array<u32, ${THREADS}>;\n${memory.join('\n')}`;
+  const args = ['row_at[j]', 'rank', ...leaves.map((type, leaf) => fromWord(type, `leaf${leaf}[j]`))];
+  const call = text.row === undefined ? 'p_entry(j)' : `p_entry(${args.join(', ')})`;
+  return `${text.row === undefined ? '' : rows}
+fn element(j: u32, rank: u32) -> vec2<u32> { let r = ${call}; return ${keyed ? 'vec2<u32>(r.r0, r.r1)' : 'vec2<u32>(r, 0u)'}; }
+fn count_if(inside: bool, e: vec2<u32>) {
+  if (inside & (e.x < ${binsOf(text)}) & (e.y < ${histogramsOf(text)})) { count(e.x, e.y); }
+}`;
+}
+
+function emitMain(text: RowText, length: LengthWords): string {
+  const { row, slots } = text;
+  return `let n = min(${lengthExpression(length)}, ${dispatchWord(1)});
+let first = ${dispatchWord(0)} + ${GROUP_NUMBER} * ${wordAt(text, 4)};
+if (first >= n) { return; }
+let span = min(${wordAt(text, 4)}, n - first);
+${slots === 0 ? '' : emitClearing(text)}
+${row === undefined ? emitIndices(text) : emitRows(text)}
+${slots === 0 ? '' : emitFlush(text)}`;
+}
+
+function emitClearing(text: RowText): string {
+  return `for (var c = t; c < ${text.slots}u * ${binsOf(text)}; c += ${THREADS}u) { atomicStore(&own[c], 0u); }
+if (t < ${text.slots}u) { atomicStore(&holds[t], ${EMPTY}); }
+workgroupBarrier();`;
+}
+
+/** Goes through the indices themselves, where elements have no rows. */
+function emitIndices(text: RowText): string {
+  const steps = stepsOf(text);
+  const at = (k: number): string => `s + ${k * THREADS}u`;
+  return `for (var s = t; s < span; s += ${THREADS * steps.length}u) {
+  ${steps.map((k) => `let e${k} = element(first + min(${at(k)}, span - 1u), 0u);`).join('\n  ')}
+  ${steps.map((k) => `count_if(${at(k)} < span, e${k});`).join('\n  ')}
+}`;
+}
+
+/** Evaluates as many rows as there are threads at a time, lists the active ones, and goes through their elements. */
+function emitRows(text: RowText): string {
+  const leaves = leavesOf(text);
+  const active = leaves.length === 0 ? 'r' : 'r.r0';
+  const keep = leaves.map((type, leaf) => `leaf${leaf}[j] = ${toWord(type, `r.r${leaf + 1}`)};`);
+  const ranks = ranksOf(text);
+  const steps = stepsOf(text);
+  return `let wide = min(${ranks}, ${THREADS}u);
+let deep = ${THREADS}u / wide;
+let row0 = t / wide;
+let rank0 = t - row0 * wide;
+for (var done = 0u; done < span; done += ${THREADS}u) {
+  if (t == 0u) { atomicStore(&active_rows, 0u); }
+  workgroupBarrier();
+  if (done + t < span) {
+    let r = r_entry(first + done + t);
+    if (${active}) {
+      let j = atomicAdd(&active_rows, 1u);
+      row_at[j] = first + done + t;
+      ${keep.join('\n      ')}
+    }
+  }
+  workgroupBarrier();
+  let rows = atomicLoad(&active_rows);
+  var row = select(rows, row0, row0 < deep);
+  var rank = rank0;
+  while (row < rows) {
+    ${steps.map((k) => emitStep(k, ranks)).join('\n    ')}
+    ${steps.map((k) => `count_if(j${k} < rows, e${k});`).join('\n    ')}
+  }
+  workgroupBarrier();
+}`;
+}
+
+/** Evaluates the element of step k and moves to the thread's next one. */
+function emitStep(k: number, ranks: string): string {
+  return `let j${k} = row; let e${k} = element(min(j${k}, rows - 1u), rank);
+    rank += wide; if (rank >= ${ranks}) { rank = rank0; row += deep; }`;
+}
+
+function stepsOf({ element }: RowText): readonly number[] {
+  return Array.from({ length: isLight(element.module) ? MAX_STEPS : 1 }, (_, k) => k);
+}
+
+/** Adds the workgroup's own bins to the target's. */
+function emitFlush(text: RowText): string {
+  const bins = binsOf(text);
+  return `workgroupBarrier();
+for (var c = t; c < ${text.slots}u * ${bins}; c += ${THREADS}u) {
+  let counted = atomicLoad(&own[c]);
+  if (counted > 0u) { let slot = c / ${bins}; add(atomicLoad(&holds[slot]), c - slot * ${bins}, counted); }
+}`;
+}

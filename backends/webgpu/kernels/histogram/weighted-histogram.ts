@@ -1,0 +1,154 @@
+import { capacityOf, type WeightedHistogramCommand } from '../../../../primitives/contract/backend.ts';
+import { weightsOf } from '../../../../primitives/weighted-histogram-by-digits.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { rangesOf } from '../../memory/ranges.ts';
+import { separate } from '../../memory/snapshot.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { prepareSource } from '../shared/stored-source.ts';
+import { bindPlacements, type IndexRange, placeArrays } from '../shared/windows.ts';
+import { emitClear } from '../shared/workgroup.ts';
+
+const THREADS = 256;
+/** Rows that a thread evaluates before it adds them, if their evaluation is light. */
+const MAX_STEPS = 4;
+/** Copies of every sum in a workgroup: rows of one bin that meet in a subgroup would wait for each other. */
+const MAX_COPIES = 32;
+
+/** The sums that a workgroup keeps in its own memory. */
+interface OwnSums {
+  /** Low words, of `copies` copies of each sum. */
+  readonly words: number;
+  readonly copies: number;
+}
+
+/** Sums under way. */
+interface Adding {
+  readonly source: KernelSource;
+  readonly into: Memory;
+  readonly weights: number;
+  /** Rows of a workgroup. */
+  readonly chunk: number;
+  /** Undefined where they do not fit. */
+  readonly own: OwnSums | undefined;
+  /** Where the parameters hold, in this order: first word, bins, chunk. */
+  readonly firstWord: number;
+}
+
+/** Whether one binding holds all sums; see {@link weightedHistogram}. */
+export function bindsSums({ pool }: Engine, { into }: WeightedHistogramCommand): boolean {
+  return pool.resolve(into.buffer).parts.length === 1;
+}
+
+/**
+ * Adds weights by bin; see the contract. Low words are added atomically, in the memory of the workgroup first where they fit
+ * there; an addition that leaves 32 bits adds one to the high word, which is rare and goes to memory at once.
+ */
+export function weightedHistogram(engine: Engine, command: WeightedHistogramCommand): void {
+  const { bins, into } = command;
+  const { pool, recorder } = engine;
+  const capacity = capacityOf(command.extent);
+  const weights = weightsOf(command);
+  const target = pool.resolve(into.buffer);
+  const inputs = separate(engine, command.extent, [command.program] as const, [into.buffer]);
+  for (const { part, word, words } of rangesOf(target, into.word, 2 * weights * bins)) {
+    recorder.clear(part, word * 4, words * 4);
+  }
+  if (capacity > 0) {
+    const source = prepareSource(engine, inputs.extent, inputs.programs[0], 1, 1);
+    const { tile, groups, ownBins } = engine.tuning.histogram;
+    const chunk = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
+    const [firstWord] = [into.word, bins, chunk].map((word) => source.parameters.word(word));
+    const own = ownSums(weights * bins, ownBins);
+    const adding: Adding = { source, into: target, weights, chunk, own, firstWord: firstWord! };
+    for (const window of source.windows) addWindow(engine, adding, window);
+    source.release();
+  }
+  inputs.release();
+}
+
+function ownSums(sums: number, ownBins: number): OwnSums | undefined {
+  if (sums > ownBins) return undefined;
+  const copies = Math.min(MAX_COPIES, 2 ** Math.floor(Math.log2(ownBins / sums)));
+  return { words: Math.max(THREADS, 2 ** Math.ceil(Math.log2(sums * copies))), copies };
+}
+
+function addWindow(engine: Engine, adding: Adding, window: IndexRange): void {
+  const { source, into, weights, chunk, own, firstWord } = adding;
+  const { program, parameters, length } = source;
+  const bindings = createBindings();
+  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const out = bindings.bind(into, 'atomic');
+  const first = Math.floor(window.from / chunk);
+  launch(engine, {
+    key: `weights ${programKey(program, slots)} ${own?.words} ${own?.copies} ${out} ${firstWord} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: Math.floor((window.to - 1) / chunk) - first + 1,
+    words: [first, window.from, window.to],
+    code: () => {
+      const helpers = new Set<Helper>();
+      const [into, bins, chunk] = [0, 1, 2].map((i) => parameter(firstWord + i));
+      const steps = Array.from({ length: isLight(program.module) ? MAX_STEPS : 1 }, (_, k) => k);
+      const members = Array.from({ length: weights }, (_, w) => `w${w}: u32`).join(', ');
+      const given = Array.from({ length: weights }, (_, w) => `r.r${w + 1}`).join(', ');
+      return {
+        threads: THREADS,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${own === undefined ? '' : `var<workgroup> own: array<atomic<u32>, ${own.words}>;`}
+struct Row { bin: u32, ${members} }
+// The bin and the weights of a row; all ones as the bin of a row that is left out.
+fn row_of(i: u32, high: u32) -> Row {
+  let r = p_entry(min(i, high - 1u));
+  let inside = (i < high) & (i >= ${dispatchWord(1)}) & (r.r0 < ${bins});
+  return Row(select(0xffffffffu, r.r0, inside), ${given});
+}
+// Adds to the sum of a weight in memory.
+fn add_sum(sum: u32, bin: u32, value: u32) {
+  let word = ${into} + 2u * sum * ${bins} + bin;
+  if (carry_${out}(word, value)) { add_${out}(word + ${bins}, 1u); }
+}
+fn add_weight(weight: u32, bin: u32, value: u32, copy: u32) {
+  ${own === undefined ? 'add_sum(weight, bin, value);' : emitOwnAdd(own, out, into!, bins!)}
+}
+fn add_row(row: Row, copy: u32) {
+  if (row.bin == 0xffffffffu) { return; }
+  ${Array.from({ length: weights }, (_, w) => `add_weight(${w}u, row.bin, row.w${w}, copy);`).join(' ')}
+}`,
+        main: `let n = min(${lengthExpression(length)}, ${dispatchWord(2)});
+let low = (${dispatchWord(0)} + ${GROUP_NUMBER}) * ${chunk};
+if (low >= n) { return; }
+${own === undefined ? '' : emitClear('own', `${weights}u * ${bins} * ${own.copies}u`, THREADS)}
+let high = low + min(${chunk}, n - low);
+let copy = t ${own === undefined ? '' : `% ${own.copies}u`};
+for (var i = low + t; i < high; i += ${THREADS * steps.length}u) {
+  ${steps.map((k) => `let row${k} = row_of(i + ${k * THREADS}u, high);`).join('\n  ')}
+  ${steps.map((k) => `add_row(row${k}, copy);`).join(' ')}
+}
+${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(own, weights, bins!)}`}`,
+      };
+    },
+  });
+}
+
+/** Adds in the memory of the workgroup, and to the high word in memory where that overflows. */
+function emitOwnAdd({ copies }: OwnSums, out: number, into: string, bins: string): string {
+  return `let old = atomicAdd(&own[(weight * ${bins} + bin) * ${copies}u + copy], value);
+  if (old > ~value) { add_${out}(${into} + (2u * weight + 1u) * ${bins} + bin, 1u); }`;
+}
+
+/** Adds a workgroup's own sums to those in memory. */
+function emitFlush({ copies }: OwnSums, weights: number, bins: string): string {
+  return `for (var s = t; s < ${weights}u * ${bins}; s += ${THREADS}u) {
+  for (var c = 0u; c < ${copies}u; c++) {
+    let value = atomicLoad(&own[s * ${copies}u + c]);
+    if (value > 0u) { add_sum(s / ${bins}, s % ${bins}, value); }
+  }
+}`;
+}

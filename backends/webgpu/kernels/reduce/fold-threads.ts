@@ -1,0 +1,41 @@
+import type { ScalarType } from '../../../../primitives/ir/ir.ts';
+import { type Subgroups, widthOf } from '../../device/device.ts';
+import { emitLaneFunctions } from '../shared/subgroups.ts';
+
+/** WGSL of the fold of a workgroup's threads, by subgroups where there are some; it takes the shared states. */
+export function emitFold(types: readonly ScalarType[], threads: number, subgroups: Subgroups | undefined): string {
+  if (subgroups === undefined) return foldByTree(threads);
+  return `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`;
+}
+
+/** Statements after which thread 0 has the fold of all threads' `s`. */
+export function foldThreads(bySubgroups: boolean): string {
+  return `s = fold_threads(s, t${bySubgroups ? ', sid, lane, sg' : ''});`;
+}
+
+/** WGSL of the fold of a workgroup's threads, as thread 0 has it: half of them take over from the other half, and so on. */
+function foldByTree(threads: number): string {
+  return `fn fold_threads(own: S, t: u32) -> S {
+  var s = own;
+  put(t, s);
+  for (var d = ${threads / 2}u; d > 0u; d = d >> 1u) {
+    workgroupBarrier();
+    if (t < d) { s = combine(s, take(t + d)); put(t, s); }
+  }
+  return s;
+}`;
+}
+
+/** The same by subgroups: lanes fold without waiting, and thread 0 folds what the subgroups have. */
+function foldBySubgroups(threads: number): string {
+  return `fn fold_threads(own: S, t: u32, sid: u32, lane: u32, sg: u32) -> S {
+  var s = lanes_backwards(own, lane, sg);
+  if (lane == 0u) { put(sid, s); }
+  workgroupBarrier();
+  if (t == 0u) {
+    s = take(0u);
+    for (var k = 1u; k < ${threads}u / sg; k++) { s = combine(s, take(k)); }
+  }
+  return s;
+}`;
+}

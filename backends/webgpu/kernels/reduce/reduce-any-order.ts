@@ -1,0 +1,147 @@
+import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import type { ScalarType } from '../../../../primitives/ir/ir.ts';
+import type { Silence } from '../../device/silence.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { ReduceTuning } from '../../tuning/tuning.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { linkCell } from '../shared/destination.ts';
+import { AGGREGATE, emitSpine, emitSpineWords, spineWords } from '../shared/look-back.ts';
+import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from '../shared/record.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { emitFold, foldThreads } from './fold-threads.ts';
+
+/** Storage buffers that the kernel binds beside the program: the result, and the spine. */
+export const ANY_ORDER_BINDINGS = 2;
+
+/**
+ * Accumulators of a thread: as many elements are on their way at a time, if their evaluation is light. Those of several leaves
+ * take so many registers that fewer threads are under way.
+ */
+function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
+  if (!light) return 1;
+  return types.length > 1 ? 3 : 4;
+}
+
+/** Workgroups at most: their number has to fit beside the epoch in a word. */
+const MAX_GROUPS = 2 ** 16;
+
+/** What a dispatch has: its epoch comes first, as the spine wants it. */
+const CHUNK = dispatchWord(1);
+const GROUPS = dispatchWord(2);
+
+/**
+ * Folds in any order, in one launch: every thread its share of a chunk, every workgroup what its threads have, and the last
+ * workgroup to be done what all of them have. It waits for nobody: a chunk whose fold it does not see after some tries it
+ * folds again.
+ */
+export function reduceInAnyOrder(
+  engine: Engine,
+  extent: Extent,
+  monoid: MonoidProgram,
+  source: KernelSource,
+  into: Cell,
+): void {
+  const { pool, spine, subgroups, tuning } = engine;
+  const { threads, tile, groups: wanted } = tuning.reduce;
+  const { types } = monoid;
+  const { parameters, program, windows, length } = source;
+  const capacity = Math.max(1, capacityOf(extent));
+  const max = Math.min(wanted, MAX_GROUPS);
+  const chunk = Math.max(tile, Math.ceil(capacity / max / threads) * threads);
+  const groups = Math.ceil(capacity / chunk);
+  const { memory, strideWord, cell } = linkCell(parameters, pool.resolve(into.buffer), into.word, types.length);
+  const { word, first, count } = cell!;
+  const bindings = createBindings();
+  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const out = bindings.bind(memory, 'write', first, count);
+  const run = groups === 1 ? undefined : spine.begin(spineWords(groups, types) + 1);
+  const slot = run && bindings.bind(run.memory, 'spine');
+  const code = (): KernelText => {
+    const helpers = new Set<Helper>();
+    const functions = emitProgram(program, slots, engine.arithmetic, helpers);
+    const write = `if (t == 0u) { write_total(${parameter(word)}, s); }`;
+    return {
+      threads,
+      subgroups: subgroups !== undefined,
+      helpers,
+      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+${functions}
+${emitEvaluation(program)}
+${emitStateStore('write_total', out, parameter(strideWord), types)}
+${emitSharedStates(types, threads)}
+${emitShare(accumulatorsOf(types, isLight(program.module)))}
+${emitFold(types, threads, subgroups)}
+${slot === undefined ? '' : emitMeeting(tuning.reduce, types, slot)}`,
+      main: `let n = ${lengthExpression(length)};
+let chunk = ${GROUP_NUMBER};
+if (chunk >= ${GROUPS}) { return; }
+var s = share(chunk, n, t, ${threads}u);
+${foldThreads(subgroups !== undefined)}
+${slot === undefined ? '' : meet(threads, subgroups !== undefined)}
+${write}`,
+    };
+  };
+  launch(engine, {
+    key: `fold ${monoidKey(monoid)} ${programKey(program, slots)} ${JSON.stringify(tuning.reduce)} ${[out, slot, word, strideWord, length.raw].join('.')}`,
+    parameters,
+    bindings,
+    code,
+    groups,
+    run,
+    words: [...(run === undefined ? [0] : []), chunk, groups],
+  });
+}
+
+/** WGSL of `share(chunk, n, first, step)`: what a thread folds of a chunk, every so many-th element from its first on. */
+function emitShare(accumulators: number): string {
+  const steps = Array.from({ length: accumulators }, (_, k) => k);
+  return `fn share(chunk: u32, n: u32, first: u32, step: u32) -> S {
+  let low = min(n, chunk * ${CHUNK});
+  // Within the chunk, so that no index passes 2^32.
+  let end = min(n - low, ${CHUNK});
+  ${steps.map((k) => `var s${k} = identity();`).join(' ')}
+  for (var j = first; j < end; j += ${accumulators}u * step) {
+    ${steps.map((k) => `let e${k} = evaluate(low + min(j + ${k}u * step, end - 1u));`).join(' ')}
+    ${steps.map((k) => `if (j + ${k}u * step < end) { s${k} = combine(s${k}, e${k}); }`).join(' ')}
+  }
+  return ${steps.slice(1).reduce((sum, k) => `combine(${sum}, s${k})`, 's0')};
+}`;
+}
+
+/**
+ * WGSL of `arrive(chunk, s)`, which tells others a workgroup's fold and whether all others have arrived before, and of
+ * `fold_of(chunk, n)`. Arrivals are counted behind the folds in the spine, in a word that begins at this epoch.
+ */
+function emitMeeting({ tries, mute }: ReduceTuning & Silence, types: readonly ScalarType[], slot: number): string {
+  const publishing = `publish(chunk, ${AGGREGATE}u, s);`;
+  return `${emitSpine({ types, slot })}
+fn arrive(chunk: u32, s: S) -> bool {
+  ${mute === undefined ? publishing : `if (chunk % ${mute}u != ${mute - 1}u) { ${publishing} }`}
+  let none = ${dispatchWord(0)} << 18u;
+  let arrivals = ${emitSpineWords(GROUPS, types)};
+  raise_${slot}(arrivals, none);
+  return count_${slot}(arrivals) - none == ${GROUPS} - 1u;
+}
+fn fold_of(chunk: u32, n: u32) -> S {
+  for (var tried = 0u; tried < ${tries}u; tried++) {
+    let seen = read_tile(chunk);
+    if (seen.state != 0u) { return seen.s; }
+  }
+  return share(chunk, n, 0u, 1u);
+}
+var<workgroup> is_last: u32;`;
+}
+
+/** Statements after which all workgroups but the last have returned, and its thread 0 has the fold of all of them. */
+function meet(threads: number, bySubgroups: boolean): string {
+  return `if (t == 0u) { is_last = select(0u, 1u, arrive(chunk, s)); }
+if (workgroupUniformLoad(&is_last) == 0u) { return; }
+s = identity();
+for (var k = t; k < ${GROUPS}; k += ${threads}u) { s = combine(s, fold_of(k, n)); }
+${foldThreads(bySubgroups)}`;
+}

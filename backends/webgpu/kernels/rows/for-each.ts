@@ -1,0 +1,25 @@
+import type { Extent, Program, Store } from '../../../../primitives/contract/backend.ts';
+import { ArgumentError } from '../../../../primitives/errors.ts';
+import { storesAlone } from '../../../../primitives/store-alone.ts';
+import type { Engine } from '../../launches/engine.ts';
+import { gatherInWindows } from './gather.ts';
+import { scatterByParts } from './scatter.ts';
+import { storeEach } from './store-each.ts';
+
+/** Evaluates a program for every index and stores its results; see the contract. */
+export function forEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
+  if (scatterByParts(engine, extent, program, stores)) return;
+  try {
+    engine.pool.attempt(() => storeAll(engine, extent, program, stores));
+  } catch (error) {
+    if (!(error instanceof ArgumentError && error.code === 'device/bindings')) throw error;
+    // One by one, results need fewer of the arrays.
+    const alone = storesAlone(program, stores);
+    if (alone === undefined) throw error;
+    for (const each of alone) storeAll(engine, extent, each.program, [each.store]);
+  }
+}
+
+function storeAll(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
+  if (!gatherInWindows(engine, extent, program, stores)) storeEach(engine, extent, program, stores);
+}

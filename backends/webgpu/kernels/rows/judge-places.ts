@@ -1,0 +1,105 @@
+import type { Extent, Program } from '../../../../primitives/contract/backend.ts';
+import { projectResults } from '../../../../primitives/ir/project.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, lengthExpression } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { lines } from '../shared/lines.ts';
+import { linkSource } from '../shared/source.ts';
+import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { emitClear } from '../shared/workgroup.ts';
+import { DIGITS, type Digit } from '../sort/radix-rows.ts';
+
+/** Regions of the rows that are looked at, threads of each, and neighbouring rows of a thread. */
+const REGIONS = 8;
+const THREADS = 32;
+const ROWS = 8;
+/** Words of a line that memory is written in, as a power of two, and bits that stand for the lines of a region. */
+const LINE = 3;
+const BITS = 4096;
+/** Words that the rows of a region may be spread over and lie together, or else parts of the column. */
+const NEAR_WORDS = 2 ** 21;
+const FEW_PARTS = 8;
+
+/**
+ * Decides whether rows lie apart in the column that they are stored to, and writes their number to `choice` if so, else 0.
+ * They lie together where those of a region share lines of memory, or go to few parts of the column, or have equal distances:
+ * lines are then filled by rows that follow soon.
+ */
+export function judgePlaces(
+  engine: Engine,
+  extent: Extent,
+  rows: Program,
+  { shift, mask }: Digit,
+  capacity: number,
+  choice: Memory,
+): void {
+  const source = linkSource(engine, extent, { ...rows, module: projectResults(rows.module, [0]) });
+  const { program, parameters, length, windows } = source;
+  const bindings = createBindings();
+  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const out = bindings.bind(choice, 'write');
+  launch(engine, {
+    key: `judge places ${programKey(program, slots)} ${out} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: 1,
+    words: [shift, mask, capacity],
+    code: () => {
+      const helpers = new Set<Helper>();
+      return {
+        threads: REGIONS * THREADS,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+var<workgroup> lines: array<atomic<u32>, ${(REGIONS * BITS) / 32}>;
+var<workgroup> parts: array<atomic<u32>, ${(REGIONS * DIGITS) / 32}>;
+var<workgroup> stored: array<atomic<u32>, ${REGIONS}>;
+var<workgroup> alone: array<atomic<u32>, ${REGIONS}>;
+var<workgroup> uneven: array<atomic<u32>, ${REGIONS}>;`,
+        main: emitJudgement(lengthExpression(length), out),
+      };
+    },
+  });
+}
+
+function emitJudgement(length: string, out: number): string {
+  const [shift, mask, capacity] = [0, 1, 2].map(dispatchWord);
+  const threads = REGIONS * THREADS;
+  return `let n = ${length};
+${emitClear('lines', (REGIONS * BITS) / 32, threads)}
+${emitClear('parts', (REGIONS * DIGITS) / 32, threads)}
+${['stored', 'alone', 'uneven'].map((counts) => emitClear(counts, REGIONS, threads)).join('\n')}
+// Look at rows.
+let region = t / ${THREADS}u;
+let first = (n / ${REGIONS}u) * region + (t % ${THREADS}u) * ${ROWS}u;
+let last = max(n, 1u) - 1u;
+${lines(ROWS + 2, (k) => `let a${k} = p_entry(min(first + ${k}u, last));`)}
+${lines(
+  ROWS,
+  (k) => `if (first + ${k}u < n && a${k} < ${capacity}) {
+  let line = ((a${k} >> ${LINE}u) * 0x9e3779b1u) >> ${32 - Math.log2(BITS)}u;
+  let before = atomicOr(&lines[region * ${BITS / 32}u + (line >> 5u)], 1u << (line & 31u));
+  let part = (a${k} >> ${shift}) & ${mask};
+  atomicOr(&parts[region * ${DIGITS / 32}u + (part >> 5u)], 1u << (part & 31u));
+  atomicAdd(&stored[region], 1u);
+  if (((before >> (line & 31u)) & 1u) == 0u) { atomicAdd(&alone[region], 1u); }
+  if (a${k + 2} - a${k + 1} != a${k + 1} - a${k}) { atomicAdd(&uneven[region], 1u); }
+}`,
+)}
+workgroupBarrier();
+// Decide.
+if (t == 0u) {
+  var apart = 0u;
+  for (var r = 0u; r < ${REGIONS}u; r++) {
+    var spread = 0u;
+    for (var w = 0u; w < ${DIGITS / 32}u; w++) { spread += countOneBits(atomicLoad(&parts[r * ${DIGITS / 32}u + w])); }
+    let most = atomicLoad(&stored[r]) / 2u;
+    let is_apart = atomicLoad(&alone[r]) > most && atomicLoad(&uneven[r]) > most
+      && spread > max(${FEW_PARTS}u, ${NEAR_WORDS}u >> ${shift});
+    if (is_apart) { apart++; }
+  }
+  store_${out}(0u, select(0u, n, apart >= ${REGIONS / 2}u));
+}`;
+}

@@ -1,0 +1,46 @@
+import type { Extent, Program, Store } from '../../../../primitives/contract/backend.ts';
+import { entryOf } from '../../../../primitives/ir/ir.ts';
+import type { Engine } from '../../launches/engine.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/parameters.ts';
+import { resultType } from '../../wgsl/emit-wgsl.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import { lines } from '../shared/lines.ts';
+import { emitStores } from '../shared/stores.ts';
+import { runStoring } from '../shared/storing.ts';
+
+/** Evaluates a program for every index, a few by each thread, and carries out all stores. */
+export function storeEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
+  const { threads } = engine.tuning.forEach;
+  const items = isLight(program.module) ? engine.tuning.forEach.items : 1;
+  const { results } = entryOf(program.module);
+  runStoring(engine, extent, new Map([['p_', program]]), stores, {
+    key: 'each',
+    threads,
+    items,
+    text: (length, bound) => ({
+      declarations: `fn put(i: u32, r: ${resultType('p_', 'entry', results)}) {
+${emitStores(bound, results)}
+}`,
+      main: `let n = min(${lengthExpression(length)}, ${dispatchWord(1)});
+let base = ${dispatchWord(0)} + ${GROUP_NUMBER} * ${threads * items}u + t;
+if (base >= n) { return; }
+${emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`)}`,
+    }),
+  });
+}
+
+/**
+ * Evaluates a program for the elements of a thread, which begin at `base` and end before `n`, and gives each result to `put`.
+ * It evaluates all before it stores any: what they read is then under way at the same time.
+ */
+export function emitItems(
+  threads: number,
+  items: number,
+  prefix: string,
+  put: (index: string, result: string) => string,
+): string {
+  return [
+    lines(items, (k) => `let i${k} = base + ${k * threads}u; let r${k} = ${prefix}entry(min(i${k}, n - 1u));`),
+    lines(items, (k) => (k === 0 ? `${put('i0', 'r0')};` : `if (i${k} < n) { ${put(`i${k}`, `r${k}`)}; }`)),
+  ].join('\n');
+}

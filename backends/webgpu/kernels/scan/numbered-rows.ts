@@ -1,0 +1,142 @@
+import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import type { ScalarType } from '../../../../primitives/ir/ir.ts';
+import { combineGraph } from '../../../analyses/monoid-shapes.ts';
+import type { Arithmetic } from '../../device/arithmetic.ts';
+import { emitModule } from '../../wgsl/emit-wgsl.ts';
+import { moduleOfNodes } from '../../wgsl/graph-module.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { lines } from '../shared/lines.ts';
+import { forDistances, laneSets, movedLeaf } from '../shared/subgroups.ts';
+import type { RunCode } from './run-code.ts';
+import { at, consumeRow, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
+import type { KeptRows } from './scan-sink.ts';
+
+/** Lanes of a subgroup whose heads are a set in one word. */
+export const MAX_LANES = 32;
+/** Elements of a run whose heads are bits of a word, and are counted in half a word for all lanes. */
+export const MAX_RUN = 16;
+
+/**
+ * Scans states whose first leaf counts heads, flags at which all other leaves start anew. Counts of several rows go from
+ * lane to lane in one word, and values alone: a ballot tells how far they go. (Segmented scans of a warp after Sengupta,
+ * Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as bits. Functions are those of
+ * {@link emitNumbering}.
+ */
+export function numberedRows(
+  items: number,
+  run: number,
+  types: readonly ScalarType[],
+  kept: KeptRows,
+  code?: RunCode,
+): ScanRows {
+  const rows = items / run;
+  const { ballot } = laneSets(MAX_LANES);
+  const bits = run * MAX_LANES < 256 ? 8 : 16;
+  const inWord = 32 / bits;
+  const words = Math.ceil(rows / inWord);
+  const head = (j: number, k: number): string => `((h${j} & ${1 << k}u) != 0u)`;
+  const next = (before: string, j: number, k: number): string => `next(${before}, s${j}_${k}, ${head(j, k)})`;
+  const folded = (j: number): string =>
+    Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => next(sum, j, k), `s${j}_0`);
+  const countsOf = (word: number): string =>
+    Array.from({ length: Math.min(inWord, rows - word * inWord) }, (_, j) => {
+      const ones = `countOneBits(h${word * inWord + j})`;
+      return j === 0 ? ones : `(${ones} << ${j * bits}u)`;
+    }).join(' | ');
+  const count = (name: string, j: number): string => {
+    const word = `${name}${Math.floor(j / inWord)}`;
+    const low = (j % inWord) * bits;
+    return low === 0 ? `(${word} & ${2 ** bits - 1}u)` : `((${word} >> ${low}u) & ${2 ** bits - 1}u)`;
+  };
+  // q is what is before a row in the part, x what is before a lane.
+  const place = (j: number): string => {
+    const before = `combine(q${j - 1}, counted(${count('e', j - 1)}, values_at(l${j - 1}, sg - 1u)))`;
+    return `let q${j} = ${j === 0 ? 'identity()' : before};
+var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if (lane == 0u) { x${j} = counted(x${j}.a0, q${j}); }`;
+  };
+  const after = (j: number, k: number): string => next('before', j, k);
+  const values = (j: number, k: number): string =>
+    types
+      .slice(1)
+      .map((_, leaf) => `, ${code!.leaf(j, k, leaf + 1)}`)
+      .join('');
+  const bit = (j: number, k: number): string => `select(0u, ${1 << k}u, ${code!.leaf(j, k, 0)})`;
+  const setHeads = (j: number): string => `h${j} = ${Array.from({ length: run }, (_, k) => bit(j, k)).join(' | ')};`;
+  const read = (j: number, element: (at: string) => string): string =>
+    lines(
+      run,
+      (k) =>
+        `{ let e = ${element(at(run, j, k))}; s${j}_${k} = counted(0u, e); h${j} |= select(0u, ${1 << k}u, e.a0 != 0u); }`,
+    );
+  const write = (j: number, guard: string): string => consumeRow(j, run, after, guard, kept);
+  return {
+    declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}
+${lines(rows, (j) => `var h${j} = 0u;`)}`,
+    read: (element) => lines(rows, (j) => read(j, element)),
+    scan: `${lines(
+      words,
+      (word) => `let c${word} = ${countsOf(word)};
+let d${word} = counts_up_to(c${word}, lane, sg);
+let p${word} = d${word} - c${word};
+let e${word} = subgroupShuffle(d${word}, sg - 1u);`,
+    )}
+${lines(rows, (j) => `let l${j} = values_up_to(${folded(j)}, ${ballot(`h${j} != 0u`)}, lane, sg);`)}
+${lines(rows, place)}
+let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}));`,
+    write: (guard) => lines(rows, (j) => write(j, guard)),
+    inside:
+      code &&
+      insideRows(rows, run, code, {
+        take: (j, k) => `s${j}_${k} = S(0u${values(j, k)});${k === run - 1 ? ` ${setHeads(j)}` : ''}`,
+        after,
+        head,
+        read,
+        write,
+      }),
+  };
+}
+
+/**
+ * WGSL of `mixed(a, b)`, which combines values alone, of `next(a, s, head)`, which puts the values of a flagged element
+ * behind a state, and of what moves counts and values between lanes. `inner` is the monoid of the values.
+ */
+export function emitNumbering(
+  inner: MonoidProgram,
+  width: number | undefined,
+  arithmetic: Arithmetic,
+  helpers: Set<Helper>,
+): string {
+  const { types } = inner;
+  const each = (leaf: (type: ScalarType, at: number) => string): string =>
+    types.map((type, k) => `, ${leaf(type, k + 1)}`).join('');
+  const { left, right, results } = combineGraph(inner);
+  const values = moduleOfNodes('values', [...left, ...right], results!, noNames);
+  const args = ['a', 'b'].flatMap((state) => types.map((_, k) => `${state}.a${k + 1}`)).join(', ');
+  const moved = (how: string): string => `S(0u${each((type, leaf) => movedLeaf(how, type, leaf))})`;
+  return `${emitModule(values, { prefix: 'v_', arithmetic, helpers, read: unknown, length: unknown, uniform: unknown })}
+fn counted(count: u32, s: S) -> S { return S(count${each((_, leaf) => `s.a${leaf}`)}); }
+fn mixed(a: S, b: S) -> S { let r = v_entry(${args}); return S(0u${each((_, leaf) => (types.length === 1 ? 'r' : `r.r${leaf - 1}`))}); }
+fn next(a: S, s: S, head: bool) -> S {
+  let m = mixed(a, s);
+  return S(a.a0 + select(0u, 1u, head)${each((_, leaf) => `select(m.a${leaf}, s.a${leaf}, head)`)});
+}
+fn values_up(s: S, by: u32) -> S { return ${moved('subgroupShuffleUp')}; }
+fn values_at(s: S, by: u32) -> S { return ${moved('subgroupShuffle')}; }
+fn counts_up_to(state: u32, lane: u32, sg: u32) -> u32 {
+  var c = state;
+  ${forDistances(width, 'let other = subgroupShuffleUp(c, d); c += select(0u, other, lane >= d);')}
+  return c;
+}
+// The combination of the values up to this lane, from the last lane on that has a head.
+fn values_up_to(state: S, heads: u32, lane: u32, sg: u32) -> S {
+  var s = counted(0u, state);
+  let ends = (heads | 1u) << (31u - lane);
+  ${forDistances(width, 'let other = values_up(s, d); if (ends < (0x80000000u >> (d - 1u))) { s = mixed(other, s); }')}
+  return s;
+}`;
+}
+
+const unknown = (): never => {
+  throw new RangeError('a monoid captures nothing');
+};
+const noNames = { array: unknown, uniform: unknown };

@@ -1,0 +1,229 @@
+import { createCache } from '../../../../primitives/cache.ts';
+import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import { entryOf, moduleNumber } from '../../../../primitives/ir/ir.ts';
+import type { Bindings } from '../../launches/bindings.ts';
+import type { Engine } from '../../launches/engine.ts';
+import {
+  type ArraySlots,
+  capturesOf,
+  emitReader,
+  fromWord,
+  type LinkedArray,
+  type LinkedProgram,
+  packing,
+  reaches,
+} from '../../launches/link.ts';
+import { parameter } from '../../launches/parameters.ts';
+import { emitModule, type WgslEnvironment } from '../../wgsl/emit-wgsl.ts';
+import { type RunFunction, type Tap, type Unrolled, unroll } from '../../wgsl/unroll.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { lines } from '../shared/lines.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { type BoundStore, emitStoresOf } from '../shared/stores.ts';
+import type { BoundScan, Sink } from './scan-sink.ts';
+
+/**
+ * WGSL of a scan's programs written out for runs of indices. Runs are numbered from 0; `first` is WGSL of the index that
+ * one begins at, a multiple of its length. Statements of one run follow each other in `read`, then in `write`.
+ */
+export interface RunCode {
+  /** What shapes it beside the scan. */
+  readonly key: string;
+  functions(helpers: Set<Helper>): string;
+  /** Reads what lies at a run, after which `leaf` is a leaf of its element k. */
+  read(run: number, first: string): string;
+  leaf(run: number, k: number, leaf: number): string;
+  /** Stores what becomes of a run, given the variables of its states, and WGSL of whether element k is a head. */
+  write(run: number, first: string, states: readonly string[], head: (k: number) => string): string;
+}
+
+/** Arrays and uniforms of both programs by their slots: what both capture has one. */
+interface Captures {
+  readonly arrays: readonly { readonly of: 0 | 1; readonly array: LinkedArray; readonly binding: number | undefined }[];
+  readonly uniforms: readonly { readonly of: 0 | 1; readonly name: string }[];
+}
+
+/** How a run is to be evaluated. */
+export interface RunPlan {
+  readonly run: number;
+  /** Whether the first leaf of elements is given as a truth value. */
+  readonly heads: boolean;
+}
+
+/** Writes out the programs of a scan that stores something, if they are straight lines. */
+export function codeRuns(
+  engine: Engine,
+  { types }: MonoidProgram,
+  source: KernelSource,
+  { emit }: Sink,
+  bound: BoundScan,
+  { run, heads }: RunPlan,
+): RunCode | undefined {
+  const programs = [source.program, emit] as const;
+  const captures = capturesOfBoth(programs, bound.slots);
+  const { unrolled, key } = unrolledOnce(programs, captures, types, run, heads);
+  if (unrolled === undefined || bound.stores.length === 0) return undefined;
+  const { taps, element, emit: consumer } = unrolled;
+  const slots = [...new Set(taps.map(({ slot }) => slot))];
+  const byFours = slots.filter((slot) => run % 4 === 0 && readsByFours(captures.arrays[slot]!, bound.bindings));
+  const load = (j: number, first: string, numbers: readonly number[]): string =>
+    loadTaps(j, first, numbers, taps, captures, new Set(byFours));
+  const args = (j: number, { taps: numbers }: RunFunction): string[] => numbers.map((number) => `t${j}_${number}`);
+  const stores = heads ? bound.stores.map(withRoom) : bound.stores;
+  const results = entryOf(emit.module).results;
+  return {
+    key: `${key} ${byFours.join('.')} ${stores.map(({ store }) => store.hasRoom).join()}`,
+    functions: (helpers) => {
+      const readers = slots
+        .filter((slot) => !byFours.includes(slot))
+        .map((slot) => {
+          const { array, binding } = captures.arrays[slot]!;
+          return emitReader(`tap_${slot}`, { ...array, isInside: true }, binding);
+        });
+      const environment = environmentOf(engine, programs, captures, helpers);
+      const elements = emitModule(element.module, { ...environment, prefix: 'pr_' });
+      return [...readers, elements, emitModule(consumer.module, { ...environment, prefix: 'er_' })].join('\n');
+    },
+    read: (j, first) => `${load(j, first, element.taps)}
+let r${j} = pr_entry(${[first, ...args(j, element)].join(', ')});`,
+    leaf: (j, k, leaf) => `r${j}.r${k * types.length + leaf}`,
+    write: (j, first, states, head) => {
+      const leaves = states.flatMap((state) => types.map((_, leaf) => `${state}.a${leaf}`));
+      return `${load(j, first, consumer.taps)}
+let r = er_entry(${[first, ...args(j, consumer), ...consumer.heads.map(head), ...leaves].join(', ')});
+${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.length + at}`, `${first} + ${k}u`))}`;
+    },
+  };
+}
+
+/** A store at the number of a run, which is below the extent: it checks its capacity only where that is smaller. */
+function withRoom(bound: BoundStore): BoundStore {
+  const { store } = bound;
+  return { ...bound, store: { ...store, hasRoom: store.holdsExtent } };
+}
+
+function capturesOfBoth(
+  programs: readonly [LinkedProgram, LinkedProgram],
+  slots: readonly [ArraySlots, ArraySlots],
+): Captures {
+  const arrays = programs.flatMap((program, of) =>
+    program.arrays.map((array) => ({ of: of as 0 | 1, array, binding: slots[of as 0 | 1].get(array.name) })),
+  );
+  const uniforms = programs.flatMap(({ uniforms }, of) =>
+    [...uniforms.keys()].map((name) => ({ of: of as 0 | 1, name })),
+  );
+  return { arrays, uniforms };
+}
+
+/** Whether two programs capture the same array. */
+function isSame(a: LinkedArray, b: LinkedArray): boolean {
+  const place = a.memory === b.memory && a.offset === b.offset && a.storage === b.storage && a.type === b.type;
+  return place && reaches(a.bound, b.bound) && reaches(b.bound, a.bound);
+}
+
+/** Structures that are remembered; a steady loop has far fewer. */
+const MAX_UNROLLED = 512;
+
+const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ max: MAX_UNROLLED });
+
+/** Programs of one structure, of which the same is known, are written out once. */
+function unrolledOnce(
+  programs: readonly [LinkedProgram, LinkedProgram],
+  { arrays, uniforms }: Captures,
+  types: MonoidProgram['types'],
+  run: number,
+  heads: boolean,
+): { readonly unrolled: Unrolled | undefined; readonly key: string } {
+  const firstSlots = arrays.map(({ array }) => arrays.findIndex((other) => isSame(other.array, array)));
+  // Elements whose cells are parameters are not taken for an array's.
+  const covers = arrays.map(({ array: { covers, cells } }) => covers && cells === undefined);
+  const bounds = uniforms.map(({ of, name }) => programs[of].bounds.has(name));
+  const modules = programs.map(({ module }) => moduleNumber(module));
+  const key = `runs ${modules} ${types} ${run} ${heads} ${firstSlots} ${covers} ${bounds}`;
+  let known = unrolledByKey.get(key);
+  if (known === undefined) {
+    const slotsOf = (of: 0 | 1) => ({
+      module: programs[of].module,
+      slots: {
+        array: (name: string) => firstSlots[arrays.findIndex((each) => each.of === of && each.array.name === name)]!,
+        uniform: (name: string) => uniforms.findIndex((each) => each.of === of && each.name === name),
+      },
+    });
+    const facts = {
+      array: String,
+      uniform: String,
+      covers: (slot: number) => covers[slot]!,
+      bounds: (slot: number) => bounds[slot]!,
+    };
+    known = { unrolled: unroll(slotsOf(0), slotsOf(1), types, run, heads, facts) };
+    unrolledByKey.set(key, known);
+  }
+  return { ...known, key };
+}
+
+/** Whether the words of an array are read by fours: it must begin at a multiple of four, as `first` is one. */
+function readsByFours({ array, binding }: Captures['arrays'][number], bindings: Bindings): boolean {
+  return packing(array.storage) === 0 && array.offset % 4 === 0 && bindings.readByFours(binding!);
+}
+
+function environmentOf(
+  { arithmetic }: Engine,
+  programs: readonly [LinkedProgram, LinkedProgram],
+  { arrays, uniforms }: Captures,
+  helpers: Set<Helper>,
+): Omit<WgslEnvironment, 'prefix'> {
+  const captures = programs.map(capturesOf);
+  const arrayOf = (slot: string): Captures['arrays'][number] => arrays[Number(slot)]!;
+  return {
+    arithmetic,
+    helpers,
+    read: (slot, index) => captures[arrayOf(slot).of]!.read(arrayOf(slot).array.name, index),
+    length: (slot) => captures[arrayOf(slot).of]!.length(arrayOf(slot).array.name),
+    uniform: (slot, type) => {
+      const { of, name } = uniforms[Number(slot)]!;
+      return captures[of]!.uniform(name, type);
+    },
+  };
+}
+
+/** Statements that read taps of a run. */
+function loadTaps(
+  j: number,
+  first: string,
+  numbers: readonly number[],
+  taps: readonly Tap[],
+  { arrays }: Captures,
+  byFours: ReadonlySet<number>,
+): string {
+  const lines: string[] = [];
+  const bind = (number: number, value: string): void => {
+    lines.push(`let t${j}_${number} = ${value};`);
+  };
+  for (const slot of new Set(numbers.map((number) => taps[number]!.slot))) {
+    const own = numbers.filter((number) => taps[number]!.slot === slot);
+    if (!byFours.has(slot)) {
+      for (const number of own) bind(number, `tap_${slot}(${shifted(first, taps[number]!.shift)})`);
+      continue;
+    }
+    const { array, binding } = arrays[slot]!;
+    const quad = `z${j}_${slot}`;
+    lines.push(`let ${quad} = (${first} + ${parameter(array.offsetWord)}) >> 2u;`);
+    const fourOf = (number: number): number => Math.floor(taps[number]!.shift / 4);
+    for (const four of new Set(own.map(fourOf))) {
+      const words = own.filter((number) => fourOf(number) === four);
+      const word = (number: number): string => 'xyzw'[taps[number]!.shift - 4 * four]!;
+      const at = shifted(quad, four);
+      const value = `${quad}_${lines.length}`;
+      if (words.length > 1) lines.push(`let ${value} = quad_${binding}(${at});`);
+      for (const number of words) {
+        const read = words.length > 1 ? `${value}.${word(number)}` : `quad_${binding}_${word(number)}(${at})`;
+        bind(number, fromWord(array.type, read));
+      }
+    }
+  }
+  return lines.join('\n');
+}
+
+function shifted(index: string, shift: number): string {
+  return shift === 0 ? index : shift < 0 ? `${index} - ${-shift}u` : `${index} + ${shift}u`;
+}

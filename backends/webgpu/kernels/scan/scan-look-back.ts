@@ -1,0 +1,260 @@
+import { capacityOf, type MonoidProgram, type ScanCommand } from '../../../../primitives/contract/backend.ts';
+import { addsFlags, combineGraph } from '../../../analyses/monoid-shapes.ts';
+import { type Subgroups, widthOf } from '../../device/device.ts';
+import type { Silence } from '../../device/silence.ts';
+import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
+import { GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { LookBackTuning } from '../../tuning/tuning.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { linkCell } from '../shared/destination.ts';
+import { lines } from '../shared/lines.ts';
+import {
+  AGGREGATE,
+  emitLookBack,
+  emitSpine,
+  INCLUSIVE,
+  type LookBackText,
+  lookBackDeclarations,
+  spineWords,
+} from '../shared/look-back.ts';
+import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from '../shared/record.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { emitLaneFunctions, forDistances, laneSets } from '../shared/subgroups.ts';
+import type { IndexRange } from '../shared/windows.ts';
+import { emitNumbering, MAX_LANES, MAX_RUN, numberedRows } from './numbered-rows.ts';
+import { codeRuns } from './run-code.ts';
+import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
+import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './scan-sink.ts';
+
+/** Storage buffers that the kernel binds beside the program and the sink: the spine, and the total. */
+export const LOOK_BACK_BINDINGS = 2;
+
+/** The tile of a workgroup. */
+export interface LookBackTile {
+  readonly threads: number;
+  /** Elements that a thread scans, and how many of them lie together: a row of a subgroup is as many times its lanes. */
+  readonly items: number;
+  readonly run: number;
+  readonly elements: number;
+  /** Whether elements are flags that are counted. */
+  readonly flags: boolean;
+  /** What combines the values of runs, where the heads of runs are bits. */
+  readonly runs: MonoidProgram | undefined;
+  /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
+  readonly light: boolean;
+}
+
+/** Elements of a thread at most, where code is long. */
+const FEW = 4;
+
+/**
+ * The tile for a scan. A thread holds states for every element, but heads as bits: of many leaves or long code so many
+ * fewer. States of several leaves are dear to pass between lanes, so that a thread has runs of elements where their results
+ * do not lie together anyway.
+ */
+export function lookBackTile(
+  { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
+  { extent, program, monoid, emit, stores, form }: ScanCommand,
+): LookBackTile {
+  const leaves = monoid.types.length;
+  const light = isLight(program.module) && isLight(emit.module);
+  const flags = form?.kind === 'compact' || addsFlags(program.module, monoid);
+  const dense = stores.some(({ index }) => index === undefined);
+  const fits = 2 ** Math.floor(Math.log2(Math.max(1, (2 * scan.words) / leaves)));
+  const run = leaves === 1 || dense ? 1 : Math.min(scan.run, fits, light ? MAX_RUN : FEW);
+  const runs = run > 1 && subgroups!.max <= MAX_LANES && form?.kind === 'runs' ? straightRuns(form.inner) : undefined;
+  const threads = runs ? Math.min(scan.heads.threads, maxThreads) : scan.threads;
+  const states = Math.floor(runs ? scan.heads.words / (leaves - 1) : scan.words / leaves);
+  const ofFlags = stores.length > 1 ? scan.flagsOfSeveral : scan.flags;
+  const max = flags ? ofFlags : Math.min(scan.items, states);
+  const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / scan.tiles));
+  const items = Math.max(1, Math.floor(Math.min(light ? max : FEW, Math.max(8, enough)) / run)) * run;
+  return { threads, items, run, elements: threads * items, flags, runs, light };
+}
+
+/** The monoid of runs, if it is a straight line. */
+function straightRuns(inner: MonoidProgram): MonoidProgram | undefined {
+  return combineGraph(inner).results === undefined ? undefined : inner;
+}
+
+/** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
+function statesOf(threads: number): number {
+  return threads / 4 + 1;
+}
+
+/** Scans an exact monoid in one pass over the elements. */
+export function scanByLookBack(
+  engine: Engine,
+  { extent, monoid, total, form }: ScanCommand,
+  source: KernelSource,
+  sink: Sink,
+  window: IndexRange,
+  tile: LookBackTile,
+): void {
+  const { pool, spine, tuning } = engine;
+  const { types } = monoid;
+  const { parameters, length } = source;
+  const cell =
+    total === undefined ? undefined : linkCell(parameters, pool.resolve(total.buffer), total.word, types.length);
+  const tiles = Math.max(1, Math.ceil(capacityOf(extent) / tile.elements));
+  const bound = bindScan(engine, source, sink, window);
+  const { bindings } = bound;
+  const { rows, functions: ofRows, key } = rowsFor(engine, monoid, source, sink, keptRows(sink, form), bound, tile);
+  const run = spine.begin(spineWords(tiles, types));
+  const slot = bindings.bind(run.memory, 'spine');
+  const out = cell === undefined ? undefined : bindings.bind(cell.memory, 'write', cell.cell!.first, cell.cell!.count);
+  const text = (): KernelText => {
+    const helpers = new Set<Helper>();
+    const functions = bound.code(helpers);
+    const writeTotal = (state: string): string =>
+      cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
+    const { tries, mute }: LookBackTuning & Silence = tuning.scan;
+    const { max } = engine.subgroups!;
+    const lookBack: LookBackText = { types, slot, max, tries, mute };
+    return {
+      threads: tile.threads,
+      subgroups: true,
+      helpers,
+      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+${functions}
+${emitEvaluation(source.program)}
+${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
+${emitSharedStates(types, statesOf(tile.threads))}
+${emitLaneFunctions(types, widthOf(engine.subgroups!))}
+${ofRows(helpers)}
+${lookBackDeclarations}
+${laneSets(max).functions}
+${emitSpine(lookBack)}
+${emitAggregate(tile)}
+${emitFold(tile, engine.subgroups!)}`,
+      main: emitTile(tile, rows, lookBack, lengthExpression(length), writeTotal),
+    };
+  };
+  launch(engine, {
+    key: `look back ${monoidKey(monoid)} ${bound.key} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.run} ${tile.flags} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
+    parameters,
+    bindings,
+    code: text,
+    groups: tiles,
+    run,
+  });
+}
+
+/** How the tile is scanned, and what shapes that beside the scan and the tile. */
+function rowsFor(
+  engine: Engine,
+  monoid: MonoidProgram,
+  source: KernelSource,
+  sink: Sink,
+  kept: KeptRows,
+  bound: BoundScan,
+  { items, run, flags, runs, light }: LookBackTile,
+): { rows: ScanRows; functions(helpers: Set<Helper>): string; key: string } {
+  const { types } = monoid;
+  const subgroups = engine.subgroups!;
+  if (flags) {
+    return { rows: flagRows(items, subgroups.max, kept), functions: () => '', key: kept };
+  }
+  const code =
+    run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads: runs !== undefined }) : undefined;
+  return {
+    rows: runs ? numberedRows(items, run, types, kept, code) : stateRows(items, run, types, kept, code),
+    functions: (helpers) => `${runs ? emitNumbering(runs, widthOf(subgroups), engine.arithmetic, helpers) : ''}
+${code?.functions(helpers) ?? ''}`,
+    key: `${runs && monoidKey(runs)} ${code?.key}`,
+  };
+}
+
+/** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup call together. */
+function emitAggregate({ threads, items, elements }: LookBackTile): string {
+  return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
+fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
+  var s = identity();
+  for (var k = 0u; k < ${items}u; k++) { s = combine(s, element(tile * ${elements}u + u * ${items}u + k, n)); }
+  s = lanes_up_to(s, lane, sg);
+  if (lane == sg - 1u) { put(sid, s); }
+  workgroupBarrier();
+  return fold(${threads}u / sg, lane);
+}`;
+}
+
+/**
+ * WGSL of `fold(end, lane)`, the combination of the totals of the first subgroups, of one at least: lanes take one each,
+ * where there are lanes for all.
+ */
+function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
+  const width = widthOf(subgroups);
+  const max = threads / subgroups.min;
+  if (width !== undefined && max <= width && Number.isInteger(Math.log2(max))) {
+    return `fn fold(end: u32, lane: u32) -> S {
+  var s = take(min(lane, ${max - 1}u));
+  ${forDistances(max, 'let other = lane_up(s, d); if (lane >= d) { s = combine(other, s); }')}
+  return lane_at(s, end - 1u);
+}`;
+  }
+  return `fn fold(end: u32, lane: u32) -> S {
+  var s = identity();
+  ${lines(max, (j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`)}
+  return s;
+}`;
+}
+
+/**
+ * The scan of a tile. Every subgroup has a part of it, and scans it row by row, so that what lies together is read and written
+ * together and nothing has to change places: workgroup memory is what keeps multiprocessors from having many workgroups, and
+ * many are needed for one to work while another looks back. What a thread holds are variables of their own: an array that is
+ * indexed would go to memory.
+ */
+function emitTile(
+  { threads, items, run, elements, light }: LookBackTile,
+  rows: ScanRows,
+  lookBack: LookBackText,
+  length: string,
+  writeTotal: (state: string) => string,
+): string {
+  const { mute } = lookBack;
+  const prefixPlace = `${threads / 4}u`;
+  const publish = (state: string, value: string): string =>
+    `if (lane == 0u${mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`}) { publish(tile, ${state}, ${value}); }`;
+  const found = `let all = combine(prefix, total);
+if (tile > 0u) { ${publish(`${INCLUSIVE}u`, 'all')} }
+if (lane == 0u) {
+  put(${prefixPlace}, prefix);
+  if (n - start <= ${elements}u) { ${writeTotal('all')} }
+}`;
+  // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
+  const { inside } = rows;
+  const whole = (fast: string, careful: string): string =>
+    light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;
+  return `let tile = ${GROUP_NUMBER};
+let n = ${length};
+if (n == 0u && tile == 0u && t == 0u) { ${writeTotal('identity()')} }
+if (tile > (n - 1u) / ${elements}u || n == 0u) { return; }
+let u = sid * sg + lane;
+let start = tile * ${elements}u;
+let base = start + sid * sg * ${items}u;
+let first = base + lane * ${run}u;
+// Read.
+${rows.declare}
+${
+  inside?.read ??
+  whole(
+    rows.read((at) => `evaluate(${at})`),
+    rows.read((at) => `element(${at}, n)`),
+  )
+}
+// Scan.
+${rows.scan}
+if (lane == sg - 1u) { put(sid, part); }
+workgroupBarrier();
+// The first subgroup needs the total of the tile, the others what is before them.
+let total = fold(select(sid, ${threads}u / sg, sid == 0u), lane);
+if (sid == 0u) { ${publish(`select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u)`, 'total')} }
+// Look back.
+${emitLookBack(lookBack, found)}
+// Write.
+var outer = take(${prefixPlace});
+if (sid > 0u) { outer = combine(outer, total); }
+${inside?.write ?? whole(rows.write(''), rows.write('if (i < n) '))}`;
+}

@@ -1,0 +1,200 @@
+import {
+  capacityOf,
+  type Extent,
+  type MonoidProgram,
+  type Program,
+  type ScanCommand,
+  type ScanForm,
+  type Store,
+} from '../../../../primitives/contract/backend.ts';
+import { read, record } from '../../../../primitives/functors/recorder.ts';
+import { wrapModule } from '../../../../primitives/functors/wrap-module.ts';
+import { entryOf, type Module, oneOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
+import { memoized } from '../../../../primitives/ir/memo.ts';
+import { type Bindings, createBindings } from '../../launches/bindings.ts';
+import type { Engine } from '../../launches/engine.ts';
+import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../../launches/link.ts';
+import { resultType } from '../../wgsl/emit-wgsl.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { allocateColumns } from '../shared/stored-source.ts';
+import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from '../shared/stores.ts';
+import { bindPlacements, type IndexRange, type LinkedStore, placeArrays, windowsOf } from '../shared/windows.ts';
+
+/** What consumes the prefixes of a scan: a program of the index and two states, and the stores of its results. */
+export interface Sink {
+  readonly emit: LinkedProgram;
+  readonly stores: readonly LinkedStore[];
+}
+
+export function linkSink(
+  { pool }: Engine,
+  { parameters }: KernelSource,
+  extent: Extent,
+  emit: Program,
+  stores: readonly Store[],
+): Sink {
+  return {
+    emit: linkProgram('e_', emit, parameters, pool, extent),
+    stores: linkStores(stores, parameters, pool, extent),
+  };
+}
+
+/** A scan's program and sink bound for a window. */
+export interface BoundScan {
+  readonly bindings: Bindings;
+  /** Bindings of the arrays of the program and of what consumes the prefixes. */
+  readonly slots: readonly [program: ArraySlots, emit: ArraySlots];
+  readonly stores: readonly BoundStore[];
+  readonly key: string;
+  /**
+   * WGSL of the program, and where something is stored of `emitted(i, exclusive, inclusive) -> Emitted` and of
+   * `keep(i, emitted)`.
+   */
+  code(helpers: Set<Helper>): string;
+}
+
+/** A sink with the windows in which it can be bound together with the program. */
+export interface PlacedSink {
+  readonly sink: Sink;
+  readonly windows: readonly IndexRange[];
+}
+
+/**
+ * Spreads the stores of a sink over as few rounds as possible so that each can be bound beside the program and `others`
+ * buffers; undefined where not even one store can.
+ */
+export function placeSinks(
+  engine: Engine,
+  capacity: number,
+  source: KernelSource,
+  { emit, stores }: Sink,
+  tile: number,
+  others: number,
+): readonly PlacedSink[] | undefined {
+  const place = (some: readonly LinkedStore[]): PlacedSink | undefined =>
+    placeSink(engine, capacity, source, { emit, stores: some }, tile, others);
+  const placed: PlacedSink[] = [];
+  let last = place([]);
+  for (const store of stores) {
+    const wider = last === undefined ? undefined : place([...last.sink.stores, store]);
+    if (wider === undefined && last !== undefined && last.sink.stores.length > 0) placed.push(last);
+    last = wider ?? place([store]);
+    if (last === undefined) return undefined;
+  }
+  return last === undefined ? undefined : [...placed, last];
+}
+
+function placeSink(
+  engine: Engine,
+  capacity: number,
+  source: KernelSource,
+  sink: Sink,
+  tile: number,
+  others: number,
+): PlacedSink | undefined {
+  const windows = windowsOf(capacity, [source.program, sink.emit], sink.stores);
+  if (windows.some(({ from }) => from % tile !== 0)) return undefined;
+  const fits = windows.every((window) => {
+    const bindings = createBindings();
+    bindAll(source, sink, window, bindings);
+    return bindings.size + others <= engine.limits.storageBuffers;
+  });
+  return fits ? { sink, windows } : undefined;
+}
+
+function bindAll(
+  { program, parameters }: KernelSource,
+  { emit, stores }: Sink,
+  window: IndexRange,
+  bindings: Bindings,
+): { from: ArraySlots; beside: ArraySlots; bound: BoundStore[] } {
+  const from = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const beside = bindPlacements(emit, placeArrays(emit, window), bindings, parameters);
+  return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
+}
+
+/** Binds a scan's program and sink for a window and brings their offsets among the parameters. */
+export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
+  const bindings = createBindings();
+  const { from, beside, bound } = bindAll(source, sink, window, bindings);
+  const { program } = source;
+  const { emit } = sink;
+  return {
+    bindings,
+    slots: [from, beside],
+    stores: bound,
+    key: `${programKey(program, from)} ${programKey(emit, beside)} ${storesKey(bound)}`,
+    code: (helpers) => `${emitProgram(program, from, engine.arithmetic, helpers)}
+${bound.length === 0 ? '' : emitEmission(emitProgram(emit, beside, engine.arithmetic, helpers), emit, bound)}`,
+  };
+}
+
+function emitEmission(program: string, emit: LinkedProgram, bound: readonly BoundStore[]): string {
+  const { parameters, results } = entryOf(emit.module);
+  const leaves = (parameters.length - 1) / 2;
+  const args = ['x', 'y'].flatMap((state) => Array.from({ length: leaves }, (_, leaf) => `${state}.a${leaf}`));
+  return `${program}
+alias Emitted = ${resultType('e_', 'entry', results)};
+fn emitted(i: u32, x: S, y: S) -> Emitted { return e_entry(${['i', ...args].join(', ')}); }
+fn keep(i: u32, r: Emitted) {
+${emitStores(bound, results)}
+}`;
+}
+
+/** WGSL of `consume(i, exclusive, inclusive)`, which stores what becomes of an element. */
+export function emitConsume(stores: readonly BoundStore[]): string {
+  return `fn consume(i: u32, x: S, y: S) { ${stores.length === 0 ? '' : 'keep(i, emitted(i, x, y));'} }`;
+}
+
+/** The rows of which a sink stores something: none, those with the flag that a compaction adds up, or all. */
+export type KeptRows = 'none' | 'flagged' | 'all';
+
+export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows {
+  if (stores.length === 0) return 'none';
+  return form?.kind === 'compact' && stores.every(({ guard }) => guard === form.selected) ? 'flagged' : 'all';
+}
+
+/** A scan split in two: prefixes that are stored, and a map that reads them. */
+export interface SplitScan {
+  readonly first: Pick<ScanCommand, 'emit' | 'stores'>;
+  readonly second: Program;
+  release(): void;
+}
+
+/** Splits a scan whose program and sink need more bindings together than there are. */
+export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidProgram, emit: Program): SplitScan {
+  const leaves = [...types, ...types];
+  const { columns, stores, release } = allocateColumns(pool, leaves, capacityOf(extent));
+  const arrays = new Map(columns.map((column, i) => [`${PREFIX}${i}`, column]));
+  return {
+    first: { emit: { module: passingModule(leaves), arrays: new Map(), uniforms: new Map() }, stores },
+    second: {
+      module: readingModule(emit.module),
+      arrays: new Map([...emit.arrays, ...arrays]),
+      uniforms: emit.uniforms,
+    },
+    release,
+  };
+}
+
+/** Begins the names of stored prefixes; no other array is called so. */
+const PREFIX = 'prefix of a split scan ';
+
+/** Returns its parameters but for the index. */
+function passingModule(leaves: readonly ScalarType[]): Module {
+  return oneOf(record({ name: 'pass', parameters: ['u32', ...leaves], results: leaves }, ([, ...values]) => values));
+}
+
+/** Calls the entry of a module with its index and the stored prefixes at that index. */
+const readingModule = memoized((module: Module): Module => {
+  const { name, parameters, results } = entryOf(module);
+  const leaves = parameters.slice(1).map(({ type }) => type);
+  return wrapModule(module, {
+    name: `${name} of stored prefixes`,
+    parameters: ['u32'],
+    results,
+    arrays: new Map(leaves.map((type, i) => [`${PREFIX}${i}`, type])),
+    body: ([index], entry) => entry([index!, ...leaves.map((type, i) => read(`${PREFIX}${i}`, type, index!))]),
+  });
+});

@@ -1,0 +1,174 @@
+import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import { BLOCK } from '../../../../primitives/contract/combination-tree.ts';
+import { type Bindings, createBindings } from '../../launches/bindings.ts';
+import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
+import { parameter } from '../../launches/parameters.ts';
+import type { ParameterSlot } from '../../launches/recorder.ts';
+import { isLight } from '../../wgsl/module-size.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { allocateTotals, reduceProgram, reduceTotals, type Tree } from '../reduce/reduce.ts';
+import {
+  blockForm,
+  blocksPerGroup,
+  blockThreads,
+  emitBlockFunctions,
+  emitBlockScan,
+  emitLevelLength,
+  levelsOf,
+} from '../shared/blocks.ts';
+import { type Destination, linkCell, type States } from '../shared/destination.ts';
+import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from '../shared/record.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
+
+/** Storage buffers that the last kernel of a scan binds beside the program and the sink: prefixes, and the total. */
+export const TREE_BINDINGS = 2;
+
+/**
+ * A scan by reduction: the totals of blocks, their scan, then the prefixes within every block on top. The combination
+ * tree is the canonical one, and no workgroup waits for another.
+ */
+export function scanByTree(
+  engine: Engine,
+  extent: Extent,
+  monoid: MonoidProgram,
+  source: KernelSource,
+  sinks: readonly PlacedSink[],
+  total: Cell | undefined,
+): void {
+  const { pool } = engine;
+  const { parameters, length } = source;
+  const levels = levelsOf(capacityOf(extent));
+  const tree: Tree = { monoid, parameters, length };
+  const cell =
+    total === undefined ? undefined : linkCell(parameters, pool.resolve(total.buffer), total.word, monoid.types.length);
+  const totals = allocateTotals(engine, parameters, levels.slice(1), monoid.types);
+  const prefixes = allocateTotals(engine, parameters, levels.slice(1), monoid.types);
+  if (totals.length > 0) {
+    const slot = reduceProgram(engine, tree, source, totals[0]!);
+    for (let i = 1; i < totals.length; i++) reduceTotals(engine, tree, slot, i, totals[i - 1]!, totals[i]!);
+    for (let i = totals.length - 1; i >= 0; i--) {
+      const top = i === totals.length - 1;
+      scanTotals(
+        engine,
+        tree,
+        slot,
+        i + 1,
+        totals[i]!,
+        prefixes[i]!,
+        top ? undefined : prefixes[i + 1],
+        top ? cell : undefined,
+      );
+    }
+  }
+  const rounds = sinks.flatMap(({ sink, windows }) => windows.map((window) => ({ sink, window })));
+  for (const [round, { sink, window }] of rounds.entries()) {
+    const { bindings, stores, key, code } = bindScan(engine, source, sink, window);
+    launchScan(engine, tree, {
+      level: 0,
+      bindings,
+      slot: undefined,
+      first: window.from / BLOCK,
+      blocks: Math.max(1, Math.ceil((window.to - window.from) / BLOCK)),
+      end: window.to,
+      before: prefixes[0],
+      total: totals.length === 0 && round === 0 ? cell : undefined,
+      light: isLight(source.program.module) && isLight(sink.emit.module),
+      key,
+      code: (helpers) => `${code(helpers)}\n${emitConsume(stores)}\n${emitEvaluation(source.program)}`,
+    });
+  }
+  for (const { memory } of [...totals, ...prefixes]) pool.release(memory);
+}
+
+/** Writes the exclusive prefix of every total of a level. */
+function scanTotals(
+  engine: Engine,
+  tree: Tree,
+  slot: ParameterSlot,
+  level: number,
+  from: States,
+  into: States,
+  before: States | undefined,
+  total: Destination | undefined,
+): void {
+  const bindings = createBindings();
+  const { types } = tree.monoid;
+  const [read, write] = [bindings.bind(from.memory, 'read'), bindings.bind(into.memory, 'write')];
+  launchScan(engine, tree, {
+    level,
+    bindings,
+    slot,
+    first: 0,
+    blocks: Math.ceil(from.memory.words / types.length / BLOCK),
+    end: from.memory.words,
+    before,
+    total,
+    light: true,
+    key: `t${read}.${from.strideWord}.${write}.${into.strideWord}`,
+    code: () => `${emitStateLoad('evaluate', read, parameter(from.strideWord), types)}
+${emitStateStore('write_prefix', write, parameter(into.strideWord), types)}
+fn consume(i: u32, x: S, y: S) { write_prefix(i, x); }`,
+  });
+}
+
+interface ScanLevel {
+  readonly level: number;
+  readonly bindings: Bindings;
+  /** Where it shares the parameters with other levels. */
+  readonly slot: ParameterSlot | undefined;
+  readonly first: number;
+  readonly blocks: number;
+  /** Elements past it belong to other launches. */
+  readonly end: number;
+  /** The prefixes before blocks; left out at the level of one block. */
+  readonly before: States | undefined;
+  /** Where the total of the only block goes. */
+  readonly total: Destination | undefined;
+  /** Whether evaluation and consumption may be written out several times. */
+  readonly light: boolean;
+  readonly key: string;
+  /** WGSL of `evaluate(i) -> S` and of `consume(i, exclusive, inclusive)`. */
+  readonly code: (helpers: Set<Helper>) => string;
+}
+
+function launchScan(engine: Engine, { monoid, parameters, length }: Tree, scan: ScanLevel): void {
+  const { bindings, before, total, slot, first, blocks, end } = scan;
+  const { types } = monoid;
+  const form = blockForm(engine, types.length, scan.light);
+  const prefixSlot = before === undefined ? undefined : bindings.bind(before.memory, 'read');
+  const totalSlot =
+    total === undefined ? undefined : bindings.bind(total.memory, 'write', total.cell!.first, total.cell!.count);
+  const code = (): KernelText => {
+    const helpers = new Set<Helper>();
+    const functions = scan.code(helpers);
+    const writeTotal = (state: string): string => `write_total(${parameter(total!.cell!.word)}, ${state});`;
+    return {
+      threads: blockThreads(form),
+      subgroups: form.lanes !== undefined,
+      helpers,
+      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+${functions}
+${prefixSlot === undefined ? '' : emitStateLoad('prefix_of', prefixSlot, parameter(before!.strideWord), types)}
+${totalSlot === undefined ? '' : emitStateStore('write_total', totalSlot, parameter(total!.strideWord), types)}
+${emitLevelLength(length, scan.level)}
+${emitBlockFunctions(form, types)}`,
+      main: emitBlockScan(
+        form,
+        prefixSlot === undefined ? undefined : (block) => `prefix_of(${block})`,
+        total === undefined ? undefined : writeTotal,
+      ),
+    };
+  };
+  const place = [prefixSlot, before?.strideWord, totalSlot, total?.cell?.word, length.raw].join('.');
+  const key = `scan ${Object.values(form).join()} ${monoidKey(monoid)} ${scan.key} ${scan.level} ${place}`;
+  launch(engine, {
+    key,
+    parameters,
+    slot,
+    bindings,
+    code,
+    groups: Math.ceil(blocks / blocksPerGroup(form)),
+    words: [first, end],
+  });
+}

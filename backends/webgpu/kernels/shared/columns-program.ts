@@ -1,0 +1,25 @@
+import type { Program } from '../../../../primitives/contract/backend.ts';
+import { read, record } from '../../../../primitives/functors/recorder.ts';
+import type { Module, ScalarType } from '../../../../primitives/ir/ir.ts';
+import type { Memory } from '../../memory/memory.ts';
+
+/** The program that reads an element of every one of some columns of words at its index. */
+export function columnsProgram(memories: readonly Memory[], length: number): Program {
+  const arrays = memories.map((buffer, i) => [`a${i}`, { buffer, storage: 'u32', offset: 0, length }] as const);
+  return { module: columnsModule(memories.map(() => 'u32')), arrays: new Map(arrays), uniforms: new Map() };
+}
+
+const columnModules = new Map<string, Module>();
+
+/** The module that reads an element of every column a0, a1, … at its index. */
+export function columnsModule(types: readonly ScalarType[]): Module {
+  const key = types.join();
+  const known = columnModules.get(key);
+  if (known !== undefined) return known;
+  const arrays = new Map(types.map((type, i) => [`a${i}`, type]));
+  const module = record({ name: 'columns', parameters: ['u32'], results: types, arrays }, ([index]) =>
+    types.map((type, i) => read(`a${i}`, type, index!)),
+  );
+  columnModules.set(key, module);
+  return module;
+}

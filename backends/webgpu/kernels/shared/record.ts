@@ -1,0 +1,71 @@
+import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import { entryOf, moduleNumber, type ScalarType } from '../../../../primitives/ir/ir.ts';
+import type { Arithmetic } from '../../device/arithmetic.ts';
+import { fromWord, type LinkedProgram, toWord } from '../../launches/link.ts';
+import { emitModule } from '../../wgsl/emit-wgsl.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
+
+/**
+ * The states of a monoid in WGSL: a struct `S` with a field for every leaf, `combine(a, b)` and `identity()`.
+ */
+export function emitMonoid(
+  { module, types, identity }: MonoidProgram,
+  arithmetic: Arithmetic,
+  helpers: Set<Helper>,
+): string {
+  const unknown = (): never => {
+    throw new RangeError('a monoid captures nothing');
+  };
+  const functions = emitModule(module, {
+    prefix: 'm_',
+    arithmetic,
+    helpers,
+    read: unknown,
+    length: unknown,
+    uniform: unknown,
+  });
+  const fields = (of: string): string => types.map((_, leaf) => `${of}.a${leaf}`).join(', ');
+  const literals = types.map((type, leaf) => emitLiteral({ kind: 'literal', type, value: identity[leaf]! }));
+  return `struct S { ${types.map((type, leaf) => `a${leaf}: ${type}`).join(', ')} }
+${functions}
+fn combine(a: S, b: S) -> S { let r = m_entry(${fields('a')}, ${fields('b')}); return ${stateOf('r', types)}; }
+fn identity() -> S { return S(${literals.join(', ')}); }`;
+}
+
+export function monoidKey({ module, identity }: MonoidProgram): string {
+  return `${moduleNumber(module)}[${identity.map((value) => (Object.is(value, -0) ? '-0' : value)).join()}]`;
+}
+
+/** A state out of the results of a function of the leaves' types. */
+function stateOf(results: string, types: readonly ScalarType[]): string {
+  return `S(${types.length === 1 ? results : types.map((_, leaf) => `${results}.r${leaf}`).join(', ')})`;
+}
+
+/** `evaluate(i) -> S` by the entry of a program. */
+export function emitEvaluation({ prefix, module }: LinkedProgram): string {
+  const { results } = entryOf(module);
+  return `fn evaluate(i: u32) -> S { let r = ${prefix}entry(i); return ${stateOf('r', results)}; }`;
+}
+
+/** `read_states(i) -> S` from words that lie leaf after leaf, `stride` apart. */
+export function emitStateLoad(name: string, slot: number, stride: string, types: readonly ScalarType[]): string {
+  const leaves = types.map((type, leaf) => fromWord(type, `load_${slot}(i + ${leaf}u * ${stride})`));
+  return `fn ${name}(i: u32) -> S { return S(${leaves.join(', ')}); }`;
+}
+
+/** `write_states(i, s)` to words that lie leaf after leaf, `stride` apart. */
+export function emitStateStore(name: string, slot: number, stride: string, types: readonly ScalarType[]): string {
+  const leaves = types.map((type, leaf) => `store_${slot}(i + ${leaf}u * ${stride}, ${toWord(type, `s.a${leaf}`)});`);
+  return `fn ${name}(i: u32, s: S) { ${leaves.join(' ')} }`;
+}
+
+/** A workgroup array of states: `put(t, s)` and `take(t)`. */
+export function emitSharedStates(types: readonly ScalarType[], size: number): string {
+  const arrays = types.map((type, leaf) => `var<workgroup> w${leaf}: array<${type}, ${size}>;`);
+  const put = types.map((_, leaf) => `w${leaf}[t] = s.a${leaf};`);
+  const take = types.map((_, leaf) => `w${leaf}[t]`);
+  return `${arrays.join('\n')}
+fn put(t: u32, s: S) { ${put.join(' ')} }
+fn take(t: u32) -> S { return S(${take.join(', ')}); }`;
+}

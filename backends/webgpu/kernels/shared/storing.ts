@@ -1,0 +1,134 @@
+import { capacityOf, type Extent, type Program, type Store } from '../../../../primitives/contract/backend.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch, tooManyBindings } from '../../launches/engine.ts';
+import { boundArrays, emitProgram, type LinkedProgram, linkProgram, programKey } from '../../launches/link.ts';
+import { createParameters, type LengthWords, type Parameters } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import { separate } from '../../memory/snapshot.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { packArrays } from './pack-arrays.ts';
+import { type BoundStore, bindGroup, groupStores, linkStores, type StoreGroup, storesKey } from './stores.ts';
+import {
+  bindPlacements,
+  countBindings,
+  type IndexRange,
+  type LinkedStore,
+  type Placements,
+  placeArray,
+  placeArrays,
+  shorterWindows,
+  windowsOf,
+} from './windows.ts';
+
+/** A kernel that evaluates programs for every index and stores what comes out. */
+export interface StoringKernel {
+  /** What shapes its code beside its programs and stores. */
+  readonly key: string;
+  readonly threads: number;
+  /** Indices that a thread sees to. */
+  readonly items: number;
+  /** Words of its own, two at most. */
+  readonly words?: readonly number[];
+  /** The body of `main`, and functions of its own; indices of a launch are {@link dispatchWord}s 0 to 1, then its words. */
+  readonly text: (
+    length: LengthWords,
+    stores: readonly BoundStore[],
+  ) => { readonly declarations: string; readonly main: string };
+}
+
+/** The data of one command, linked once for all its launches. */
+interface Linked {
+  readonly kernel: StoringKernel;
+  readonly parameters: Parameters;
+  readonly length: LengthWords;
+  readonly programs: readonly LinkedProgram[];
+}
+
+/** Runs a kernel over an extent, in as many launches as it takes to bind what it reads and writes. Programs by prefix. */
+export function runStoring(
+  engine: Engine,
+  extent: Extent,
+  programs: ReadonlyMap<string, Program>,
+  stores: readonly Store[],
+  kernel: StoringKernel,
+): void {
+  const capacity = capacityOf(extent);
+  if (capacity === 0 || stores.length === 0) return;
+  const { pool } = engine;
+  const buffers = stores.map(({ buffer }) => buffer);
+  const inputs = separate(engine, extent, [...programs.values()], buffers);
+  const parameters = createParameters(pool);
+  const written = linkStores(stores, parameters, pool, inputs.extent);
+  const linked: Linked = {
+    kernel,
+    parameters,
+    length: parameters.length(inputs.extent),
+    programs: [...programs.keys()].map((prefix, i) =>
+      linkProgram(prefix, inputs.programs[i]!, parameters, pool, inputs.extent),
+    ),
+  };
+  for (const window of planWindows(engine, capacity, linked.programs, written)) {
+    runWindow(engine, linked, window, written);
+  }
+  inputs.release();
+}
+
+function planWindows(
+  engine: Engine,
+  capacity: number,
+  programs: readonly LinkedProgram[],
+  stores: readonly LinkedStore[],
+): readonly IndexRange[] {
+  const windows = windowsOf(capacity, programs, stores);
+  const arrays = programs.map(boundArrays);
+  const first = arrays.flat().map((array) => placeArray(array, windows[0]!));
+  if (countBindings(first) < engine.limits.storageBuffers) return windows;
+  // The arrays will be packed: windows are so short that a part holds all of what they read at their own index.
+  const linear = Math.max(...arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
+  const slack = 2;
+  return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));
+}
+
+function runWindow(engine: Engine, linked: Linked, window: IndexRange, stores: readonly LinkedStore[]): void {
+  const { limits, pool } = engine;
+  const { programs } = linked;
+  const placements = programs.map((program) => placeArrays(program, window));
+  const bound = (): number => countBindings(placements.flatMap((placed) => [...placed.values()]));
+  const packed: (Memory | undefined)[] = [];
+  for (const [i, program] of programs.entries()) {
+    if (bound() >= limits.storageBuffers) packed.push(packArrays(engine, program, window, placements[i]!));
+  }
+  const reads = bound();
+  if (reads >= limits.storageBuffers) throw tooManyBindings(reads + 1, limits.storageBuffers);
+  for (const group of groupStores(stores, window, limits.storageBuffers - reads)) {
+    launchGroup(engine, linked, window, placements, group);
+  }
+  for (const memory of packed) if (memory !== undefined) pool.release(memory);
+}
+
+function launchGroup(
+  engine: Engine,
+  { kernel, parameters, length, programs }: Linked,
+  window: IndexRange,
+  placements: readonly Placements[],
+  group: readonly StoreGroup[],
+): void {
+  const { key, threads, items, text, words = [] } = kernel;
+  const bindings = createBindings();
+  const slots = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings, parameters));
+  const stores = bindGroup(group, bindings, parameters);
+  const programKeys = programs.map((program, i) => programKey(program, slots[i]!));
+  launch(engine, {
+    key: `${key} ${threads}.${items} ${programKeys.join(' ')} ${storesKey(stores)}`,
+    parameters,
+    bindings,
+    groups: Math.ceil((window.to - window.from) / (threads * items)),
+    words: [window.from, window.to, ...words],
+    code: () => {
+      const helpers = new Set<Helper>();
+      const functions = programs.map((program, i) => emitProgram(program, slots[i]!, engine.arithmetic, helpers));
+      const { declarations, main } = text(length, stores);
+      return { threads, helpers, declarations: [...functions, declarations].join('\n'), main };
+    },
+  });
+}

@@ -1,0 +1,76 @@
+import type { ScalarType } from '../../../../primitives/ir/ir.ts';
+
+/**
+ * WGSL that moves states of a monoid between the lanes of a subgroup (`sg` lanes, this one is `lane`), in order: lane
+ * by lane states go from left to right. `width` is `sg` where that is known.
+ */
+export function emitLaneFunctions(types: readonly ScalarType[], width: number | undefined): string {
+  const moved = (how: string): string => types.map((type, leaf) => movedLeaf(how, type, leaf)).join(', ');
+  return `fn lane_up(s: S, by: u32) -> S { return S(${moved('subgroupShuffleUp')}); }
+fn lane_down(s: S, by: u32) -> S { return S(${moved('subgroupShuffleDown')}); }
+fn lane_at(s: S, by: u32) -> S { return S(${moved('subgroupShuffle')}); }
+// The combination of the lanes up to this one.
+fn lanes_up_to(state: S, lane: u32, sg: u32) -> S {
+  var s = state;
+  ${forDistances(width, 'let other = lane_up(s, d); if (lane >= d) { s = combine(other, s); }')}
+  return s;
+}
+// In lane 0: the combination of all lanes, the last one on the left.
+fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
+  var s = state;
+  ${forDistances(width, 'let other = lane_down(s, d); if (lane + d < sg) { s = combine(other, s); }')}
+  return s;
+}`;
+}
+
+/** A leaf of the state `s` as a lane has it that is found by a builtin and `by`. */
+export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
+  return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
+}
+
+/** Statements for the distances 1, 2, 4 … below the lanes of a subgroup; written out where they are known. */
+export function forDistances(width: number | undefined, body: string): string {
+  if (width === undefined) return `for (var d = 1u; d < sg; d = d << 1u) { ${body} }`;
+  const distances = Array.from({ length: Math.log2(width) }, (_, k) => 2 ** k);
+  return distances.map((d) => `{ const d = ${d}u; ${body} }`).join('\n  ');
+}
+
+/** Sets of lanes in WGSL: a word where subgroups have 32 lanes at most, else four. */
+export interface LaneSets {
+  readonly type: string;
+  /** The lanes where a condition holds. */
+  ballot(condition: string): string;
+  /** `ones(m)`, `has_lane(m, lane)` as 0 or 1, `lanes_below(lane)`, and `first_lane(m)`: past the last where there is none. */
+  readonly functions: string;
+}
+
+export function laneSets(max: number): LaneSets {
+  return max > 32 ? WIDE_SETS : WORD_SETS;
+}
+
+// The first lane by a count of bits, which devices have: the builtin for it becomes many instructions.
+const WORD_SETS: LaneSets = {
+  type: 'u32',
+  ballot: (condition) => `subgroupBallot(${condition}).x`,
+  functions: `fn ones(m: u32) -> u32 { return countOneBits(m); }
+fn has_lane(m: u32, lane: u32) -> u32 { return (m >> lane) & 1u; }
+fn first_lane(m: u32) -> u32 { return countOneBits((m - 1u) & ~m); }
+fn lanes_below(lane: u32) -> u32 { return (1u << lane) - 1u; }`,
+};
+
+const WIDE_SETS: LaneSets = {
+  type: 'vec4<u32>',
+  ballot: (condition) => `subgroupBallot(${condition})`,
+  functions: `fn ones(m: vec4<u32>) -> u32 { let c = countOneBits(m); return c.x + c.y + c.z + c.w; }
+fn has_lane(m: vec4<u32>, lane: u32) -> u32 { return (m[lane >> 5u] >> (lane & 31u)) & 1u; }
+fn first_lane(m: vec4<u32>) -> u32 {
+  let c = countOneBits((m - vec4<u32>(1u)) & ~m);
+  return c.x + select(0u, c.y + select(0u, c.z + select(0u, c.w, c.z == 32u), c.y == 32u), c.x == 32u);
+}
+fn lanes_below(lane: u32) -> vec4<u32> {
+  let first = vec4<u32>(0u, 32u, 64u, 96u);
+  let kept = min(vec4<u32>(32u), max(vec4<u32>(lane), first) - first);
+  let low = (vec4<u32>(1u) << (kept & vec4<u32>(31u))) - vec4<u32>(1u);
+  return select(low, vec4<u32>(0xffffffffu), kept == vec4<u32>(32u));
+}`,
+};

@@ -1,0 +1,117 @@
+import type { Store } from '../../../../primitives/contract/backend.ts';
+import { type Bindings, samePlace } from '../../launches/bindings.ts';
+import { type ArraySlots, boundArrays, type LinkedArray, type LinkedProgram, packing } from '../../launches/link.ts';
+import type { Parameters } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+
+/** A store whose offset and capacity have their places among the parameters of a command. */
+export interface LinkedStore extends Store {
+  readonly memory: Memory;
+  readonly offsetWord: number;
+  readonly capacityWord: number;
+  /** Whether there is room for every index of the extent, and whether it is at these that it stores. */
+  readonly holdsExtent: boolean;
+  readonly hasRoom: boolean;
+}
+
+/** A range of the indices of a launch. */
+export interface IndexRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The parts of a buffer that a launch binds for an array or a store, and the offset within them. */
+export interface Placement {
+  readonly memory: Memory;
+  readonly first: number;
+  readonly count: number;
+  /** In elements, modulo 2³². */
+  readonly offset: number;
+}
+
+/**
+ * Cuts a launch so that within a window everything that is read or written at the launch's own index lies in one part
+ * of its buffer: columns may then have any number of parts.
+ */
+export function windowsOf(
+  capacity: number,
+  programs: readonly LinkedProgram[],
+  stores: readonly LinkedStore[],
+): IndexRange[] {
+  const cuts = [
+    ...programs.flatMap((program) =>
+      boundArrays(program).flatMap(({ pattern, memory, offset, storage }) =>
+        pattern.kind === 'index' ? cutsOf(memory, offset, packing(storage)) : [],
+      ),
+    ),
+    ...stores.flatMap(({ index, memory, offset }) => (index === undefined ? cutsOf(memory, offset, 0) : [])),
+  ];
+  return windowsBetween(cuts, capacity);
+}
+
+/** The indices at which the parts of a memory begin, but for the first. */
+function cutsOf({ parts, shift }: Memory, offset: number, pack: number): readonly number[] {
+  return parts.slice(1).map((_, part) => (part + 1) * 2 ** (shift + pack) - offset);
+}
+
+function windowsBetween(cuts: readonly number[], capacity: number): IndexRange[] {
+  const inside = new Set(cuts.filter((cut) => cut > 0 && cut < capacity));
+  const edges = [0, ...[...inside].sort((a, b) => a - b), capacity];
+  return edges.slice(1).map((to, i) => ({ from: edges[i]!, to }));
+}
+
+/** Cuts windows further, to at most `length` indices. */
+export function shorterWindows(windows: readonly IndexRange[], length: number): IndexRange[] {
+  return windows.flatMap(({ from, to }) =>
+    Array.from({ length: Math.ceil((to - from) / length) }, (_, i) => ({
+      from: from + i * length,
+      to: Math.min(to, from + (i + 1) * length),
+    })),
+  );
+}
+
+/** Where the element of index `from` of an array or a store lies when only its part is bound. */
+export function placeInPart(memory: Memory, offset: number, pack: number, from: number): Placement {
+  if (memory.parts.length === 1) return { memory, first: 0, count: 1, offset };
+  const elements = 2 ** (memory.shift + pack);
+  const first = Math.min(memory.parts.length - 1, Math.floor((offset + from) / elements));
+  return { memory, first, count: 1, offset: offset - first * elements };
+}
+
+/** Places an array for a window: the part that the window reads, or all parts. */
+export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { from }: IndexRange): Placement {
+  if (pattern.kind === 'index') return placeInPart(memory, offset, packing(storage), from);
+  return { memory, first: 0, count: memory.parts.length, offset };
+}
+
+/** How many storage buffers placed arrays take. */
+export function countBindings(placements: Iterable<Placement>): number {
+  const bound: Placement[] = [];
+  for (const placement of placements) {
+    if (!bound.some((other) => samePlace(other, placement))) bound.push(placement);
+  }
+  return bound.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** How an array is placed for a window, by name. */
+export type Placements = Map<string, Placement>;
+
+export function placeArrays(program: LinkedProgram, window: IndexRange): Placements {
+  return new Map(boundArrays(program).map((array) => [array.name, placeArray(array, window)]));
+}
+
+/** Binds placed arrays and brings their offsets among the parameters. */
+export function bindPlacements(
+  program: LinkedProgram,
+  placements: Placements,
+  bindings: Bindings,
+  parameters: Parameters,
+): ArraySlots {
+  for (const { name, offsetWord } of program.arrays) {
+    const placement = placements.get(name);
+    if (placement !== undefined) parameters.set(offsetWord, placement.offset);
+  }
+  return new Map(
+    [...placements].map(([name, { memory, first, count }]) => [name, bindings.bind(memory, 'read', first, count)]),
+  );
+}

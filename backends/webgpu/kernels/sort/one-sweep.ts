@@ -1,0 +1,181 @@
+import { type Cell, capacityOf, type Extent, type Program } from '../../../../primitives/contract/backend.ts';
+import { entryOf } from '../../../../primitives/ir/ir.ts';
+import { type Bindings, createBindings } from '../../launches/bindings.ts';
+import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { SweepTuning } from '../../tuning/tuning.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { type KernelSource, linkSource } from '../shared/source.ts';
+import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { emitClear } from '../shared/workgroup.ts';
+import { emitSweep, type SweepText, sharedWords, TILE_WORDS } from './one-sweep-text.ts';
+import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
+
+/** The passes of one sort. */
+export interface Sweep {
+  /** Sorts by the digit of a pass; false where the buffers cannot all be bound whole. */
+  run(from: Program, into: Columns, pass: number): boolean;
+  release(): void;
+}
+
+/**
+ * Begins a OneSweep sort (Adinets & Merrill 2022): the digits of all passes are counted in one reading of the keys, and
+ * every pass then moves them once, its tiles learning by look-back where their digits go.
+ *
+ * @returns undefined where the device cannot, or where the sort is too small to gain.
+ */
+export function beginSweep(
+  engine: Engine,
+  extent: Extent,
+  program: Program,
+  digits: readonly Digit[],
+): Sweep | undefined {
+  const { pool, recorder, limits } = engine;
+  const capacity = capacityOf(extent);
+  const sweep = sweepFor(engine.tuning.sort.sweep, extent, entryOf(program.module).results.length > 1);
+  const tiles = Math.ceil(capacity / tileOf(sweep));
+  const spineBytes = tiles * TILE_WORDS * 4;
+  if (!eligible(engine, sweep) || tiles < sweep.minTiles || spineBytes > limits.bindingBytes) return undefined;
+  const source = linkSource(engine, extent, program);
+  const counts = pool.allocate(DIGITS * digits.length);
+  const bindings = createBindings();
+  if (source.windows.length > 1 || !fits(engine, source, bindings, 1)) {
+    pool.release(counts);
+    return undefined;
+  }
+  recorder.clear(counts.parts[0]!, 0, counts.words * 4);
+  countAllDigits(engine, sweep, source, bindings, digits, counts);
+  return {
+    run: (from, into, pass) =>
+      runPass(engine, sweep, linkSource(engine, extent, from), into, digits[pass]!, pass, counts, tiles),
+    release: () => pool.release(counts),
+  };
+}
+
+/** The tuning with the tiles for so many rows; a number that the device knows is taken for half of what it may be. */
+function sweepFor(sweep: SweepTuning, extent: Extent, hasPayload: boolean): SweepTuning {
+  const { few } = sweep;
+  const rows = typeof extent === 'number' ? extent : capacityOf(extent) / 2;
+  return rows <= few.rows * (hasPayload ? 8 : 1) ? { ...sweep, keys: few.keys, parts: few.parts } : sweep;
+}
+
+function tileOf({ threads, keys }: SweepTuning): number {
+  return threads * keys;
+}
+
+/** Subgroups must be so large that the counts of every one of them fit in the workgroup's memory. */
+function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
+  return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.min) * 4 <= shared;
+}
+
+function fits(
+  { limits }: Engine,
+  { program, windows, parameters }: KernelSource,
+  bindings: Bindings,
+  others: number,
+): boolean {
+  bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  return bindings.size + others <= limits.storageBuffers;
+}
+
+/** Counts the digits of all passes. */
+function countAllDigits(
+  engine: Engine,
+  sweep: SweepTuning,
+  { program, windows, parameters, length }: KernelSource,
+  bindings: Bindings,
+  digits: readonly Digit[],
+  counts: Memory,
+): void {
+  const { threads } = sweep;
+  const [window] = windows;
+  const slots = bindPlacements(program, placeArrays(program, window!), bindings, parameters);
+  const out = bindings.bind(counts, 'atomic');
+  const chunk = Math.max(tileOf(sweep), Math.ceil(window!.to / sweep.groups / threads) * threads);
+  const bins = DIGITS * digits.length;
+  const bin = ({ shift, mask }: Digit, pass: number): string => `((key >> ${shift}u) & ${mask}u) + ${DIGITS * pass}u`;
+  launch(engine, {
+    key: `all digits ${programKey(program, slots)} ${digits.map(({ shift, mask }) => `${shift}.${mask}`).join()} ${threads} ${out} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: Math.ceil(window!.to / chunk),
+    words: [chunk],
+    code: () => {
+      const helpers = new Set<Helper>();
+      return {
+        threads,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${emitRows(program)}
+var<workgroup> bins: array<atomic<u32>, ${bins}>;`,
+        main: `let n = ${lengthExpression(length)};
+${emitClear('bins', bins, threads)}
+let low = min(n, ${GROUP_NUMBER} * ${dispatchWord(0)});
+let high = low + min(n - low, ${dispatchWord(0)});
+// Four keys at a time, so that their loads overlap.
+for (var i = low + t; i < high; i += ${4 * threads}u) {
+  ${[0, 1, 2, 3].map((k) => `let k${k} = row(min(i + ${k * threads}u, high - 1u)).r0;`).join(' ')}
+  ${[0, 1, 2, 3].map((k) => `if (i + ${k * threads}u < high) { let key = k${k}; ${digits.map((digit, pass) => `atomicAdd(&bins[${bin(digit, pass)}], 1u);`).join(' ')} }`).join('\n  ')}
+}
+workgroupBarrier();
+for (var b = t; b < ${bins}u; b += ${threads}u) {
+  let counted = atomicLoad(&bins[b]);
+  if (counted > 0u) { add_${out}(b, counted); }
+}`,
+      };
+    },
+  });
+}
+
+function runPass(
+  engine: Engine,
+  sweep: SweepTuning,
+  source: KernelSource,
+  { keys, payload }: Columns,
+  { shift, mask }: Digit,
+  pass: number,
+  counts: Memory,
+  tiles: number,
+): boolean {
+  const { pool, spine } = engine;
+  const { program, parameters, length, windows } = source;
+  const bindings = createBindings();
+  const bind = (cell: Cell | undefined): SweepText['keys'] =>
+    cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
+  const targets = { keys: bind(keys), payload: bind(payload) };
+  if (windows.length > 1 || !fits(engine, source, bindings, 2)) return false;
+  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const countsSlot = bindings.bind(counts, 'read');
+  const firstCount = parameter(parameters.word(pass * DIGITS));
+  const run = spine.begin(tiles * TILE_WORDS);
+  const spineSlot = bindings.bind(run.memory, 'spine');
+  const text = (): KernelText => {
+    const helpers = new Set<Helper>();
+    const { min, max } = engine.subgroups!;
+    const parts = emitSweep({ ...targets, sweep, min, max, counts: countsSlot, firstCount, spine: spineSlot });
+    return {
+      threads: sweep.threads,
+      subgroups: true,
+      helpers,
+      declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${emitRows(program)}
+${emitDigit()}
+fn count_of_rows() -> u32 { return ${lengthExpression(length)}; }
+${parts.declarations}`,
+      main: parts.main,
+    };
+  };
+  const places = [targets.keys, targets.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
+  launch(engine, {
+    key: `sweep ${programKey(program, slots)} ${JSON.stringify(sweep)} ${places} ${countsSlot} ${firstCount} ${spineSlot} ${length.raw}`,
+    parameters,
+    bindings,
+    code: text,
+    groups: tiles,
+    run,
+    words: [shift, mask],
+  });
+  return true;
+}

@@ -1,0 +1,258 @@
+import {
+  capacityOf,
+  type Extent,
+  type MonoidProgram,
+  type Program,
+  type Store,
+} from '../../../../primitives/contract/backend.ts';
+import { operate, record } from '../../../../primitives/functors/recorder.ts';
+import type { ScalarType } from '../../../../primitives/ir/ir.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Memory } from '../../memory/memory.ts';
+import type { Tuning } from '../../tuning/tuning.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { scan } from '../scan/scan.ts';
+import { columnsModule } from '../shared/columns-program.ts';
+import type { KernelSource } from '../shared/source.ts';
+import { prepareSource } from '../shared/stored-source.ts';
+import { bindGroup, emitStores, groupStores, linkStores, storesKey } from '../shared/stores.ts';
+import { bindPlacements, countBindings, type IndexRange, placeArrays } from '../shared/windows.ts';
+import { emitClear } from '../shared/workgroup.ts';
+import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
+
+/** Threads of a workgroup that works on one tile: each digit has one. In the other form every thread has a tile of its own. */
+const THREADS = Math.max(256, DIGITS);
+const LONE_THREADS = 4;
+/** Words of a mask with a bit for every thread. */
+const MASK_WORDS = THREADS / 32;
+
+/** What the kernels of one pass share. */
+interface Pass {
+  readonly form: Tuning['sort']['tileBy'];
+  readonly source: KernelSource;
+  readonly tile: number;
+  readonly tiles: number;
+  /** Where the parameters hold the number of tiles. */
+  readonly tilesWord: number;
+  readonly shift: number;
+  readonly mask: number;
+}
+
+/** Tiles of a workgroup. */
+function tilesPerGroup({ form }: Pass): number {
+  return form === 'workgroup' ? 1 : LONE_THREADS;
+}
+
+/**
+ * Sorts stably by one digit: counts the digits of every tile, scans the counts digit by digit, and scatters. Within a
+ * tile, threads of the same digit find their ranks by the bits of their numbers, so nothing depends on subgroups or on
+ * the order in which workgroups run. Where waiting is dear a thread has a tile of its own instead.
+ */
+export function radixPass(
+  engine: Engine,
+  extent: Extent,
+  program: Program,
+  into: Columns,
+  { shift, mask }: Digit,
+): void {
+  const { pool } = engine;
+  const { tileBy: form, tile: wanted } = engine.tuning.sort;
+  const tile = Math.min(wanted, pool.partWords);
+  const tiles = Math.ceil(capacityOf(extent) / tile);
+  const counts = pool.allocate(DIGITS * tiles);
+  const places = pool.allocate(DIGITS * tiles);
+  const source = prepareSource(engine, extent, program, tile, counts.parts.length + 1);
+  const tilesWord = source.parameters.word(tiles);
+  const pass: Pass = { form, source, tile, tiles, tilesWord, shift, mask };
+  const stores = linkStores(storesOf(into, capacityOf(extent)), source.parameters, pool, extent);
+  for (const window of source.windows) countDigits(engine, pass, window, counts);
+  scanCounts(engine, counts, places);
+  for (const window of source.windows) {
+    const reads = countBindings(placeArrays(source.program, window).values()) + places.parts.length;
+    for (const group of groupStores(stores, window, engine.limits.storageBuffers - reads)) {
+      scatter(engine, pass, window, places, group);
+    }
+  }
+  source.release();
+  pool.release(counts);
+  pool.release(places);
+}
+
+/** The results that {@link scatter} stores: key, payload, place. */
+const RESULTS: readonly ScalarType[] = ['u32', 'u32', 'u32'];
+
+function storesOf({ keys, payload }: Columns, capacity: number): Store[] {
+  return [keys, payload].flatMap((cell, value) =>
+    cell === undefined ? [] : [{ buffer: cell.buffer, offset: cell.word, capacity, value, index: 2 }],
+  );
+}
+
+function countDigits(engine: Engine, pass: Pass, window: IndexRange, counts: Memory): void {
+  const { form, source, tile, tilesWord } = pass;
+  const { program, parameters, length } = source;
+  const bindings = createBindings();
+  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const out = bindings.bind(counts, 'write');
+  launch(engine, {
+    key: `digits ${form} ${programKey(program, slots)} ${tile} ${tilesWord} ${out} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
+    words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],
+    code: () => {
+      const helpers = new Set<Helper>();
+      return {
+        threads: form === 'workgroup' ? THREADS : LONE_THREADS,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${emitRows(program)}
+${emitDigit()}
+${form === 'workgroup' ? `var<workgroup> bins: array<atomic<u32>, ${DIGITS}>;` : ownWords('bins')}`,
+        main: `${emitTile(pass)}
+${form === 'workgroup' ? countByWorkgroup(tile, out) : countByThread(out)}`,
+      };
+    },
+  });
+}
+
+/** WGSL of the number of the tile, and of where its elements begin and end. */
+function emitTile({ form, source, tile, tilesWord }: Pass): string {
+  const number = form === 'workgroup' ? GROUP_NUMBER : `${GROUP_NUMBER} * ${LONE_THREADS}u + t`;
+  return `let n = ${lengthExpression(source.length)};
+let tiles = ${parameter(tilesWord)};
+let tile = ${dispatchWord(0)} + ${number};
+let first = min(n, tile * ${tile}u);
+let end = first + min(${tile}u, n - first);
+if (tile >= ${dispatchWord(3)}) { return; }`;
+}
+
+function countByWorkgroup(tile: number, out: number): string {
+  return `${emitClear('bins', DIGITS, THREADS)}
+for (var k = 0u; k < ${tile / THREADS}u; k++) {
+  let i = first + k * ${THREADS}u + t;
+  if (i < end) { atomicAdd(&bins[digit(row(i).r0)], 1u); }
+}
+workgroupBarrier();
+${byDigit(`store_${out}(t * tiles + tile, atomicLoad(&bins[t]));`)}`;
+}
+
+/** WGSL that every digit's thread does. */
+function byDigit(text: string): string {
+  return DIGITS < THREADS ? `if (t < ${DIGITS}u) { ${text} }` : text;
+}
+
+/** WGSL of a word for every digit of a thread's own. In a function's body, SwiftShader's compiler takes twice as long. */
+function ownWords(name: string): string {
+  return `var<private> ${name}: array<u32, ${DIGITS}>;`;
+}
+
+function countByThread(out: number): string {
+  return `for (var i = first; i < end; i++) { bins[digit(row(i).r0)]++; }
+for (var d = 0u; d < ${DIGITS}u; d++) { store_${out}(d * tiles + tile, bins[d]); }`;
+}
+
+/** Returns the exclusive prefix. */
+const exclusive = record({ name: 'exclusive', parameters: ['u32', 'u32', 'u32'], results: ['u32'] }, ([, before]) => [
+  before!,
+]);
+
+const plus: MonoidProgram = {
+  module: record({ name: 'plus', parameters: ['u32', 'u32'], results: ['u32'] }, (operands) => [
+    operate('add', operands),
+  ]),
+  types: ['u32'],
+  identity: [0],
+  exact: true,
+  commutative: true,
+};
+
+/** The place of the first key of every digit in every tile. */
+function scanCounts(engine: Engine, counts: Memory, places: Memory): void {
+  const length = counts.words;
+  const column = { buffer: counts, storage: 'u32', offset: 0, length } as const;
+  scan(engine, {
+    extent: length,
+    program: { module: columnsModule(['u32']), arrays: new Map([['a0', column]]), uniforms: new Map() },
+    monoid: plus,
+    emit: { module: exclusive, arrays: new Map(), uniforms: new Map() },
+    stores: [{ buffer: places, offset: 0, capacity: length, value: 0 }],
+  });
+}
+
+function scatter(
+  engine: Engine,
+  pass: Pass,
+  window: IndexRange,
+  places: Memory,
+  group: ReturnType<typeof groupStores>[number],
+): void {
+  const { form, source, tile, tilesWord } = pass;
+  const { program, parameters, length } = source;
+  const bindings = createBindings();
+  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const first = bindings.bind(places, 'read');
+  const stores = bindGroup(group, bindings, parameters);
+  launch(engine, {
+    key: `scatter ${form} ${programKey(program, slots)} ${storesKey(stores)} ${tile} ${tilesWord} ${first} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
+    words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],
+    code: () => {
+      const helpers = new Set<Helper>();
+      return {
+        threads: form === 'workgroup' ? THREADS : LONE_THREADS,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${emitRows(program)}
+${emitDigit()}
+fn place_row(i: u32, r: Row) { ${emitStores(stores, RESULTS)} }
+${form === 'workgroup' ? ranking : ownWords('next')}`,
+        main: `${emitTile(pass)}
+if (first == end) { return; }
+${form === 'workgroup' ? scatterByWorkgroup(tile, first) : scatterByThread(first)}`,
+      };
+    },
+  });
+}
+
+function scatterByWorkgroup(tile: number, places: number): string {
+  return `${byDigit(`next[t] = load_${places}(t * tiles + tile);`)}
+${emitClear('masks', DIGITS * MASK_WORDS, THREADS)}
+for (var k = 0u; k < ${tile / THREADS}u; k++) {
+  let i = first + k * ${THREADS}u + t;
+  var r: Row;
+  if (i < end) { r = row(i); enter(digit(r.r0), t); }
+  workgroupBarrier();
+  if (i < end) { r.r2 = place_of(digit(r.r0), t); place_row(i, r); }
+  workgroupBarrier();
+  ${byDigit('leave(t);')}
+  workgroupBarrier();
+}`;
+}
+
+function scatterByThread(places: number): string {
+  return `for (var d = 0u; d < ${DIGITS}u; d++) { next[d] = load_${places}(d * tiles + tile); }
+for (var i = first; i < end; i++) {
+  var r = row(i);
+  r.r2 = next[digit(r.r0)];
+  next[digit(r.r0)]++;
+  place_row(i, r);
+}`;
+}
+
+/** WGSL that ranks the threads of a workgroup among those of the same digit. */
+const ranking = `var<workgroup> masks: array<atomic<u32>, ${DIGITS * MASK_WORDS}>;
+var<workgroup> next: array<u32, ${DIGITS}>;
+fn enter(d: u32, t: u32) { atomicOr(&masks[d * ${MASK_WORDS}u + (t >> 5u)], 1u << (t & 31u)); }
+fn place_of(d: u32, t: u32) -> u32 {
+  var rank = next[d] + countOneBits(atomicLoad(&masks[d * ${MASK_WORDS}u + (t >> 5u)]) & ((1u << (t & 31u)) - 1u));
+  for (var w = 0u; w < (t >> 5u); w++) { rank += countOneBits(atomicLoad(&masks[d * ${MASK_WORDS}u + w])); }
+  return rank;
+}
+fn leave(d: u32) {
+  for (var w = 0u; w < ${MASK_WORDS}u; w++) { next[d] += countOneBits(atomicExchange(&masks[d * ${MASK_WORDS}u + w], 0u)); }
+}`;

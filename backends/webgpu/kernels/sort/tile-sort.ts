@@ -1,0 +1,145 @@
+import { type Cell, capacityOf, type Extent, type Program } from '../../../../primitives/contract/backend.ts';
+import { entryOf } from '../../../../primitives/ir/ir.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import { type Engine, launch } from '../../launches/engine.ts';
+import { emitProgram, programKey } from '../../launches/link.ts';
+import { dispatchWord, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { lines } from '../shared/lines.ts';
+import { linkSource } from '../shared/source.ts';
+import { laneSets } from '../shared/subgroups.ts';
+import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { emitClear } from '../shared/workgroup.ts';
+import { type Columns, DIGIT_BITS, DIGITS, emitRows } from './radix-rows.ts';
+import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
+
+/** Where a kernel stores a column: its binding, and the first word in WGSL. */
+interface Target {
+  readonly slot: number;
+  readonly offset: string;
+}
+
+/** What the kernel is written from. */
+interface TileSort {
+  readonly threads: number;
+  /** Keys that a thread holds. */
+  readonly items: number;
+  readonly min: number;
+  readonly max: number;
+  readonly keys: Target | undefined;
+  readonly payload: Target | undefined;
+}
+
+/**
+ * Sorts what one workgroup can hold, in one launch: keys and payload stay with the threads, and change places in the
+ * workgroup's memory once a digit.
+ *
+ * @returns false where there is more, or where the device cannot.
+ */
+export function sortTile(
+  engine: Engine,
+  extent: Extent,
+  program: Program,
+  [beginBit, endBit]: readonly [number, number],
+  targets: Columns,
+): boolean {
+  const { pool, subgroups, limits, shared } = engine;
+  const { on, threads, alone } = engine.tuning.sort.sweep;
+  const items = 2 ** Math.ceil(Math.log2(Math.max(1, capacityOf(extent) / threads)));
+  if (subgroups === undefined || !on || items > alone) return false;
+  const { min, max } = subgroups;
+  if ((exchangeWords(threads, items, min) + threads / min) * 4 > shared) return false;
+  const source = linkSource(engine, extent, program);
+  const { parameters, windows, length } = source;
+  const bindings = createBindings();
+  const bind = (cell: Cell | undefined): Target | undefined =>
+    cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
+  const stored = { keys: bind(targets.keys), payload: bind(targets.payload) };
+  const slots = bindPlacements(source.program, placeArrays(source.program, windows[0]!), bindings, parameters);
+  if (windows.length > 1 || bindings.size > limits.storageBuffers) return false;
+  const tile: TileSort = { threads, items, min, max, ...stored };
+  const places = [stored.keys, stored.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
+  launch(engine, {
+    key: `tile sort ${programKey(source.program, slots)} ${threads}.${items} ${places} ${length.raw}`,
+    parameters,
+    bindings,
+    groups: 1,
+    words: [beginBit, endBit],
+    code: () => {
+      const helpers = new Set<Helper>();
+      return {
+        threads,
+        subgroups: true,
+        helpers,
+        declarations: `${emitProgram(source.program, slots, engine.arithmetic, helpers)}
+${emitRows(source.program)}
+${emitDeclarations(tile)}`,
+        main: emitMain(tile, lengthExpression(length), entryOf(source.program.module).results.length > 1),
+      };
+    },
+  });
+  return true;
+}
+
+/** Words that hold the counters of every subgroup, or one word of every row. */
+function exchangeWords(threads: number, items: number, min: number): number {
+  return Math.max((threads / min) * DIGITS, threads * items);
+}
+
+function emitDeclarations({ threads, items, min, max }: TileSort): string {
+  return `var<workgroup> shared_words: array<atomic<u32>, ${exchangeWords(threads, items, min)}>;
+var<workgroup> totals: array<u32, ${threads / min}>;
+${laneSets(max).functions}
+${emitAlike(min, max)}`;
+}
+
+/** Every subgroup has a run of the tile, lane beside lane; keys past the end come last. */
+function emitMain(tile: TileSort, length: string, hasPayload: boolean): string {
+  const { threads, items, min, keys, payload } = tile;
+  const groups = threads / min;
+  const exchange = (name: string): string => `workgroupBarrier();
+${lines(items, (k) => `atomicStore(&shared_words[q${k}], ${name}${k});`)}
+workgroupBarrier();
+${lines(items, (k) => `${name}${k} = atomicLoad(&shared_words[i${k}]);`)}`;
+  const write = ({ slot, offset }: Target, name: string): string =>
+    lines(items, (k) => `if (i${k} < n) { store_${slot}(i${k} + ${offset}, ${name}${k}); }`);
+  return `let n = ${length};
+if (n == 0u) { return; }
+let u = sid * sg + lane;
+let counters = sid * ${DIGITS}u;
+// Read.
+${lines(items, (k) => `let i${k} = sid * sg * ${items}u + ${k}u * sg + lane; let r${k} = row(min(i${k}, n - 1u)); var key${k} = select(0xffffffffu, r${k}.r0, i${k} < n); var value${k} = r${k}.r1;`)}
+for (var shift = ${dispatchWord(0)}; shift < ${dispatchWord(1)}; shift += ${DIGIT_BITS}u) {
+let mask = (1u << min(${DIGIT_BITS}u, ${dispatchWord(1)} - shift)) - 1u;
+workgroupBarrier();
+${emitClear('shared_words', groups * DIGITS, threads)}
+// Rank among the keys of the subgroup.
+${lines(items, (k) => `let d${k} = (key${k} >> shift) & mask;`)}
+${emitRanks(items)}
+workgroupBarrier();
+// Place.
+${emitFirstPlaces(threads, groups)}
+workgroupBarrier();
+${lines(items, (k) => `let q${k} = p${k} + atomicLoad(&shared_words[counters + d${k}]);`)}
+${exchange('key')}
+${hasPayload && payload !== undefined ? exchange('value') : ''}
+}
+// Write.
+${keys === undefined ? '' : write(keys, 'key')}
+${payload === undefined ? '' : write(payload, 'value')}`;
+}
+
+/** Turns the counters of subgroups into their first places in the tile. */
+function emitFirstPlaces(threads: number, groups: number): string {
+  const { own, holders } = shareOf(threads);
+  const all = Array.from({ length: own }, (_, j) => `count${j}`).join(' + ');
+  return `${emitCountsByDigit(threads, groups)}
+let sum = select(0u, ${all}, ${holders});
+var first = subgroupInclusiveAdd(sum);
+if (lane == sg - 1u) { totals[sid] = first; }
+workgroupBarrier();
+first -= sum;
+${lines(groups - 1, (s) => `first += select(0u, totals[${s}], ${s}u < sid);`)}
+${lines(own, (j) => `let start${j} = ${j === 0 ? 'first' : `start${j - 1} + count${j - 1}`};`)}
+${emitPlacesByDigit(threads, groups)}`;
+}

@@ -1,0 +1,134 @@
+import { type Cache, createCache } from '../../../primitives/cache.ts';
+import type { Counters } from '../../../primitives/contract/backend.ts';
+import type { BufferPart } from '../memory/part.ts';
+import type { DispatchRecorder, SlotPlace } from './recorder.ts';
+
+/** A compiled kernel; its storage buffers are bound in the order of its layout. */
+export interface Kernel {
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+  readonly layoutKey: string;
+}
+
+/** Pipelines, layouts and bind groups, made once for every structure. */
+export interface Compiler {
+  /**
+   * The kernel of a key, compiled from the text that `code` returns if it is new. `access` has one letter a storage
+   * buffer: r (read only) or w (read and write).
+   */
+  kernel(key: string, access: string, code: () => string): Kernel;
+  storageGroup(kernel: Kernel, parts: readonly BufferPart[]): GPUBindGroup;
+  /** The bind group of the parameters of a command and of a dispatch; they are chosen by dynamic offsets. */
+  parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
+  /** Forgets what refers to a buffer that is to be destroyed. */
+  forget(part: BufferPart): void;
+  /** Forgets everything that was made. */
+  clear(): void;
+}
+
+const COMPUTE = 4;
+/** Pipelines that are kept; a steady loop needs far fewer. */
+const MAX_KERNELS = 2048;
+/** Bind groups that are kept; a steady loop needs far fewer. */
+const MAX_GROUPS = 8192;
+
+export function createCompiler(
+  device: GPUDevice,
+  counters: Counters,
+  { watched }: Pick<DispatchRecorder, 'watched'>,
+): Compiler {
+  const kernels = createCache<string, Kernel>({ max: MAX_KERNELS });
+  const layouts = new Map<string, GPUBindGroupLayout>();
+  const groups = new Map<string, GPUBindGroup>();
+  const groupsOfPart = new Map<number, Set<string>>();
+  const parameterGroups = new Map<number, GPUBindGroup>();
+  const uniform = { type: 'uniform', hasDynamicOffset: true } as const;
+  const parameterLayout = device.createBindGroupLayout({
+    entries: [0, 1].map((binding) => ({ binding, visibility: COMPUTE, buffer: uniform })),
+  });
+
+  const layoutOf = (access: string): GPUBindGroupLayout =>
+    cached(layouts, access, () =>
+      device.createBindGroupLayout({
+        entries: [...access].map((letter, binding) => ({
+          binding,
+          visibility: COMPUTE,
+          buffer: { type: letter === 'r' ? 'read-only-storage' : 'storage' },
+        })),
+      }),
+    );
+
+  const compile = (access: string, code: string): Kernel => {
+    counters.compilations++;
+    return watched(() => {
+      const layout = layoutOf(access);
+      const pipeline = device.createComputePipeline({
+        layout: device.createPipelineLayout({ bindGroupLayouts: [parameterLayout, layout] }),
+        compute: { module: device.createShaderModule({ code }), entryPoint: 'main' },
+      });
+      return { pipeline, layout, layoutKey: access };
+    });
+  };
+
+  const remember = (key: string, parts: readonly BufferPart[]): void => {
+    if (groups.size >= MAX_GROUPS) {
+      groups.clear();
+      groupsOfPart.clear();
+    }
+    for (const { id } of parts) cached(groupsOfPart, id, () => new Set<string>()).add(key);
+  };
+
+  return {
+    kernel: (key, access, code) => cached(kernels, key, () => compile(access, code())),
+    storageGroup({ layout, layoutKey }, parts) {
+      const key = `${layoutKey} ${parts.map(({ id }) => id).join()}`;
+      return cached(groups, key, () => {
+        remember(key, parts);
+        counters.bindGroups++;
+        const entries = parts.map(({ gpu: buffer, borrowedAt, bytes }, binding) => ({
+          binding,
+          resource: borrowedAt === undefined ? { buffer } : { buffer, offset: borrowedAt, size: bytes },
+        }));
+        return watched(() => device.createBindGroup({ layout, entries }));
+      });
+    },
+    parameterGroup(command, dispatch) {
+      return cached(parameterGroups, placesKey(command, dispatch), () => {
+        counters.bindGroups++;
+        const entries = [command, dispatch].map(({ chunk, bytes }, binding) => ({
+          binding,
+          resource: { buffer: chunk.gpu, size: bytes },
+        }));
+        return watched(() => device.createBindGroup({ layout: parameterLayout, entries }));
+      });
+    },
+    forget({ id }) {
+      for (const key of groupsOfPart.get(id) ?? []) groups.delete(key);
+      groupsOfPart.delete(id);
+    },
+    clear() {
+      kernels.clear();
+      groups.clear();
+      parameterGroups.clear();
+      groupsOfPart.clear();
+    },
+  };
+}
+
+/** A number of the chunks, whose ids count down from −1 to some hundreds, and of the bytes that are bound of each. */
+function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
+  const commandKey = -command.chunk.id * MAX_BYTES + command.bytes;
+  return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
+}
+
+/** More than a slot has. */
+const MAX_BYTES = 2 ** 17;
+
+function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {
+  let value = cache.get(key);
+  if (value === undefined) {
+    value = make();
+    cache.set(key, value);
+  }
+  return value;
+}

@@ -1,0 +1,214 @@
+import type { Counters, Limits } from '../../../primitives/contract/backend.ts';
+import { ArgumentError } from '../../../primitives/errors.ts';
+import type { Arithmetic } from '../device/arithmetic.ts';
+import { type Subgroups, widthOf } from '../device/device.ts';
+import type { Memory, MemoryPool } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
+import type { Spine, SpineRun } from '../memory/spine.ts';
+import type { Tuning } from '../tuning/tuning.ts';
+import { type Helper, helperDeclarations } from '../wgsl/wgsl-helpers.ts';
+import type { Bindings } from './bindings.ts';
+import type { Compiler, Kernel } from './compile.ts';
+import { type Parameters, parameterDeclarations } from './parameters.ts';
+import type { DispatchRecorder, ParameterSlot } from './recorder.ts';
+import type { UniformWord } from './traced-uniform.ts';
+
+/** What kernels are made with. */
+export interface Engine {
+  readonly limits: Limits;
+  readonly pool: MemoryPool;
+  readonly recorder: DispatchRecorder;
+  readonly compiler: Compiler;
+  readonly arithmetic: Arithmetic;
+  readonly tuning: Tuning;
+  readonly counters: Counters;
+  readonly spine: Spine;
+  /** The subgroups that kernels may use, if there are any. */
+  readonly subgroups: Subgroups | undefined;
+  /** Bytes of workgroup memory, and threads of a workgroup at most. */
+  readonly shared: number;
+  readonly threads: number;
+  /** On the tape of a loop: kernels do nothing where its first word is not 0. */
+  readonly gate?: Memory | undefined;
+  /** Notes what the command under way does, if that is to be done again. */
+  readonly trace?: LaunchTrace;
+}
+
+/** Is told what launches do. */
+export interface LaunchTrace {
+  /** Parameters were placed. */
+  placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void;
+  /** A kernel was launched. */
+  dispatched(
+    dispatch: TracedDispatch,
+    parameters: ParameterSlot,
+    words: Uint32Array,
+    parts: readonly BufferPart[],
+  ): void;
+}
+
+/** A dispatch, but for what it is given. */
+export interface TracedDispatch {
+  readonly kernel: Kernel;
+  readonly access: string;
+  readonly groups: readonly [number, number, number];
+  /** Which of its words is the epoch of the spine. */
+  readonly epochAt: number | undefined;
+}
+
+/** The text of a kernel, but for its parameters and bindings. */
+export interface KernelText {
+  readonly threads: number;
+  /** Functions and workgroup variables. */
+  readonly declarations: string;
+  /**
+   * The body of `main(wg: vec3<u32>, t: u32)`: the workgroup's id and the thread's number in it. With `subgroups` also
+   * `sg`, `sid` and `lane`: the size of a subgroup, its number in the workgroup and the thread's number in it.
+   */
+  readonly main: string;
+  readonly subgroups?: boolean;
+  readonly helpers: ReadonlySet<Helper>;
+}
+
+export interface Launch {
+  /** What shapes the code beside the bindings. */
+  readonly key: string;
+  readonly parameters: Parameters;
+  /** Where several launches share the parameters, as they were placed for all of them. */
+  readonly slot?: ParameterSlot | undefined;
+  readonly bindings: Bindings;
+  readonly code: () => KernelText;
+  /** Workgroups, at most 2³²−1; those past one dispatch's grid go into further ones. */
+  readonly groups: number;
+  /** Words of the kernel's own, at most four, with the epoch of the spine before them where there is one. */
+  readonly words?: readonly number[];
+  readonly run?: SpineRun | undefined;
+}
+
+/**
+ * Brings the parameters of a command to the device; launches that follow see them. Words of the device are copied, but for
+ * those that a binding is given for.
+ */
+export function placeParameters(
+  { recorder, trace }: Engine,
+  { words, deviceWords, uniforms, patches }: Parameters,
+  bound: readonly (number | undefined)[] = [],
+): ParameterSlot {
+  const slot = recorder.slot(Math.max(4, words.length));
+  slot.data.set(words);
+  for (const { at, value } of patches) slot.patch?.(at, value);
+  for (const [k, { memory, word, to }] of deviceWords.entries()) {
+    if (bound[k] !== undefined) slot.data[to] = partOf(memory, word).inPart;
+  }
+  trace?.placed(slot, uniforms);
+  for (const [k, { memory, word, to }] of deviceWords.entries()) {
+    if (bound[k] !== undefined) continue;
+    const { part, inPart } = partOf(memory, word);
+    recorder.copy(memory.parts[part]!, inPart * 4, slot.chunk, slot.byteOffset + to * 4, 4);
+  }
+  return slot;
+}
+
+/** The part of a memory that holds a word, and which word of it that is. */
+function partOf({ parts, shift }: Memory, word: number): { readonly part: number; readonly inPart: number } {
+  return parts.length === 1 ? { part: 0, inPart: word } : { part: word >>> shift, inPart: word & (2 ** shift - 1) };
+}
+
+/**
+ * Binds what holds device words, where there is room and the kernel does not write there: a copy would have the device
+ * finish what it does, copy, and begin anew, which takes longer than many a launch.
+ */
+function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
+  if (deviceWords.length === 0) return [];
+  const access = bindings.access();
+  const written = bindings.parts.filter((_, i) => access[i] === 'w');
+  return deviceWords.map(({ memory, word }) => {
+    const { part } = partOf(memory, word);
+    if (written.includes(memory.parts[part]!) || bindings.size >= limits.storageBuffers) return undefined;
+    return bindings.bind(memory, 'read', part, 1);
+  });
+}
+
+/** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
+export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
+  const { compiler, recorder, limits, trace } = engine;
+  const epoch = given.run?.epoch;
+  const gate = engine.gate && bindings.bind(engine.gate, 'read');
+  if (gate !== undefined && bindings.size > limits.storageBuffers) {
+    throw tooManyBindings(bindings.size, limits.storageBuffers);
+  }
+  const bound = given.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
+  const slot = given.slot ?? placeParameters(engine, parameters, bound);
+  const access = bindings.access();
+  const choices = Object.values(engine.arithmetic).join();
+  const kernel = compiler.kernel(
+    `${key} ${bindings.key()} ${parameters.words.length} ${bound} ${choices} ${gate ?? ''}`,
+    access,
+    () => shader(code(), parameters, bound, bindings, engine.subgroups, gate),
+  );
+  const { parts } = bindings;
+  const storage = compiler.storageGroup(kernel, parts);
+  for (let first = 0; first < groups; ) {
+    const { grid, count } = gridOf(groups - first, limits.workgroups);
+    const dispatch = recorder.slot(8);
+    dispatch.data.set([first, grid[0], grid[1], 0, ...(epoch === undefined ? [] : [epoch]), ...(words ?? [])]);
+    if (given.run?.epochValue !== undefined) dispatch.patch?.(OWN_WORDS, given.run.epochValue);
+    const epochAt = epoch === undefined ? undefined : OWN_WORDS;
+    trace?.dispatched({ kernel, access, groups: grid, epochAt }, slot, dispatch.data, parts);
+    recorder.dispatch({
+      pipeline: kernel.pipeline,
+      groups: grid,
+      parameters: compiler.parameterGroup(slot, dispatch),
+      offsets: [slot.byteOffset, dispatch.byteOffset],
+      storage,
+      parts,
+      access,
+    });
+    first += count;
+  }
+}
+
+/** Where the words of the kernel's own begin among those of a dispatch. */
+const OWN_WORDS = 4;
+
+/** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */
+function gridOf(groups: number, max: number): { grid: [number, number, number]; count: number } {
+  const count = Math.min(groups, max ** 3);
+  const z = Math.ceil(count / max ** 2);
+  const y = Math.ceil(count / z / max);
+  const x = Math.ceil(count / z / y);
+  return { grid: [x, y, z], count };
+}
+
+function shader(
+  { threads, declarations, main, helpers, subgroups }: KernelText,
+  parameters: Parameters,
+  bound: readonly (number | undefined)[],
+  bindings: Bindings,
+  of: Subgroups | undefined,
+  gate: number | undefined,
+): string {
+  const width = of === undefined ? undefined : widthOf(of);
+  const size = width === undefined ? '@builtin(subgroup_size) sg: u32, ' : '';
+  const lanes = `, ${size}@builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;
+  return `${subgroups ? 'enable subgroups;\nrequires subgroup_id;\ndiagnostic(off, subgroup_uniformity);' : ''}
+${parameterDeclarations(parameters, bound)}
+${bindings.declarations()}
+${helperDeclarations(helpers)}
+${subgroups && width !== undefined ? `const sg = ${width}u;` : ''}
+${declarations}
+@compute @workgroup_size(${threads})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) t: u32${subgroups ? lanes : ''}) {
+${gate === undefined ? '' : `if (load_${gate}(0u) != 0u) { return; }`}
+${main}
+}`;
+}
+
+/** A kernel that cannot bind all the buffers it needs. */
+export function tooManyBindings(needed: number, max: number): ArgumentError {
+  return new ArgumentError('device/bindings', 'A kernel reads more buffers at once than the device binds.', {
+    expected: `at most ${max} storage buffers`,
+    got: `${needed}`,
+    remedy: 'Materialize some of the columns that its functors read, or capture fewer.',
+  });
+}

@@ -1,0 +1,193 @@
+import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import {
+  capacityOf,
+  type Extent,
+  type Length,
+  type Program,
+  type Storage,
+} from '../../../primitives/contract/backend.ts';
+import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../../primitives/ir/access-patterns.ts';
+import { type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
+import type { Arithmetic } from '../device/arithmetic.ts';
+import type { Memory, MemoryPool } from '../memory/memory.ts';
+import { emitModule, type WgslEnvironment } from '../wgsl/emit-wgsl.ts';
+import type { Helper } from '../wgsl/wgsl-helpers.ts';
+import { zeroOf } from '../wgsl/wgsl-operations.ts';
+import type { Bindings } from './bindings.ts';
+import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
+import { TracedUniform } from './traced-uniform.ts';
+
+/** A captured array of a program within a command. */
+export interface LinkedArray {
+  readonly name: string;
+  readonly type: ScalarType;
+  readonly storage: Storage;
+  readonly pattern: AccessPattern;
+  readonly memory: Memory;
+  /** First element, as the program has it, and where it lies among the parameters. */
+  readonly offset: number;
+  readonly offsetWord: number;
+  readonly length: LengthWords;
+  /** The length as the program has it, and whether it is the extent's at least. */
+  readonly bound: Length;
+  readonly covers: boolean;
+  /** Whether an index below the extent is read below the length. */
+  readonly isInside: boolean;
+  /** The parameters that are the elements which are read at constant indices. */
+  readonly cells: ReadonlyMap<number, number> | undefined;
+}
+
+/** A program whose data has its places among the parameters of a command. */
+export interface LinkedProgram {
+  readonly prefix: string;
+  readonly module: Module;
+  readonly arrays: readonly LinkedArray[];
+  readonly uniforms: ReadonlyMap<string, number>;
+  /** Uniforms that are the extent at least. */
+  readonly bounds: ReadonlySet<string>;
+}
+
+/** Log2 of the elements in a word. */
+export function packing(storage: Storage): number {
+  return storage === 'u8' || storage === 'i8' ? 2 : storage === 'u16' || storage === 'i16' ? 1 : 0;
+}
+
+/** Puts a program's offsets, lengths and uniforms among the parameters. */
+export function linkProgram(
+  prefix: string,
+  { module, arrays, uniforms }: Program,
+  parameters: Parameters,
+  pool: MemoryPool,
+  extent: Extent,
+): LinkedProgram {
+  const patterns = accessPatterns(module);
+  const upToIndex = arraysUpToIndex(module);
+  const linked = [...module.arrays].map(([name, type]): LinkedArray => {
+    const { buffer, storage, offset, length } = arrays.get(name)!;
+    const memory = pool.resolve(buffer);
+    const pattern = patterns.get(name)!;
+    const inParameters = pattern.kind === 'cells' && packing(storage) === 0;
+    const cells = inParameters
+      ? new Map(pattern.indices.map((index) => [index, cellWord(parameters, memory, offset + index)]))
+      : undefined;
+    const words = parameters.length(length);
+    const covers = reaches(length, extent);
+    const isInside = upToIndex.has(name) && covers;
+    const offsetWord = parameters.offset(memory, offset);
+    const place = { memory, offset, offsetWord, length: words, bound: length };
+    return { name, type, storage, pattern, ...place, covers, isInside, cells };
+  });
+  const values = [...module.uniforms].map(([name, type]): [string, number] => {
+    return [name, parameters.uniform(type, uniforms.get(name)!)];
+  });
+  const bounds = [...module.uniforms].filter(
+    ([name, type]) => type === 'u32' && isAtLeast(uniforms.get(name)!, capacityOf(extent)),
+  );
+  return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
+}
+
+/** Whether a uniform's value is a number at least; of one that is another in each call nobody knows. */
+function isAtLeast(value: number | boolean | TracedUniform | SymbolicUniform, bound: number): boolean {
+  if (value instanceof SymbolicUniform) return false;
+  return value instanceof TracedUniform ? value.reaches(bound) : (value as number) >= bound;
+}
+
+/** Whether a length is an extent's at least. */
+export function reaches(length: Length, extent: Extent): boolean {
+  if (typeof length === 'number') return capacityOf(extent) <= length;
+  if (typeof extent === 'number') return false;
+  const { buffer, word, minus, limit } = extent;
+  return buffer === length.buffer && word === length.word && minus >= length.minus && limit <= length.limit;
+}
+
+/** A word past the end of its buffer is past the array's length too: its value does not matter. */
+function cellWord(parameters: Parameters, memory: Memory, word: number): number {
+  return word < memory.words ? parameters.cell(memory, word) : parameters.word(0);
+}
+
+/** Arrays that need storage bindings. */
+export function boundArrays(program: LinkedProgram): readonly LinkedArray[] {
+  return program.arrays.filter(({ cells }) => cells === undefined);
+}
+
+/** The binding of every array of a program in a kernel, by name. */
+export type ArraySlots = ReadonlyMap<string, number>;
+
+/** Binds the arrays of a program whole. */
+export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
+  return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
+}
+
+/** What of a linked program shapes compiled code; its parameters follow from what was linked before it. */
+export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
+  const [firstUniform] = uniforms.values();
+  const each = arrays.map(({ name, storage, length, isInside, offsetWord, cells }) => {
+    const place = cells === undefined ? `${slots.get(name)}` : `p${[...cells.values()].join('.')}`;
+    return `${storage}${place}@${isInside ? '' : length.raw}.${offsetWord}`;
+  });
+  return `${prefix}${moduleNumber(module)}(${each.join()};${firstUniform ?? ''})`;
+}
+
+/** The WGSL functions of a linked program: its arrays' readers and the module's functions. */
+export function emitProgram(
+  program: LinkedProgram,
+  slots: ArraySlots,
+  arithmetic: Arithmetic,
+  helpers: Set<Helper>,
+): string {
+  const { prefix, module, arrays } = program;
+  const readers = arrays.map((array, i) => emitReader(`${prefix}a${i}`, array, slots.get(array.name)));
+  const functions = emitModule(module, { prefix, arithmetic, helpers, ...capturesOf(program) });
+  return [...readers, functions].join('\n');
+}
+
+/** How functions read what a linked program captures, beside {@link emitProgram}. */
+export function capturesOf({
+  prefix,
+  arrays,
+  uniforms,
+}: LinkedProgram): Pick<WgslEnvironment, 'read' | 'length' | 'uniform'> {
+  const numbers = new Map(arrays.map(({ name }, i) => [name, i]));
+  return {
+    read: (name, index) => `${prefix}a${numbers.get(name)}(${index})`,
+    length: (name) => lengthExpression(arrays[numbers.get(name)!]!.length),
+    uniform: (name, type) => fromWord(type, parameter(uniforms.get(name)!)),
+  };
+}
+
+/**
+ * A reader loads whatever is there and then drops what is not the array's: WebGPU keeps loads inside of buffers, and
+ * loads without branches overlap. What kernels evaluate past the extent they drop themselves.
+ */
+export function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
+  const { type, length, isInside, cells } = array;
+  const value = cells === undefined ? emitElement(array, slot!) : emitCells(cells, type);
+  const inside = isInside ? 'value' : `select(${zeroOf(type)}, value, i < ${lengthExpression(length)})`;
+  return `fn ${name}(i: u32) -> ${type} { ${value} return ${inside}; }`;
+}
+
+function emitCells(cells: ReadonlyMap<number, number>, type: ScalarType): string {
+  const cases = [...cells].map(([index, at]) => `case ${index}u: { value = ${fromWord(type, parameter(at))}; }`);
+  return `var value = ${zeroOf(type)}; switch i { ${cases.join(' ')} default: {} }`;
+}
+
+function emitElement({ storage, type, offsetWord }: LinkedArray, slot: number): string {
+  const at = `i + ${parameter(offsetWord)}`;
+  const pack = packing(storage);
+  if (pack === 0) return `let value = ${fromWord(type, `load_${slot}(${at})`)};`;
+  const bits = 32 >> pack;
+  const drop = 32 - bits;
+  const up = `(load_${slot}(e >> ${pack}u) << (${drop}u - (e & ${(1 << pack) - 1}u) * ${bits}u))`;
+  const value = storage.startsWith('i') ? `bitcast<u32>(bitcast<i32>${up} >> ${drop}u)` : `(${up} >> ${drop}u)`;
+  return `let e = ${at}; let value = ${fromWord(type, value)};`;
+}
+
+/** A 32-bit word as a value of a type. */
+export function fromWord(type: ScalarType, word: string): string {
+  return type === 'u32' ? word : type === 'bool' ? `(${word} != 0u)` : `bitcast<${type}>(${word})`;
+}
+
+/** A value of a type as a 32-bit word. */
+export function toWord(type: ScalarType, value: string): string {
+  return type === 'u32' ? value : type === 'bool' ? `select(0u, 1u, ${value})` : `bitcast<u32>(${value})`;
+}

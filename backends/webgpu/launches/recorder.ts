@@ -1,0 +1,435 @@
+import type { Counters } from '../../../primitives/contract/backend.ts';
+import { OutOfMemoryError, type QuadrilleError } from '../../../primitives/errors.ts';
+import { closeErrorScopes, errorScopes, type Failure, refusedError } from '../device/failure.ts';
+import { usage } from '../device/usage.ts';
+import type { BufferPart } from '../memory/part.ts';
+
+/** Where words lie that travel with a launch. */
+export interface SlotPlace {
+  readonly chunk: BufferPart;
+  readonly byteOffset: number;
+  readonly bytes: number;
+}
+
+/** Words that travel with a launch: `data` reaches the device before the launch does. */
+export interface ParameterSlot extends SlotPlace {
+  readonly data: Uint32Array;
+  /** On a tape: a value of each call is to be added to a word. */
+  readonly patch?: (at: number, value: number) => void;
+}
+
+export interface Dispatch {
+  readonly pipeline: GPUComputePipeline;
+  readonly groups: readonly [number, number, number];
+  readonly parameters: GPUBindGroup;
+  readonly offsets: readonly [number, number];
+  readonly storage: GPUBindGroup;
+  readonly parts: readonly BufferPart[];
+  /** For every part a letter: r where it is read only. */
+  readonly access: string;
+}
+
+/** Commands that are handed to the device together. */
+export interface Submission {
+  /**
+   * Settles when the device has said whether it accepts them. Rejects with an `OutOfMemoryError` where it had no memory for
+   * them, or for something that they need; any other error ends the backend.
+   */
+  readonly accepted: Promise<void>;
+}
+
+/** Host memory that commands copy from or to, and that the device must not have while it is mapped. */
+export interface Staged {
+  /** Called before the commands are handed over. */
+  handOver(): void;
+  /** Called once they have been handed over, or else dropped. */
+  ended(handedOver: boolean): void;
+}
+
+/** Records commands into one encoder until someone waits for them. */
+export interface DispatchRecorder {
+  /** The number of the submission that is open or will be next. */
+  readonly submission: number;
+  /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
+  begin(): Submission;
+  /**
+   * Makes a call with which the device may find fault, now and not when the commands are handed over. On a device that others
+   * use too, its errors are caught in scopes that are closed before it returns: theirs do not get into ours, nor ours into theirs.
+   */
+  watched<T>(call: () => T): T;
+  /** Notes that a buffer was made, for which the device may have no memory. */
+  made(part: BufferPart): void;
+  /** Bytes of which the place of a slot is a multiple. */
+  readonly alignment: number;
+  /** A zeroed slot for the launches of this submission. */
+  slot(words: number): ParameterSlot;
+  /** A slot with the words of another one, of which there are as many as a slot has. */
+  place(words: Uint32Array): SlotPlace;
+  dispatch(command: Dispatch): void;
+  copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
+  clear(part: BufferPart, byte: number, bytes: number): void;
+  /** The pass of this submission, to dispatch in; until the next copy or clear. */
+  pass(): GPUComputePassEncoder;
+  /** Notes dispatches in it: what they use, and what of that they write. */
+  note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
+  /** Notes the device's time when all that was recorded so far is done. */
+  stamp(set: GPUQuerySet, index: number): void;
+  /** Writes the stamps of a set to a buffer. */
+  resolve(set: GPUQuerySet, to: BufferPart): void;
+  /** Tells staging memory what becomes of the commands that are recorded now. */
+  stage(staged: Staged): void;
+  /** Writes host words, after what has been recorded so far. */
+  write(part: BufferPart, byte: number, data: Uint32Array): void;
+  /** Destroys a buffer once the commands recorded so far are handed over. */
+  destroyLater(part: BufferPart): void;
+  /**
+   * Ends a command of the backend: hands over what was recorded if that is much. Since somebody waited last, a little is much
+   * at first, so that the device is at work while more is recorded.
+   */
+  endCommand(): void;
+  /** Hands over as little as possible of what is recorded within: the device does it without a pause. */
+  together<T>(record: () => T): T;
+  /** Submits what was recorded. */
+  flush(): void;
+  /** Submits at the end of the current task, together with what else it records; resolves once that is submitted. */
+  flushSoon(): Promise<void>;
+  /** Resolves when the device has accepted what was submitted; see {@link Submission.accepted}. */
+  accepted(): Promise<unknown>;
+  /** Drops what was recorded. */
+  drop(): void;
+  destroy(): void;
+}
+
+export interface RecorderOptions {
+  readonly device: GPUDevice;
+  /** Whether others use the device too. */
+  readonly shared: boolean;
+  readonly failure: Failure;
+  readonly counters: Counters;
+  /** Commands after which a submission is handed over although nobody waits. */
+  readonly commandsPerSubmission: number;
+  /** Is told when the device had no memory for some commands: what was made with them is nothing. */
+  readonly onShortage: () => void;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+/** A submission that is open, or that the device has not accepted yet. */
+interface Flight extends Submission {
+  /** What it writes, and what was made for it. */
+  readonly parts: Set<BufferPart>;
+  /** Staging memory that its commands use. */
+  readonly staged: Set<Staged>;
+  /** Whether it reads buffers that are somebody else's. */
+  borrows: boolean;
+  /** What the device finds in the calls that were made for it. */
+  readonly answers: Promise<QuadrilleError | undefined>[];
+  /** The device lacked memory for what its commands need, or refused what they read. */
+  shortage: QuadrilleError | undefined;
+  accept(outcome: Promise<void>): void;
+}
+
+function createFlight(): Flight {
+  let accept: Flight['accept'] | undefined;
+  const accepted = new Promise<void>((resolve) => {
+    accept = resolve;
+  });
+  // Whether anybody waits for it is their affair: what it should have written says so as well.
+  accepted.catch(() => {});
+  return {
+    accepted,
+    parts: new Set(),
+    staged: new Set(),
+    borrows: false,
+    answers: [],
+    shortage: undefined,
+    accept: accept!,
+  };
+}
+
+/** Bytes of a buffer of parameters. */
+export const CHUNK_BYTES = 65536;
+/** Commands that are handed over first, twice as many the next time, and so on. */
+const FIRST_COMMANDS = 64;
+/** Writes behind recorded commands that are longer than this hand those over first. */
+const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
+
+export function createRecorder(options: RecorderOptions): DispatchRecorder {
+  const { device, shared, failure, counters, commandsPerSubmission, onShortage, explain } = options;
+  const alignment = Math.max(256, device.limits.minUniformBufferOffsetAlignment);
+  const chunks: { part: BufferPart; data: Uint32Array; used: number }[] = [];
+  let chunk = 0;
+  let submission = 0;
+  let commands = 0;
+  let encoder: GPUCommandEncoder | undefined;
+  let pass: GPUComputePassEncoder | undefined;
+  let soon: Promise<void> | undefined;
+  const few = Math.min(FIRST_COMMANDS, commandsPerSubmission);
+  let enough = few;
+  let isTogether = false;
+  let open: Flight | undefined;
+  const underWay = new Set<Flight>();
+  let doomed: BufferPart[] = [];
+
+  const begin = (): Flight => {
+    failure.guard();
+    if (open !== undefined) return open;
+    if (!shared) openScopes();
+    encoder = device.createCommandEncoder();
+    open = createFlight();
+    return open;
+  };
+
+  const openScopes = (): void => {
+    for (const scope of errorScopes) device.pushErrorScope(scope);
+  };
+
+  const watched = <T>(call: () => T): T => {
+    const { answers } = begin();
+    if (!shared) return call();
+    openScopes();
+    try {
+      return call();
+    } finally {
+      answers.push(...closeErrorScopes(device));
+    }
+  };
+
+  const outsidePass = (): GPUCommandEncoder => {
+    begin();
+    pass?.end();
+    pass = undefined;
+    return encoder!;
+  };
+
+  const use = (part: BufferPart, isWritten: boolean): void => {
+    part.lastUse = submission;
+    if (part.borrowedAt !== undefined) open!.borrows = true;
+    if (isWritten) open!.parts.add(part);
+  };
+  const countWrite = (part: BufferPart): void => {
+    use(part, true);
+    commands++;
+  };
+  const openPass = (): GPUComputePassEncoder => {
+    begin();
+    pass ??= encoder!.beginComputePass();
+    return pass;
+  };
+
+  const flush = (): void => {
+    if (open === undefined) return;
+    for (const staged of open.staged) staged.handOver();
+    watched(() => {
+      const buffer = outsidePass().finish();
+      for (const { part, data, used } of chunks.slice(0, chunk + 1)) {
+        if (used > 0) device.queue.writeBuffer(part.gpu, 0, data, 0, used / 4);
+      }
+      device.queue.submit([buffer]);
+    });
+    counters.submissions++;
+    reset(true);
+  };
+
+  const reset = (handedOver: boolean): void => {
+    const flight = open!;
+    open = undefined;
+    encoder = undefined;
+    pass = undefined;
+    for (const filled of chunks) filled.used = 0;
+    chunk = 0;
+    commands = 0;
+    submission++;
+    for (const part of doomed) part.gpu.destroy();
+    doomed = [];
+    const before = [...underWay].at(-1)?.accepted;
+    underWay.add(flight);
+    if (!shared) flight.answers.push(...closeErrorScopes(device));
+    flight.accept(judge(flight, Promise.all(flight.answers), before));
+    for (const staged of flight.staged) staged.ended(handedOver);
+  };
+
+  /** Takes note of what the device has to say about a submission. */
+  const judge = async (
+    flight: Flight,
+    answer: Promise<(QuadrilleError | undefined)[]>,
+    before: Promise<void> | undefined,
+  ): Promise<void> => {
+    // What failed before is why this did; whether it did is for others to say.
+    await before?.catch(() => {});
+    try {
+      const errors = (await answer).filter((error) => error !== undefined);
+      const shortage = errors.find((error) => error instanceof OutOfMemoryError);
+      if (shortage !== undefined) spoil(flight, shortage);
+      // What needs memory that is not there is refused as well.
+      else if (flight.shortage === undefined && errors.length > 0) {
+        if (flight.borrows) spoil(flight, refusedError(errors[0]!));
+        else failure.fail(errors[0]);
+      }
+    } catch (cause) {
+      failure.fail(await explain(cause));
+    }
+    underWay.delete(flight);
+    if (flight.shortage !== undefined) throw flight.shortage;
+    failure.guard();
+  };
+
+  /** Takes what a submission and all after it were to write for lost. */
+  const spoil = (flight: Flight, shortage: QuadrilleError): void => {
+    if (open !== undefined) reset(false);
+    const flights = [...underWay];
+    for (const later of flights.slice(flights.indexOf(flight))) {
+      later.shortage ??= shortage;
+      for (const part of later.parts) part.spoiled ??= shortage;
+    }
+    if (chunks.some(({ part }) => part.spoiled !== undefined)) destroyChunks();
+    onShortage();
+  };
+
+  const destroyChunks = (): void => {
+    for (const { part } of chunks) part.gpu.destroy();
+    chunks.length = 0;
+  };
+
+  const newChunk = (): (typeof chunks)[number] => {
+    counters.allocations++;
+    const size = CHUNK_BYTES;
+    const uses = usage.uniform | usage.copyDestination | usage.copySource;
+    const gpu = watched(() => device.createBuffer({ size, usage: uses }));
+    const part: BufferPart = { id: -1 - chunks.length, gpu, bytes: CHUNK_BYTES, lastUse: -1 };
+    open!.parts.add(part);
+    return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
+  };
+
+  /** The chunk that has room for so many bytes more. */
+  const chunkFor = (bytes: number): (typeof chunks)[number] => {
+    begin();
+    if ((chunks[chunk]?.used ?? 0) + bytes > CHUNK_BYTES) chunk++;
+    const current = chunks[chunk] ?? newChunk();
+    chunks[chunk] = current;
+    return current;
+  };
+
+  const slot = (words: number): ParameterSlot => {
+    const bytes = Math.ceil((words * 4) / alignment) * alignment;
+    const current = chunkFor(bytes);
+    const { part, data, used } = current;
+    current.used += bytes;
+    const view = data.subarray(used / 4, (used + bytes) / 4).fill(0);
+    return { chunk: part, byteOffset: used, bytes, data: view };
+  };
+
+  const place = (words: Uint32Array): SlotPlace => {
+    const bytes = words.byteLength;
+    const current = chunkFor(bytes);
+    const { part, data, used } = current;
+    current.used += bytes;
+    data.set(words, used / 4);
+    return { chunk: part, byteOffset: used, bytes };
+  };
+
+  const copy = (from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void => {
+    to.beforeWrite?.();
+    outsidePass().copyBufferToBuffer(from.gpu, (from.borrowedAt ?? 0) + fromByte, to.gpu, toByte, bytes);
+    use(from, false);
+    countWrite(to);
+  };
+
+  return {
+    begin,
+    watched,
+    alignment,
+    get submission() {
+      return submission;
+    },
+    slot,
+    place,
+    copy,
+    flush,
+    made(part) {
+      begin().parts.add(part);
+    },
+    stage(staged) {
+      begin().staged.add(staged);
+    },
+    dispatch({ pipeline, groups, parameters, offsets, storage, parts, access }) {
+      for (const [i, part] of parts.entries()) if (access[i] !== 'r') part.beforeWrite?.();
+      const into = openPass();
+      into.setPipeline(pipeline);
+      into.setBindGroup(0, parameters, offsets);
+      into.setBindGroup(1, storage);
+      into.dispatchWorkgroups(...groups);
+      counters.dispatches++;
+      for (let i = 0; i < parts.length; i++) use(parts[i]!, access[i] !== 'r');
+      commands++;
+    },
+    pass: openPass,
+    note(dispatches, parts, written) {
+      for (const part of parts) {
+        part.lastUse = submission;
+        if (part.borrowedAt !== undefined) open!.borrows = true;
+      }
+      for (const part of written) open!.parts.add(part);
+      counters.dispatches += dispatches;
+      commands += dispatches;
+    },
+    clear(part, byte, bytes) {
+      part.beforeWrite?.();
+      outsidePass().clearBuffer(part.gpu, byte, bytes);
+      countWrite(part);
+    },
+    stamp(querySet, endOfPassWriteIndex) {
+      outsidePass().beginComputePass({ timestampWrites: { querySet, endOfPassWriteIndex } }).end();
+    },
+    resolve(set, to) {
+      outsidePass().resolveQuerySet(set, 0, set.count, to.gpu, 0);
+      countWrite(to);
+    },
+    write(part, byte, data) {
+      part.beforeWrite?.();
+      begin().parts.add(part);
+      const writeNow = (): void => watched(() => device.queue.writeBuffer(part.gpu, byte, data));
+      if (part.lastUse !== submission) writeNow();
+      else if (data.byteLength > LARGEST_COPIED_WRITE) {
+        flush();
+        begin().parts.add(part);
+        writeNow();
+      } else {
+        const staged = slot(data.length);
+        staged.data.set(data);
+        copy(staged.chunk, staged.byteOffset, part, byte, data.byteLength);
+      }
+    },
+    flushSoon() {
+      enough = few;
+      soon ??= Promise.resolve().then(() => {
+        soon = undefined;
+        flush();
+      });
+      return soon;
+    },
+    accepted: () => Promise.all([...underWay].map(({ accepted }) => accepted)),
+    destroyLater(part) {
+      part.beforeWrite?.();
+      if (part.lastUse === submission) doomed.push(part);
+      else part.gpu.destroy();
+    },
+    endCommand() {
+      if (commands < (isTogether ? commandsPerSubmission : enough)) return;
+      flush();
+      enough = Math.min(2 * enough, commandsPerSubmission);
+    },
+    together(record) {
+      isTogether = true;
+      try {
+        return record();
+      } finally {
+        isTogether = false;
+      }
+    },
+    drop() {
+      if (open !== undefined) reset(false);
+    },
+    destroy: destroyChunks,
+  };
+}

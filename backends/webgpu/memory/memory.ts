@@ -1,0 +1,245 @@
+import type { Counters, DeviceBuffer } from '../../../primitives/contract/backend.ts';
+import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { usage } from '../device/usage.ts';
+import type { DispatchRecorder } from '../launches/recorder.ts';
+import type { BufferPart } from './part.ts';
+
+/** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
+export interface Memory extends DeviceBuffer {
+  readonly parts: readonly BufferPart[];
+  /** Binary logarithm of the words of a part; word w lies in part `w >> shift`. */
+  readonly shift: number;
+  /** On a tape: which of the values of a call says where the memory begins. */
+  readonly offsetValue?: number;
+  /** On a tape: the values of a call are its words, from this one on. */
+  readonly valuesFrom?: number;
+  /** On a tape: is told that it is read by fours, so that it has to begin at a multiple of four. */
+  readonly onFours?: () => void;
+}
+
+/** GPU buffers by size class, handed out and taken back. */
+export interface MemoryPool {
+  readonly live: { buffers: number; bytes: number };
+  /** Words of a part of a buffer that needs several. */
+  readonly partWords: number;
+  /** Allocates no more than so many bytes in all from now on. */
+  keepWithin(bytes: number): void;
+  allocate(words: number): Memory;
+  release(buffer: DeviceBuffer): void;
+  /** So many bytes of somebody else's buffer, from a place on where bindings may begin. */
+  borrow(gpu: GPUBuffer, byte: number, bytes: number): Memory;
+  /** Whether a GPU buffer was made here. */
+  isOwn(gpu: GPUBuffer): boolean;
+  /** Memory for a tape. It is given up where memory is short, and does not count as being in use. */
+  reserve(words: number): Memory;
+  giveUp(memory: Memory): void;
+  /** Runs a command, and gives back what it allocated where it throws. */
+  attempt(command: () => void): void;
+  /** The memory of a buffer that has not been released; throws why it holds nothing, where it does not. */
+  resolve(buffer: DeviceBuffer): Memory;
+  /** Whether that throws for the reason that it holds nothing. */
+  isLost(buffer: DeviceBuffer): boolean;
+  /** Destroys the buffers that nobody holds. */
+  trim(): void;
+  destroy(): void;
+}
+
+export interface PoolOptions {
+  readonly device: GPUDevice;
+  readonly counters: Counters;
+  readonly bindingBytes: number;
+  /** What others may do with the GPU buffers, beside what kernels need. */
+  readonly usage: number;
+  /** Makes a call with which the device may find fault. */
+  readonly watched: DispatchRecorder['watched'];
+  /** Is told of every GPU buffer that is made. */
+  readonly madePart: (part: BufferPart) => void;
+  /** Destroys a GPU buffer as soon as no recorded command needs it. */
+  readonly destroyPart: (part: BufferPart) => void;
+  /** Forgets a part that was borrowed. */
+  readonly forgetPart: (part: BufferPart) => void;
+  /** Gives up what was reserved: memory is short. */
+  readonly giveUpReserved: () => void;
+}
+
+const STORAGE = usage.storage | usage.copySource | usage.copyDestination;
+const SMALLEST = 256;
+
+/**
+ * Device memory of 32-bit words out of a pool with four size classes an octave. Released buffers are used again at once:
+ * commands take effect in order, so what was issued before still sees the old contents.
+ */
+export function createMemoryPool(options: PoolOptions): MemoryPool {
+  const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart, giveUpReserved } = options;
+  const free = new Map<number, BufferPart[]>();
+  const owned = new Map<number, Memory>();
+  const made = new WeakSet<GPUBuffer>();
+  const live = { buffers: 0, bytes: 0 };
+  const shift = Math.floor(Math.log2(bindingBytes / 4));
+  const partWords = 2 ** shift;
+  let memoryBytes = Number.POSITIVE_INFINITY;
+  let held = 0;
+  let nextId = 1;
+
+  const take = (bytes: number): BufferPart => {
+    const pooled = pooledPart(bytes);
+    if (pooled !== undefined) return pooled;
+    if (held + bytes > memoryBytes) trim();
+    const gpu = watched(() => device.createBuffer({ size: bytes, usage: STORAGE | options.usage }));
+    made.add(gpu);
+    held += bytes;
+    counters.allocations++;
+    const part: BufferPart = { id: nextId++, gpu, bytes, lastUse: -1 };
+    madePart(part);
+    return part;
+  };
+
+  const pooledPart = (bytes: number): BufferPart | undefined => {
+    const pooled = free.get(bytes);
+    for (let part = pooled?.pop(); part !== undefined; part = pooled?.pop()) {
+      if (part.spoiled === undefined) return part;
+      destroy(part);
+    }
+    return undefined;
+  };
+
+  /** The oldest is handed out first, so that a loop is given the same ones in every turn, and binds them as it did before. */
+  const putBack = (part: BufferPart): void => {
+    const pooled = free.get(part.bytes) ?? [];
+    free.set(part.bytes, pooled);
+    let low = 0;
+    let high = pooled.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (pooled[middle]!.id > part.id) low = middle + 1;
+      else high = middle;
+    }
+    pooled.splice(low, 0, part);
+  };
+
+  const trim = (): void => {
+    giveUpReserved();
+    const parts = [...free.values()].flat();
+    free.clear();
+    for (const part of parts) destroy(part);
+  };
+
+  const destroy = (part: BufferPart): void => {
+    held -= part.bytes;
+    destroyPart(part);
+  };
+
+  const resolve = (buffer: DeviceBuffer): Memory => {
+    const memory = ownedBy(buffer);
+    for (const { spoiled } of memory.parts) if (spoiled !== undefined) throw spoiled;
+    return memory;
+  };
+
+  const ownedBy = (buffer: DeviceBuffer): Memory => {
+    const memory = owned.get(buffer.id);
+    if (memory !== undefined) return memory;
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+      remedy: 'Keep the column alive, or return it from its scope.',
+    });
+  };
+
+  const release = (buffer: DeviceBuffer): void => {
+    const { words, parts } = ownedBy(buffer);
+    owned.delete(buffer.id);
+    if (parts[0]!.borrowedAt !== undefined) {
+      parts.forEach(forgetPart);
+      return;
+    }
+    live.buffers--;
+    live.bytes -= words * 4;
+    parts.forEach(putBackOrDestroy);
+  };
+
+  const putBackOrDestroy = (part: BufferPart): void => {
+    if (part.spoiled === undefined) putBack(part);
+    else destroy(part);
+  };
+
+  return {
+    live,
+    partWords,
+    resolve,
+    isLost: ({ id }) => owned.get(id)?.parts.some(({ spoiled }) => spoiled !== undefined) ?? false,
+    release,
+    trim,
+    keepWithin(bytes) {
+      memoryBytes = bytes;
+    },
+    attempt(command) {
+      const first = nextId;
+      try {
+        command();
+      } catch (error) {
+        for (const memory of [...owned.values()].filter(({ id }) => id >= first)) release(memory);
+        throw error;
+      }
+    },
+    allocate(words) {
+      const bytes = words * 4;
+      if (live.bytes + bytes > memoryBytes) throw outOfMemory(bytes, live.bytes, memoryBytes);
+      const parts = partSizes(bytes, bindingBytes, partWords * 4).map(take);
+      const memory: Memory = { id: nextId++, words, parts, shift };
+      owned.set(memory.id, memory);
+      live.buffers++;
+      live.bytes += bytes;
+      return memory;
+    },
+    reserve(words) {
+      const bytes = words * 4;
+      const sizes = partSizes(bytes, bindingBytes, partWords * 4);
+      const more = sizes.reduce((sum, size) => sum + size, 0);
+      if (held + more > memoryBytes) trim();
+      if (held + more > memoryBytes) throw outOfMemory(bytes, held, memoryBytes);
+      return { id: nextId++, words, parts: sizes.map(take), shift };
+    },
+    giveUp: ({ parts }) => parts.forEach(putBackOrDestroy),
+    borrow(gpu, byte, bytes) {
+      const partBytes = bytes <= bindingBytes ? bytes : partWords * 4;
+      const parts: BufferPart[] = [];
+      for (let at = 0; at < bytes; at += partBytes) {
+        const size = Math.min(partBytes, bytes - at);
+        parts.push({ id: nextId++, gpu, bytes: size, lastUse: -1, borrowedAt: byte + at });
+      }
+      const memory: Memory = { id: nextId++, words: bytes / 4, parts, shift };
+      owned.set(memory.id, memory);
+      return memory;
+    },
+    isOwn: (gpu) => made.has(gpu),
+    destroy() {
+      for (const { parts } of owned.values()) if (parts[0]!.borrowedAt === undefined) parts.forEach(destroy);
+      owned.clear();
+      live.buffers = 0;
+      live.bytes = 0;
+      for (const parts of free.values()) parts.forEach(destroy);
+      free.clear();
+    },
+  };
+}
+
+function partSizes(bytes: number, bindingBytes: number, partBytes: number): number[] {
+  if (bytes <= bindingBytes) return [sizeClass(bytes, bindingBytes)];
+  const full = Math.floor(bytes / partBytes);
+  const rest = bytes - full * partBytes;
+  const sizes = new Array<number>(full).fill(partBytes);
+  return rest === 0 ? sizes : [...sizes, sizeClass(rest, bindingBytes)];
+}
+
+/** The size rounded up to a quarter of its octave, so that sizes that are nearly alike share buffers. */
+export function sizeClass(bytes: number, max: number): number {
+  const size = Math.max(bytes, SMALLEST);
+  const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));
+  return Math.min(Math.ceil(size / step) * step, Math.max(max - (max % 4), bytes));
+}
+
+function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in all`,
+    got: `${live + bytes}`,
+    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
+  });
+}

@@ -1,0 +1,255 @@
+import type { Counters, WordSink } from '../../../primitives/contract/backend.ts';
+import type { Failure } from '../device/failure.ts';
+import { MAP_MODE_READ } from '../device/usage.ts';
+import type { DispatchRecorder, Staged } from '../launches/recorder.ts';
+import { type Memory, sizeClass } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
+import { rangesOf, type WordRange } from '../memory/ranges.ts';
+import { DOWNLOAD_USAGE, type Mapper } from './staging.ts';
+import type { StagingSize } from './staging-size.ts';
+
+/** Copies from the device to the host. */
+export interface Downloads {
+  /** Hands words to `take` as they are after what has been recorded so far, whatever is recorded later. */
+  read(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
+  /** Destroys the staging buffers that are not in use. */
+  trim(): void;
+  destroy(): void;
+}
+
+export interface DownloadsOptions {
+  readonly device: GPUDevice;
+  readonly size: StagingSize;
+  readonly mapped: Mapper;
+  readonly recorder: DispatchRecorder;
+  readonly failure: Failure;
+  readonly counters: Counters;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+/** A call of {@link Downloads.read}. */
+interface Read {
+  readonly take: WordSink;
+  failed: { readonly reason: unknown } | undefined;
+}
+
+/** A range of a read. */
+interface ReadPiece extends WordRange {
+  readonly read: Read;
+}
+
+/** A staging buffer that pieces of one submission are copied to, one behind the other. */
+interface Landing extends Staged {
+  readonly part: BufferPart;
+  readonly pieces: { readonly piece: ReadPiece; readonly from: number }[];
+  used: number;
+  /** Resolves when its pieces have been taken. */
+  readonly done: Promise<void>;
+}
+
+/** Reads of at most this share of a staging buffer share one of four times that with others of the same submission. */
+const SMALL = 2 ** -10;
+/** Copies of this share are handed over at once: the device is at them while the host goes on. */
+const WORTH_SUBMITTING = 2 ** -4;
+
+export function createDownloads(options: DownloadsOptions): Downloads {
+  const { device, size, mapped, recorder, failure, counters, explain } = options;
+  const max = size.buffers * size.bytes;
+  const small = size.bytes * SMALL;
+  const worthSubmitting = size.bytes * WORTH_SUBMITTING;
+  const idle: BufferPart[] = [];
+  let idleBytes = 0;
+  let landingBytes = 0;
+  /** Takes the small pieces of the submission that is open. */
+  let shared: Landing | undefined;
+  /** Pieces that wait for staging buffers, in order, and what begins them. */
+  const waiting = new Map<ReadPiece, () => void>();
+  let isClosed = false;
+
+  const takePart = (bytes: number): BufferPart => {
+    const found = idle.findIndex((part) => part.bytes === bytes);
+    if (found >= 0) {
+      idleBytes -= bytes;
+      return idle.splice(found, 1)[0]!;
+    }
+    counters.allocations++;
+    const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: DOWNLOAD_USAGE }));
+    const part: BufferPart = { id: 0, gpu, bytes, lastUse: -1 };
+    recorder.made(part);
+    return part;
+  };
+
+  /** Keeps a staging buffer for later; mapping a fresh one costs ten times the copy. */
+  const putBack = (part: BufferPart): void => {
+    idle.push(part);
+    idleBytes += part.bytes;
+    while (idleBytes > 2 * max) destroyPart(idle.shift()!);
+    if (isClosed || part.spoiled !== undefined) trim();
+  };
+  const destroyPart = (part: BufferPart): void => {
+    idleBytes -= part.bytes;
+    part.gpu.destroy();
+  };
+  const trim = (): void => {
+    for (const part of idle.splice(0)) destroyPart(part);
+  };
+
+  /** Copies a piece to a staging buffer, and resolves once it has been taken from there. */
+  const land = (piece: ReadPiece): Promise<void> => {
+    const bytes = piece.words * 4;
+    const isSmall = bytes <= small;
+    if (!isSmall || shared === undefined || shared.used + bytes > shared.part.bytes) {
+      const landing = createLanding(isSmall ? 4 * small : stagingBytes(piece));
+      if (isSmall) shared = landing;
+      return copyTo(landing, piece);
+    }
+    return copyTo(shared, piece);
+  };
+
+  /** The last piece of a long read takes a buffer like the others. */
+  const stagingBytes = ({ words, at }: ReadPiece): number =>
+    at > 0 ? size.bytes : sizeClass(words * 4, device.limits.maxBufferSize);
+
+  const copyTo = (landing: Landing, piece: ReadPiece): Promise<void> => {
+    recorder.stage(landing);
+    recorder.copy(piece.part, piece.word * 4, landing.part, landing.used, piece.words * 4);
+    landing.pieces.push({ piece, from: landing.used });
+    landing.used += piece.words * 4;
+    return landing.done;
+  };
+
+  const createLanding = (bytes: number): Landing => {
+    const { accepted } = recorder.begin();
+    const part = takePart(bytes);
+    const isNew = part.lastUse < 0;
+    landingBytes += bytes;
+    let settle: ((outcome: Promise<void>) => void) | undefined;
+    const done = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    // Whether anybody waits for it is their affair.
+    done.catch(() => {});
+    const landing: Landing = {
+      part,
+      pieces: [],
+      used: 0,
+      done,
+      handOver() {
+        if (shared === landing) shared = undefined;
+      },
+      ended(handedOver) {
+        if (shared === landing) shared = undefined;
+        // What was dropped has a reason, which those who wait are told.
+        settle!(handedOver ? finish(landing, accepted, isNew) : accepted.finally(() => leave(landing)));
+      },
+    };
+    return landing;
+  };
+
+  const leave = ({ part }: Landing): void => {
+    landingBytes -= part.bytes;
+    part.gpu.destroy();
+    // Not in the middle of a submission that is dropped.
+    queueMicrotask(beginMore);
+  };
+
+  const finish = async (landing: Landing, accepted: Promise<void>, isNew: boolean): Promise<void> => {
+    const { part, pieces, used } = landing;
+    try {
+      // What the device had no memory for cannot be mapped either.
+      if (isNew) await accepted;
+      await failure.guarded(Promise.all([mapped(part.gpu, MAP_MODE_READ, used), accepted]));
+      const words = new Uint32Array(part.gpu.getMappedRange(0, used));
+      for (const { piece, from } of pieces) hand(piece, words.subarray(from / 4, from / 4 + piece.words));
+      part.gpu.unmap();
+    } catch (cause) {
+      leave(landing);
+      // What the device says of the commands says more than what it says of the mapping.
+      await accepted;
+      throw await explain(cause);
+    }
+    landingBytes -= part.bytes;
+    putBack(part);
+    beginMore();
+  };
+
+  const hand = ({ read, at }: ReadPiece, words: Uint32Array): void => {
+    if (read.failed !== undefined) return;
+    try {
+      read.take(words, at);
+    } catch (reason) {
+      read.failed = { reason };
+    }
+  };
+
+  const hasRoom = ({ words }: ReadPiece): boolean => landingBytes === 0 || landingBytes + words * 4 <= max;
+
+  const beginMore = (): void => {
+    for (const [piece, begin] of waiting) {
+      if (failure.failed || !hasRoom(piece)) return;
+      waiting.delete(piece);
+      begin();
+      if (piece.words * 4 >= worthSubmitting) recorder.flush();
+      else recorder.flushSoon().catch(() => {});
+    }
+  };
+
+  /** Lets a piece wait for staging buffers. Before its words are written to, it is copied to one in any case. */
+  const wait = (piece: ReadPiece): Promise<void> => {
+    piece.part.beforeWrite = () => beginAll(piece.part);
+    return new Promise((resolve, reject) => {
+      waiting.set(piece, () => {
+        if (piece.part.spoiled !== undefined) reject(piece.part.spoiled);
+        else resolve(land(piece));
+      });
+    });
+  };
+
+  const beginAll = (part: BufferPart): void => {
+    part.beforeWrite = undefined;
+    if (failure.failed) return;
+    for (const [piece, begin] of waiting) {
+      if (piece.part !== part) continue;
+      waiting.delete(piece);
+      begin();
+    }
+  };
+
+  const begin = (piece: ReadPiece): Promise<void> => {
+    const isSmall = piece.words * 4 <= small;
+    // What is somebody else's may be written to by them.
+    const mayWait = piece.part.borrowedAt === undefined && !isSmall;
+    if (mayWait && (waiting.size > 0 || !hasRoom(piece))) return wait(piece);
+    const done = land(piece);
+    if (piece.words * 4 >= worthSubmitting) recorder.flush();
+    return done;
+  };
+
+  const forget = (read: Read): void => {
+    for (const piece of waiting.keys()) if (piece.read === read) waiting.delete(piece);
+  };
+
+  const read: Downloads['read'] = async (memory, word, words, take) => {
+    const of: Read = { take, failed: undefined };
+    try {
+      const pieces = [...rangesOf(memory, word, words, size.bytes / 4)].map((range) => begin({ ...range, read: of }));
+      await Promise.all([...pieces, recorder.flushSoon()]);
+    } catch (reason) {
+      of.failed ??= { reason };
+      forget(of);
+    }
+    if (of.failed !== undefined) throw of.failed.reason;
+  };
+
+  return {
+    read: (...args) => failure.guarded(read(...args)),
+    trim,
+    destroy() {
+      isClosed = true;
+      for (const { part } of waiting.keys()) part.beforeWrite = undefined;
+      waiting.clear();
+      trim();
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { usage } from '../device/usage.ts';
+
+/** Maps the first bytes of a buffer. */
+export type Mapper = (gpu: GPUBuffer, mode: number, bytes: number) => Promise<unknown>;
+
+/** What the device finds wrong with a mapping is told by its promise, and, on a device that others use too, by nothing else. */
+export function createMapper(device: GPUDevice, shared: boolean): Mapper {
+  if (!shared) return (gpu, mode, bytes) => gpu.mapAsync(mode, 0, bytes);
+  return (gpu, mode, bytes) => {
+    device.pushErrorScope('validation');
+    const mapping = gpu.mapAsync(mode, 0, bytes);
+    device.popErrorScope().catch(() => {});
+    return mapping;
+  };
+}
+
+export const UPLOAD_USAGE: number = usage.mapWrite | usage.copySource;
+export const DOWNLOAD_USAGE: number = usage.mapRead | usage.copyDestination;

@@ -1,0 +1,63 @@
+import type { Counters, WordSink, WordSource } from '../../../primitives/contract/backend.ts';
+import type { Failure } from '../device/failure.ts';
+import type { DispatchRecorder } from '../launches/recorder.ts';
+import type { Memory } from '../memory/memory.ts';
+import { createDownloads } from './downloads.ts';
+import { createMapper } from './staging.ts';
+import { STAGING, type StagingSize } from './staging-size.ts';
+import { createUploadRing } from './upload-ring.ts';
+import { createUploads } from './uploads.ts';
+
+/** Copies between host and device. */
+export interface Transfers {
+  write(memory: Memory, word: number, data: Uint32Array): void;
+  /** Fills a buffer that nobody else uses. */
+  upload(memory: Memory, source: WordSource): Promise<void>;
+  /** Hands words to `take`, piece by piece. */
+  readTo(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
+  read(memory: Memory, word: number, words: number): Promise<Uint32Array>;
+  /** Destroys staging buffers that are not in use. */
+  trim(): void;
+  destroy(): void;
+  /** Resolves when nobody writes to staging memory any more: the device must not be destroyed before. */
+  quiet(): Promise<void>;
+}
+
+export interface TransfersOptions {
+  readonly device: GPUDevice;
+  /** Whether others use the device too. */
+  readonly shared: boolean;
+  readonly size?: StagingSize | undefined;
+  readonly recorder: DispatchRecorder;
+  readonly failure: Failure;
+  readonly counters: Counters;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+export function createTransfers(options: TransfersOptions): Transfers {
+  const { device, shared, size = STAGING } = options;
+  const mapped = createMapper(device, shared);
+  const ring = createUploadRing({ ...options, size, mapped });
+  const { write, upload, quiet } = createUploads({ ...options, ring });
+  const downloads = createDownloads({ ...options, size, mapped });
+  return {
+    write,
+    upload,
+    quiet,
+    readTo: downloads.read,
+    async read(memory, word, words) {
+      const result = new Uint32Array(words);
+      await downloads.read(memory, word, words, (piece, at) => result.set(piece, at));
+      return result;
+    },
+    trim() {
+      ring.trim();
+      downloads.trim();
+    },
+    destroy() {
+      ring.destroy();
+      downloads.destroy();
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import type { WordSource } from '../../../primitives/contract/backend.ts';
+import { inLanes } from '../../common/lanes.ts';
+import type { Failure } from '../device/failure.ts';
+import type { DispatchRecorder } from '../launches/recorder.ts';
+import type { Memory } from '../memory/memory.ts';
+import type { BufferPart } from '../memory/part.ts';
+import { rangesOf, type WordRange } from '../memory/ranges.ts';
+import type { Slab, UploadRing } from './upload-ring.ts';
+
+/** Copies from the host to the device. */
+export interface GpuUploads {
+  /** Puts words into a buffer, after what has been recorded so far. */
+  write(memory: Memory, word: number, data: Uint32Array): void;
+  /** Fills a buffer that nobody else uses. */
+  upload(memory: Memory, source: WordSource): Promise<void>;
+  /** Resolves when no source writes to memory of the device any more. */
+  quiet(): Promise<void>;
+}
+
+/** Bytes from which on words go through staging buffers, as a share of one of them: `writeBuffer` is as fast for fewer. */
+const MIN_SHARE = 1 / 64;
+/** A source is read in so many pieces at least, so that several reads are under way, where they have a length like this. */
+const MIN_PIECE = 2 ** 20;
+
+export interface UploadsOptions {
+  readonly ring: UploadRing;
+  readonly recorder: DispatchRecorder;
+  readonly failure: Failure;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+export function createUploads({ ring, recorder, failure, explain }: UploadsOptions): GpuUploads {
+  const { buffers, bytes: slabBytes } = ring.size;
+  const min = slabBytes * MIN_SHARE;
+  const reading = new Set<Promise<void>>();
+
+  const write: GpuUploads['write'] = (memory, word, data) => {
+    for (const { part, word: from, words, at } of rangesOf(memory, word, data.length)) {
+      for (let done = 0; done < words; ) {
+        const slab = words * 4 < min ? undefined : ring.now((words - done) * 4);
+        const length = slab === undefined ? words - done : Math.min(words - done, (slabBytes - slab.used) / 4);
+        const room = slab && ring.room(slab, length * 4);
+        const piece = data.subarray(at + done, at + done + length);
+        const byte = (from + done) * 4;
+        if (slab === undefined || room === undefined) recorder.write(part, byte, unshared(piece));
+        else {
+          new Uint32Array(room).set(piece);
+          // The device copies what it has while the host goes on.
+          if (ring.copy(slab, part, byte, length * 4)) recorder.flush();
+        }
+        done += length;
+      }
+    }
+  };
+
+  /** Lets a source write to memory, which it may do until that is over. */
+  const read = async (source: WordSource, into: Uint8Array, at: number): Promise<void> => {
+    const under = source.read(into, at);
+    if (under === undefined) return;
+    const settled = under.then(
+      () => {},
+      () => {},
+    );
+    reading.add(settled);
+    try {
+      await under;
+    } finally {
+      reading.delete(settled);
+    }
+  };
+
+  /** A staging buffer, if there is one. Who waits for one that a slow source has does not wait for the device. */
+  const takeSlab = (): Promise<Slab | undefined> => {
+    if (reading.size === 0) return failure.guarded(ring.take());
+    return new Promise((resolve, reject) => {
+      const forget = failure.onFailure(reject);
+      ring.take().then(resolve, reject).finally(forget);
+    });
+  };
+
+  const upload = async (memory: Memory, source: WordSource): Promise<void> => {
+    const accepted = new Set<Promise<void>>();
+    const pieces = rangesOf(memory, 0, Math.ceil(source.bytes / 4), pieceWords(source));
+    await inLanes(pieces, buffers, async (piece) => {
+      failure.guard();
+      const slab = source.bytes < min ? undefined : await takeSlab();
+      await (slab === undefined ? bringInPasses(source, piece) : bring(source, piece, slab));
+      accepted.add(recorder.begin().accepted);
+      recorder.flush();
+    });
+    await failure.guarded(Promise.all(accepted));
+  };
+
+  /** Reads a piece to a staging buffer, and has the device copy it from there. */
+  const bring = async (source: WordSource, piece: WordRange, slab: Slab): Promise<void> => {
+    const room = ring.room(slab, piece.words * 4);
+    if (room === undefined) return bringInPasses(source, piece);
+    try {
+      await readPiece(source, piece, room);
+      failure.guard();
+      requireSound(slab.part);
+      requireSound(piece.part);
+    } catch (cause) {
+      // Memory goes with its device, and then its source fails.
+      const isGone = room.byteLength === 0;
+      ring.giveUp(slab);
+      throw isGone ? await explain(cause) : cause;
+    }
+    ring.copy(slab, piece.part, piece.word * 4, piece.words * 4);
+  };
+
+  /** Reads a piece to memory of the host first. */
+  const bringInPasses = async (source: WordSource, piece: WordRange): Promise<void> => {
+    const data = new Uint32Array(piece.words);
+    await readPiece(source, piece, data.buffer);
+    failure.guard();
+    requireSound(piece.part);
+    recorder.write(piece.part, piece.word * 4, data);
+  };
+
+  const readPiece = async (source: WordSource, { words, at }: WordRange, memory: ArrayBuffer): Promise<void> => {
+    const bytes = Math.min(words * 4, source.bytes - at * 4);
+    new Uint8Array(memory, bytes, words * 4 - bytes).fill(0);
+    await read(source, new Uint8Array(memory, 0, bytes), at * 4);
+  };
+
+  const pieceWords = ({ bytes, whole }: WordSource): number => {
+    const share = whole ? bytes : Math.max(MIN_PIECE, Math.ceil(bytes / buffers));
+    return Math.min(slabBytes, Math.ceil(share / 4096) * 4096) / 4;
+  };
+
+  return {
+    write,
+    upload,
+    async quiet() {
+      await Promise.all(reading);
+    },
+  };
+}
+
+/** Throws why a buffer holds nothing, where the device had no memory for it. */
+function requireSound({ spoiled }: BufferPart): void {
+  if (spoiled !== undefined) throw spoiled;
+}
+
+/** Words that no other thread can write: Dawn ends the process at arrays on shared memory. */
+function unshared(data: Uint32Array): Uint32Array {
+  const isShared = typeof SharedArrayBuffer !== 'undefined' && data.buffer instanceof SharedArrayBuffer;
+  return isShared ? new Uint32Array(data) : data;
+}

@@ -1,0 +1,105 @@
+import { ArgumentError } from '../../../primitives/errors.ts';
+import { isRecord } from '../../../primitives/given.ts';
+import type { Subgroups } from '../device/device.ts';
+import type { Silence } from '../device/silence.ts';
+import { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
+import type { TuningChoice } from './tuning-choice.ts';
+
+/** The words that members may be. */
+const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
+
+/** Numbers that may be 0; all others are at least 1. */
+const FROM_ZERO: ReadonlySet<string> = new Set([
+  'reduce.tries',
+  'scan.tries',
+  'sort.sweep.tries',
+  'sort.sweep.alone',
+  'sort.sweep.few.rows',
+  'histogram.ownBins',
+]);
+
+/** Numbers that are powers of two, from so much on. */
+const POWERS: ReadonlyMap<string, number> = new Map([
+  ['forEach.threads', 1],
+  ['gather.threads', 1],
+  ['reduce.threads', 1],
+  ['scan.threads', 1],
+  ['scan.heads.threads', 1],
+  ['sort.tile', 256],
+  ['sort.sweep.threads', 1],
+]);
+
+/**
+ * Data from outside as a choice of a tuning: every member is one of {@link Tuning}, of its kind, and in its range.
+ *
+ * @throws ArgumentError `tuning/member` with the member that is none, or none of its kind or range.
+ * @example
+ * requireTuning({ scan: { items: 16 } }); // { scan: { items: 16 } }
+ */
+export function requireTuning(data: unknown): TuningChoice {
+  requireLike(data, defaultTuning, '');
+  return data as TuningChoice;
+}
+
+function requireLike(data: unknown, model: unknown, path: string): void {
+  if (isRecord(model)) {
+    if (!isRecord(data)) throw wrongMember(path, 'an object', data);
+    for (const [name, value] of Object.entries(data))
+      requireLike(value, model[name], path === '' ? name : `${path}.${name}`);
+  } else if (typeof model === 'number') {
+    requireNumber(data, path);
+  } else if (typeof model === 'boolean') {
+    if (typeof data !== 'boolean') throw wrongMember(path, 'true or false', data);
+  } else if (typeof model === 'string') {
+    if (!WORDS.has(data)) throw wrongMember(path, [...WORDS].join(' or '), data);
+  } else {
+    throw wrongMember(path, `one of ${Object.keys(defaultTuning).join(', ')} and their members`, path);
+  }
+}
+
+function requireNumber(data: unknown, path: string): void {
+  const power = POWERS.get(path);
+  const min = power ?? (FROM_ZERO.has(path) ? 0 : 1);
+  const number = data as number;
+  const isOne = Number.isInteger(data) && number >= min && (power === undefined || Number.isInteger(Math.log2(number)));
+  if (!isOne) throw wrongMember(path, `a ${power === undefined ? 'whole number' : 'power of two'} from ${min}`, data);
+}
+
+/**
+ * A tuning that kernels give right answers with on a device with such subgroups.
+ *
+ * @throws ArgumentError `tuning/member` as {@link requireTuning}, and where members do not go together.
+ */
+export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined): Tuning {
+  const { reduce, scan, sort, ...others } = tuning;
+  const { mute: _reduce, ...reduceAlone }: ReduceTuning & Silence = reduce;
+  const { mute: _scan, ...scanAlone }: LookBackTuning & Silence = scan;
+  const { mute: _sweep, ...sweepAlone }: SweepTuning & Silence = sort.sweep;
+  requireTuning({ ...others, reduce: reduceAlone, scan: scanAlone, sort: { ...sort, sweep: sweepAlone } });
+  for (const [member, { keys, parts }] of [
+    ['sort.sweep', sort.sweep],
+    ['sort.sweep.few', sort.sweep.few],
+  ] as const) {
+    if (keys % parts !== 0) throw wrongMember(`${member}.parts`, `a divisor of ${member}.keys, ${keys}`, parts);
+  }
+  if (!tuning.subgroups || subgroups === undefined) return tuning;
+  for (const [member, threads] of [
+    ['reduce.threads', reduce.threads],
+    ['scan.threads', scan.threads],
+    ['scan.heads.threads', scan.heads.threads],
+    ['sort.sweep.threads', sort.sweep.threads],
+  ] as const) {
+    const { max } = subgroups;
+    if (threads < max) throw wrongMember(member, `at least the ${max} lanes of a subgroup of the device`, threads);
+  }
+  return tuning;
+}
+
+function wrongMember(path: string, expected: string, got: unknown): ArgumentError {
+  const sentence = path === '' ? 'The data is no tuning.' : `'${path}' is no member of a tuning.`;
+  return new ArgumentError('tuning/member', sentence, {
+    expected,
+    got: typeof got === 'object' ? JSON.stringify(got) : got,
+    remedy: 'Write the members that quadrille tune prints, each with a value of its kind.',
+  });
+}

@@ -1,0 +1,139 @@
+import {
+  entryOf,
+  type IrFunction,
+  type Local,
+  type Module,
+  type Operand,
+  type ScalarType,
+  type Statement,
+} from '../../../primitives/ir/ir.ts';
+import { leaves, terminates } from '../../../primitives/ir/visit.ts';
+import type { Arithmetic } from '../device/arithmetic.ts';
+import { type F32Facts, f32FactsOf } from './f32-facts.ts';
+import type { Helper } from './wgsl-helpers.ts';
+import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
+
+/** What a module's functions find around them in a shader. */
+export interface WgslEnvironment {
+  /** Begins every name, so that several modules fit in one shader. */
+  readonly prefix: string;
+  readonly arithmetic: Arithmetic;
+  /** Helpers that the shader has to declare; see `helperDeclarations`. */
+  readonly helpers: Set<Helper>;
+  /** An element of a captured array, zero past its length. */
+  read(array: string, index: string): string;
+  length(array: string): string;
+  uniform(name: string, type: ScalarType): string;
+}
+
+/**
+ * A module as WGSL functions. The entry is called `prefix` + `entry`; a function of several results returns a struct with
+ * the fields r0, r1, …, and one without results returns nothing.
+ */
+export function emitModule(module: Module, environment: WgslEnvironment): string {
+  return module.functions.map((fn) => emitFunction(fn, module, environment)).join('\n');
+}
+
+/** The type that a function returns in WGSL, or undefined where it returns nothing. */
+export function resultType(prefix: string, name: string, results: readonly ScalarType[]): string | undefined {
+  return results.length > 1 ? `${prefix}${name}_r` : results[0];
+}
+
+function nameOf(module: Module, callee: string): string {
+  const at = module.functions.findIndex(({ name }) => name === callee);
+  return module.functions[at] === entryOf(module) ? 'entry' : `f${at}`;
+}
+
+function emitFunction(fn: IrFunction, module: Module, environment: WgslEnvironment): string {
+  const { prefix } = environment;
+  const name = nameOf(module, fn.name);
+  const result = resultType(prefix, name, fn.results);
+  const fields = fn.results.map((type, i) => `r${i}: ${type}`).join(', ');
+  const struct = fn.results.length > 1 ? `struct ${result} { ${fields} }\n` : '';
+  const parameters = fn.parameters.map(({ id, type }) => `v${id}: ${type}`).join(', ');
+  const arrow = result === undefined ? '' : ` -> ${result}`;
+  const body = emitBlock(fn.body, { fn, module, environment, result, facts: f32FactsOf(fn) });
+  const missing = terminates(fn.body) || result === undefined ? '' : `\nreturn ${emitResult(fn.results, result)};`;
+  return `${struct}fn ${prefix}${name}(${parameters})${arrow} {\n${body}${missing}\n}`;
+}
+
+interface FunctionContext {
+  readonly fn: IrFunction;
+  readonly module: Module;
+  readonly environment: WgslEnvironment;
+  readonly result: string | undefined;
+  readonly facts: F32Facts;
+}
+
+function emitResult(results: readonly ScalarType[], struct: string): string {
+  const zeros = results.map(zeroOf);
+  return zeros.length > 1 ? `${struct}(${zeros.join(', ')})` : zeros[0]!;
+}
+
+/** Statements up to the first that leaves the block: WGSL warns of those that cannot be reached. */
+function emitBlock(block: readonly Statement[], context: FunctionContext): string {
+  const end = block.findIndex(leaves);
+  const reached = end < 0 ? block : block.slice(0, end + 1);
+  return reached.map((statement) => emitStatement(statement, context)).join('\n');
+}
+
+function emitStatement(statement: Statement, context: FunctionContext): string {
+  const { environment, fn, facts } = context;
+  const operations: OperationContext = {
+    arithmetic: environment.arithmetic,
+    fast: fn.fast,
+    facts,
+    uniform: (name, type) => environment.uniform(name, type),
+    helper(name) {
+      environment.helpers.add(name);
+      return `q_${name}`;
+    },
+  };
+  const operand = (o: Operand): string => emitOperand(o, operations);
+  const bind = ({ id }: Local, value: string): string => `let v${id} = ${value};`;
+  switch (statement.kind) {
+    case 'let':
+      return bind(statement.local, emitOperation(statement.operation, statement.local, operations));
+    case 'read':
+      return bind(
+        statement.local,
+        hideConstant(statement.local.type, environment.read(statement.array, operand(statement.index)), operations),
+      );
+    case 'length':
+      return bind(statement.local, environment.length(statement.array));
+    case 'var':
+      return `var v${statement.local.id} = ${operand(statement.value)};`;
+    case 'set':
+      return `v${statement.local.id} = ${operand(statement.value)};`;
+    case 'call':
+      return emitCall(statement, operand, context);
+    case 'if': {
+      const alternative = emitBlock(statement.alternative, context);
+      const otherwise = alternative === '' ? '' : ` else {\n${alternative}\n}`;
+      return `if (${operand(statement.condition)}) {\n${emitBlock(statement.consequent, context)}\n}${otherwise}`;
+    }
+    case 'loop':
+      return `loop {\n${emitBlock(statement.body, context)}\ncontinuing {\n${emitBlock(statement.step, context)}\n}\n}`;
+    case 'break':
+      return 'break;';
+    case 'continue':
+      return 'continue;';
+    case 'return': {
+      const values = statement.values.map(operand).join(', ');
+      return statement.values.length > 1 ? `return ${context.result}(${values});` : `return ${values};`;
+    }
+  }
+}
+
+function emitCall(
+  { callee, args, results }: Extract<Statement, { kind: 'call' }>,
+  operand: (o: Operand) => string,
+  { module, environment }: FunctionContext,
+): string {
+  const call = `${environment.prefix}${nameOf(module, callee)}(${args.map(operand).join(', ')})`;
+  const [first] = results;
+  if (first === undefined) return `${call};`;
+  if (results.length === 1) return `let v${first.id} = ${call};`;
+  const fields = results.map(({ id }, i) => `let v${id} = c${first.id}.r${i};`);
+  return [`let c${first.id} = ${call};`, ...fields].join('\n');
+}

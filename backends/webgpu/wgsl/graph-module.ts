@@ -1,0 +1,89 @@
+import type { Local, Module, Operand, ScalarType, Statement } from '../../../primitives/ir/ir.ts';
+import type { Node, Slots } from '../../analyses/straight-line.ts';
+
+/** The names of arrays and uniforms by their slots in a graph. */
+export interface SlotNames {
+  array(slot: number): string;
+  uniform(slot: number): string;
+}
+
+/** A part of a graph as a module of one function of some of its nodes. Every value is computed once. */
+export function moduleOfNodes(
+  name: string,
+  parameters: readonly Node[],
+  results: readonly Node[],
+  names: SlotNames,
+): Module {
+  const locals = new Map<Node, Local>();
+  const localOf = (node: Node): Local => {
+    const local: Local = { kind: 'local', type: node.type, id: locals.size };
+    locals.set(node, local);
+    return local;
+  };
+  const declared = parameters.map(localOf);
+  const uniforms = new Map<string, ScalarType>();
+  const arrays = new Map<string, ScalarType>();
+  const operandOf = (node: Node): Operand => {
+    const { type } = node;
+    if (node.kind === 'literal') return { kind: 'literal', type, value: node.value };
+    if (node.kind !== 'uniform') return locals.get(node)!;
+    uniforms.set(names.uniform(node.slot), type);
+    return { kind: 'uniform', type, name: names.uniform(node.slot) };
+  };
+  const arrayOf = (slot: number, type: ScalarType): string => {
+    arrays.set(names.array(slot), type);
+    return names.array(slot);
+  };
+  const statementOf = (node: Node): Statement[] => {
+    switch (node.kind) {
+      case 'operation': {
+        const operands = node.operands.map(operandOf);
+        return [{ kind: 'let', local: localOf(node), operation: { name: node.name, operands } }];
+      }
+      case 'read':
+      case 'gather': {
+        const index = operandOf(node.index);
+        return [{ kind: 'read', local: localOf(node), array: arrayOf(node.slot, node.type), index }];
+      }
+      default:
+        return [];
+    }
+  };
+  const needed = neededFor(results, new Set(parameters));
+  const body = needed.flatMap(statementOf);
+  body.push({ kind: 'return', values: results.map(operandOf) });
+  const fn = { name, parameters: declared, results: results.map(({ type }) => type), body, fast: false };
+  return { functions: [fn], arrays, uniforms };
+}
+
+/** The nodes that some are computed from, these included, operands first; what is given is not looked into. */
+export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Node[] {
+  const found = new Set<Node>();
+  const visit = (node: Node): void => {
+    if (found.has(node) || given.has(node)) return;
+    found.add(node);
+    if (node.kind === 'operation') node.operands.forEach(visit);
+    else if (node.kind === 'read' || node.kind === 'gather') visit(node.index);
+  };
+  nodes.forEach(visit);
+  return [...found].sort((a, b) => a.id - b.id);
+}
+
+/** Whether a module computes the same things at every index: what it would compute at some alone stays there. */
+export function isStraight({ functions }: Module): boolean {
+  return functions.every(
+    ({ body, fast }) => !fast && body.every(({ kind }) => kind !== 'if' && kind !== 'loop' && kind !== 'length'),
+  );
+}
+
+/** Slots that are numbered as they are asked for, and the names of them. */
+export function slotsByName(): { readonly slots: Slots; readonly names: SlotNames } {
+  const arrays: string[] = [];
+  const uniforms: string[] = [];
+  const slotIn = (known: string[], name: string): number =>
+    known.includes(name) ? known.indexOf(name) : known.push(name) - 1;
+  return {
+    slots: { array: (name) => slotIn(arrays, name), uniform: (name) => slotIn(uniforms, name) },
+    names: { array: (slot) => arrays[slot]!, uniform: (slot) => uniforms[slot]! },
+  };
+}

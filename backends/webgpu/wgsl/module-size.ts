@@ -1,0 +1,26 @@
+import { blocksOf, entryOf, type Module, type Statement } from '../../../primitives/ir/ir.ts';
+import { memoized } from '../../../primitives/ir/memo.ts';
+
+/** Statements beyond which a functor is not written out several times in one kernel. */
+const MAX_STATEMENTS = 100;
+
+/** Whether a functor is so small that a thread may evaluate it for several elements side by side. */
+export const isLight: (module: Module) => boolean = memoized((module) => sizeOf(module) <= MAX_STATEMENTS);
+
+/** Statements of the entry with all calls written out; infinite where there is a loop. */
+function sizeOf(module: Module): number {
+  const sizes = new Map<string, number>();
+  const count = (block: readonly Statement[]): number => block.reduce((sum, statement) => sum + one(statement), 0);
+  const one = (statement: Statement): number => {
+    switch (statement.kind) {
+      case 'call':
+        return sizes.get(statement.callee) ?? 0;
+      case 'loop':
+        return Number.POSITIVE_INFINITY;
+      default:
+        return blocksOf(statement).reduce((sum, block) => sum + count(block), 1);
+    }
+  };
+  for (const { name, body } of module.functions) sizes.set(name, count(body));
+  return sizes.get(entryOf(module).name)!;
+}

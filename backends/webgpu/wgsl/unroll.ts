@@ -1,0 +1,204 @@
+import { entryOf, type Literal, type Module, type OperationName, type ScalarType } from '../../../primitives/ir/ir.ts';
+import { evaluate } from '../../../primitives/ir/semantics.ts';
+import { Graph, type Node, type Rules, type Slots, straightLine } from '../../analyses/straight-line.ts';
+import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
+
+/**
+ * A scan's programs written out for the indices first … first + run − 1, so that what several of them read and compute is
+ * read and computed once. It holds where all lies well inside: `first` is at least `run`, and first + run is an index of the
+ * extent too.
+ */
+export interface Unrolled {
+  /** What is read at fixed distances from `first`; none of it is past the end of its array. */
+  readonly taps: readonly Tap[];
+  /** Gives the elements, one after the other, leaf by leaf. */
+  readonly element: RunFunction;
+  /**
+   * Is also given, behind these, the states before the first index, after it, after the second …, leaf by leaf. Gives the
+   * results of the emit program, index by index.
+   */
+  readonly emit: RunFunction;
+}
+
+/** A word of an array at first + shift. */
+export interface Tap {
+  readonly slot: number;
+  readonly shift: number;
+  readonly type: ScalarType;
+}
+
+/** A module whose entry takes `first`, some of the taps by their numbers, and whether some of the elements are heads. */
+export interface RunFunction {
+  readonly module: Module;
+  readonly taps: readonly number[];
+  readonly heads: readonly number[];
+}
+
+/** A program as it is to be written out. */
+export interface UnrolledProgram {
+  readonly module: Module;
+  readonly slots: Slots;
+}
+
+/** What is known of slots. */
+export interface SlotFacts extends SlotNames {
+  /** Whether an array has an element for every index of the extent. */
+  covers(array: number): boolean;
+  /** Whether a uniform is at least the number of indices of the extent. */
+  bounds(uniform: number): boolean;
+}
+
+/** Parameters that a function of a shader has at most. */
+const MAX_PARAMETERS = 255;
+
+/**
+ * Writes out the programs of a scan. With `heads` the first leaf of an element, a flag, is given as a truth value, and the
+ * first leaf of a state is how many there are.
+ */
+export function unroll(
+  program: UnrolledProgram,
+  emit: UnrolledProgram,
+  types: readonly ScalarType[],
+  run: number,
+  heads: boolean,
+  facts: SlotFacts,
+): Unrolled | undefined {
+  if (!isStraight(program.module) || !isStraight(emit.module)) return undefined;
+  const graph: Graph = new Graph('scalars', (...operation) => rules(...operation));
+  const rules = rulesNearFirst(graph, run, facts);
+  const indices = Array.from({ length: run }, (_, k) => indexAt(graph, k));
+  const states = Array.from({ length: run + 1 }, (_, k) =>
+    types.map((type, leaf) => graph.parameter(type, `state ${k}.${leaf}`)),
+  );
+  const elements = indices.map((index) => straightLine(graph, program.module, program.slots, [index]));
+  const results = indices.map((index, k) =>
+    straightLine(graph, emit.module, emit.slots, [index, ...states[k]!, ...states[k + 1]!]),
+  );
+  if (![...elements, ...results].every((nodes) => nodes !== undefined)) return undefined;
+  const leaves = elements.map((nodes) => (heads ? [isSet(graph, nodes![0]!), ...nodes!.slice(1)] : nodes!));
+  const read = leaves.flat();
+  const emitted = results.flatMap((nodes) => nodes!);
+  const tapped = new Map<Node, number>();
+  const taps: Tap[] = [];
+  for (const node of neededFor([...read, ...emitted], NOTHING)) {
+    const tap = tapOf(node, run, facts);
+    if (tap !== undefined) tapped.set(node, taps.push(tap) - 1);
+  }
+  const functionOf = (name: string, flags: readonly Node[], given: readonly Node[], nodes: readonly Node[]) => {
+    const all = neededFor(nodes, NOTHING);
+    const known = [...flags.keys()].filter((k) => all.includes(flags[k]!) && flags.indexOf(flags[k]!) === k);
+    const needed = neededFor(nodes, new Set(known.map((k) => flags[k]!)));
+    const used = needed.filter((node) => tapped.has(node));
+    const parameters = [graph.index(), ...used, ...known.map((k) => flags[k]!), ...given];
+    const module = moduleOfNodes(name, parameters, nodes, facts);
+    return { module, taps: used.map((node) => tapped.get(node)!), heads: known };
+  };
+  const flags = heads ? leaves.map(([head]) => head!) : [];
+  const isComputed = flags.every((node) => node.kind === 'operation');
+  const unrolled = {
+    taps,
+    element: functionOf('elements', [], [], read),
+    emit: functionOf('emit', isComputed ? flags : [], states.flat(), emitted),
+  };
+  const max = entryOf(unrolled.emit.module).parameters.length;
+  return max <= MAX_PARAMETERS && taps.length < MAX_PARAMETERS ? unrolled : undefined;
+}
+
+const NOTHING: ReadonlySet<Node> = new Set();
+function isSet(graph: Graph, flag: Node): Node {
+  return graph.operation('ne', 'bool', [flag, graph.literal('u32', 0)]);
+}
+
+function tapOf(node: Node, run: number, { covers }: SlotFacts): Tap | undefined {
+  if (node.kind !== 'read' && node.kind !== 'gather') return undefined;
+  const shift = shiftOf(node.index);
+  if (shift === undefined || Math.abs(shift) > run || !covers(node.slot)) return undefined;
+  return { slot: node.slot, shift, type: node.type };
+}
+
+/** The index first + shift, always written like this. */
+function indexAt(graph: Graph, shift: number): Node {
+  return shift === 0
+    ? graph.index()
+    : graph.operation('add', 'u32', [graph.index(), graph.literal('u32', shift >>> 0)]);
+}
+
+function shiftOf(node: Node): number | undefined {
+  if (node.kind === 'index') return 0;
+  if (node.kind !== 'operation' || node.name !== 'add') return undefined;
+  const [first, shift] = node.operands;
+  return first!.kind === 'index' && shift!.kind === 'literal' ? (shift!.value as number) | 0 : undefined;
+}
+
+/** What operations are that have to do with the indices around `first`, and with constants. */
+function rulesNearFirst(graph: Graph, run: number, { bounds }: SlotFacts): Rules {
+  const isNear = (shift: number | undefined): shift is number => shift !== undefined && Math.abs(shift) <= run;
+
+  /** The sign of a − b, where it is known. */
+  const compare = (a: Node, b: Node): number | undefined => {
+    const [left, right] = [shiftOf(a), shiftOf(b)];
+    if (isNear(left)) {
+      if (isNear(right)) return Math.sign(left - right);
+      // `first` is at least `run`.
+      if (b.kind === 'literal' && (b.value as number) < run + left) return 1;
+      if (b.kind === 'uniform' && bounds(b.slot)) return -1;
+    }
+    const turned = isNear(right) && left === undefined ? compare(b, a) : undefined;
+    return turned === undefined ? undefined : -turned;
+  };
+
+  return (name, type, operands) => {
+    const [a, b] = operands as readonly [Node, Node];
+    if (isConstant(type, operands)) {
+      const values = operands.map(({ value }) => value);
+      return graph.literal(type, evaluate(name, operands[0]!.type, type, values));
+    }
+    if (type === 'bool' && (name === 'and' || name === 'or')) return absorbed(name, a, b);
+    if (a.type !== 'u32' || b?.type !== 'u32') return undefined;
+    if (name === 'add' || name === 'sub') return shifted(graph, name, a, b);
+    const sign = compare(a, b);
+    if (sign === undefined) return undefined;
+    if (name === 'min') return sign <= 0 ? a : b;
+    if (name === 'max') return sign >= 0 ? a : b;
+    const holds = comparisons[name]?.(sign);
+    return holds === undefined ? undefined : graph.literal('bool', holds);
+  };
+}
+
+const comparisons: Partial<Record<OperationName, (sign: number) => boolean>> = {
+  eq: (sign) => sign === 0,
+  ne: (sign) => sign !== 0,
+  lt: (sign) => sign < 0,
+  le: (sign) => sign <= 0,
+  gt: (sign) => sign > 0,
+  ge: (sign) => sign >= 0,
+};
+
+/** f32 is left to the device, whose zeros and NaNs are its own. */
+function isConstant(
+  type: ScalarType,
+  operands: readonly Node[],
+): operands is readonly (Node & { readonly value: Literal['value'] })[] {
+  return type !== 'f32' && operands.every((node) => node.kind === 'literal' && node.type !== 'f32');
+}
+
+function absorbed(name: 'and' | 'or', a: Node, b: Node): Node | undefined {
+  const neutral = name === 'and';
+  if (a === b) return a;
+  if (a.kind === 'literal') return a.value === neutral ? b : a;
+  if (b.kind === 'literal') return b.value === neutral ? a : b;
+  return undefined;
+}
+
+function shifted(graph: Graph, name: 'add' | 'sub', a: Node, b: Node): Node | undefined {
+  const [left, right] = [shiftOf(a), shiftOf(b)];
+  if (name === 'add' && left === undefined && right !== undefined && a.kind === 'literal')
+    return shifted(graph, name, b, a);
+  if (left === undefined) return undefined;
+  if (name === 'sub' && right !== undefined) return graph.literal('u32', (left - right) >>> 0);
+  if (b.kind !== 'literal') return undefined;
+  const by = b.value as number;
+  // An index and a constant are already written as they should be.
+  if (name === 'add' && a.kind === 'index' && by !== 0) return undefined;
+  return indexAt(graph, (name === 'add' ? left + by : left - by) | 0);
+}

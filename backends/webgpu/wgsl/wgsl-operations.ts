@@ -1,0 +1,319 @@
+import type { Literal, Local, Operand, Operation, OperationName, ScalarType } from '../../../primitives/ir/ir.ts';
+import { OPERATIONS, type OperationOn } from '../../../primitives/ir/operations.ts';
+import { bitsOfF32, evaluate, f32OfBits } from '../../../primitives/ir/semantics.ts';
+import { type Arithmetic, plainArithmetic } from '../device/arithmetic.ts';
+import { OPAQUE_ZERO } from '../launches/parameters.ts';
+import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
+import type { Helper } from './wgsl-helpers.ts';
+
+/** What the emission of an operation depends on beside the operation. */
+export interface OperationContext {
+  readonly arithmetic: Arithmetic;
+  readonly fast: boolean;
+  readonly facts: F32Facts;
+  /** Notes that a helper is used and returns its name. */
+  helper(name: Helper): string;
+  uniform(name: string, type: ScalarType): string;
+}
+
+/** The operation that a local is bound to, as a WGSL expression that keeps the rules of `semantics.ts`. */
+export function emitOperation({ name, operands }: Operation, local: Local, context: OperationContext): string {
+  const to = local.type;
+  const from = operands[0]!.type;
+  const literals = operands.filter((operand): operand is Literal => operand.kind === 'literal');
+  if (literals.length === operands.length) {
+    // WGSL computes constants itself, and refuses some: so they are computed here.
+    const values = literals.map(({ value }) => value);
+    return emitOperand({ kind: 'literal', type: to, value: evaluate(name, from, to, values) }, context);
+  }
+  const args = operands.map((operand) => emitOperand(operand, context));
+  const [a, b, c] = args as [string, string, string];
+  if (name === 'select') return `select(${a}, ${b}, ${c})`;
+  if (name === 'convert') return hideConstant(to, emitConversion(operands[0]!, to, a, context), context);
+  if (name === 'bits') return from === to ? a : hideConstant(to, `bitcast<${to}>(${a})`, context);
+  if (from === 'bool') return emitLogic(name as OperationOn<'bool'>, a, b);
+  return from === 'f32'
+    ? emitF32(name as OperationOn<'f32'>, a, b, operands, local, context)
+    : emitInteger(name as OperationOn<'u32' | 'i32'>, from, operands[1], a, b, context);
+}
+
+/** A local, a uniform, or a literal that WGSL takes for a value of its type. */
+export function emitOperand(operand: Operand, context: OperationContext): string {
+  switch (operand.kind) {
+    case 'literal':
+      return emitLiteral(operand, arithmeticOf(context).constant === 'guarded');
+    case 'local':
+      return `v${operand.id}`;
+    case 'uniform':
+      return context.uniform(operand.name, operand.type);
+  }
+}
+
+/** A number made of integers, or read where nothing is, may be a constant to the compiler. */
+export function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
+  const hide = type === 'f32' && arithmeticOf(context).constant === 'guarded';
+  return hide ? `${context.helper('hide')}(${value})` : value;
+}
+
+/** A literal in WGSL; `hidden` from the compiler if it is an f32. */
+export function emitLiteral({ type, value }: Literal, hidden = false): string {
+  switch (type) {
+    case 'bool':
+      return String(value);
+    case 'u32':
+      return `${value}u`;
+    case 'i32':
+      return value === -2147483648 ? 'i32(-2147483648)' : `${value}i`;
+    case 'f32':
+      return emitFloat(value as number, hidden);
+  }
+}
+
+function emitFloat(value: number, hidden: boolean): string {
+  if (!hidden && Object.is(value, 0)) return '0f';
+  if (!hidden && Math.abs(value) >= 2 ** -126 && Number.isFinite(value)) return `${value}f`;
+  // Constants must be finite, compilers may take −0 for 0, and subnormals might be flushed: all these are made at run time.
+  return `bitcast<f32>(${bitsOfF32(value)}u | ${OPAQUE_ZERO})`;
+}
+
+function emitConversion(operand: Operand, to: ScalarType, a: string, context: OperationContext): string {
+  const from = operand.type;
+  if (from === to) return a;
+  if (to === 'bool') {
+    return from === 'f32' ? `((bitcast<u32>(${a}) & 0x7fffffffu) != 0u)` : `(${a} != ${from === 'u32' ? '0u' : '0i'})`;
+  }
+  if (from === 'bool') return `select(${zeroOf(to)}, ${oneOf(to)}, ${a})`;
+  if (from === 'f32') {
+    const isPlain = context.arithmetic.truncation === 'plain' && context.facts.of(operand).isNumber;
+    return isPlain ? `${to}(${a})` : `${context.helper(to === 'u32' ? 'tou32' : 'toi32')}(${a})`;
+  }
+  if (to !== 'f32') return `bitcast<${to}>(${a})`;
+  if (arithmeticOf(context).conversion === 'plain') return `f32(${a})`;
+  return `${context.helper(from === 'u32' ? 'tof32' : 'itof32')}(${a})`;
+}
+
+function arithmeticOf({ arithmetic, fast }: OperationContext): Arithmetic {
+  return fast ? plainArithmetic : arithmetic;
+}
+
+export function zeroOf(type: ScalarType): string {
+  return { u32: '0u', i32: '0i', f32: '0f', bool: 'false' }[type];
+}
+
+function oneOf(type: ScalarType): string {
+  return { u32: '1u', i32: '1i', f32: '1f', bool: 'true' }[type];
+}
+
+function emitLogic(name: OperationOn<'bool'>, a: string, b: string): string {
+  switch (name) {
+    case 'not':
+      return `!${a}`;
+    case 'xor':
+      return `(${a} != ${b})`;
+    case 'and':
+    case 'or':
+    case 'eq':
+    case 'ne':
+      return infix(name, a, b);
+  }
+}
+
+function infix(name: OperationName, a: string, b: string): string {
+  return `(${a} ${OPERATIONS[name].wgsl} ${b})`;
+}
+
+function emitInteger(
+  name: OperationOn<'u32' | 'i32'>,
+  type: 'u32' | 'i32',
+  second: Operand | undefined,
+  a: string,
+  b: string,
+  context: OperationContext,
+): string {
+  switch (name) {
+    case 'shl':
+    case 'shr': {
+      const count = second!.kind === 'literal' ? `${(second!.value as number) & 31}u` : `(${b} & 31u)`;
+      return infix(name, a, count);
+    }
+    case 'div':
+    case 'rem':
+      // WGSL defines division by zero and of −2³¹ by −1 as we do, but refuses zero as a constant.
+      if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
+      return infix(name, a, b);
+    case 'neg':
+      return `(${zeroOf(type)} - ${a})`;
+    case 'not':
+      return `(~${a})`;
+    case 'abs':
+      return type === 'u32' ? a : `abs(${a})`;
+    case 'mulhi':
+      return `${context.helper('mulhi')}(${a}, ${b})`;
+    case 'min':
+    case 'max':
+      return `${name}(${a}, ${b})`;
+    case 'clz':
+    case 'ctz':
+    case 'popcount':
+    case 'reverseBits':
+      return `${OPERATIONS[name].wgsl}(${a})`;
+    case 'add':
+    case 'sub':
+    case 'mul':
+    case 'and':
+    case 'or':
+    case 'xor':
+    case 'eq':
+    case 'ne':
+    case 'lt':
+    case 'le':
+    case 'gt':
+    case 'ge':
+      return infix(name, a, b);
+  }
+}
+
+function emitF32(
+  name: OperationOn<'f32'>,
+  a: string,
+  b: string,
+  operands: readonly Operand[],
+  local: Local,
+  context: OperationContext,
+): string {
+  const { sum, quotient, root, comparison } = arithmeticOf(context);
+  const { facts } = context;
+  const plain = infix(name, a, b);
+  const hidden = (): string => `${context.helper('hide')}${plain}`;
+  switch (name) {
+    case 'add':
+    case 'sub':
+      if (sum === 'plain') return plain;
+      return !facts.mayCancel(local) && (sum === 'kept' || facts.isUsedOnlyBy(local, endOfAlgebra)) ? plain : hidden();
+    case 'mul':
+      return emitProduct(a, b, operands, local, context);
+    case 'div':
+      if (quotient === 'corrected') return `${context.helper('div')}(${a}, ${b})`;
+      return quotient === 'plain' ? plain : `${context.helper('hide')}${plain}`;
+    case 'sqrt':
+      return root === 'plain' ? `sqrt(${a})` : `${context.helper('sqrt')}(${a})`;
+    case 'min':
+    case 'max':
+      if (arithmeticOf(context).extremum === 'plain') return `${name}(${a}, ${b})`;
+      return emitExtremum(name, a, b, operands, context);
+    case 'neg':
+    case 'abs':
+      return `${context.helper(name)}(${a})`;
+    case 'floor':
+    case 'ceil':
+    case 'trunc':
+    case 'round':
+      if (facts.isUsedOnlyBy(local, conversion)) return `${name}(${a})`;
+      return `${context.helper('sign')}(${name}(${a}), ${a})`;
+    case 'eq':
+    case 'ne':
+    case 'lt':
+    case 'le':
+    case 'gt':
+    case 'ge':
+      if (comparison === 'bits') return emitComparison(name, a, b, context);
+      // Shaders may take `!=` as ordered, which is false for NaN.
+      return name === 'ne' ? `!(${a} == ${b})` : plain;
+  }
+}
+
+/** Operations that end what compilers know of the algebra of sums and products. (They see through those of bits.) */
+const endOfAlgebra: ReadonlySet<OperationName> = new Set(['floor', 'ceil', 'trunc', 'round', 'convert']);
+/** Operations for which numbers that devices flush to zero are the same as zero. */
+const rounding: ReadonlySet<OperationName> = new Set(['trunc', 'round']);
+const conversion: ReadonlySet<OperationName> = new Set(['convert']);
+const sums: ReadonlySet<OperationName> = new Set(['add', 'sub']);
+
+function emitProduct(
+  a: string,
+  b: string,
+  operands: readonly Operand[],
+  local: Local,
+  context: OperationContext,
+): string {
+  const { product } = arithmeticOf(context);
+  const { facts } = context;
+  const plain = `(${a} * ${b})`;
+  if (product === 'plain' || facts.isUsedOnlyBy(local, rounding)) return plain;
+  const [x, y] = operands.map(facts.of) as [F32Fact, F32Fact];
+  if (product === 'corrected' && mayUnderflow(x, y)) return emitCorrectedProduct(a, b, operands, context);
+  const isScaledTerm = isExactScaling(x, y) && facts.isUsedOnlyBy(local, sums) && !facts.mayCancel(local);
+  return isScaledTerm || facts.isUsedOnlyBy(local, endOfAlgebra) ? plain : `${context.helper('hide')}${plain}`;
+}
+
+/**
+ * A product that devices may flush to zero before they round it up to the smallest normal number. With a constant it is known
+ * from which value of the other factor on that is so, if it ever is.
+ */
+function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
+  const at = operands.findIndex(({ kind }) => kind === 'literal');
+  const factor = Math.abs((operands[at] as Literal | undefined)?.value as number);
+  if (!(factor >= SMALLEST_NORMAL && factor < Number.POSITIVE_INFINITY)) return `${context.helper('mul')}(${a}, ${b})`;
+  if (factor >= 1) return `${context.helper('hide')}(${a} * ${b})`;
+  const [x, constant] = at === 0 ? [b, a] : [a, b];
+  return `${context.helper('scale')}(${x}, ${constant}, ${minThatRoundsUp(factor)}u)`;
+}
+
+const SMALLEST_NORMAL = 2 ** -126;
+
+/** The bits of the least normal number whose product with a factor below 1 is rounded to a normal number. */
+function minThatRoundsUp(factor: number): number {
+  // Halfway between the largest subnormal and the smallest normal number; a tie goes to the latter, which is even.
+  const bound = 2 ** -126 - 2 ** -150;
+  let bits = bitsOfF32(Math.fround(bound / factor));
+  // Products of two numbers of 24 bits are exact here.
+  while (f32OfBits(bits) * factor >= bound) bits--;
+  while (f32OfBits(bits) * factor < bound) bits++;
+  return Math.max(bits, 0x800000);
+}
+
+/** The least or the greatest of two. With a constant the other operand needs one comparison, which no NaN passes. */
+function emitExtremum(
+  name: 'min' | 'max',
+  a: string,
+  b: string,
+  operands: readonly Operand[],
+  context: OperationContext,
+): string {
+  const [first, second] = operands as readonly [Operand, Operand];
+  const constant = second.kind === 'literal' ? second : first;
+  if (constant.kind !== 'literal' || Number.isNaN(constant.value)) return `${context.helper(name)}(${a}, ${b})`;
+  const [x, value] = constant === second ? [a, b] : [b, a];
+  // Numbers are ordered as these integers are, −0 below +0, and every NaN lies outside of the infinities.
+  const [rank, min, max] = [
+    rankOf(constant.value as number),
+    rankOf(Number.NEGATIVE_INFINITY),
+    rankOf(Number.POSITIVE_INFINITY),
+  ];
+  const [from, count] = name === 'max' ? [rank + 1, max - rank] : [min, rank - min];
+  return `${context.helper('within')}(${x}, ${value}, ${from >>> 0}u, ${count >>> 0}u)`;
+}
+
+function rankOf(value: number): number {
+  const bits = bitsOfF32(value) | 0;
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+function emitComparison(name: Operation['name'], a: string, b: string, context: OperationContext): string {
+  const equal = `${context.helper('eq')}(${a}, ${b})`;
+  const less = (x: string, y: string): string => `${context.helper('lt')}(${x}, ${y})`;
+  switch (name) {
+    case 'eq':
+      return equal;
+    case 'ne':
+      return `!${equal}`;
+    case 'lt':
+      return less(a, b);
+    case 'gt':
+      return less(b, a);
+    case 'le':
+      return `(${less(a, b)} || ${equal})`;
+    default:
+      return `(${less(b, a)} || ${equal})`;
+  }
+}

@@ -1,0 +1,75 @@
+import {
+  type CrossReduceCommand,
+  capacityOf,
+  type HistogramCommand,
+  type RelaxCommand,
+  type WalkCommand,
+} from '../../../primitives/contract/backend.ts';
+import type { Module, Statement } from '../../../primitives/ir/ir.ts';
+import { memoized } from '../../../primitives/ir/memo.ts';
+import { worstCase } from '../../analyses/worst-case.ts';
+
+/** Nanoseconds, roughly. */
+const OPERATION = 0.4;
+const READ = 1.5;
+const WORD_CLEARED = 0.2;
+/** A round of a grid without cells. */
+const COST_OF_ROUND = 100;
+
+/**
+ * The most nanoseconds, roughly, that an evaluation of a module's entry takes on one core; infinite where nobody can bound
+ * them. Decides which commands the calling thread may run itself, so it is never less than what runs.
+ */
+export const costOf: (module: Module) => number = memoized((module) => 1 + worstCase(module, costOfStatement));
+
+/** The same of a walk from its start to its end. */
+export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
+  return costOf(start.module) + steps * costOf(step.module);
+}
+
+/** The same of a grid until it is left alone. */
+export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
+  const { cells, maxWidth, maxHeight, maxRounds } = command;
+  const max = Math.min(maxWidth * maxHeight, capacityOf(cells));
+  if (max === 0) return costOf(grids.module);
+  const round = max * (costOf(step.module) + costOf(change.module)) + costOf(until.module) + COST_OF_ROUND;
+  return costOf(grids.module) + max * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
+}
+
+/** The same of a left row with all right ones. */
+export function costOfPairs({
+  others,
+  dimensions,
+  step,
+  value,
+  rightOwn,
+  leftOwn,
+  monoid,
+}: CrossReduceCommand): number {
+  const pair =
+    dimensions * costOf(step.module) + costOf(value.module) + costOf(rightOwn.module) + costOf(monoid.module);
+  return costOf(leftOwn.module) + capacityOf(others) * pair;
+}
+
+/** The same of a row of a histogram. */
+export function costOfCount({ program, inner }: HistogramCommand): number {
+  const { module } = program;
+  return inner === undefined ? costOf(module) : costOf(inner.row.module) + inner.ranks * costOf(module);
+}
+
+/** The same of clearing words. */
+export function costOfClearing(words: number): number {
+  return words * WORD_CLEARED;
+}
+
+function costOfStatement({ kind }: Statement): number {
+  switch (kind) {
+    case 'read':
+      return READ;
+    case 'call':
+    case 'if':
+      return 0;
+    default:
+      return OPERATION;
+  }
+}

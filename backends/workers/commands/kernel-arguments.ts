@@ -1,0 +1,389 @@
+import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import {
+  type ArrayBinding,
+  type AtomicCombination,
+  type Cell,
+  capacityOf,
+  type Length,
+  type Program,
+  type Storage,
+  type Store,
+} from '../../../primitives/contract/backend.ts';
+import { ArgumentError } from '../../../primitives/errors.ts';
+import { accessPatterns } from '../../../primitives/ir/access-patterns.ts';
+import { entryOf, type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
+import { wordOfValue } from '../../../primitives/ir/semantics.ts';
+import { type ArrayAccess, type Environment, scalarLocal, widthOf } from '../wasm/emit-wasm.ts';
+import type { Code } from '../wasm/wasm-code.ts';
+import { I32, op, type ValueType } from '../wasm/wasm-encoder.ts';
+import type { Addresses, Use } from './launch.ts';
+
+/**
+ * What a kernel is given, as words of shared memory. Every kernel function is called as `(arguments, chunk, worker)`:
+ *
+ * - words 0 … 2: the extent, as address of a count (or 0), what is taken off it, and its limit;
+ * - word 3: elements a chunk;
+ * - then words of the kernel's own;
+ * - four words an array: its address and its length as above;
+ * - a word a uniform;
+ * - two words a store: the address of its first element and its capacity.
+ *
+ * Only what is in {@link KernelShape} is compiled in.
+ */
+export interface KernelShape {
+  readonly programs: readonly Program[];
+  readonly stores: readonly Store[];
+  /** Words of the kernel's own. */
+  readonly words: number;
+}
+
+/** Parameters of every kernel function. */
+export const ARGUMENTS = 0;
+export const CHUNK = 1;
+export const WORKER = 2;
+export const kernelParameters: readonly ValueType[] = [I32, I32, I32];
+
+const HEADER_WORDS = 4;
+const ARRAY_WORDS = 4;
+const STORE_WORDS = 2;
+
+/** Where the arrays and uniforms of several programs lie; equal ones lie together. */
+export interface Layout {
+  readonly arrays: readonly { readonly binding: ArrayBinding }[];
+  readonly uniforms: readonly { readonly type: ScalarType; readonly value: number | boolean }[];
+  /** For every program, which array or uniform stands behind a name. */
+  readonly arraySlots: readonly ReadonlyMap<string, number>[];
+  readonly uniformSlots: readonly ReadonlyMap<string, number>[];
+}
+
+export function layoutOf(programs: readonly Program[]): Layout {
+  const arrays: { binding: ArrayBinding }[] = [];
+  const uniforms: { type: ScalarType; value: number | boolean; program: number }[] = [];
+  const arraySlots: Map<string, number>[] = [];
+  const uniformSlots: Map<string, number>[] = [];
+  for (const [program, { module, arrays: bindings, uniforms: values }] of programs.entries()) {
+    const slots = new Map<string, number>();
+    for (const [name, type] of module.arrays) {
+      const binding = bindings.get(name)!;
+      if (type === 'f32' && widthOf(binding.storage) < 2) throw packedF32(name, binding.storage);
+      const known = arrays.findIndex((other) => sameBinding(other.binding, binding));
+      slots.set(name, known >= 0 ? known : arrays.push({ binding }) - 1);
+    }
+    arraySlots.push(slots);
+    uniformSlots.push(uniformSlotsOf(module, values, program, uniforms));
+  }
+  return { arrays, uniforms, arraySlots, uniformSlots };
+}
+
+/** Uniforms of one program never share a slot, so that their values shape no code. */
+function uniformSlotsOf(
+  module: Module,
+  values: Program['uniforms'],
+  program: number,
+  uniforms: { type: ScalarType; value: number | boolean; program: number }[],
+): Map<string, number> {
+  const slots = new Map<string, number>();
+  for (const [name, type] of module.uniforms) {
+    const value = values.get(name)!;
+    const known = uniforms.findIndex(
+      (other) => other.program !== program && other.type === type && Object.is(other.value, value),
+    );
+    slots.set(name, known >= 0 ? known : uniforms.push({ type, value, program }) - 1);
+  }
+  return slots;
+}
+
+function packedF32(name: string, storage: Storage): ArgumentError {
+  return new ArgumentError('program/storage', `Array ${name} holds f32, which has no packed storage.`, {
+    expected: 'a storage of whole words',
+    got: storage,
+  });
+}
+
+function sameBinding(a: ArrayBinding, b: ArrayBinding): boolean {
+  return a.buffer === b.buffer && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
+}
+
+function sameLength(a: Length, b: Length): boolean {
+  if (typeof a === 'number' || typeof b === 'number') return a === b;
+  return a.buffer === b.buffer && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
+}
+
+/** Equal for launches that can share compiled code. */
+export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots, uniformSlots }: Layout): string {
+  let key = '';
+  for (const [i, { module }] of programs.entries()) {
+    key += `${moduleNumber(module)}:`;
+    for (const slot of arraySlots[i]!.values()) key += `${slot},`;
+    for (const slot of uniformSlots[i]!.values()) key += `${slot},`;
+    key += '|';
+  }
+  for (const { binding } of arrays) key += `${binding.storage},`;
+  for (const { value, index, guard, combine } of stores) {
+    key += `;${value},${index ?? ''},${guard ?? ''},${combine ?? ''}`;
+  }
+  return key;
+}
+
+/** A length as three words. */
+export function lengthWords(length: Length, addresses: Addresses): readonly [number, number, number] {
+  if (typeof length === 'number') return [0, 0, length];
+  return [addresses.of(length, 1), length.minus, length.limit];
+}
+
+/** The words that a launch passes. */
+export function argumentWords(
+  shape: KernelShape,
+  layout: Layout,
+  addresses: Addresses,
+  extent: readonly [number, number, number],
+  chunkSize: number,
+  words: readonly number[],
+): number[] {
+  const all = [extent[0], extent[1], extent[2], chunkSize, ...words];
+  for (const { binding } of layout.arrays) {
+    const [count, minus, limit] = lengthWords(binding.length, addresses);
+    all.push(addresses.ofArray(binding, 2 ** widthOf(binding.storage)), count, minus, limit);
+  }
+  for (const { type, value } of layout.uniforms) all.push(wordOfUniform(type, value, addresses));
+  for (const { buffer, offset, capacity } of shape.stores) {
+    all.push(addresses.of({ buffer, word: offset }, capacity), capacity);
+  }
+  return all;
+}
+
+function wordOfUniform(type: ScalarType, value: number | boolean | SymbolicUniform, addresses: Addresses): number {
+  return value instanceof SymbolicUniform ? addresses.ofUniform!(value) : wordOfValue(type, value);
+}
+
+/** The memory that a launch of that shape uses, with cells that it writes beside its stores. */
+export function usesOf(
+  shape: KernelShape,
+  layout: Layout,
+  addresses: Addresses,
+  extent: Length,
+  written: readonly Cell[],
+): Use[] {
+  const inPlace = shape.programs.map(
+    ({ module }) => new Map([...accessPatterns(module)].map(([name, { kind }]) => [name, kind === 'index'])),
+  );
+  const cells = (length: Length): Use[] => (typeof length === 'number' ? [] : [cellUse(length, addresses, false)]);
+  const arrays = layout.arrays.flatMap(({ binding }, slot) => {
+    const { storage, length } = binding;
+    const bytes = 2 ** widthOf(storage);
+    const from = addresses.ofArray(binding, bytes);
+    const readInPlace = inPlace.every((known, program) =>
+      [...layout.arraySlots[program]!].every(([name, at]) => at !== slot || known.get(name)),
+    );
+    const to = from + capacityOf(length) * bytes;
+    const word = HEADER_WORDS + shape.words + ARRAY_WORDS * slot;
+    const read = { from, to, writes: false, inPlace: bytes === 4 && readInPlace, whole: false, word };
+    return [read, ...cells(length)];
+  });
+  const firstStore = HEADER_WORDS + shape.words + ARRAY_WORDS * layout.arrays.length + layout.uniforms.length;
+  const stores = shape.stores.map(({ buffer, offset, capacity, index, guard, combine }, k): Use => {
+    const from = addresses.of({ buffer, word: offset }, capacity);
+    const inPlace = index === undefined && combine === undefined;
+    const whole = inPlace && guard === undefined;
+    return { from, to: from + 4 * capacity, writes: true, inPlace, whole, word: firstStore + STORE_WORDS * k };
+  });
+  return [...arrays, ...stores, ...cells(extent), ...written.map((cell) => cellUse(cell, addresses, true))];
+}
+
+function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
+  const from = addresses.of(cell, 1);
+  return { from, to: from + 4, writes, inPlace: false, whole: false, word: undefined };
+}
+
+/** A store as a kernel sees it. */
+export interface StoreTarget {
+  readonly address: number;
+  readonly capacity: number;
+  readonly type: ScalarType;
+  readonly value: number;
+  readonly index: number | undefined;
+  readonly guard: number | undefined;
+  readonly combine: AtomicCombination | undefined;
+}
+
+/** Locals that hold what a kernel was given. */
+export interface KernelInputs {
+  readonly extent: number;
+  readonly environments: readonly Environment[];
+  readonly arrays: readonly ArrayAccess[];
+  readonly uniforms: readonly number[];
+  readonly stores: readonly StoreTarget[];
+}
+
+/** Reads the arguments into locals. `results` are the types that the stores choose from. */
+export function emitInputs(
+  code: Code,
+  { programs, stores, words }: KernelShape,
+  layout: Layout,
+  results: readonly ScalarType[],
+): KernelInputs {
+  let word = HEADER_WORDS + words;
+  const next = (count: number): number => {
+    word += count;
+    return word - count;
+  };
+  const arrays = layout.arrays.map(({ binding: { storage } }): ArrayAccess => {
+    const first = next(ARRAY_WORDS);
+    return { storage, address: emitWord(code, first), length: emitLength(code, first + 1) };
+  });
+  const uniforms = layout.uniforms.map(({ type }) => emitWord(code, next(1), type));
+  const targets = stores.map(({ value, index, guard, combine }): StoreTarget => {
+    const first = next(STORE_WORDS);
+    const chosen = { type: results[value]!, value, index, guard, combine };
+    return { address: emitWord(code, first), capacity: emitWord(code, first + 1), ...chosen };
+  });
+  const environments = programs.map(({ module }, i): Environment => {
+    const named = <T>(slots: ReadonlyMap<string, number>, from: readonly T[]): Map<string, T> =>
+      new Map([...slots].map(([name, slot]) => [name, from[slot]!]));
+    return {
+      module,
+      arrays: named(layout.arraySlots[i]!, arrays),
+      uniforms: named(layout.uniformSlots[i]!, uniforms),
+    };
+  });
+  return { extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
+}
+
+/** The results of the program that a kernel stores from. */
+export function resultsOf({ module }: Program): readonly ScalarType[] {
+  return entryOf(module).results;
+}
+
+/** A word of the kernel's own, as a local. */
+export function emitOwnWord(code: Code, word: number): number {
+  return emitWord(code, HEADER_WORDS + word);
+}
+
+/** Words that tell a kernel where the memory of who runs a chunk is. */
+export interface OwnMemoryWords {
+  /** The address of what threads have of their own, and the bytes of each. */
+  readonly own: number;
+  readonly ownBytes: number;
+  /** Whether there are fewer chunks than threads: then each chunk has its own. */
+  readonly byChunk: number;
+}
+
+/** The address of the memory of who runs this chunk. */
+export function emitOwnMemory(code: Code, words: OwnMemoryWords): number {
+  const memory = emitOwnWord(code, words.own);
+  const bytes = emitOwnWord(code, words.ownBytes);
+  const byChunk = emitOwnWord(code, words.byChunk);
+  code.get(memory);
+  code.get(bytes);
+  code.get(CHUNK);
+  code.get(WORKER);
+  code.get(byChunk);
+  code.op(op.select, op.i32Mul, op.i32Add);
+  code.set(memory);
+  for (const local of [bytes, byChunk]) code.release(local);
+  return memory;
+}
+
+/** The offset in bytes of a word of the kernel's own among the arguments. */
+export function ownWordOffset(word: number): number {
+  return 4 * (HEADER_WORDS + word);
+}
+
+function emitWord(code: Code, word: number, type: ScalarType = 'u32'): number {
+  const local = scalarLocal(code, type);
+  code.get(ARGUMENTS);
+  code.memory(type === 'f32' ? op.f32Load : op.i32Load, 4 * word);
+  code.set(local);
+  return local;
+}
+
+/** The length that starts at a word of the arguments, as a local. */
+function emitLength(code: Code, word: number): number {
+  const length = emitWord(code, word + 2);
+  const count = code.local(I32);
+  const minus = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 4 * word);
+  code.tee(count);
+  code.when(() => {
+    code.get(count);
+    code.memory(op.i32Load);
+    code.set(count);
+    code.get(ARGUMENTS);
+    code.memory(op.i32Load, 4 * (word + 1));
+    code.set(minus);
+    emitMinimum(code, length, () => pushRest(code, count, minus));
+  });
+  code.release(count);
+  code.release(minus);
+  return length;
+}
+
+/** Pushes `max(0, count − minus)`, both in locals and unsigned. */
+export function pushRest(code: Code, count: number, minus: number): void {
+  code.get(count);
+  code.get(minus);
+  code.op(op.i32Sub);
+  code.i32(0);
+  code.get(count);
+  code.get(minus);
+  code.op(op.i32GtU, op.select);
+}
+
+/** Lowers a local to an unsigned value where that is less. */
+export function emitMinimum(code: Code, local: number, value: () => void): void {
+  emitExtreme(code, local, op.i32LtU, value);
+}
+
+/** Raises a local to an unsigned value where that is more. */
+export function emitMaximum(code: Code, local: number, value: () => void): void {
+  emitExtreme(code, local, op.i32GtU, value);
+}
+
+function emitExtreme(code: Code, local: number, isKept: number, value: () => void): void {
+  const other = code.local(I32);
+  value();
+  code.set(other);
+  code.get(local);
+  code.get(other);
+  code.get(local);
+  code.get(other);
+  code.op(isKept, op.select);
+  code.set(local);
+  code.release(other);
+}
+
+/** The range of indices of the chunk: locals of the first one and of the one behind the last. */
+export function emitChunk(code: Code, extent: number): { readonly from: number; readonly to: number } {
+  const from = code.local(I32);
+  const to = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 12);
+  code.tee(to);
+  code.get(CHUNK);
+  code.op(op.i32Mul);
+  code.set(from);
+  emitMinimum(code, from, () => code.get(extent));
+  emitMinimum(code, to, () => {
+    code.get(extent);
+    code.get(from);
+    code.op(op.i32Sub);
+  });
+  code.get(from);
+  code.get(to);
+  code.op(op.i32Add);
+  code.set(to);
+  return { from, to };
+}
+
+/** Stores a scalar from a local as a word at the address on the stack. */
+export function emitStoreScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
+  code.get(local);
+  code.memory(type === 'f32' ? op.f32Store : op.i32Store, offset);
+}
+
+/** Loads a scalar from a word at the address on the stack into a local. */
+export function emitLoadScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
+  code.memory(type === 'f32' ? op.f32Load : op.i32Load, offset);
+  code.set(local);
+}

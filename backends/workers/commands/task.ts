@@ -1,0 +1,142 @@
+import {
+  capacityOf,
+  type DeviceBuffer,
+  type Extent,
+  type HistogramCommand,
+  type KernelCommand,
+} from '../../../primitives/contract/backend.ts';
+import { rowsOf } from '../../../primitives/cross-reduce-by-rows.ts';
+import { weightsOf } from '../../../primitives/weighted-histogram-by-digits.ts';
+import { isVectorised, launchCrossReduce } from '../kernels/cross-reduce/cross-reduce.ts';
+import { launchHistogram } from '../kernels/histogram/histogram.ts';
+import { launchWeightedHistogram } from '../kernels/histogram/weighted-histogram.ts';
+import { launchExactReduce } from '../kernels/reduce/reduce.ts';
+import { launchTreeReduce } from '../kernels/reduce/tree-reduce.ts';
+import { launchRelax } from '../kernels/relax/relax.ts';
+import { launchForEach } from '../kernels/rows/for-each.ts';
+import { launchWalk } from '../kernels/rows/walk.ts';
+import { launchExactScan } from '../kernels/scan/scan.ts';
+import { launchTreeScan } from '../kernels/scan/tree-scan.ts';
+import { launchSort } from '../kernels/sort/sort.ts';
+import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
+import type { Launch, Launcher } from './launch.ts';
+
+/** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
+export interface KernelTask {
+  readonly extent: Extent;
+  /** The most nanoseconds an element, roughly; infinite where it may take any time. */
+  readonly cost: number;
+  /** The same of what does not depend on the extent. */
+  readonly fixedCost: number;
+  readonly writes: readonly DeviceBuffer[];
+  readonly launch: (launcher: Launcher) => Launch;
+}
+
+/** Nanoseconds that an element takes in one pass of a sort. */
+const SORT_PASS_COST = 8;
+
+/** What a command is for the workers. */
+export function taskOf(given: KernelCommand): KernelTask {
+  switch (given.kind) {
+    case 'forEach': {
+      const { extent, program, stores } = given;
+      return {
+        extent,
+        cost: costOf(program.module),
+        fixedCost: 0,
+        writes: stores.map(({ buffer }) => buffer),
+        launch: (launcher) => launchForEach(launcher, extent, program, stores),
+      };
+    }
+    case 'walk': {
+      const { command } = given;
+      return {
+        extent: command.extent,
+        cost: costOfWalk(command),
+        fixedCost: 0,
+        writes: command.stores.map(({ buffer }) => buffer),
+        launch: (launcher) => launchWalk(launcher, command),
+      };
+    }
+    case 'reduce': {
+      const { extent, program, monoid, into } = given;
+      const launch = monoid.exact ? launchExactReduce : launchTreeReduce;
+      return {
+        extent,
+        cost: costOf(program.module) + costOf(monoid.module),
+        fixedCost: 0,
+        writes: [into.buffer],
+        launch: (launcher) => launch(launcher, extent, program, monoid, into),
+      };
+    }
+    case 'scan': {
+      const { command } = given;
+      const { extent, program, monoid, emit, stores, total } = command;
+      const launch = monoid.exact ? launchExactScan : launchTreeScan;
+      return {
+        extent,
+        cost: 2 * (costOf(program.module) + costOf(monoid.module)) + costOf(emit.module),
+        fixedCost: 0,
+        writes: [...stores, ...(total === undefined ? [] : [total])].map(({ buffer }) => buffer),
+        launch: (launcher) => launch(launcher, command),
+      };
+    }
+    case 'sort': {
+      const { command } = given;
+      const { extent, program, beginBit, endBit, keys, payload } = command;
+      return {
+        extent,
+        cost: costOf(program.module) + SORT_PASS_COST * Math.ceil((endBit - beginBit) / 8),
+        fixedCost: 0,
+        writes: [keys, payload].flatMap((cell) => (cell === undefined ? [] : [cell.buffer])),
+        launch: (launcher) => launchSort(launcher, command),
+      };
+    }
+    case 'histogram': {
+      const { command } = given;
+      return {
+        extent: command.extent,
+        cost: costOfCount(command),
+        fixedCost: costOfClearing(wordsCounted(command)),
+        writes: [command.into.buffer],
+        launch: (launcher) => launchHistogram(launcher, command),
+      };
+    }
+    case 'weightedHistogram': {
+      const { command } = given;
+      return {
+        extent: command.extent,
+        cost: costOf(command.program.module) + weightsOf(command),
+        fixedCost: costOfClearing(2 * weightsOf(command) * command.bins),
+        writes: [command.into.buffer],
+        launch: (launcher) => launchWeightedHistogram(launcher, command),
+      };
+    }
+    case 'relax': {
+      const { command } = given;
+      return {
+        extent: command.extent,
+        cost: costOfRelaxing(command),
+        fixedCost: 0,
+        writes: [...command.state, command.rounds].map(({ buffer }) => buffer),
+        launch: (launcher) => launchRelax(launcher, command),
+      };
+    }
+    case 'crossReduce': {
+      const { command } = given;
+      if (!isVectorised(command)) return taskOf({ kind: 'forEach', ...rowsOf(command) });
+      return {
+        extent: command.extent,
+        cost: costOfPairs(command),
+        fixedCost: 0,
+        writes: command.results.map(({ buffer }) => buffer),
+        launch: (launcher) => launchCrossReduce(launcher, command),
+      };
+    }
+  }
+}
+
+/** Words that a histogram writes. */
+function wordsCounted({ extent, bins, segment, histograms }: HistogramCommand): number {
+  return bins * (histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment)));
+}

@@ -1,0 +1,180 @@
+import { Code } from '../wasm/wasm-code.ts';
+import { type FunctionBody, I32, op } from '../wasm/wasm-encoder.ts';
+import { ARGUMENTS, CHUNK, kernelParameters, WORKER } from './kernel-arguments.ts';
+import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
+
+/**
+ * Commands that follow each other over the same rows run tile by tile: a worker takes a tile through all of them before it
+ * takes the next one, so that what one command writes is still in the cache when the next one reads it.
+ *
+ * That is the same as one after the other where no command uses memory that an earlier one writes, or writes memory that
+ * an earlier one uses, but in place: index i of both uses the same word and no other. A scan waits for the tile before, which
+ * is at work or done, as tiles are taken in order.
+ *
+ * What one command writes for later ones to read, and nobody else will, never gets to memory: every worker has room for a
+ * tile of it, and copies of the arguments that point there.
+ */
+export type TiledLaunch = Launch & { readonly tiles: Tiles };
+
+/** More columns than this would not fit the cache beside each other. */
+const MAX_FUSED = 8;
+
+/** A command that waits for others to run with. */
+export interface Fusable {
+  readonly launch: TiledLaunch;
+  readonly uses: readonly Use[];
+}
+
+/** Whether a command reads what earlier ones write, and may run tile by tile with them. */
+export function followsInTiles(earlier: readonly Fusable[], next: Fusable): boolean {
+  if (earlier.length >= MAX_FUSED || !earlier.some((one) => feeds(one, next))) return false;
+  return earlier.every(
+    (one) =>
+      sameTiles(one.launch, next.launch) && one.uses.every((use) => next.uses.every((other) => agree(use, other))),
+  );
+}
+
+function feeds(one: Fusable, next: Fusable): boolean {
+  const written = one.uses.filter(({ writes }) => writes);
+  return next.uses.some((use) => !use.writes && written.some((other) => overlap(use, other)));
+}
+
+function overlap(a: Unused, b: Unused): boolean {
+  return a.from < b.to && b.from < a.to;
+}
+
+function sameTiles(a: TiledLaunch, b: TiledLaunch): boolean {
+  const [first, second] = [a.phases.at(-1)!, b.phases.at(-1)!];
+  if (!first.length.every((word, k) => word === second.length[k])) return false;
+  if (first.chunkSize === second.chunkSize) return true;
+  const larger = first.chunkSize > second.chunkSize ? a : b;
+  return larger.tiles.anySize;
+}
+
+function agree(a: Use, b: Use): boolean {
+  if (!a.writes && !b.writes) return true;
+  if (!overlap(a, b)) return true;
+  return a.inPlace && b.inPlace && a.from === b.from;
+}
+
+/** Memory that nobody looks at after the commands. */
+export interface Unused {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What fusing takes. */
+export interface FusionHost {
+  readonly workers: number;
+  readonly compile: Launcher['compile'];
+  /** Memory for this launch alone; its address. */
+  scratch(bytes: number): number;
+}
+
+/** The word of a block of arguments that says how many rows a tile has. */
+const TILE_WORD = 3;
+
+/** One launch of several: what each does before its last phase, then the last phases as one. */
+export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[], host: FusionHost): Launch {
+  const launches = commands.map(({ launch }) => launch);
+  const last = launches.map(({ phases }) => phases.at(-1)!);
+  const chunkSize = Math.min(...last.map((phase) => phase.chunkSize));
+  const offsets = launches.map((_, k) => launches.slice(0, k).reduce((sum, { words }) => sum + words.length, 0));
+  const words = launches.flatMap((launch) => launch.words.with(TILE_WORD, chunkSize));
+  const passing = unused.map((memory) => passingWords(commands, offsets, memory)).filter((found) => found.length > 0);
+  // Behind the arguments: how many workers' blocks begin where, and where the tiles do.
+  const room = passing.length === 0 ? [] : [host.scratch(4 * words.length * host.workers)];
+  for (const _ of passing) room.push(host.scratch(4 * chunkSize * host.workers));
+
+  const key = launches.map(({ tiles }, k) => `${offsets[k]} ${tiles.key}`).join(' then ');
+  const kernel = host.compile(`tiles ${key} passing ${passing.join(' and ')}`, () =>
+    fusedBodies(launches, offsets, words.length, passing),
+  );
+  const parts = launches.reduce((sum, { phases }) => sum + phases.length, 0);
+  const wrappers = kernel.functions.slice(parts);
+  const first = launches.flatMap(({ phases }) => phases.slice(0, -1));
+  const minimum = Math.max(...last.map((phase) => phase.minimum));
+  const phases: Phase[] = [...first, { ...last[0]!, chunkSize, minimum }].map((phase, k) => ({
+    ...phase,
+    run: wrappers[k]!,
+  }));
+  return { words: [...words, ...room], phases };
+}
+
+/** The words of the arguments with the address of memory that only passes from one command to another; none where it does not. */
+function passingWords(commands: readonly Fusable[], offsets: readonly number[], memory: Unused): number[] {
+  const uses = commands.flatMap(({ uses }, k) =>
+    uses.filter((use) => overlap(use, memory)).map((use) => ({ ...use, at: offsets[k]! + (use.word ?? 0) })),
+  );
+  const alike = uses.every((use) => use.inPlace && use.from === uses[0]!.from);
+  const passes = uses[0]?.whole === true && alike && uses.some(({ writes }) => !writes);
+  return passes ? uses.map(({ at }) => at) : [];
+}
+
+/** The functions of all launches; then, for every phase, one that calls them, each with its own block of arguments. */
+function fusedBodies(
+  launches: readonly TiledLaunch[],
+  offsets: readonly number[],
+  words: number,
+  passing: readonly (readonly number[])[],
+): readonly FunctionBody[] {
+  const bodies = launches.map(({ tiles }) => tiles.build());
+  const starts = bodies.map((_, k) => bodies.slice(0, k).flat().length);
+  const calls = bodies.map((own, k) => own.map((_, i): Call => ({ callee: starts[k]! + i, offset: offsets[k]! })));
+  const before = calls.flatMap((own) => own.slice(0, -1));
+  const last = calls.map((own) => own.at(-1)!);
+  return [...bodies.flat(), ...before.map((call) => emitCalls([call], words, [])), emitCalls(last, words, passing)];
+}
+
+interface Call {
+  readonly callee: number;
+  /** Words before its arguments. */
+  readonly offset: number;
+}
+
+function emitCalls(calls: readonly Call[], words: number, passing: readonly (readonly number[])[]): FunctionBody {
+  const code = new Code(kernelParameters);
+  const args = passing.length > 0 ? emitOwnArguments(code, words, passing) : ARGUMENTS;
+  for (const { callee, offset } of calls) {
+    code.get(args);
+    code.i32(4 * offset);
+    code.op(op.i32Add);
+    code.get(CHUNK);
+    code.get(WORKER);
+    code.call(callee);
+  }
+  return code.finish();
+}
+
+/** Copies the arguments for the worker, with the addresses at which its tiles would begin at index 0; its block, as a local. */
+function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): number {
+  const own = code.local(I32);
+  const tile = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 4 * words);
+  code.get(WORKER);
+  code.i32(4 * words);
+  code.op(op.i32Mul, op.i32Add);
+  code.tee(own);
+  code.get(ARGUMENTS);
+  code.i32(4 * words);
+  code.memoryCopy();
+  for (const [k, places] of passing.entries()) {
+    code.get(ARGUMENTS);
+    code.memory(op.i32Load, 4 * (words + 1 + k));
+    code.get(WORKER);
+    code.get(CHUNK);
+    code.op(op.i32Sub);
+    code.get(ARGUMENTS);
+    code.memory(op.i32Load, 4 * TILE_WORD);
+    code.i32(4);
+    code.op(op.i32Mul, op.i32Mul, op.i32Add);
+    code.set(tile);
+    for (const place of places) {
+      code.get(own);
+      code.get(tile);
+      code.memory(op.i32Store, 4 * place);
+    }
+  }
+  return own;
+}

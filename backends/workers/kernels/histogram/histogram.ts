@@ -1,0 +1,352 @@
+import type { HistogramCommand } from '../../../../primitives/contract/backend.ts';
+import {
+  argumentWords,
+  CHUNK,
+  emitChunk,
+  emitInputs,
+  emitMinimum,
+  emitOwnWord,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  resultsOf,
+  shapeKey,
+  WORKER,
+} from '../../commands/kernel-arguments.ts';
+import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
+import { inlineEntry } from '../../wasm/emit-wasm.ts';
+import { emitIndexLoop, emitParts } from '../../wasm/index-loop.ts';
+import { Code } from '../../wasm/wasm-code.ts';
+import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { releaseAll } from '../shared/monoid-code.ts';
+import { emitCount } from '../shared/tree-code.ts';
+import { planRow } from './row-plan.ts';
+import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
+import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
+import { TURNS, takesTurns } from './turn-tables.ts';
+
+/** Words of the kernels' own. */
+const INTO = 0;
+const BINS = 1;
+/** Histograms that the result holds. */
+const RUNS = 2;
+const SEGMENT = 3;
+const RANKS = 4;
+/** The tables that are counted into: where they begin, bytes from one worker's to the next's, and how many there are in all. */
+const TABLES = 5;
+const STRIDE = 6;
+const TABLE_COUNT = 7;
+/** What a worker has for the rows that it counts: where that begins, bytes from one worker's to the next's. */
+const ROWS = 8;
+const ROW_STRIDE = 9;
+/** Bytes from one table to the next. */
+const TURN = 10;
+const WORDS = 11;
+
+/** Words of tables that are cleared or added up in one chunk. */
+const TABLE_CHUNK = 16384;
+
+/** How many times cheaper it is to share a histogram between workers where its rows are counted elsewhere first. */
+const ROW_SHARING = 64;
+
+/** Bytes that the tables of all workers may take. */
+const PRIVATE_BYTES = 2 ** 26;
+
+/** Counts. Segments are counted in place; else see {@link launchTables}. */
+export function launchHistogram(launcher: Launcher, command: HistogramCommand): Launch {
+  return command.segment === undefined ? launchTables(launcher, command) : launchSegments(launcher, command);
+}
+
+/** A segment is counted by one worker, straight into its place. */
+function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1, into }: HistogramCommand): Launch {
+  const shape: KernelShape = { programs: [program], stores: [], words: WORDS };
+  const layout = layoutOf(shape.programs);
+  const kernel = launcher.compile(`segments ${shapeKey(shape, layout)}`, () => [emitSegments(shape, layout)]);
+  const length = lengthWords(extent, launcher.addresses);
+  const runs = Math.ceil(length[2] / segment);
+  const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2], launcher.workers) / segment));
+  const target = launcher.addresses.of(into, bins * runs);
+  const own = [target, bins, runs, segment, 1, target, 0, 1, 0, 0, 0];
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    phases: [{ run: kernel.functions[0]!, length: [0, 0, runs], chunkSize, minimum: 0 }],
+  };
+}
+
+/**
+ * Every worker counts into a table of its own, or into some in turn where they are small, and the tables are added up;
+ * where they would outgrow what is counted, all workers add atomically into one.
+ */
+function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
+  const { extent, program, bins, histograms, inner, into } = command;
+  const programs = inner === undefined ? [program] : [program, inner.row];
+  const shape: KernelShape = { programs, stores: [], words: WORDS };
+  const layout = layoutOf(programs);
+  const length = lengthWords(extent, launcher.addresses);
+  const ranks = inner?.ranks ?? 1;
+  const runs = histograms ?? 1;
+  const words = bins * runs;
+  const turning = takesTurns(bins);
+  // Rows that are counted in turn tables add to what is shared only when the next histogram begins.
+  const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
+  const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
+  const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
+  const shared = tables < launcher.workers;
+  const inTurn = histograms === undefined && inner === undefined && !shared && turning;
+  const turns = inTurn && worthTables(words * TURNS, tables, length[2]) ? TURNS : 1;
+  const tableCount = tables * turns;
+  const many = histograms !== undefined;
+  const counting: Counting = { shape, layout, shared, turning, turns, many, ranks: inner?.ranks };
+  const kind = `${many} ${inner && ranks <= 32} ${shared} ${turning} ${turns}`;
+  const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
+    emitClear(),
+    emitCounting(counting),
+    emitMerge(),
+  ]);
+  const [clear, count, merge] = kernel.functions as readonly [number, number, number];
+  const target = launcher.addresses.of(into, words);
+  const first = tableCount === 1 ? target : launcher.scratch(4 * words * tableCount);
+  const rowBytes = inner === undefined ? 0 : rowCounterBytes(bins, resultsOf(inner.row).length - 1);
+  const rowTables = inner === undefined ? 0 : launcher.scratch(launcher.workers * rowBytes);
+  const stride = tables === 1 ? 0 : 4 * words * turns;
+  const own = [target, bins, runs, 0, ranks, first, stride, tableCount, rowTables, rowBytes, 4 * words];
+  const rows = Math.max(1, Math.ceil(chunkSizeOf(length[2] * ranks, launcher.workers) / ranks));
+  const over = (run: number, size: number): Phase => ({
+    run,
+    length: [0, 0, size],
+    chunkSize: TABLE_CHUNK,
+    minimum: 0,
+  });
+  const phases = [over(clear, words * tableCount), { run: count, length, chunkSize: rows, minimum: 0 }];
+  if (tableCount > 1) phases.push(over(merge, words));
+  return { words: argumentWords(shape, layout, launcher.addresses, length, rows, own), phases };
+}
+
+function worthTables(words: number, workers: number, elements: number): boolean {
+  return 4 * words * workers <= PRIVATE_BYTES && words * workers <= Math.max(TABLE_CHUNK, elements);
+}
+
+/** What shapes the code that counts. */
+interface Counting {
+  readonly shape: KernelShape;
+  readonly layout: Layout;
+  readonly shared: boolean;
+  /** Whether workers have small tables to count rows in. */
+  readonly turning: boolean;
+  /** Tables of every worker. */
+  readonly turns: number;
+  readonly many: boolean;
+  /** Elements of a row, where there are rows. */
+  readonly ranks: number | undefined;
+}
+
+function emitCounting(counting: Counting): FunctionBody {
+  const { shape, layout, shared, turns, many, ranks } = counting;
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, []);
+  const address = emitTableOf(code, TABLES, STRIDE);
+  const bins = emitOwnWord(code, BINS);
+  const turn = turns > 1 ? emitOwnWord(code, TURN) : undefined;
+  const table: TallyTable = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared, turn };
+  const { from, to } = emitChunk(code, inputs.extent);
+  if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
+  else emitTallies(code, shape, layout, inputs, table, from, to);
+  return code.finish();
+}
+
+/** The address of what a worker has for itself, as a local. */
+function emitTableOf(code: Code, first: number, stride: number): number {
+  const address = emitOwnWord(code, first);
+  code.get(address);
+  code.get(WORKER);
+  code.get(emitOwnWord(code, stride));
+  code.op(op.i32Mul, op.i32Add);
+  code.set(address);
+  return address;
+}
+
+/** Counts the ranks of every row, after what they share has been computed. */
+function emitRowTallies(
+  code: Code,
+  { shape, layout, turning, ranks: capacity }: Counting,
+  inputs: KernelInputs,
+  table: TallyTable,
+  from: number,
+  to: number,
+): void {
+  const ranks = emitOwnWord(code, RANKS);
+  const first = code.local(I32);
+  code.i32(0);
+  code.set(first);
+  const countSlowly = (row: NotedRow): void => emitRanks(code, shape, layout, inputs, table, { ...row, first, ranks });
+  const forActive = (start: number, end: number, body: (row: NotedRow) => void): void => {
+    const index = code.local(I32);
+    emitIndexLoop(code, {
+      from: start,
+      to: end,
+      index,
+      scalar: () => {
+        const [active, ...leaves] = inlineEntry(code, inputs.environments[1]!, [index]);
+        code.get(active!);
+        code.when(() => body({ index, leaves }));
+        releaseAll(code, [active!, ...leaves]);
+      },
+    });
+    code.release(index);
+  };
+  const plan = table.runs === undefined ? undefined : planRow(shape, layout, capacity!);
+  if (plan === undefined) {
+    forActive(from, to, countSlowly);
+    return;
+  }
+  const own = emitTableOf(code, ROWS, ROW_STRIDE);
+  const counter = rowCounter(code, { inputs, plan, table, ranks, own, turning });
+  counter.begin();
+  const end = code.local(I32);
+  emitParts(code, from, to, NOTED_ROWS, (count) => {
+    code.get(from);
+    code.get(count);
+    code.op(op.i32Add);
+    code.set(end);
+    counter.beginBatch();
+    forActive(from, end, counter.note);
+    counter.countNoted(countSlowly);
+  });
+  code.release(end);
+  counter.end();
+}
+
+function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, []);
+  const into = emitOwnWord(code, INTO);
+  const bins = emitOwnWord(code, BINS);
+  const segment = emitOwnWord(code, SEGMENT);
+  const runs = emitChunk(code, emitOwnWord(code, RUNS));
+  const run = code.local(I32);
+  const from = code.local(I32);
+  const to = code.local(I32);
+  const table: TallyTable = { address: code.local(I32), bins, runs: undefined, shared: false };
+  emitIndexLoop(code, {
+    ...runs,
+    index: run,
+    scalar: () => {
+      code.get(into);
+      code.get(run);
+      code.get(bins);
+      code.op(op.i32Mul);
+      code.i32(2);
+      code.op(op.i32Shl, op.i32Add);
+      code.tee(table.address);
+      code.i32(0);
+      code.get(bins);
+      code.i32(2);
+      code.op(op.i32Shl);
+      code.memoryFill();
+      code.get(run);
+      code.get(segment);
+      code.op(op.i32Mul);
+      code.set(from);
+      emitMinimum(code, from, () => code.get(inputs.extent));
+      code.get(inputs.extent);
+      code.get(from);
+      code.op(op.i32Sub);
+      code.set(to);
+      emitMinimum(code, to, () => code.get(segment));
+      code.get(from);
+      code.get(to);
+      code.op(op.i32Add);
+      code.set(to);
+      emitTallies(code, shape, layout, inputs, table, from, to);
+    },
+  });
+  return code.finish();
+}
+
+/** The part of an array of words that is the chunk: locals of the offset in bytes and of the number of words. */
+function emitPart(code: Code, words: () => void): { readonly offset: number; readonly count: number } {
+  const offset = code.local(I32);
+  const count = code.local(I32);
+  code.get(CHUNK);
+  code.i32(TABLE_CHUNK);
+  code.op(op.i32Mul);
+  code.set(offset);
+  words();
+  code.get(offset);
+  code.op(op.i32Sub);
+  code.set(count);
+  emitMinimum(code, count, () => code.i32(TABLE_CHUNK));
+  code.get(offset);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.set(offset);
+  return { offset, count };
+}
+
+function pushTableWords(code: Code): void {
+  code.get(emitOwnWord(code, BINS));
+  code.get(emitOwnWord(code, RUNS));
+  code.op(op.i32Mul);
+}
+
+function emitClear(): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { offset, count } = emitPart(code, () => {
+    pushTableWords(code);
+    code.get(emitOwnWord(code, TABLE_COUNT));
+    code.op(op.i32Mul);
+  });
+  code.get(emitOwnWord(code, TABLES));
+  code.get(offset);
+  code.op(op.i32Add);
+  code.i32(0);
+  code.get(count);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.memoryFill();
+  return code.finish();
+}
+
+/** Adds the tables of all workers up. */
+function emitMerge(): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { offset, count } = emitPart(code, () => pushTableWords(code));
+  const into = emitOwnWord(code, INTO);
+  const first = emitOwnWord(code, TABLES);
+  const stride = emitOwnWord(code, TURN);
+  const tables = emitOwnWord(code, TABLE_COUNT);
+  const table = code.local(I32);
+  const sum = code.local(I32);
+  emitCount(code, count, () => {
+    code.get(first);
+    code.get(offset);
+    code.op(op.i32Add);
+    code.set(table);
+    code.i32(0);
+    code.set(sum);
+    emitCount(code, tables, () => {
+      code.get(sum);
+      code.get(table);
+      code.memory(op.i32Load);
+      code.op(op.i32Add);
+      code.set(sum);
+      code.get(table);
+      code.get(stride);
+      code.op(op.i32Add);
+      code.set(table);
+    });
+    code.get(into);
+    code.get(offset);
+    code.op(op.i32Add);
+    code.get(sum);
+    code.memory(op.i32Store);
+    code.get(offset);
+    code.i32(4);
+    code.op(op.i32Add);
+    code.set(offset);
+  });
+  return code.finish();
+}

@@ -1,0 +1,55 @@
+import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
+import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
+import type { KernelShape, Layout } from '../../commands/kernel-arguments.ts';
+import { slotsOf } from '../../wasm/program-graph.ts';
+
+/** How the ranks of a row are counted when their program is a straight line and all of them go to one histogram. */
+export interface RowPlan {
+  readonly parameters: readonly Node[];
+  /** Types of the row's leaves. */
+  readonly leaves: readonly ScalarType[];
+  readonly bin: Node;
+  readonly histogram: Node;
+  /** A word whose bit of the rank says whether the rank is counted at all; only of up to 32 ranks. */
+  readonly mask: Node | undefined;
+}
+
+/** The plan of a row, if it has one. */
+export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
+  const { module } = programs[0]!;
+  const graph = new Graph('scalars');
+  const types = entryOf(module).parameters.map(({ type }) => type);
+  const parameters = types.map((type, i) => (i === 1 ? graph.index() : graph.invariant(type, `${i}`)));
+  const [bin, histogram] = straightLine(graph, module, slotsOf(layout, 0), parameters) ?? [];
+  if (bin === undefined || histogram === undefined || !bin.varying || histogram.varying) return undefined;
+  const masked = ranks <= 32 ? maskOf(bin) : undefined;
+  return { parameters, leaves: types.slice(2), histogram, bin: masked?.bin ?? bin, mask: masked?.mask };
+}
+
+/** Takes `select(none, bin, bit of mask)` apart. */
+function maskOf(node: Node): { readonly bin: Node; readonly mask: Node } | undefined {
+  if (node.kind !== 'operation' || node.name !== 'select') return undefined;
+  const [none, bin, condition] = node.operands as readonly [Node, Node, Node];
+  // No table has so many bins.
+  if (none.kind !== 'literal' || Number(none.value) < 2 ** 31 || !bin.varying) return undefined;
+  const mask = wordOfBit(condition);
+  return mask && { bin, mask };
+}
+
+/** The word of which a condition tests the bit of the rank: `(word >> rank & 1) = 1`, or `≠ 0`. */
+function wordOfBit(condition: Node): Node | undefined {
+  if (condition.kind !== 'operation') return undefined;
+  const { name, operands } = condition;
+  const [bit, wanted] = operands;
+  if (!((name === 'eq' && isLiteral(wanted, 1)) || (name === 'ne' && isLiteral(wanted, 0)))) return undefined;
+  if (bit?.kind !== 'operation' || bit.name !== 'and') return undefined;
+  const shifted = bit.operands.find((operand) => !isLiteral(operand, 1));
+  const one = bit.operands.find((operand) => isLiteral(operand, 1));
+  if (one === undefined || shifted?.kind !== 'operation' || shifted.name !== 'shr') return undefined;
+  const [word, by] = shifted.operands as readonly [Node, Node];
+  return by.kind === 'index' && !word.varying && word.type === 'u32' ? word : undefined;
+}
+
+function isLiteral(node: Node | undefined, value: number): boolean {
+  return node?.kind === 'literal' && node.value === value;
+}

@@ -1,0 +1,85 @@
+import type { Cell, Extent, MonoidProgram, Program } from '../../../../primitives/contract/backend.ts';
+import {
+  argumentWords,
+  emitInputs,
+  emitOwnWord,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  shapeKey,
+} from '../../commands/kernel-arguments.ts';
+import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
+import { Code } from '../../wasm/wasm-code.ts';
+import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { emitIdentity, emitLoadState, emitStoreState, monoidKey, stateLocals } from '../shared/monoid-code.ts';
+import {
+  emitBlockCount,
+  emitStateBlocks,
+  emitTotals,
+  extentWords,
+  INTO,
+  levelBytes,
+  ROOMS,
+  TOTALS,
+} from '../shared/tree-blocks.ts';
+import { emitBlockTotal, emitWorkerRoom, pushState, roomBytes } from '../shared/tree-code.ts';
+
+/** Folds in the canonical tree: totals of all blocks in parallel, then the tree over those by one worker. */
+export function launchTreeReduce(
+  launcher: Launcher,
+  extent: Extent,
+  program: Program,
+  monoid: MonoidProgram,
+  into: Cell,
+): Launch {
+  const shape: KernelShape = { programs: [program], stores: [], words: 3 };
+  const layout = layoutOf(shape.programs);
+  const kernel = launcher.compile(`tree ${monoidKey(monoid)} ${shapeKey(shape, layout)}`, () => [
+    emitTotals(shape, layout, monoid),
+    emitFoldTotals(shape, layout, monoid),
+  ]);
+  const { length, chunkSize } = extentWords(launcher, extent);
+  const own = [
+    launcher.addresses.of(into, monoid.types.length),
+    launcher.scratch(launcher.workers * roomBytes(monoid)),
+    launcher.scratch(levelBytes(length[2], monoid)[0]!),
+  ];
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }, fixedPhase(kernel.functions[1]!, 1)],
+  };
+}
+
+/** Folds totals level by level, in place, until one is left. */
+function emitFoldTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { extent } = emitInputs(code, shape, layout, []);
+  const into = emitOwnWord(code, INTO);
+  const totals = emitOwnWord(code, TOTALS);
+  const room = emitWorkerRoom(code, monoid, ROOMS);
+  const total = stateLocals(code, monoid);
+  const count = code.local(I32);
+  emitIdentity(code, monoid, total);
+  emitBlockCount(code, extent, count);
+  code.get(count);
+  code.when(() => {
+    code.while(
+      () => {
+        code.get(count);
+        code.i32(1);
+        code.op(op.i32GtU);
+      },
+      () => {
+        emitStateBlocks(code, monoid, room, totals, count, (block, number) => {
+          emitBlockTotal(block, total);
+          emitStoreState(code, monoid, () => pushState(code, monoid, totals, number), total);
+        });
+        emitBlockCount(code, count, count);
+      },
+    );
+    emitLoadState(code, monoid, () => code.get(totals), total);
+  });
+  emitStoreState(code, monoid, () => code.get(into), total);
+  return code.finish();
+}

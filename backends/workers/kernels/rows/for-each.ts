@@ -1,0 +1,183 @@
+import type { Extent, Program, Store } from '../../../../primitives/contract/backend.ts';
+import type { Module } from '../../../../primitives/ir/ir.ts';
+import { memoized } from '../../../../primitives/ir/memo.ts';
+import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
+import {
+  argumentWords,
+  emitChunk,
+  emitInputs,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  resultsOf,
+  shapeKey,
+  usesOf,
+} from '../../commands/kernel-arguments.ts';
+import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
+import { LaneCode } from '../../wasm/emit-lanes.ts';
+import { VectorCode } from '../../wasm/emit-simd.ts';
+import { inlineEntry } from '../../wasm/emit-wasm.ts';
+import { explainStraight } from '../../wasm/explain-vectorization.ts';
+import { emitIndexLoop, type IndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
+import { type MaskedPlan, maskedPart, maskedPlan, rowSizeOf } from '../../wasm/masked-part.ts';
+import { slotsOf, storedNodes } from '../../wasm/program-graph.ts';
+import { Code } from '../../wasm/wasm-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { releaseAll } from '../shared/monoid-code.ts';
+import {
+  bitStoresOf,
+  emitBits,
+  emitBitWords,
+  emitLaneStores,
+  emitStores,
+  emitVectorStores,
+  narrowToStores,
+} from '../shared/stores.ts';
+import { gridRows, hasWideRows } from './grid-rows.ts';
+import { emitRowLoop, emitRows } from './row-loop.ts';
+
+/** `program(index)` for every index, stored: one parallel phase. */
+export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
+  const shape: KernelShape = { programs: [program], stores, words: 0 };
+  const layout = layoutOf(shape.programs);
+  const byRows = hasWideRows(program);
+  const masked = byRows || isStraight(program.module) ? undefined : maskedPlan(program);
+  const key = `forEach ${byRows ? 'rows ' : masked ? 'masked ' : ''}${shapeKey(shape, layout)}`;
+  const build = (): FunctionBody[] => [emitForEach(shape, layout, byRows, masked)];
+  const kernel = launcher.compile(key, build);
+  const length = lengthWords(extent, launcher.addresses);
+  const chunkSize = chunkSizeOf(length[2], launcher.workers);
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, []),
+    phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
+    tiles: { key, build, anySize: true, uses: () => usesOf(shape, layout, launcher.addresses, extent, []) },
+  };
+}
+
+/** Whether vectors can evaluate a functor without loops and branches. */
+const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
+
+function emitForEach(
+  shape: KernelShape,
+  layout: Layout,
+  byRows: boolean,
+  masked: MaskedPlan | undefined,
+): FunctionBody {
+  const [program] = shape.programs as readonly [Program];
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, resultsOf(program));
+  const { from, to } = emitChunk(code, inputs.extent);
+  const index = code.local(I32);
+  const scalar = (): void => {
+    const results = inlineEntry(code, inputs.environments[0]!, [index]);
+    emitStores(code, inputs.stores, index, results);
+    releaseAll(code, results);
+  };
+  const range = { from, to, index, scalar };
+  const rows = byRows ? gridRows(program.module, slotsOf(layout, 0)) : undefined;
+  if (masked !== undefined) {
+    emitMasked(code, masked, inputs, range);
+  } else if (rows === undefined) {
+    const vector = vectorPart(code, program, layout, inputs, index) ?? lanePart(code, program, layout, inputs, index);
+    emitIndexLoop(code, { ...range, vector });
+  } else {
+    emitRowLoop(code, inputs, rows, range, (bind) => storingPart(code, inputs, index, rows.graph, rows.results, bind));
+  }
+  return code.finish();
+}
+
+function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: Omit<IndexLoop, 'vector'>): void {
+  const size = rowSizeOf(plan, inputs);
+  if (size === undefined) emitIndexLoop(code, { ...range, vector: maskedPart(code, plan, inputs, range, undefined) });
+  else emitRows(code, { size, before: 0, after: 0 }, range, (row) => maskedPart(code, plan, inputs, range, row));
+}
+
+/** Beyond so many values a round handles four indices, not sixteen: the code would outgrow the cache. */
+export const UNROLLED_VALUES = 48;
+
+function vectorPart(
+  code: Code,
+  program: Program,
+  layout: Layout,
+  inputs: KernelInputs,
+  index: number,
+): VectorPart | undefined {
+  const graph = new Graph('aligned');
+  const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  return results && storingPart(code, inputs, index, graph, results);
+}
+
+/** Evaluates and stores a graph for four indices at once, or for sixteen. */
+function storingPart(
+  code: Code,
+  inputs: KernelInputs,
+  index: number,
+  graph: Graph,
+  results: readonly Node[],
+  bind?: (lanes: VectorCode) => void,
+): VectorPart {
+  const lanes = new VectorCode(code, { ...inputs, index });
+  bind?.(lanes);
+  const bits = bitStoresOf(code, inputs.stores, results);
+  const others = inputs.stores.filter((store) => !bits.some((each) => each.store === store));
+  lanes.prepare(storedNodes(inputs.stores, results));
+  const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
+  return {
+    step: 4 * offsets.length,
+    narrow: (from, to) => {
+      lanes.narrow(from, to);
+      narrowToStores(code, inputs.stores, to);
+    },
+    round: () => {
+      for (const offset of offsets) {
+        lanes.begin(offset);
+        emitBits(code, lanes, bits, offset);
+        emitVectorStores(code, lanes, others, index, offset, results, graph.index());
+      }
+      emitBitWords(code, bits, index);
+    },
+  };
+}
+
+/** Elements that are read from anywhere one after the other: the fewer instructions, the more reads are under way. */
+const LANES = 8;
+
+/** What vectors cannot do for its reads or divisions, eight indices a round, without a test for what they have in common. */
+function lanePart(
+  code: Code,
+  program: Program,
+  layout: Layout,
+  inputs: KernelInputs,
+  index: number,
+): VectorPart | undefined {
+  const graph = new Graph('scalars');
+  // Where a branch is left out, its reads are not for nothing.
+  const results = branches(program.module)
+    ? undefined
+    : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  if (results === undefined || graph.size > UNROLLED_VALUES) return undefined;
+  const lanes = new LaneCode(code, { ...inputs, index }, true);
+  lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);
+  const range = new VectorCode(code, { ...inputs, index });
+  range.prepare(lanes.contiguousReads);
+  return {
+    step: LANES,
+    narrow: (from, to) => {
+      range.narrow(from, to);
+      narrowToStores(code, inputs.stores, to);
+    },
+    round: () => {
+      for (let offset = 0; offset < LANES; offset++) {
+        lanes.begin(offset);
+        emitLaneStores(code, lanes, inputs.stores, index, offset, results, graph.index());
+      }
+    },
+  };
+}
+
+function branches({ functions }: Module): boolean {
+  return functions.some(({ body }) => body.some(({ kind }) => kind === 'if'));
+}

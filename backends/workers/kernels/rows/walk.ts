@@ -1,0 +1,68 @@
+import type { WalkCommand } from '../../../../primitives/contract/backend.ts';
+import {
+  argumentWords,
+  emitChunk,
+  emitInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  resultsOf,
+  shapeKey,
+} from '../../commands/kernel-arguments.ts';
+import type { Launch, Launcher } from '../../commands/launch.ts';
+import { inlineEntry } from '../../wasm/emit-wasm.ts';
+import { emitIndexLoop } from '../../wasm/index-loop.ts';
+import { Code } from '../../wasm/wasm-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { emitCopy, releaseAll } from '../shared/monoid-code.ts';
+import { emitStores } from '../shared/stores.ts';
+
+const LARGEST_CHUNK = 1024;
+const SMALLEST_CHUNK = 16;
+const CHUNKS_PER_WORKER = 64;
+
+/** A walk for every index: one parallel phase, in chunks of few rows, as some may walk far longer than others. */
+export function launchWalk(launcher: Launcher, { extent, start, step, changing, stores }: WalkCommand): Launch {
+  const shape: KernelShape = { programs: [step, start], stores, words: 0 };
+  const layout = layoutOf(shape.programs);
+  const kernel = launcher.compile(`walk ${changing} ${shapeKey(shape, layout)}`, () => [
+    emitWalk(shape, layout, changing),
+  ]);
+  const length = lengthWords(extent, launcher.addresses);
+  const even = Math.ceil(length[2] / (launcher.workers * CHUNKS_PER_WORKER));
+  const chunkSize = Math.max(SMALLEST_CHUNK, Math.min(LARGEST_CHUNK, even));
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, []),
+    phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
+  };
+}
+
+function emitWalk(shape: KernelShape, layout: Layout, changing: number): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { extent, environments, stores } = emitInputs(code, shape, layout, resultsOf(shape.programs[0]!));
+  const [step, start] = environments;
+  const { from, to } = emitChunk(code, extent);
+  const index = code.local(I32);
+  emitIndexLoop(code, {
+    from,
+    to,
+    index,
+    scalar: () => {
+      const state = inlineEntry(code, start!, [index]);
+      const [more, ...leaves] = state;
+      code.while(
+        () => code.get(more!),
+        () => {
+          const results = inlineEntry(code, step!, [index, ...leaves]);
+          emitStores(code, stores, index, results);
+          emitCopy(code, state.slice(0, 1 + changing), results);
+          releaseAll(code, results);
+        },
+      );
+      releaseAll(code, state);
+    },
+  });
+  return code.finish();
+}

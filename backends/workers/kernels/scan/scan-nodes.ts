@@ -1,0 +1,59 @@
+import type { MonoidProgram, Program, ScanForm } from '../../../../primitives/contract/backend.ts';
+import { Graph, type Node, straightLine, truthOf } from '../../../analyses/straight-line.ts';
+import type { KernelInputs, Layout } from '../../commands/kernel-arguments.ts';
+import type { VectorPart } from '../../wasm/index-loop.ts';
+import { slotsOf } from '../../wasm/program-graph.ts';
+
+/** The two passes over a tile, four elements at once. */
+export interface ScanVectors {
+  /** Folds elements into the locals of the state. */
+  readonly fold: VectorPart;
+  /** Scans them, beginning with the state. */
+  readonly scan: VectorPart;
+  /** Whether the scan goes by the inclusive prefix of the tile. */
+  readonly needsEnd: boolean;
+}
+
+export interface ScanSources {
+  readonly program: Program;
+  readonly emit: Program;
+  readonly layout: Layout;
+  readonly inputs: KernelInputs;
+  readonly monoid: MonoidProgram;
+  readonly form: ScanForm | undefined;
+  /** Locals: the index under way, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
+  readonly index: number;
+  readonly to: number;
+  readonly state: readonly number[];
+  readonly end: readonly number[];
+}
+
+/** The nodes of a scan: program and emit in one graph, so that what both read is read once. */
+export interface ScanNodes {
+  readonly graph: Graph;
+  readonly elements: readonly Node[];
+  readonly exclusive: readonly Node[];
+  readonly inclusive: readonly Node[];
+  readonly results: readonly Node[];
+}
+
+/** Program and emit as straight lines, where they are. */
+export function scanNodes(
+  program: Program,
+  emit: Program,
+  layout: Layout,
+  monoid: MonoidProgram,
+): ScanNodes | undefined {
+  const graph = new Graph('aligned');
+  const exclusive = monoid.types.map((type, leaf) => graph.parameter(type, `exclusive${leaf}`));
+  const inclusive = monoid.types.map((type, leaf) => graph.parameter(type, `inclusive${leaf}`));
+  const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const args = [graph.index(), ...exclusive, ...inclusive];
+  const results = elements && straightLine(graph, emit.module, slotsOf(layout, 1), args);
+  return results && { graph, elements, exclusive, inclusive, results };
+}
+
+/** Whether the first leaf of an element, which is 0 or 1, is 1. */
+export function flagOf({ graph, elements: [flag] }: ScanNodes): Node {
+  return truthOf(flag!) ?? graph.operation('ne', 'bool', [flag!, graph.literal('u32', 0)]);
+}

@@ -1,0 +1,167 @@
+import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import { combinesInAnyOrder } from '../../../analyses/monoid-shapes.ts';
+import type { Node } from '../../../analyses/straight-line.ts';
+import { VectorCode } from '../../wasm/emit-simd.ts';
+import type { VectorPart } from '../../wasm/index-loop.ts';
+import { storedNodes } from '../../wasm/program-graph.ts';
+import { emitExtract, emitSplat } from '../../wasm/vector-operations.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
+import { unorderedFold } from '../reduce/reduce.ts';
+import { UNROLLED_VALUES } from '../rows/for-each.ts';
+import {
+  emitCopy,
+  emitVectorIdentity,
+  type VectorCombine,
+  vectorCombine,
+  vectorLocals,
+} from '../shared/monoid-code.ts';
+import { emitVectorStores, narrowToStores } from '../shared/stores.ts';
+import { compactionOf, compactionPart } from './compaction.ts';
+import { runsOf, runVectors } from './run-vectors.ts';
+import { type ScanNodes, type ScanSources, type ScanVectors, scanNodes } from './scan-nodes.ts';
+
+/** Vector code for both passes; undefined where a part of the scan is no straight line. */
+export function vectorScan(code: Code, sources: ScanSources): ScanVectors | undefined {
+  const nodes = scanNodes(sources.program, sources.emit, sources.layout, sources.monoid);
+  const combine = vectorCombine(code, sources.monoid);
+  if (nodes === undefined || combine === undefined) return undefined;
+  const { inputs, index, monoid, state, form } = sources;
+  const runs = form?.kind === 'runs' ? runsOf(inputs.stores, nodes, form) : undefined;
+  if (runs !== undefined) return runVectors(code, sources, nodes, runs);
+  const folding = new VectorCode(code, { ...inputs, index });
+  folding.prepare(nodes.elements);
+  const fold = combinesInAnyOrder(monoid)
+    ? unorderedFold(code, folding, nodes.graph.size, nodes.elements, monoid, combine, state)
+    : orderedFold(code, folding, sources, nodes.elements, combine);
+
+  const scanning = new VectorCode(code, { ...inputs, index });
+  const compaction = form?.kind === 'compact' ? compactionOf(inputs.stores, nodes, form) : undefined;
+  const needed = compaction === undefined ? nodes.elements : [compaction.flag];
+  scanning.prepare([...needed, ...storedNodes(inputs.stores, nodes.results)]);
+  const scan =
+    compaction === undefined
+      ? scanPart(code, scanning, sources, nodes, combine)
+      : compactionPart(code, scanning, sources, nodes, compaction);
+  return { fold, scan, needsEnd: compaction !== undefined };
+}
+
+/** Folds four neighbours as (e0 ⊕ e1) ⊕ (e2 ⊕ e3), and that to the right of the rest: order is kept. */
+function orderedFold(
+  code: Code,
+  lanes: VectorCode,
+  { monoid, state }: ScanSources,
+  elements: readonly Node[],
+  combine: VectorCombine,
+): VectorPart {
+  const total = vectorLocals(code, monoid);
+  const left = vectorLocals(code, monoid);
+  const right = vectorLocals(code, monoid);
+  const pick = (into: readonly number[], from: readonly number[], choice: [number, number, number, number]): void =>
+    into.forEach((local, leaf) => {
+      code.get(from[leaf]!);
+      code.get(from[leaf]!);
+      code.shuffle(choice);
+      code.set(local);
+    });
+  return {
+    step: 4,
+    narrow: (from, to) => lanes.narrow(from, to),
+    enter: () => emitSplats(code, monoid, total, state),
+    round: () => {
+      lanes.begin(0);
+      const element = elements.map((node) => lanes.local(node));
+      pick(left, element, [0, 2, 0, 2]);
+      pick(right, element, [1, 3, 1, 3]);
+      combine(left, left, right);
+      pick(right, left, [1, 1, 1, 1]);
+      combine(left, left, right);
+      combine(total, total, left);
+    },
+    leave: () => emitExtracts(code, monoid, state, total, 0),
+  };
+}
+
+/** Scans four elements in two steps (Hillis and Steele 1986), then puts the prefix of all before them in front. */
+function scanPart(
+  code: Code,
+  lanes: VectorCode,
+  { inputs, index, monoid, state }: ScanSources,
+  { graph, elements, exclusive, inclusive, results }: ScanNodes,
+  combine: VectorCombine,
+): VectorPart {
+  const identity = vectorLocals(code, monoid);
+  const last = vectorLocals(code, monoid);
+  const local = vectorLocals(code, monoid);
+  const shifted = vectorLocals(code, monoid);
+  const shuffled = (
+    into: readonly number[],
+    a: readonly number[],
+    b: readonly number[],
+    choice: [number, number, number, number],
+  ): void =>
+    into.forEach((target, leaf) => {
+      code.get(a[leaf]!);
+      code.get(b[leaf]!);
+      code.shuffle(choice);
+      code.set(target);
+    });
+  const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
+  const scanFour = (offset: number): void => {
+    lanes.begin(offset);
+    emitCopy(
+      code,
+      local,
+      elements.map((node) => lanes.local(node)),
+    );
+    shuffled(shifted, identity, local, [0, 4, 5, 6]);
+    combine(local, shifted, local);
+    shuffled(shifted, identity, local, [0, 1, 4, 5]);
+    combine(local, shifted, local);
+    shuffled(shifted, last, last, [3, 3, 3, 3]);
+    combine(local, shifted, local);
+    shuffled(shifted, last, local, [3, 4, 5, 6]);
+    emitCopy(code, last, local);
+    exclusive.forEach((node, leaf) => {
+      lanes.bind(node, shifted[leaf]!);
+    });
+    inclusive.forEach((node, leaf) => {
+      lanes.bind(node, local[leaf]!);
+    });
+    emitVectorStores(code, lanes, inputs.stores, index, offset, results, graph.index());
+  };
+  return {
+    step: 4 * offsets.length,
+    narrow: (from, to) => {
+      lanes.narrow(from, to);
+      narrowToStores(code, inputs.stores, to);
+    },
+    enter: () => {
+      emitVectorIdentity(code, monoid, identity);
+      emitSplats(code, monoid, last, state);
+    },
+    round: () => offsets.forEach(scanFour),
+    leave: () => emitExtracts(code, monoid, state, last, 3),
+  };
+}
+
+function emitSplats(code: Code, { types }: MonoidProgram, into: readonly number[], from: readonly number[]): void {
+  types.forEach((type, leaf) => {
+    code.get(from[leaf]!);
+    emitSplat(code, type);
+    code.set(into[leaf]!);
+  });
+}
+
+function emitExtracts(
+  code: Code,
+  { types }: MonoidProgram,
+  into: readonly number[],
+  from: readonly number[],
+  lane: number,
+): void {
+  types.forEach((type, leaf) => {
+    code.get(from[leaf]!);
+    emitExtract(code, type, lane);
+    code.set(into[leaf]!);
+  });
+}

@@ -1,0 +1,209 @@
+import type { Extent, MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import { BLOCK } from '../../../../primitives/contract/combination-tree.ts';
+import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
+import {
+  emitChunk,
+  emitInputs,
+  emitMinimum,
+  emitOwnWord,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  lengthWords,
+  type StoreTarget,
+} from '../../commands/kernel-arguments.ts';
+import { chunkSizeOf, type Launcher } from '../../commands/launch.ts';
+import { VectorCode } from '../../wasm/emit-simd.ts';
+import { inlineEntry } from '../../wasm/emit-wasm.ts';
+import { emitParts } from '../../wasm/index-loop.ts';
+import { slotsOf, storedNodes } from '../../wasm/program-graph.ts';
+import { Code } from '../../wasm/wasm-code.ts';
+import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { emitCeilDiv } from '../reduce/reduce.ts';
+import {
+  emitCopy,
+  emitLoadState,
+  emitStoreState,
+  stateLocals,
+  type VectorCombine,
+  vectorCombine,
+} from './monoid-code.ts';
+import { narrowToStores } from './stores.ts';
+import { emitBlockTotal, emitCount, emitWorkerRoom, pushState, type TreeBlock } from './tree-code.ts';
+import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
+
+/**
+ * Reduce and scan of monoids whose brackets matter, by the canonical combination tree: totals of all blocks in parallel,
+ * then the tree over those by one worker, then, for a scan, all blocks in parallel once more.
+ */
+
+/** Words of the kernels' own: where results go, the workers' rooms, and the totals of the blocks, level by level. */
+export const INTO = 0;
+export const ROOMS = 1;
+export const TOTALS = 2;
+
+/** Blocks of blocks of blocks of blocks hold 2⁴⁰ elements. */
+export const LEVELS = 3;
+
+export function extentWords(
+  launcher: Launcher,
+  extent: Extent,
+): { readonly length: readonly [number, number, number]; readonly chunkSize: number } {
+  const length = lengthWords(extent, launcher.addresses);
+  return { length, chunkSize: chunkSizeOf(length[2], launcher.workers) };
+}
+
+/** Bytes of the totals of every level. */
+export function levelBytes(elements: number, { types }: MonoidProgram): number[] {
+  let count = elements;
+  return Array.from({ length: LEVELS }, () => {
+    count = Math.ceil(count / BLOCK);
+    return 4 * types.length * count;
+  });
+}
+
+/** The totals of the blocks of a chunk. */
+export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, { ...shape, stores: [] }, layout, []);
+  const totals = emitOwnWord(code, TOTALS);
+  const total = stateLocals(code, monoid);
+  const graph = new Graph('aligned');
+  const elements = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
+  const whole = elements && wholeBlocks(code, monoid, inputs, elements, []);
+  emitChunkBlocks(code, monoid, inputs, whole, (block, number) => {
+    emitEither(
+      block,
+      whole,
+      (wholeBlock) => emitWholeTotal(wholeBlock, total),
+      () => emitBlockTotal(block, total),
+    );
+    emitStoreState(code, monoid, () => pushState(code, monoid, totals, number), total);
+  });
+  return code.finish();
+}
+
+/** What vector code for whole blocks has in common, and the range of indices that it is right for. */
+export interface Whole {
+  readonly lanes: VectorCode;
+  readonly elements: readonly Node[];
+  readonly combine: VectorCombine;
+  readonly index: number;
+  readonly low: number;
+  readonly high: number;
+  readonly stores: readonly StoreTarget[];
+}
+
+export function wholeBlocks(
+  code: Code,
+  monoid: MonoidProgram,
+  { arrays, uniforms, stores }: KernelInputs,
+  elements: readonly Node[],
+  results: readonly Node[],
+): Whole | undefined {
+  const combine = vectorCombine(code, monoid);
+  if (combine === undefined) return undefined;
+  const index = code.local(I32);
+  const lanes = new VectorCode(code, { arrays, uniforms, index });
+  lanes.prepare([...elements, ...storedNodes(stores, results)]);
+  return { lanes, elements, combine, index, low: code.local(I32), high: code.local(I32), stores };
+}
+
+/** Vector code for a whole block whose reads and stores are all within bounds, else scalar code. */
+export function emitEither(
+  block: TreeBlock,
+  whole: Whole | undefined,
+  vector: (block: WholeBlock) => void,
+  scalar: () => void,
+): void {
+  if (whole === undefined) {
+    scalar();
+    return;
+  }
+  const { code, monoid, room, first, count } = block;
+  const { low, high, combine, lanes, elements, index } = whole;
+  code.get(count);
+  code.i32(BLOCK);
+  code.op(op.i32Eq);
+  code.get(first);
+  code.get(low);
+  code.op(op.i32GeU, op.i32And);
+  code.get(first);
+  code.get(high);
+  code.op(op.i32LeU, op.i32And);
+  code.get(high);
+  code.get(first);
+  code.op(op.i32Sub);
+  code.i32(BLOCK);
+  code.op(op.i32GeU, op.i32And);
+  code.when(() => vector({ code, monoid, combine, lanes, elements, index, room, first }), scalar);
+}
+
+/** Goes through the blocks of the chunk; `number` is that of the block among all. */
+export function emitChunkBlocks(
+  code: Code,
+  monoid: MonoidProgram,
+  inputs: KernelInputs,
+  whole: Whole | undefined,
+  body: (block: TreeBlock, number: number) => void,
+): void {
+  const room = emitWorkerRoom(code, monoid, ROOMS);
+  const { from, to } = emitChunk(code, inputs.extent);
+  if (whole !== undefined) {
+    emitCopy(code, [whole.low, whole.high], [from, to]);
+    whole.lanes.narrow(whole.low, whole.high);
+    narrowToStores(code, whole.stores, whole.high);
+  }
+  const number = code.local(I32);
+  const element = (index: number): number[] => inlineEntry(code, inputs.environments[0]!, [index]);
+  emitParts(code, from, to, BLOCK, (count) => {
+    code.get(from);
+    code.i32(Math.log2(BLOCK));
+    code.op(op.i32ShrU);
+    code.set(number);
+    body({ code, monoid, room, first: from, count, element }, number);
+  });
+}
+
+/** A pass over the blocks of an array of `length` states. */
+export function emitStateBlocks(
+  code: Code,
+  monoid: MonoidProgram,
+  room: number,
+  states: number,
+  length: number,
+  body: (block: TreeBlock, number: number) => void,
+): void {
+  const blocks = code.local(I32);
+  const first = code.local(I32);
+  const count = code.local(I32);
+  const element = (index: number): number[] => {
+    const state = stateLocals(code, monoid);
+    emitLoadState(code, monoid, () => pushState(code, monoid, states, index), state);
+    return state;
+  };
+  emitBlockCount(code, length, blocks);
+  emitCount(code, blocks, (number) => {
+    code.get(number);
+    code.i32(BLOCK);
+    code.op(op.i32Mul);
+    code.set(first);
+    code.get(length);
+    code.get(first);
+    code.op(op.i32Sub);
+    code.set(count);
+    emitMinimum(code, count, () => code.i32(BLOCK));
+    body({ code, monoid, room, first, count, element }, number);
+  });
+  for (const local of [blocks, first, count]) code.release(local);
+}
+
+export function emitBlockCount(code: Code, length: number, into: number): void {
+  emitCeilDiv(
+    code,
+    () => code.get(length),
+    () => code.i32(BLOCK),
+  );
+  code.set(into);
+}

@@ -1,0 +1,161 @@
+import type { LentWords, WordSink, WordSource } from '../../../primitives/contract/backend.ts';
+import { fillMemory } from '../../common/fill-memory.ts';
+import type { Launch, Launcher } from '../commands/launch.ts';
+import type { Pool } from '../threads/pool.ts';
+import { COPY_CHUNK, emitCopyKernel } from '../wasm/runtime.ts';
+import type { PendingRead, SharedBuffer, SharedMemory } from './shared-memory.ts';
+
+export interface TransfersOptions {
+  readonly memory: SharedMemory;
+  readonly pool: Pool;
+  readonly compile: Launcher['compile'];
+  /** Issues the commands that are held. */
+  flush(): void;
+  /** Appends a copy to the queue. */
+  copy(launch: Launch): void;
+  /** Waits for a phase. */
+  until(phase: number): Promise<void>;
+}
+
+/** The ways between the host's arrays and the memory of the workers. */
+export interface Transfers {
+  /** Before a buffer is written: what is still to be read of it is brought away. */
+  settleReads(buffer: SharedBuffer): void;
+  /** Frees released buffers that are being read: what is still to be read of them is brought away. */
+  freeReleased(): void;
+  /** Puts words into a buffer, behind the commands that are under way. */
+  write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
+  /** Fills a buffer that no command uses but those that are under way. */
+  upload(buffer: SharedBuffer, source: WordSource): Promise<void>;
+  /** Hands out the words of a buffer as they are after the commands that are under way. */
+  readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
+  read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
+  /** Waits for the reads that are under way, whether they succeed or fail. */
+  settled(): Promise<void>;
+  /** The memory of a buffer after the commands that are under way. */
+  lend(buffer: SharedBuffer, word: number, words: number): Promise<LentWords>;
+}
+
+/** Words that a read copies before it lets other events have their turn. */
+const COPY_SLICE = 2 ** 20;
+
+export function createTransfers({ memory, pool, compile, flush, copy, until }: TransfersOptions): Transfers {
+  const { allocator } = memory;
+  const underWay = new Set<Promise<void>>();
+
+  const write: Transfers['write'] = (buffer, word, data) => {
+    flush();
+    settleReads(buffer);
+    const address = buffer.address + 4 * word;
+    if (buffer.fence <= pool.completed) {
+      memory.words().set(data, address / 4);
+      return;
+    }
+    const staging = allocator.allocatePassing(data.byteLength, pool.completed);
+    memory.words().set(data, staging.address / 4);
+    issueCopy(address, staging.address, data.byteLength);
+    buffer.fence = pool.issued;
+    allocator.release(staging, pool.issued);
+  };
+
+  const settleReads: Transfers['settleReads'] = (buffer) => {
+    if (buffer.reads.size > 0) flush();
+    for (const read of buffer.reads) {
+      if (read.fence <= pool.completed) copySlice(read, read.words);
+      else bringAway(buffer, read);
+      memory.finishRead(buffer, read, pool.issued);
+    }
+  };
+
+  const bringAway = (buffer: SharedBuffer, read: PendingRead): void => {
+    const left = 4 * (read.words - read.copied);
+    read.snapshot = allocator.allocatePassing(left);
+    issueCopy(read.snapshot.address, read.address + 4 * read.copied, left);
+    read.address = read.snapshot.address - 4 * read.copied;
+    read.fence = pool.issued;
+    // The host, too, has to wait with writing until the copy is made.
+    buffer.fence = pool.issued;
+  };
+
+  const issueCopy = (to: number, from: number, bytes: number): void => {
+    const kernel = compile('copy', () => [emitCopyKernel()]);
+    const phase = { run: kernel.functions[0]!, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
+    copy({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] });
+  };
+
+  const upload: Transfers['upload'] = async (buffer, source) => {
+    flush();
+    if (buffer.fence > pool.completed) await until(buffer.fence);
+    await fillMemory(source, {
+      place(at, bytes) {
+        // The memory may be gone.
+        pool.check();
+        return new Uint8Array(memory.memory.buffer, buffer.address + at, bytes);
+      },
+      pause: () => pool.turn(),
+    });
+    pool.check();
+  };
+
+  const readTo: Transfers['readTo'] = (buffer, word, words, take) => {
+    flush();
+    const { address, fence } = buffer;
+    const reading = finish(buffer, { address: address + 4 * word, fence, words, take, copied: 0 });
+    const over = (): void => void underWay.delete(reading);
+    reading.then(over, over);
+    underWay.add(reading);
+    return reading;
+  };
+
+  const settled: Transfers['settled'] = async () => {
+    await Promise.allSettled(underWay);
+  };
+
+  const read: Transfers['read'] = async (buffer, word, words) => {
+    const result = new Uint32Array(words);
+    await readTo(buffer, word, words, (piece, at) => result.set(piece, at));
+    return result;
+  };
+
+  const lend: Transfers['lend'] = async (buffer, word, words) => {
+    flush();
+    if (buffer.fence > pool.completed) await until(buffer.fence);
+    pool.check();
+    const first = buffer.address / 4 + word;
+    return { words: memory.words().subarray(first, first + words), end: () => {} };
+  };
+
+  /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
+  const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<void> => {
+    buffer.reads.add(read);
+    try {
+      while (read.copied < read.words) {
+        if (read.fence > pool.completed) await until(read.fence);
+        else {
+          copySlice(read, COPY_SLICE);
+          if (read.copied < read.words) {
+            await pool.turn();
+            // The memory may be gone.
+            pool.check();
+          }
+        }
+      }
+    } finally {
+      memory.finishRead(buffer, read, pool.issued);
+      if (read.snapshot !== undefined) allocator.release(read.snapshot, pool.issued);
+    }
+  };
+
+  const copySlice = (read: PendingRead, words: number): void => {
+    const from = read.address / 4 + read.copied;
+    const end = Math.min(read.words, read.copied + words);
+    read.take(memory.words().subarray(from, from + end - read.copied), read.copied);
+    read.copied = end;
+  };
+
+  const freeReleased = (): void => {
+    for (const buffer of memory.beingRead) settleReads(buffer);
+  };
+
+  return { settleReads, freeReleased, write, upload, readTo, read, settled, lend };
+}

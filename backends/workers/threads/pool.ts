@@ -1,0 +1,482 @@
+import { DeviceLostError, type QuadrilleError } from '../../../primitives/errors.ts';
+import type { Launch, Phase, Submission } from '../commands/launch.ts';
+import { createArgumentRing } from '../memory/argument-ring.ts';
+import { encodeRuntime } from '../wasm/runtime.ts';
+import { encodeModule, type FunctionBody } from '../wasm/wasm-encoder.ts';
+import type { ChunkTaker } from './chunks.ts';
+import { helpUntil } from './helping.ts';
+import {
+  CONTROL_WORDS,
+  chunksOf,
+  control,
+  fixed,
+  type HostMessage,
+  type InstallMessage,
+  type KernelFunction,
+  positionWord,
+  RING_SLOTS,
+  type Runtime,
+  seat,
+  seatWord,
+  slot,
+  slotWord,
+  type WorkerSetup,
+} from './queue.ts';
+import { createSignal, type Signal } from './signal.ts';
+import type { Thread, Threads } from './threads.ts';
+import { createWaking, isBrief } from './waking.ts';
+
+/**
+ * Worker threads behind a queue of commands, like a GPU: the host appends commands and goes on; the workers run their
+ * phases in order, each in parallel over its chunks.
+ */
+export interface Pool {
+  readonly workers: number;
+  /** Number of the last phase issued, and of the last one completed. */
+  readonly issued: number;
+  readonly completed: number;
+  /** Another number whenever a phase or a chunk of one is done. */
+  readonly progress: number;
+  /** Whether all that was issued is done, so that the calling thread may run a command itself. */
+  readonly idle: boolean;
+  /** Throws the reason when the pool has stopped. */
+  check(): void;
+  /** Compiles functions; returns the number of the first. Threads are told of them with the first command that runs them. */
+  install(functions: readonly FunctionBody[]): number;
+  /** Whether a function of that number is there. */
+  has(run: number): boolean;
+  /** Forgets functions that no command to come runs. */
+  uninstall(functions: readonly number[]): void;
+  /**
+   * Appends phases, from number `first` on, which take so many nanoseconds in the worst case; any time where that is left out.
+   * Says whether all of it stands in the queue: else it must stay what it is.
+   */
+  submit(given: Submission, nanoseconds?: number, first?: number): boolean;
+  /** Runs a command on the calling thread, as worker 0; only while idle. */
+  runHere(launch: Launch): void;
+  /** Writes argument words for phases that are run here; only while idle, and until anything else is run or appended. */
+  placeHere(given: Submission): number;
+  /** Runs the phases `from` … `to − 1` on the calling thread, with the arguments at an address; only while idle. */
+  runPlaced(given: Submission, args: number, from: number, to: number): void;
+  /** Waits until the phases up to a number are done. Rejects when the pool stops before. */
+  until(phase: number): Promise<void>;
+  /** Gives the event loop of the calling thread a turn. */
+  turn(): Promise<void>;
+  /** Drops what has not run; waits under way reject with the reason. */
+  stop(reason: unknown): void;
+  /** Stops, and waits for the threads to end. */
+  close(): Promise<void>;
+}
+
+interface Waiter {
+  readonly phase: number;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A phase of a command that waits for room in the ring. */
+interface Pending {
+  readonly given: Submission;
+  /** The number that the last of its phases comes before. */
+  readonly end: number;
+  arguments: number | undefined;
+  next: number;
+}
+
+/** Functions that were compiled together. */
+interface InstalledKernel {
+  readonly message: InstallMessage;
+  /** Whether the threads were told. */
+  sent: boolean;
+  /** Made when the calling thread first runs one of them. */
+  instance: WebAssembly.Instance | undefined;
+}
+
+interface Installed {
+  readonly of: InstalledKernel;
+  readonly name: string;
+}
+
+interface Heap {
+  readonly memory: WebAssembly.Memory;
+  readonly imports: WebAssembly.Imports;
+  readonly runtime: Runtime;
+}
+
+function createHeap(memory: WebAssembly.Memory, runtimeModule: WebAssembly.Module): Heap {
+  const imports = { env: { memory } };
+  const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
+  return { memory, imports, runtime };
+}
+
+/**
+ * Starts the workers and waits until all of them are ready. Whoever waits for commands that are brief helps for so many
+ * milliseconds at most.
+ */
+export async function createPool(
+  memory: WebAssembly.Memory,
+  workers: number,
+  platform: Threads,
+  helpMilliseconds = 0,
+): Promise<Pool> {
+  const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
+  const runtimeModule = new WebAssembly.Module(encodeRuntime());
+  const signal = createSignal(shared);
+  // The calling thread needs a core, too.
+  const lingering = Math.max(1, platform.cores() - 1);
+  const setups = Array.from({ length: workers }, (_, worker) => ({
+    worker,
+    memory,
+    control: shared,
+    runtime: runtimeModule,
+    saysSignals: signal.isSaid,
+    workers,
+    lingering,
+  }));
+  const threads = await startAll(setups, platform);
+  const { turn } = platform;
+  const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds });
+  // From the start: a thread may end while others are still starting, also when it was ready itself.
+  let giveUp: ((error: unknown) => void) | undefined;
+  const failed = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  const started = threads.map((thread) => follow(thread, pool, signal, giveUp!));
+  // Once they are started, the pool tells whoever calls it.
+  failed.catch(() => {});
+  try {
+    await Promise.race([Promise.all(started), failed]);
+    pool.check();
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  for (const thread of threads) thread.unref();
+  return pool;
+}
+
+/** Starts all threads; where one cannot be, ends those before it. */
+async function startAll(setups: readonly WorkerSetup[], platform: Threads): Promise<Thread[]> {
+  platform.requireRoom(setups.length);
+  const threads: Thread[] = [];
+  try {
+    for (const setup of setups) threads.push(platform.start(setup));
+  } catch (cause) {
+    // A thread that fails while it starts has nobody else to tell.
+    const nobody = (): void => {};
+    for (const thread of threads) thread.follow(nobody, nobody);
+    await Promise.all(threads.map((thread) => thread.terminate()));
+    throw platform.refused(setups.length, cause);
+  }
+  return threads;
+}
+
+/** Stops the pool when a thread fails or ends, and tells `failed`; resolves once the thread is ready. */
+function follow(thread: Thread, pool: Pool, signal: Signal, failed: (error: unknown) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const fail = (cause: unknown): void => {
+      const error = cause instanceof DeviceLostError ? cause : workerFailed(cause);
+      pool.stop(error);
+      failed(error);
+    };
+    thread.follow((message) => {
+      if (message.kind === 'failed') fail(message.error);
+      else if (message.kind === 'signal') signal.wake();
+      else resolve();
+    }, fail);
+  });
+}
+
+function workerFailed(cause: unknown): QuadrilleError {
+  return new DeviceLostError('device/worker', 'A worker thread failed.', {
+    remedy: 'Close the context and open it anew; the cause says what happened.',
+    cause,
+  });
+}
+
+interface QueueParts {
+  readonly memory: WebAssembly.Memory;
+  readonly shared: SharedArrayBuffer;
+  readonly runtimeModule: WebAssembly.Module;
+  readonly signal: Signal;
+  readonly threads: readonly Thread[];
+  readonly turn: Pool['turn'];
+  readonly lingering: number;
+  readonly helpMilliseconds: number;
+}
+
+function createQueue(parts: QueueParts): Pool {
+  const { memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds } = parts;
+  const words = new Int32Array(shared);
+  /** The memory and what runs in it, until the pool is closed. */
+  let heap: Heap | undefined = createHeap(memory, runtimeModule);
+  const functions = new Map<number, Installed>();
+  let installed = 0;
+  const backlog: Pending[] = [];
+  const room = createArgumentRing();
+  let waiters: Waiter[] = [];
+  let issued = 0;
+  let written = 0;
+  let completed = 0;
+  let stopped: { readonly reason: unknown } | undefined;
+  let watching = false;
+  let closed: Promise<void> | undefined;
+  /** Phases up to this number may take long. */
+  let longUntil = 0;
+
+  const look = (): number => {
+    if (stopped === undefined) completed += (Atomics.load(words, control.completed) - completed) | 0;
+    return completed;
+  };
+  const writeArguments = (address: number, given: Submission): void => {
+    given.placed?.(address);
+    new Uint32Array(heap!.memory.buffer, address, given.words.length).set(given.words);
+  };
+
+  /** The phase that the slowest worker is at, of those that do not sleep until the next is issued. */
+  const slowest = (): number => {
+    const now = look();
+    let min = now;
+    for (let worker = 0; worker < threads.length; worker++) {
+      if (Atomics.load(words, seatWord(worker)) !== seat.thread) continue;
+      min = Math.min(min, now + ((Atomics.load(words, positionWord(worker)) - now) | 0));
+    }
+    return min;
+  };
+
+  const writeSlot = (number: number, phase: Phase, args: number): void => {
+    const at = slotWord(number);
+    words[at + slot.run] = phase.run;
+    words[at + slot.arguments] = args + (phase.offset ?? 0);
+    words[at + slot.count] = phase.length[0];
+    words[at + slot.minus] = phase.length[1];
+    words[at + slot.limit] = phase.length[2];
+    words[at + slot.chunkSize] = phase.chunkSize;
+    words[at + slot.minimum] = phase.minimum;
+    words[at + slot.gate] = phase.gate ?? 0;
+    Atomics.store(words, at + slot.next, 0);
+    Atomics.store(words, at + slot.done, 0);
+  };
+
+  /** Moves commands from the backlog into the ring, as far as there is room. */
+  const pump = (): void => {
+    const before = written;
+    const reach = backlog.length === 0 ? 0 : slowest() + RING_SLOTS;
+    for (let pending = backlog[0]; pending !== undefined; pending = backlog[0]) {
+      const { given, end } = pending;
+      const { phases } = given;
+      if (pending.arguments === undefined) {
+        pending.arguments = room.place(given.words.length, end, look());
+        if (pending.arguments === undefined) break;
+        writeArguments(pending.arguments, given);
+      }
+      while (pending.next < phases.length && written < reach) {
+        writeSlot(written, phases[pending.next]!, pending.arguments);
+        pending.next++;
+        written++;
+      }
+      if (pending.next < phases.length) break;
+      backlog.shift();
+    }
+    if (written === before) return;
+    Atomics.store(words, control.issued, written | 0);
+  };
+
+  const waking = createWaking({
+    words,
+    workers: threads.length,
+    lingering,
+    mayHelp: helpMilliseconds > 0,
+    isWorkLeft: () => stopped === undefined && look() < written,
+  });
+
+  /** Helps with what is waited for, if all of it is brief; tells whether a phase and those before it are done. */
+  const help = (phase: number): boolean => {
+    if (longUntil > look() || phase > written) return false;
+    const taker: ChunkTaker = { words, runtime: heap!.runtime, functionOf, signalled: signal.wake };
+    try {
+      return helpUntil(phase, taker, {
+        workers: threads.length,
+        lingering,
+        milliseconds: helpMilliseconds,
+        look,
+        isStopped: () => stopped !== undefined,
+      });
+    } catch (error) {
+      stop(workerFailed(error));
+      return false;
+    }
+  };
+
+  const settle = (): void => {
+    const now = look();
+    const done = waiters.filter(({ phase }) => phase <= now);
+    if (done.length === 0) return;
+    waiters = waiters.filter(({ phase }) => phase > now);
+    for (const { resolve } of done) resolve();
+  };
+
+  /** Follows the workers as long as somebody waits or the ring is full. */
+  const watch = async (): Promise<void> => {
+    if (watching) return;
+    watching = true;
+    // To wait for a signal does not keep the process alive; a timer does.
+    const alive = setInterval(() => {}, 2 ** 30);
+    try {
+      for (;;) {
+        const done = look();
+        pump();
+        waking.all();
+        settle();
+        if (stopped !== undefined || (waiters.length === 0 && backlog.length === 0)) return;
+        const refill = backlog.length === 0 ? Number.POSITIVE_INFINITY : Math.max(done + 1, written - RING_SLOTS / 2);
+        const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
+        const before = signal.now();
+        Atomics.store(words, control.target, target | 0);
+        // The workers look at the target after they have completed a phase, so nothing after this look is missed.
+        const now = look();
+        if (now >= target) continue;
+        // Where only the position of a sleepy worker is in the way, nothing is signalled.
+        const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
+        await signal.change(before, timeout);
+      }
+    } finally {
+      clearInterval(alive);
+      watching = false;
+    }
+  };
+
+  const stop = (reason: unknown): void => {
+    if (stopped !== undefined) return;
+    look();
+    stopped = { reason };
+    backlog.length = 0;
+    Atomics.store(words, control.stop, 1);
+    Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
+    // The words change, so that nobody falls asleep on what they were.
+    for (const word of [control.issued, control.completed]) {
+      Atomics.add(words, word, 1);
+      Atomics.notify(words, word);
+    }
+    signal.raise();
+    const rejected = waiters;
+    waiters = [];
+    for (const { reject } of rejected) reject(reason);
+  };
+
+  const close = async (): Promise<void> => {
+    stop(new DeviceLostError('device/closed', 'The workers were closed.'));
+    await Promise.all(threads.map((thread) => thread.leave()));
+    // Whoever still holds the backend does not hold its memory.
+    functions.clear();
+    heap = undefined;
+  };
+
+  const post = (message: HostMessage): void => {
+    for (const thread of threads) thread.post(message);
+    Atomics.add(words, control.messages, 1);
+    waking.noteMessage();
+  };
+
+  /** Makes the functions of a launch known to the threads. */
+  const send = ({ phases }: Submission): void => {
+    for (const { run } of phases) {
+      const kernel = functions.get(run)!.of;
+      if (!kernel.sent) post(kernel.message);
+      kernel.sent = true;
+    }
+  };
+
+  const functionOf = (number: number): KernelFunction => {
+    const { of: kernel, name } = functions.get(number)!;
+    kernel.instance ??= new WebAssembly.Instance(kernel.message.module, heap!.imports);
+    return kernel.instance.exports[name] as KernelFunction;
+  };
+
+  const placeHere = (given: Submission): number => {
+    const args = room.place(given.words.length, issued, issued)!;
+    writeArguments(args, given);
+    return args;
+  };
+
+  const runPlaced = ({ phases }: Submission, args: number, from: number, to: number): void => {
+    try {
+      for (let k = from; k < to; k++) {
+        const { run, length, chunkSize, minimum, offset = 0 } = phases[k]!;
+        const chunks = chunksOf(heap!.runtime, length[0], length[1], length[2], chunkSize, minimum);
+        const call = functionOf(run);
+        for (let chunk = 0; chunk < chunks; chunk++) call(args + offset, chunk, 0);
+      }
+    } catch (error) {
+      stop(workerFailed(error));
+    }
+  };
+
+  return {
+    workers: threads.length,
+    get issued() {
+      return issued;
+    },
+    get completed() {
+      return look();
+    },
+    get progress() {
+      const phase = look();
+      return phase + Atomics.load(words, slotWord(phase) + slot.done) / 2 ** 32;
+    },
+    get idle() {
+      return stopped === undefined && look() === issued;
+    },
+    check() {
+      if (stopped !== undefined) throw stopped.reason;
+    },
+    install(bodies) {
+      const first = installed;
+      const named = new Map(bodies.map((body, k) => [`k${k}`, body]));
+      const module = new WebAssembly.Module(encodeModule(named));
+      const message: InstallMessage = { kind: 'install', first, module, exports: [...named.keys()] };
+      const kernel: InstalledKernel = { message, sent: false, instance: undefined };
+      for (const name of message.exports) functions.set(installed++, { of: kernel, name });
+      return first;
+    },
+    has: (run) => functions.has(run),
+    uninstall(numbers) {
+      // What is under way may run them: the calling thread does not help there.
+      longUntil = issued;
+      const sent = numbers.filter((number) => functions.get(number)?.of.sent);
+      for (const number of numbers) functions.delete(number);
+      if (sent.length > 0) post({ kind: 'forget', functions: sent, phase: issued | 0 });
+    },
+    submit(given, nanoseconds = Number.POSITIVE_INFINITY, first = 0) {
+      if (stopped !== undefined) throw stopped.reason;
+      send(given);
+      const isIdle = look() === issued;
+      issued += given.phases.length - first;
+      backlog.push({ given, end: issued, arguments: undefined, next: first });
+      if (!isBrief(nanoseconds)) longUntil = issued;
+      pump();
+      waking.forCommand(nanoseconds, isIdle);
+      if (backlog.length === 0) return true;
+      void watch();
+      return false;
+    },
+    runHere(launch) {
+      runPlaced(launch, placeHere(launch), 0, launch.phases.length);
+    },
+    placeHere,
+    runPlaced,
+    until(phase) {
+      if (stopped === undefined && (phase <= look() || help(phase))) return Promise.resolve();
+      if (stopped !== undefined) return Promise.reject(stopped.reason);
+      waking.all();
+      return new Promise((resolve, reject) => {
+        waiters.push({ phase, resolve, reject });
+        signal.raise();
+        void watch();
+      });
+    },
+    turn,
+    stop,
+    close: () => (closed ??= close()),
+  };
+}

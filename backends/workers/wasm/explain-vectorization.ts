@@ -1,0 +1,55 @@
+import { requireModule } from '../../../primitives/arguments.ts';
+import { entryOf, type Module } from '../../../primitives/ir/ir.ts';
+import { hasLoops } from '../../../primitives/ir/visit.ts';
+import { flatten, Graph, NotStraight, type Slots } from '../../analyses/straight-line.ts';
+import { planMasked } from './masked-part.ts';
+
+/** Whether and why (not) a functor of the index runs on four lanes at once. */
+export interface Vectorization {
+  readonly vectorizes: boolean;
+  /** In one sentence, what keeps it from that. */
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Tells whether the workers backend evaluates a functor with SIMD. Its entry is taken as a function of the launch index
+ * (its first parameter, where that is u32) and of values that vary from index to index.
+ *
+ * @example
+ * const halve = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
+ * explainVectorization(halve.module).vectorizes; // true
+ */
+export function explainVectorization(module: Module): Vectorization {
+  requireModule('explainVectorization', 'module', module);
+  const straight = explainStraight(module);
+  if (straight.vectorizes) return straight;
+  const masked = attempt(module, () => planMasked(module));
+  return masked.vectorizes || hasLoops(module) ? masked : straight;
+}
+
+/** The same of a functor without loops. */
+export function explainStraight(module: Module): Vectorization {
+  return attempt(module, () => {
+    const graph = new Graph('aligned');
+    const arrays = [...module.arrays.keys()];
+    const uniforms = [...module.uniforms.keys()];
+    const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };
+    const args = entryOf(module).parameters.map(({ type }, i) =>
+      i === 0 && type === 'u32' ? graph.index() : graph.parameter(type, `p${i}`),
+    );
+    flatten(graph, module, slots, args);
+  });
+}
+
+function attempt(module: Module, vectorize: () => void): Vectorization {
+  try {
+    vectorize();
+    return { vectorizes: true };
+  } catch (error) {
+    if (!(error instanceof NotStraight)) throw error;
+    return {
+      vectorizes: false,
+      reason: `The functor ${entryOf(module).name} runs one index at a time: ${error.message}.`,
+    };
+  }
+}

@@ -1,0 +1,170 @@
+import type { Local, Module, Operand, Operation, Statement } from '../../../primitives/ir/ir.ts';
+import { type Inlined, inlineCalls } from './inline-statements.ts';
+
+/** What vectors have instructions for that functors write as several operations. */
+export interface DotStatement {
+  readonly kind: 'dot';
+  readonly local: Local;
+  /** Words, whose halves are taken as i16: the sum of the product of the low ones and that of the high ones. */
+  readonly words: readonly [Operand, Operand];
+}
+
+type Plain = Exclude<Statement, { kind: 'if' | 'loop' | 'call' | 'return' }>;
+
+export type LaneStatement =
+  | Plain
+  | DotStatement
+  | {
+      readonly kind: 'if';
+      readonly condition: Operand;
+      readonly consequent: readonly LaneStatement[];
+      readonly alternative: readonly LaneStatement[];
+    }
+  | { readonly kind: 'loop'; readonly body: readonly LaneStatement[]; readonly step: readonly LaneStatement[] };
+
+/** A functor without calls, and without what nothing needs. */
+export interface LaneProgram {
+  readonly parameters: readonly Local[];
+  readonly body: readonly LaneStatement[];
+  readonly results: readonly Operand[];
+}
+
+/** Throws `NotStraight` where calls cannot be inlined. */
+export function laneProgram(module: Module): LaneProgram {
+  const inlined = inlineCalls(module);
+  const body = withDots(inlined);
+  return { parameters: inlined.parameters, body: withoutUnused(body, inlined.results), results: inlined.results };
+}
+
+/** Statements with sums of products of halves as one. */
+function withDots({ body }: Inlined): readonly LaneStatement[] {
+  const operations = new Map<number, Operation>();
+  const dotOf = ({ name, operands }: Operation): DotStatement['words'] | undefined => {
+    if (name !== 'add') return undefined;
+    const [low, high] = operands.map((operand) => halvesMultiplied(operand, operations));
+    if (low === undefined || high === undefined || low.half === high.half) return undefined;
+    const [a, b] = low.words;
+    const [c, d] = high.words;
+    const isSame = (sameOperand(a, c) && sameOperand(b, d)) || (sameOperand(a, d) && sameOperand(b, c));
+    return isSame ? [a, b] : undefined;
+  };
+  const block = (statements: readonly Statement[]): LaneStatement[] =>
+    statements.map((statement): LaneStatement => {
+      switch (statement.kind) {
+        case 'let': {
+          operations.set(statement.local.id, statement.operation);
+          const words = statement.local.type === 'i32' ? dotOf(statement.operation) : undefined;
+          return words === undefined ? statement : { kind: 'dot', local: statement.local, words };
+        }
+        case 'if':
+          return { ...statement, consequent: block(statement.consequent), alternative: block(statement.alternative) };
+        case 'loop':
+          return { kind: 'loop', body: block(statement.body), step: block(statement.step) };
+        default:
+          return statement as Plain;
+      }
+    });
+  return block(body);
+}
+
+interface Product {
+  readonly half: 'low' | 'high';
+  readonly words: readonly [Operand, Operand];
+}
+
+/** The words whose halves an i32 is the product of. */
+function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Operation>): Product | undefined {
+  const product = operationOf(operand, operations);
+  if (product?.name !== 'mul') return undefined;
+  const [a, b] = product.operands.map((factor) => halfOf(factor, operations));
+  if (a === undefined || b === undefined || a.half !== b.half) return undefined;
+  return { half: a.half, words: [a.word, b.word] };
+}
+
+/** The word of which an i32 is a half: `word >> 16`, or `(word << 16) >> 16`. */
+function halfOf(
+  operand: Operand,
+  operations: ReadonlyMap<number, Operation>,
+): { readonly half: Product['half']; readonly word: Operand } | undefined {
+  const shifted = operand.type === 'i32' ? operationOf(operand, operations) : undefined;
+  if (shifted?.name !== 'shr' || !isSixteen(shifted.operands[1]!)) return undefined;
+  const word = withoutBits(shifted.operands[0]!, operations);
+  const raised = operationOf(word, operations);
+  if (raised?.name !== 'shl' || !isSixteen(raised.operands[1]!)) return { half: 'high', word };
+  return { half: 'low', word: withoutBits(raised.operands[0]!, operations) };
+}
+
+function withoutBits(operand: Operand, operations: ReadonlyMap<number, Operation>): Operand {
+  const operation = operationOf(operand, operations);
+  const isRead = operation?.name === 'bits' && operation.operands[0]!.type !== 'f32';
+  return isRead ? withoutBits(operation.operands[0]!, operations) : operand;
+}
+
+function operationOf(operand: Operand, operations: ReadonlyMap<number, Operation>): Operation | undefined {
+  return operand.kind === 'local' ? operations.get(operand.id) : undefined;
+}
+
+function isSixteen(operand: Operand): boolean {
+  return operand.kind === 'literal' && operand.value === 16;
+}
+
+export function sameOperand(a: Operand, b: Operand): boolean {
+  if (a.kind === 'local') return b.kind === 'local' && a.id === b.id;
+  if (a.kind === 'uniform') return b.kind === 'uniform' && a.name === b.name;
+  return b.kind === 'literal' && a.type === b.type && Object.is(a.value, b.value);
+}
+
+/** Leaves out what nothing uses, such as the halves of what became one statement. */
+function withoutUnused(body: readonly LaneStatement[], results: readonly Operand[]): readonly LaneStatement[] {
+  const used = new Set<number>();
+  for (const result of results) if (result.kind === 'local') used.add(result.id);
+  eachOperand(body, (operand) => {
+    if (operand.kind === 'local') used.add(operand.id);
+  });
+  let dropped = 0;
+  const block = (statements: readonly LaneStatement[]): LaneStatement[] =>
+    statements.flatMap((statement): LaneStatement[] => {
+      if (statement.kind === 'if') {
+        return [{ ...statement, consequent: block(statement.consequent), alternative: block(statement.alternative) }];
+      }
+      if (statement.kind === 'loop')
+        return [{ kind: 'loop', body: block(statement.body), step: block(statement.step) }];
+      if (!('local' in statement) || used.has(statement.local.id)) return [statement];
+      dropped++;
+      return [];
+    });
+  const left = block(body);
+  return dropped === 0 ? left : withoutUnused(left, results);
+}
+
+/** Calls with every operand that statements take, but for the variables that they set. */
+function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
+  for (const statement of statements) {
+    for (const operand of operandsOf(statement)) visit(operand);
+    for (const block of blocksOf(statement)) eachOperand(block, visit);
+  }
+}
+
+/** The operands of a statement itself. */
+export function operandsOf(statement: LaneStatement): readonly Operand[] {
+  switch (statement.kind) {
+    case 'let':
+      return statement.operation.operands;
+    case 'dot':
+      return statement.words;
+    case 'read':
+      return [statement.index];
+    case 'var':
+    case 'set':
+      return [statement.value];
+    case 'if':
+      return [statement.condition];
+    default:
+      return [];
+  }
+}
+
+export function blocksOf(statement: LaneStatement): readonly (readonly LaneStatement[])[] {
+  if (statement.kind === 'if') return [statement.consequent, statement.alternative];
+  return statement.kind === 'loop' ? [statement.body, statement.step] : [];
+}

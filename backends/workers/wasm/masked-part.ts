@@ -1,0 +1,138 @@
+import type { Program } from '../../../primitives/contract/backend.ts';
+import type { Module } from '../../../primitives/ir/ir.ts';
+import { memoized } from '../../../primitives/ir/memo.ts';
+import { Graph, NotStraight } from '../../analyses/straight-line.ts';
+import type { KernelInputs } from '../commands/kernel-arguments.ts';
+import { MIN_CELLS, type RowSize } from '../kernels/rows/row-loop.ts';
+import { emitVectorStores, narrowToStores } from '../kernels/shared/stores.ts';
+import { MaskedCode } from './emit-masked.ts';
+import { VectorCode } from './emit-simd.ts';
+import { emitRounds, type VectorPart } from './index-loop.ts';
+import { type LaneKinds, laneKinds } from './lane-kinds.ts';
+import { blocksOf, type LaneProgram, type LaneStatement, laneProgram } from './lane-statements.ts';
+import type { Code } from './wasm-code.ts';
+import { I32, op } from './wasm-encoder.ts';
+
+/** How vectors run a functor with loops and branches. */
+export interface MaskedPlan {
+  readonly program: LaneProgram;
+  readonly kinds: LaneKinds;
+  /** Vectors of four indices that are handled at once. */
+  readonly vectors: number;
+}
+
+/** The plan of a module whose first parameter is the index; throws {@link NotStraight} where there is none. */
+export function planMasked(module: Module): MaskedPlan {
+  const program = laneProgram(module);
+  const kinds = laneKinds(program);
+  return { program, kinds, vectors: vectorsAtOnce(program, kinds) };
+}
+
+/** The plan of a program where vectors run it, asked at every launch: within rows that are wide, if it divides by their cells. */
+export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
+  const plan = planOrNone(module);
+  const row = plan?.kinds.row;
+  if (row === undefined) return plan;
+  return row.kind !== 'uniform' || Number(uniforms.get(row.name)) >= MIN_CELLS ? plan : undefined;
+}
+
+const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
+  try {
+    return planMasked(module);
+  } catch (error) {
+    if (error instanceof NotStraight) return undefined;
+    throw error;
+  }
+});
+
+/** Statements of a loop that make vectors, up to which four vectors, or two, find room in registers. */
+const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
+
+function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
+  const count = (statements: readonly LaneStatement[]): number =>
+    statements.reduce((sum, statement) => {
+      const isVector = 'local' in statement && kinds.kinds.get(statement.local.id) === 'varying';
+      return blocksOf(statement).reduce((all, block) => all + count(block), sum + Number(isVector));
+    }, 0);
+  /** The most of any innermost loop. */
+  const max = (statements: readonly LaneStatement[]): number =>
+    Math.max(
+      0,
+      ...statements.map((statement) => {
+        const inside = blocksOf(statement).map(max);
+        const own = statement.kind === 'loop' && Math.max(...inside) === 0 ? count([statement]) : 0;
+        return Math.max(own, ...inside);
+      }),
+    );
+  const values = max(program.body) || count(program.body);
+  return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
+}
+
+/** The cells of a row, where a plan divides by them. */
+export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): RowSize | undefined {
+  if (row === undefined) return undefined;
+  return row.kind === 'uniform'
+    ? { local: inputs.environments[0]!.uniforms.get(row.name)! }
+    : { cells: Number((row as { readonly value: number }).value) };
+}
+
+/** Evaluates and stores a planned program for several vectors of indices at once, or, where a read is amiss, one by one. */
+export function maskedPart(
+  code: Code,
+  plan: MaskedPlan,
+  inputs: KernelInputs,
+  { index, scalar }: { readonly index: number; readonly scalar: () => void },
+  row: number | undefined,
+): VectorPart {
+  const step = 4 * plan.vectors;
+  return {
+    step,
+    narrow: (_from, to) => narrowToStores(code, inputs.stores, to),
+    round: () => {
+      const done = code.block();
+      const elsewhere = code.block();
+      const environment = inputs.environments[0]!;
+      const sources = { environment, index, row, vectors: plan.vectors, elsewhere };
+      const masked = new MaskedCode(code, plan.program, plan.kinds, sources);
+      emitStores(code, masked.run(), plan, inputs, index);
+      masked.release();
+      code.br(done);
+      code.end();
+      emitOneByOne(code, index, step, scalar);
+      code.end();
+    },
+  };
+}
+
+function emitStores(
+  code: Code,
+  results: readonly (readonly number[])[],
+  { program }: MaskedPlan,
+  inputs: KernelInputs,
+  index: number,
+): void {
+  const graph = new Graph();
+  const nodes = program.results.map(({ type }, i) => graph.parameter(type, `${i}`));
+  const lanes = new VectorCode(code, { ...inputs, index });
+  for (const [u, locals] of results.entries()) {
+    lanes.begin(4 * u);
+    for (const [i, node] of nodes.entries()) lanes.bind(node, locals[i]!);
+    emitVectorStores(code, lanes, inputs.stores, index, 4 * u, nodes, graph.index());
+  }
+  lanes.begin(0);
+}
+
+/** Handles the indices one by one, and leaves the index where it was. */
+function emitOneByOne(code: Code, index: number, step: number, scalar: () => void): void {
+  const end = code.local(I32);
+  code.get(index);
+  code.i32(step);
+  code.op(op.i32Add);
+  code.set(end);
+  emitRounds(code, index, end, 1, scalar);
+  code.get(end);
+  code.i32(step);
+  code.op(op.i32Sub);
+  code.set(index);
+  code.release(end);
+}

@@ -1,0 +1,17 @@
+import type { Node, Slots } from '../../analyses/straight-line.ts';
+import type { Layout, StoreTarget } from '../commands/kernel-arguments.ts';
+
+/** What the names of one of several programs are in a graph. */
+export function slotsOf(layout: Layout, program: number): Slots {
+  return {
+    array: (name) => layout.arraySlots[program]!.get(name)!,
+    uniform: (name) => layout.uniformSlots[program]!.get(name)!,
+  };
+}
+
+/** The results that stores use. */
+export function storedNodes(stores: readonly StoreTarget[], results: readonly Node[]): Node[] {
+  return stores.flatMap(({ value, index, guard }) =>
+    [value, index, guard].flatMap((result) => (result === undefined ? [] : [results[result]!])),
+  );
+}

@@ -1,0 +1,197 @@
+import { assign } from '../../algorithms/cross-compare/assignment.ts';
+import type { TrueCell } from './cell-video.ts';
+
+/** Centres that were found in a frame, in pixels. */
+export interface FoundCells {
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+}
+
+/** The same with the number of the track that each belongs to. */
+export interface FoundTracks extends FoundCells {
+  readonly track: ArrayLike<number>;
+}
+
+export interface MatchOptions {
+  readonly width: number;
+  readonly height: number;
+  /** The greatest distance of a true and a found centre that match; 4 pixels unless given. */
+  readonly radius?: number;
+  /** Cells nearer to the border than this are not counted; 22 pixels unless given. */
+  readonly border?: number;
+}
+
+export interface DetectionAccuracy {
+  /** Of what was found, the share that is true. */
+  readonly precision: number;
+  /** Of what is true, the share that was found. */
+  readonly recall: number;
+  /** The harmonic mean of both. */
+  readonly f1: number;
+  /** Numbers behind the shares, for sums over frames. */
+  readonly matched: number;
+  readonly missed: number;
+  readonly spurious: number;
+  /** From each true centre to the one found, in pixels, ascending. */
+  readonly centreErrors: Float64Array;
+}
+
+export interface TrackAccuracy {
+  /** Cells that were counted in two frames or more. */
+  readonly tracks: number;
+  /** The share of them that were found, and by one track alone in all frames in which they were. */
+  readonly withoutSwitch: number;
+  /** How often a cell is found by another track than in the last frame in which it was found. */
+  readonly switches: number;
+  /** Runs of frames in which a cell was found by one track, over all cells: as many as tracks at best. */
+  readonly fragments: number;
+  /** Tracks that found more than one cell. */
+  readonly mixed: number;
+  /** Of the cells counted in all frames, the share that was found. */
+  readonly recall: number;
+}
+
+/**
+ * Matches true and found centres of a frame one to one: as many as there can be within the radius, at the least sum of squared
+ * distances. Cells that are hidden or near the border are not counted, nor is what was found of them.
+ */
+export function matchDetections(
+  truth: readonly TrueCell[],
+  found: FoundCells,
+  options: MatchOptions,
+): DetectionAccuracy {
+  return accuracyOf([...matchFrame(truth, found, options)]);
+}
+
+/** The same over several frames together. */
+export function matchVideo(
+  frames: Iterable<{ readonly truth: readonly TrueCell[]; readonly found: FoundCells }>,
+  options: MatchOptions,
+): DetectionAccuracy {
+  const all: Match[] = [];
+  for (const { truth, found } of frames) for (const match of matchFrame(truth, found, options)) all.push(match);
+  return accuracyOf(all);
+}
+
+/** How well tracks follow the cells of a video; frames are matched each on its own, as by `matchDetections`. */
+export function trackAccuracy(
+  frames: Iterable<{ readonly truth: readonly TrueCell[]; readonly found: FoundTracks }>,
+  options: MatchOptions,
+): TrackAccuracy {
+  const cells = new Map<number, FollowedCell>();
+  const cellsOfTrack = new Map<number, Set<number>>();
+  let index = 0;
+  for (const { truth, found } of frames) {
+    for (const { cell, found: place } of matchFrame(truth, found, options)) {
+      if (cell === undefined) continue;
+      const track = place === undefined ? undefined : found.track[place]!;
+      follow(cells, cell.id, track, index);
+      if (track !== undefined) cellsOfTrack.set(track, (cellsOfTrack.get(track) ?? new Set()).add(cell.id));
+    }
+    index++;
+  }
+  const counted = [...cells.values()].filter(({ frames }) => frames >= 2);
+  const sum = (of: (cell: FollowedCell) => number): number => counted.reduce((total, cell) => total + of(cell), 0);
+  const whole = counted.filter(({ found, switches }) => found > 0 && switches === 0).length;
+  return {
+    tracks: counted.length,
+    withoutSwitch: share(whole, counted.length),
+    switches: sum(({ switches }) => switches),
+    fragments: sum(({ fragments }) => fragments),
+    mixed: [...cellsOfTrack.values()].filter(({ size }) => size > 1).length,
+    recall: share(
+      sum(({ found }) => found),
+      sum(({ frames }) => frames),
+    ),
+  };
+}
+
+/** A true cell that counts, what was found, or both. */
+interface Match {
+  readonly cell?: TrueCell;
+  /** Its place among what was found. */
+  readonly found?: number;
+  /** Of their centres. */
+  readonly distance?: number;
+}
+
+/** Costs are whole: squares of distances in units of 2⁻¹⁰ pixels. */
+const UNITS = 2 ** 20;
+
+function* matchFrame(truth: readonly TrueCell[], found: FoundCells, options: MatchOptions): Generator<Match> {
+  const radius = options.radius ?? 4;
+  const edges = { row: [] as number[], column: [] as number[], cost: [] as number[] };
+  for (const [row, { x, y }] of truth.entries()) {
+    for (let column = 0; column < found.x.length; column++) {
+      const square = (found.x[column]! - x) ** 2 + (found.y[column]! - y) ** 2;
+      if (!(square <= radius * radius)) continue;
+      edges.row.push(row);
+      edges.column.push(column);
+      edges.cost.push(Math.round(square * UNITS));
+    }
+  }
+  const [ofCell, taken] = [new Map<number, number>(), new Set<number>()];
+  for (const edge of assign(truth.length, found.x.length, edges)) {
+    ofCell.set(edges.row[edge]!, edges.column[edge]!);
+    taken.add(edges.column[edge]!);
+  }
+  for (const [row, cell] of truth.entries()) {
+    if (!cell.visible || !isInside(cell.x, cell.y, options)) continue;
+    const place = ofCell.get(row);
+    if (place === undefined) yield { cell };
+    else yield { cell, found: place, distance: Math.hypot(found.x[place]! - cell.x, found.y[place]! - cell.y) };
+  }
+  for (let place = 0; place < found.x.length; place++) {
+    if (!taken.has(place) && isInside(found.x[place]!, found.y[place]!, options)) yield { found: place };
+  }
+}
+
+function isInside(x: number, y: number, { width, height, border = 22 }: MatchOptions): boolean {
+  return x >= border && y >= border && x <= width - 1 - border && y <= height - 1 - border;
+}
+
+function accuracyOf(matches: readonly Match[]): DetectionAccuracy {
+  const centreErrors = Float64Array.from(
+    matches.flatMap(({ distance }) => (distance === undefined ? [] : [distance])),
+  ).sort();
+  const matched = centreErrors.length;
+  const missed = matches.filter(({ found }) => found === undefined).length;
+  const spurious = matches.filter(({ cell }) => cell === undefined).length;
+  return {
+    precision: share(matched, matched + spurious),
+    recall: share(matched, matched + missed),
+    f1: share(2 * matched, 2 * matched + missed + spurious),
+    matched,
+    missed,
+    spurious,
+    centreErrors,
+  };
+}
+
+/** Of nothing, all. */
+function share(part: number, whole: number): number {
+  return whole === 0 ? 1 : part / whole;
+}
+
+interface FollowedCell {
+  /** In which it counted, and in which it was found. */
+  frames: number;
+  found: number;
+  switches: number;
+  fragments: number;
+  track: number | undefined;
+  lastFound: number;
+}
+
+function follow(cells: Map<number, FollowedCell>, id: number, track: number | undefined, frame: number): void {
+  const cell = cells.get(id) ?? { frames: 0, found: 0, switches: 0, fragments: 0, track: undefined, lastFound: -2 };
+  cells.set(id, cell);
+  cell.frames++;
+  if (track === undefined) return;
+  const same = track === cell.track;
+  if (!same && cell.track !== undefined) cell.switches++;
+  if (!same || cell.lastFound !== frame - 1) cell.fragments++;
+  cell.found++;
+  cell.track = track;
+  cell.lastFound = frame;
+}

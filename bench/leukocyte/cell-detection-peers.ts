@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type DetectionOptions, detectPeaks, refineContours } from '../../algorithms/cell-tracking/index.ts';
+import { open } from '../../on-node.ts';
+import { type Context, input, type Table, u32 } from '../../primitives/index.ts';
+import { machine, median } from '../shared/compare-input.ts';
+import { type FoundCells, matchVideo } from './cell-accuracy.ts';
+import { type CellVideoFrame, cellVideo } from './cell-video.ts';
+import { plainCells } from './plain-cells.ts';
+
+/**
+ * Cells of generated frames, 640 × 480, as found by detectPeaks (prepared, on workers), by plain JavaScript, and by the circle
+ * detection of scikit-image and OpenCV (`bench/peers/circles.py`): F1, median centre error, and milliseconds a frame from the
+ * grey values in memory to the centres in memory.
+ *
+ * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5] [--seeds 1,2,3,4,5]
+ *   [--amplitudes 10,15,30] [--cells 36] [--tune]
+ *
+ * `--tune` prints, for each peer, the settings of its grid with the greatest F1 over all frames; name other seeds with it.
+ */
+const { values: options } = parseArgs({
+  options: {
+    python: { type: 'string', default: '/usr/bin/python3' },
+    workers: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    seeds: { type: 'string', default: '1,2,3,4,5' },
+    amplitudes: { type: 'string', default: '10,15,30' },
+    cells: { type: 'string', default: '36' },
+    tune: { type: 'boolean', default: false },
+  },
+});
+const SIZE = { width: 640, height: 480 };
+const FEWER = [8, 10, 12];
+/** The best threshold for one sign over the seeds and amplitudes that the settings of the peers are from. */
+const TUNED: DetectionOptions = { radii: FEWER, sign: 'bright', threshold: 2.7 };
+const rounds = Number(options.rounds);
+const seeds = options.seeds.split(',').map(Number);
+const amplitudes = options.amplitudes.split(',').map(Number);
+
+/** What a method finds in all frames, and the milliseconds of each. */
+interface Detection {
+  readonly name: string;
+  readonly found: readonly FoundCells[];
+  readonly ms: readonly number[];
+}
+
+/** A line of `circles.py`. */
+interface PeerLine {
+  readonly name: string;
+  readonly missing?: string;
+  readonly version: string;
+  readonly settings: Readonly<Record<string, number>>;
+  readonly x: readonly number[][];
+  readonly y: readonly number[][];
+  readonly ms: readonly number[];
+}
+
+/** All seeds of one amplitude after the other. */
+const frames = amplitudes.flatMap((amplitude) => seeds.map((seed) => firstFrame(seed, amplitude)));
+if (options.tune) await tune();
+else await compare();
+
+function firstFrame(seed: number, amplitude: number): CellVideoFrame {
+  const [first] = cellVideo({ ...SIZE, seed, amplitude, cells: Number(options.cells), frames: 1 });
+  return first!;
+}
+
+async function compare(): Promise<void> {
+  console.log(
+    `${machine()}; seeds ${options.seeds}, ${options.cells} cells; medians of ${rounds}, plain JavaScript once a frame\n`,
+  );
+  const errors = amplitudes.map((amplitude) => `error ${amplitude}, px`);
+  printRow(['method', ...amplitudes.map((amplitude) => `F1 ${amplitude}`), ...errors, 'ms a frame']);
+  printRow(Array.from({ length: 2 + 2 * amplitudes.length }, () => '---'));
+  for await (const detection of ownDetections()) report(detection);
+  for await (const line of peerLines()) {
+    if (line.missing === undefined) report(detectionOf(line));
+    else printRow([`${line.name}: ${line.missing}`, ...Array(1 + 2 * amplitudes.length).fill('–')]);
+  }
+}
+
+function report({ name, found, ms }: Detection): void {
+  const accuracies = amplitudes.map((_, i) => accuracyOf(found, i * seeds.length, (i + 1) * seeds.length));
+  const errors = accuracies.map(({ centreErrors }) => centreErrors[centreErrors.length >> 1]?.toFixed(2) ?? '–');
+  printRow([name, ...accuracies.map(({ f1 }) => f1.toFixed(3)), ...errors, median(ms).toFixed(1)]);
+}
+
+function accuracyOf(found: readonly FoundCells[], from = 0, to = frames.length) {
+  const of = frames.slice(from, to).map(({ truth }, i) => ({ truth, found: found[from + i]! }));
+  return matchVideo(of, SIZE);
+}
+
+function printRow(fields: readonly string[]): void {
+  console.log(`| ${fields.join(' | ')} |`);
+}
+
+async function* ownDetections(): AsyncGenerator<Detection> {
+  const workers = Number(options.workers);
+  await using context = await open({ backend: 'workers', workers });
+  const grey = input(u32, SIZE.width * SIZE.height, { storage: 'u8' });
+  const peaks = context.prepare({ grey }, ({ grey }) => detectPeaks({ ...SIZE, grey }));
+  const fewer = context.prepare({ grey }, ({ grey }) => detectPeaks({ ...SIZE, grey }, { radii: FEWER }));
+  const tuned = context.prepare({ grey }, ({ grey }) => detectPeaks({ ...SIZE, grey }, TUNED));
+  const contours = context.prepare({ grey }, ({ grey }) => {
+    const { points: _points, ...cells } = refineContours({ ...SIZE, grey }, detectPeaks({ ...SIZE, grey }));
+    return cells;
+  });
+  const prepared = {
+    detectPeaks: peaks,
+    'detectPeaks, radii 8, 10, 12': fewer,
+    'detectPeaks, radii 8, 10, 12, bright, threshold 2.7': tuned,
+    'detectPeaks, refineContours': contours,
+  };
+  for (const [name, run] of Object.entries(prepared)) {
+    yield await measured(`${name}, ${workers} workers`, (frame) => detectOn(context, frame, run as never));
+  }
+  yield await measured('plain JavaScript, radii 8, 10, 12', async ({ frame }) => plainCells(frame, 1.8, FEWER), 1);
+}
+
+/** Uploads a frame, runs, and reads what was found. */
+async function detectOn(
+  context: Context,
+  { frame }: CellVideoFrame,
+  run: (inputs: object) => Table,
+): Promise<FoundCells> {
+  const grey = context.column(frame.grey);
+  const made = run({ grey });
+  const found = await context.read(made);
+  context.dispose(made, grey);
+  return found as unknown as FoundCells;
+}
+
+async function measured(
+  name: string,
+  find: (frame: CellVideoFrame) => Promise<FoundCells>,
+  ownRounds = rounds,
+): Promise<Detection> {
+  const [found, ms]: [FoundCells[], number[]] = [[], []];
+  await find(frames[0]!);
+  for (const frame of frames) {
+    const times: number[] = [];
+    let cells: FoundCells = { x: [], y: [] };
+    for (let round = 0; round < ownRounds; round++) {
+      const from = performance.now();
+      cells = await find(frame);
+      times.push(performance.now() - from);
+    }
+    found.push(cells);
+    ms.push(median(times));
+  }
+  return { name, found, ms };
+}
+
+function detectionOf({ name, version, x, y, ms }: PeerLine): Detection {
+  return { name: `${name} ${version}`, found: x.map((each, frame) => ({ x: each, y: y[frame]! })), ms };
+}
+
+/** What Python prints, line by line; one line that says so where it cannot be started. */
+async function* peerLines(...more: readonly string[]): AsyncGenerator<PeerLine> {
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-circles-'));
+  try {
+    const file = join(folder, 'frames.raw');
+    await writeFile(file, Buffer.concat(frames.map(({ frame }) => frame.grey)));
+    const script = fileURLToPath(new URL('../peers/circles.py', import.meta.url));
+    const { width, height } = SIZE;
+    const args = [script, file, width, height, '--rounds', rounds, ...more].map(String);
+    const child = spawn(options.python, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = new Promise<string | undefined>((resolve) => {
+      child.on('error', ({ message }) => resolve(message));
+      child.on('close', (code) => resolve(code === 0 ? undefined : `ended with ${code}`));
+    });
+    for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as PeerLine;
+    const failure = await ended;
+    if (failure !== undefined) yield { name: options.python, missing: failure } as PeerLine;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function tune(): Promise<void> {
+  const best = new Map<string, { f1: number; text: string }>();
+  for await (const line of peerLines('--tune')) {
+    const { f1 } = line.missing === undefined ? accuracyOf(detectionOf(line).found) : { f1: 0 };
+    if (f1 < (best.get(line.name)?.f1 ?? 0)) continue;
+    best.set(line.name, { f1, text: line.missing ?? JSON.stringify(line.settings) });
+  }
+  for (const [name, { f1, text }] of best) console.log(`${name}: F1 ${f1.toFixed(3)}, ${text}`);
+}

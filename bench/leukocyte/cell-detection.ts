@@ -1,0 +1,141 @@
+import { parseArgs } from 'node:util';
+import {
+  type DetectionOptions,
+  detectCells,
+  detectPeaks,
+  type Frame,
+  gicov,
+  refineContours,
+} from '../../algorithms/cell-tracking/index.ts';
+import { packSlopes } from '../../algorithms/cell-tracking/slopes.ts';
+import { type Column, input, type Table, u32 } from '../../primitives/index.ts';
+import { machine } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+import { matchDetections } from './cell-accuracy.ts';
+import { cellVideo } from './cell-video.ts';
+import { plainScores } from './plain-cells.ts';
+
+/**
+ * Leukocytes found in one frame of a generated video, 640 × 480: the stages apart, a whole detection with its read, the same
+ * prepared, with contours, by the device's clock where there is one, and plain JavaScript on one thread.
+ *
+ * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
+ */
+const { values: options } = parseArgs({
+  options: {
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '15' },
+    cells: { type: 'string', default: '36' },
+    amplitude: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+    plain: { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(options.rounds);
+const DETECTION: DetectionOptions = { threshold: 1.8 };
+/** Milliseconds of work before a device is measured; only those with a clock of their own need it. */
+const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 400 : 0;
+
+const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
+const [drawn] = cellVideo({ ...drawing, frames: 1 });
+const { frame: host, truth } = drawn!;
+const { width, height } = host;
+
+await using context = await openNamed(options);
+console.log(`${machine()}; ${context.backend.name}, ${width} × ${height}, medians of ${rounds}\n`);
+const frame: Frame = { width, height, grey: context.column(host.grey) };
+const found = await detectCells(context, frame, DETECTION);
+const { x, y, radius } = refineContours(frame, detectPeaks(frame, DETECTION));
+const refined = await context.read({ x, y, radius });
+for (const [what, cells] of Object.entries({ peaks: found, contours: refined })) {
+  const { f1, centreErrors } = matchDetections(truth, cells, { width, height });
+  const middle = centreErrors[centreErrors.length >> 1]?.toFixed(2) ?? '–';
+  console.log(`${cells.x.length} ${what} of ${truth.length} cells, F1 ${f1.toFixed(3)}, median error ${middle} px`);
+}
+console.log();
+
+const slopes = (): Table => packSlopes(context, frame);
+const prepared = context.prepare({ grey: input(u32, width * height, { storage: 'u8' }) }, ({ grey }) =>
+  detectPeaks({ width, height, grey }, DETECTION),
+);
+const outlined = context.prepare({ grey: input(u32, width * height, { storage: 'u8' }) }, ({ grey }) => {
+  const seen = { width, height, grey };
+  const { points: _points, ...cells } = refineContours(seen, detectPeaks(seen, DETECTION));
+  return cells;
+});
+const grey = frame.grey as Column<'u32'>;
+console.log('| what | ms | device, ms |\n| --- | --- | --- |');
+await report('slopes', slopes);
+await report('slopes and all scores', () => gicov(frame) as unknown as Table);
+await report('slopes and scores above 1.8', () => gicov(frame, { threshold: 1.8 }) as unknown as Table);
+await report('peaks, with all of that', () => detectPeaks(frame, DETECTION));
+await report('the same, prepared', () => prepared({ grey }));
+await report('peaks and contours, prepared', () => outlined({ grey }));
+row('cells: upload, all of that, read', await timeOf(detectUploaded), undefined);
+row('the same, prepared', await timeOf(detectPrepared), undefined);
+if (options.plain) row('scores in plain JavaScript', timePlain(), undefined);
+
+async function detectUploaded(): Promise<void> {
+  const column = context.column(host.grey);
+  await detectCells(context, { width, height, grey: column }, DETECTION);
+  context.dispose(column);
+}
+
+async function detectPrepared(): Promise<void> {
+  const column = context.column(host.grey);
+  const made = prepared({ grey: column });
+  await context.read(made);
+  context.dispose(made, column);
+}
+
+async function report(name: string, run: () => Table): Promise<void> {
+  const waited = await timeOf(async () => {
+    const made = run();
+    await context.sync();
+    context.dispose(made);
+  });
+  row(name, waited, await deviceTime(run));
+}
+
+function row(name: string, ms: number, device: number | undefined): void {
+  console.log(`| ${name} | ${ms.toFixed(2)} | ${device?.toFixed(3) ?? '–'} |`);
+}
+
+/** Milliseconds from the call until it is done. */
+async function timeOf(run: () => Promise<void>): Promise<number> {
+  for (const from = performance.now(); performance.now() - from < HEAT_MS; ) await run();
+  const times: number[] = [];
+  for (let round = -3; round < rounds; round++) {
+    const from = performance.now();
+    await run();
+    if (round >= 0) times.push(performance.now() - from);
+  }
+  return spread(times).median;
+}
+
+/** Milliseconds of the device for one of many calls in a row, where it has a clock. */
+async function deviceTime(run: () => Table): Promise<number | undefined> {
+  const { backend } = context as unknown as {
+    backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
+  };
+  if (backend.time === undefined || options.adapter !== 'hardware') return undefined;
+  const calls = 20;
+  const many = (): void => {
+    for (let i = 0; i < calls; i++) context.dispose(run());
+  };
+  const times: number[] = [];
+  for (let round = 0; round < 7; round++) {
+    const [, taken] = await backend.time([many, many]);
+    times.push(taken! / calls);
+  }
+  return spread(times).median;
+}
+
+/** All scores as a loop of real numbers. */
+function timePlain(): number {
+  const from = performance.now();
+  plainScores(host);
+  return performance.now() - from;
+}

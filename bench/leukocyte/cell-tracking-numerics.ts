@@ -1,0 +1,126 @@
+import { parseArgs } from 'node:util';
+import { type TrackingOptions, trackFrame } from '../../algorithms/cell-tracking/index.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { type PeerCell, type PeerWindow, runLeukocyte } from '../peers/leukocyte.ts';
+import { machine } from '../shared/compare-input.ts';
+import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
+
+/**
+ * Fields and snakes of cells beside those of Rodinia's program, on the same windows of generated videos: differences of fields,
+ * rounds, centres and distances of snaxels.
+ *
+ * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference] [--seeds 5]
+ *
+ * FOLDER is openmp/leukocyte, in which `make` has been run.
+ */
+const { values: options } = parseArgs({
+  options: {
+    rodinia: { type: 'string' },
+    backend: { type: 'string', default: 'workers' },
+    seeds: { type: 'string', default: '5' },
+  },
+});
+if (options.rodinia === undefined) throw new Error('Name the folder openmp/leukocyte of Rodinia with --rodinia.');
+
+/** Beyond these, the process ends with an error. */
+const BARS = { field: 1e-4, rounds: 0.02, snake: 0.01 };
+
+await using context = await open({ backend: options.backend } as OpenOptions);
+console.log(`${machine()}; ${context.backend.name}; snakeStep 0.2\n`);
+console.log('Snakes follow our field in both programs; beside them, those of Rodinia on its own field.\n');
+console.log(
+  '| seed | cells | field | rounds, ours | Rodinia’s | max difference | snakes, px | own fields, px | stops a round apart | compared at the same round, px |',
+);
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
+const worst = { field: 0, rounds: 0, snake: 0 };
+for (let seed = 1; seed <= Number(options.seeds); seed++) await compare(seed, options.rodinia);
+const isWithin = worst.field <= BARS.field && worst.rounds <= BARS.rounds && worst.snake <= BARS.snake;
+console.log(`\n${isWithin ? 'Within' : 'BEYOND'} ${JSON.stringify(BARS)}`);
+if (!isWithin) process.exitCode = 1;
+
+type OurCells = { readonly [name in 'x' | 'y' | 'radii' | 'rounds' | 'snakeRounds' | 'field']: ArrayLike<number> };
+
+async function compare(seed: number, folder: string): Promise<void> {
+  const given = givenCells({ seed, cells: 36, amplitude: 10 });
+  const ours = await track(given, {});
+  const windows = windowsOf(given, ours.windows);
+  const own = runLeukocyte(folder, windows, { threads: 2, rounds: 1, count: true }).cells;
+  const same = runLeukocyte(folder, withFields(windows, ours.field), { threads: 2, rounds: 1 }).cells;
+  const field = maxDifference(
+    own.flatMap((cell) => Array.from(cell.field)),
+    ours.field,
+  );
+  const rounds = own.reduce((max, cell, c) => {
+    return Math.max(max, Math.abs(ours.rounds[c]! - cell.rounds) / cell.rounds);
+  }, 0);
+  const snakes = snakeDifferences(same, ours, windows);
+  const [roundApart, atSameRound] = await stopsApart(given, same, ours, windows);
+  const snaxel = Math.max(...snakes);
+  worst.field = Math.max(worst.field, field);
+  worst.rounds = Math.max(worst.rounds, rounds);
+  worst.snake = Math.max(worst.snake, snaxel);
+  const mean = (values: ArrayLike<number>) =>
+    (Array.from(values).reduce((a, b) => a + b, 0) / values.length).toFixed(1);
+  const scientific = (value: number) => value.toExponential(1);
+  const row = [
+    ...[seed, windows.length, scientific(field)],
+    ...[mean(ours.rounds), mean(own.map(({ rounds }) => rounds)), `${(100 * rounds).toFixed(2)} %`],
+    ...[snaxel, Math.max(...snakeDifferences(own, ours, windows))].map(scientific),
+    ...[roundApart, scientific(atSameRound)],
+  ];
+  console.log(`| ${row.join(' | ')} |`);
+}
+
+/** The windows with our fields, which stand one behind the other. */
+function withFields(windows: readonly CellWindow[], fields: ArrayLike<number>): PeerWindow[] {
+  let first = 0;
+  return windows.map((window) => {
+    const area = window.width * window.height;
+    first += area;
+    return { ...window, field: Array.from({ length: area }, (_, i) => fields[first - area + i]!) };
+  });
+}
+
+async function track(given: GivenCells, options: TrackingOptions) {
+  const tracked = context.scope(() => {
+    const frame = { ...given.frame, grey: context.column(given.frame.grey) };
+    return trackFrame(frame, columnsOfCells(context, given), { snakeStep: 0.2, ...options });
+  });
+  return await context.read(tracked).finally(() => context.dispose(tracked));
+}
+
+/** The max difference of each cell's centre and snaxels, in pixels. */
+function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: readonly CellWindow[]): number[] {
+  return theirs.map(({ x, y, radii }, c) => {
+    const { left, top } = windows[c]!;
+    const snaxels = Array.from(radii, (radius, k) => Math.abs(radius - ours.radii[c * radii.length + k]!));
+    return Math.max(Math.hypot(ours.x[c]! - left - x, ours.y[c]! - top - y), ...snaxels);
+  });
+}
+
+/**
+ * Snakes beyond the bar, and the max difference of all once those are compared a round earlier or later: the change of a round
+ * falls below 0.1 in f32 a round apart from f64 where it is within some 1e-5 of that.
+ */
+async function stopsApart(
+  given: GivenCells,
+  theirs: readonly PeerCell[],
+  ours: OurCells,
+  windows: readonly CellWindow[],
+): Promise<[number, number]> {
+  const differences = snakeDifferences(theirs, ours, windows);
+  const apart = differences.flatMap((difference, c) => (difference > BARS.snake ? [c] : []));
+  for (const c of apart) {
+    for (const offset of [-1, 1]) {
+      const there = await track(given, { minMove: 0, maxSnakeRounds: ours.snakeRounds[c]! + offset });
+      differences[c] = Math.min(differences[c]!, snakeDifferences(theirs, there, windows)[c]!);
+    }
+  }
+  return [apart.length, Math.max(...differences)];
+}
+
+/** Over the entries of the first. */
+function maxDifference(theirs: readonly number[], ours: ArrayLike<number>): number {
+  return theirs.reduce((max, value, i) => Math.max(max, Math.abs(value - ours[i]!)), 0);
+}

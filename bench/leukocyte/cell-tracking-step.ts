@@ -1,0 +1,150 @@
+import { parseArgs } from 'node:util';
+import { flowOfWindows } from '../../algorithms/cell-tracking/flow.ts';
+import { type CellsInFrame, trackFrame, WINDOW_WORDS } from '../../algorithms/cell-tracking/index.ts';
+import { evolveSnakes } from '../../algorithms/cell-tracking/snake.ts';
+import { cutWindows, windowShape } from '../../algorithms/cell-tracking/windows.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { type Column, constant, f32, input, type Table, u32 } from '../../primitives/index.ts';
+import { runLeukocyte } from '../peers/leukocyte.ts';
+import { machine } from '../shared/compare-input.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
+
+/**
+ * Cells of a generated video, 640 × 480, followed from one frame to the next: the stages of `trackFrame` apart, a whole prepared
+ * call with its upload and read, and with fields that start from those of the frame before; Rodinia's functions on the same
+ * windows where its folder is given, in which `make` has been run.
+ *
+ * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string' },
+    rounds: { type: 'string', default: '15' },
+    cells: { type: 'string', default: '36' },
+    amplitude: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+    rodinia: { type: 'string' },
+    threads: { type: 'string', default: '2' },
+  },
+});
+const rounds = Number(options.rounds);
+const RADIUS = 10;
+const ALONG = { x: 1, y: 0 };
+
+const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
+const given = givenCells(drawing);
+const { width, height } = given.frame;
+const cells = given.x.length;
+
+const workers = options.workers === undefined && options.backend === 'workers' ? '2' : options.workers;
+await using context = await open({
+  ...{ backend: options.backend, adapter: options.adapter },
+  ...(workers === undefined ? {} : { workers: Number(workers) }),
+} as OpenOptions);
+console.log(`${machine()}; ${context.backend.name}, ${cells} cells, medians of ${rounds}\n`);
+
+const before = context.materialize(columnsOfCells(context, given));
+const grey = context.column(given.frame.grey);
+const frame = { width, height, grey };
+const shape = windowShape(ALONG, RADIUS);
+const radius = context.materialize(constant(f32, RADIUS, cells));
+const cut = () => cutWindows(context, frame, { ...before, radius }, shape, { x: 0, y: 1 });
+const { windows, image } = cut();
+const flow = () =>
+  flowOfWindows(image, windows, shape, { flow: { x: 1, y: 1 }, maxRounds: 500, cells, previous: undefined });
+const { field } = flow();
+const snakes = () =>
+  evolveSnakes(field, windows, undefined, {
+    ...{ cells, across: { x: 0, y: 1 }, step: 1, minChange: 0.1, maxRounds: 1000 },
+  });
+
+const inputs = {
+  grey: input(u32, width * height, { storage: 'u8' }),
+  cells: input({ x: f32, y: f32, path: f32 }, cells),
+};
+const prepared = context.prepare(inputs, ({ grey, cells }) => trackFrame({ width, height, grey }, cells));
+const warmInputs = {
+  ...inputs,
+  field: input(f32, cells * shape.maxWidth * shape.maxHeight),
+  windows: input(u32, cells * WINDOW_WORDS),
+};
+const warm = context.prepare(warmInputs, ({ grey, cells, field, windows }) =>
+  trackFrame({ width, height, grey }, cells, { previous: { field, windows } }),
+);
+const first = prepared({ grey, cells: before }) as CellsInFrame;
+const found = await context.read(first);
+
+console.log('| what | ms |\n| --- | --- |');
+row('windows', await timeOf(waited(cut)));
+row('fields', await timeOf(waited(flow)));
+row('snakes', await timeOf(waited(() => snakes() as unknown as Table)));
+row('trackFrame, prepared', await timeOf(waited(() => prepared({ grey, cells: before }))));
+const whole = await timeOf(() => followed(prepared, {}));
+row('the same with upload and read', whole);
+const last = prepared({ grey: context.column(given.frameBefore.grey), cells: before }) as CellsInFrame;
+const { field: lastField, windows: lastWindows } = last;
+const warmMade = warm({ grey, cells: before, field: lastField, windows: lastWindows }) as CellsInFrame;
+const warmFound = await context.read({ rounds: warmMade.rounds });
+row(
+  'the same, fields from the last frame',
+  await timeOf(() => followed(warm as typeof prepared, { field: lastField, windows: lastWindows })),
+);
+const { snakes: snakeMs, fields, whole: theirs } = options.rodinia === undefined ? noPeer() : peer(options.rodinia);
+if (options.rodinia !== undefined) {
+  row(`Rodinia, ${options.threads} threads`, theirs);
+  row('of that fields, summed over threads', fields);
+  row('of that snakes, summed over threads', snakeMs);
+  console.log(`\nRodinia takes ${(theirs / whole).toFixed(1)} times as long.`);
+}
+const { counters } = context.backend;
+const dispatches = counters.dispatches;
+await waited(() => prepared({ grey, cells: before }))();
+console.log(`\n${counters.dispatches - dispatches} launches a frame.`);
+const mean = (values: Uint32Array) => (values.reduce((a, b) => a + b, 0) / cells).toFixed(1);
+console.log(
+  `Mean rounds of a field ${mean(found.rounds)}, from the last frame ${mean(warmFound.rounds)}, of a snake ${mean(found.snakeRounds)}.`,
+);
+
+function row(name: string, ms: number): void {
+  console.log(`| ${name} | ${ms.toFixed(2)} |`);
+}
+
+function waited(run: () => unknown): () => Promise<void> {
+  return async () => {
+    const made = run() as Table;
+    await context.sync();
+    context.dispose(made);
+  };
+}
+
+async function followed(run: typeof prepared, others: { readonly [name: string]: Column }): Promise<void> {
+  const column = context.column(given.frame.grey);
+  const made = run({ grey: column, cells: before, ...others } as never) as CellsInFrame;
+  const { x, y, radius, lost } = made;
+  await context.read({ x, y, radius, lost });
+  context.dispose(made as unknown as Table, column);
+}
+
+/** Milliseconds from the call until it is done. */
+async function timeOf(run: () => Promise<void>): Promise<number> {
+  const times: number[] = [];
+  for (let round = -3; round < rounds; round++) {
+    const from = performance.now();
+    await run();
+    if (round >= 0) times.push(performance.now() - from);
+  }
+  return spread(times).median;
+}
+
+function peer(folder: string): { whole: number; fields: number; snakes: number } {
+  return runLeukocyte(folder, windowsOf(given, found.windows), { threads: Number(options.threads), rounds: 3 }).ms;
+}
+
+function noPeer(): { whole: number; fields: number; snakes: number } {
+  return { whole: Number.NaN, fields: Number.NaN, snakes: Number.NaN };
+}

@@ -1,0 +1,263 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { writeAvi } from './avi-writer.ts';
+import { cellMotion, type MovingCell } from './cell-motion.ts';
+import { type Random, randomOf } from './random.ts';
+
+/** What to draw; all but the first four have usual values: 640 × 480 pixels, contrast 35 to 70 over 120, noise 3. */
+export interface CellVideoOptions {
+  /** A whole number; equal options give equal bytes on every machine. */
+  readonly seed: number;
+  /** Cells in the first frame. */
+  readonly cells: number;
+  /** Of the still texture behind the cells: 10 is faint, 30 about as strong as the weaker cells. */
+  readonly amplitude: number;
+  readonly frames: number;
+  readonly width?: number;
+  readonly height?: number;
+  /** Standard deviation of what is drawn anew in every pixel of every frame. */
+  readonly noise?: number;
+  /** From the least to the greatest difference of a cell to its background; negative for dark cells. */
+  readonly contrast?: readonly [number, number];
+  /** Half axes in pixels. */
+  readonly radius?: readonly [min: number, max: number];
+  /** Pixels a frame along the vessel. */
+  readonly speed?: readonly [min: number, max: number];
+  /** Along the vessel; `[1, 0]` unless given. */
+  readonly direction?: readonly [x: number, y: number];
+  /** A ring around each cell of this share of its contrast, of the other sign; 0 unless given. */
+  readonly halos?: number;
+  /** Cells overtake and cover each other. */
+  readonly occlusion?: boolean;
+  /** Cells leave the frame at its end, and others come in for them. */
+  readonly entries?: boolean;
+}
+
+/** A cell as it was drawn. */
+export interface TrueCell {
+  /** The same in all frames. */
+  readonly id: number;
+  /** The centre in pixels: 0, 0 is the middle of the upper left pixel. */
+  readonly x: number;
+  readonly y: number;
+  /** Half axes along the vessel and across it. */
+  readonly rx: number;
+  readonly ry: number;
+  /** The centre is in the frame, and at least half of the cell within the frame is covered by no other. */
+  readonly visible: boolean;
+}
+
+/** A grey frame, row after row from the top, and what is in it. */
+export interface CellVideoFrame {
+  readonly frame: { readonly width: number; readonly height: number; readonly grey: Uint8Array<ArrayBuffer> };
+  /** Ascending by id. */
+  readonly truth: readonly TrueCell[];
+}
+
+type Settings = Required<CellVideoOptions>;
+
+const DEFAULTS = {
+  width: 640,
+  height: 480,
+  noise: 3,
+  contrast: [35, 70],
+  radius: [9, 11],
+  speed: [0.3, 3],
+  direction: [1, 0],
+  halos: 0,
+  occlusion: false,
+  entries: false,
+} as const;
+const BACKGROUND = 120;
+const TEXTURE_ROUNDS = 30;
+const TEXTURE_GAIN = 6;
+/**
+ * Pixels from the outline inwards and outwards over which a cell fades. Its slope then has a standard deviation of 1.2 pixels, as
+ * that of an edge blurred by a Gaussian of 1.2.
+ */
+const SOFT_EDGE = 1.2 * Math.sqrt(5);
+const HALO_WIDTH = 5;
+/** Streams of random numbers of one seed; frames have those from FIRST_FRAME on. */
+const [MOTION, TEXTURE, CONTRASTS, FIRST_FRAME] = [0, 1, 2, 3];
+
+/**
+ * A video of cells that move along a vessel, with their exact centres: ellipses with soft edges over a still texture, and noise.
+ * They do not touch unless `occlusion` is asked for. Frames are drawn when they are asked for; to go over them again gives the
+ * same ones.
+ *
+ * @throws RangeError where so many cells do not fit.
+ */
+export function cellVideo(options: CellVideoOptions): Iterable<CellVideoFrame> {
+  return { [Symbol.iterator]: () => drawFrames({ ...DEFAULTS, ...options }) };
+}
+
+function* drawFrames(settings: Settings): Generator<CellVideoFrame> {
+  const { seed, width, height, contrast, noise } = settings;
+  const still = stillTexture(settings);
+  const contrasts: number[] = [];
+  const contrastRandom = randomOf(seed, CONTRASTS);
+  let index = 0;
+  for (const cells of cellMotion(settings, randomOf(seed, MOTION))) {
+    const max = cells.at(-1)?.id ?? 0;
+    while (contrasts.length <= max) contrasts.push(contrastRandom.between(...contrast));
+    const { light, visible } = drawCells(cells, contrasts, settings);
+    const grey = withNoise(still, light, noise, randomOf(seed, FIRST_FRAME + index++));
+    yield { frame: { width, height, grey }, truth: cells.map((cell, i) => ({ ...cell, visible: visible[i]! })) };
+  }
+}
+
+function stillTexture({ seed, width, height, amplitude }: Settings): Float64Array {
+  const random = randomOf(seed, TEXTURE);
+  let values = Float64Array.from({ length: width * height }, () => random.normal());
+  let means = new Float64Array(width * height);
+  for (let round = 0; round < TEXTURE_ROUNDS; round++) {
+    fivePointMean(values, means, width, height);
+    [values, means] = [means, values];
+  }
+  return values.map((value) => BACKGROUND + TEXTURE_GAIN * amplitude * value);
+}
+
+/** The mean of each pixel and its four neighbours; beyond an edge lies the opposite one, so that all pixels are alike. */
+function fivePointMean(from: Float64Array, to: Float64Array, width: number, height: number): void {
+  for (let y = 0; y < height; y++) {
+    const [row, above, below] = [y * width, ((y + height - 1) % height) * width, ((y + 1) % height) * width];
+    for (let x = 0; x < width; x++) {
+      const [left, right] = [x === 0 ? width - 1 : x - 1, x === width - 1 ? 0 : x + 1];
+      to[row + x] = (from[row + x]! + from[row + left]! + from[row + right]! + from[above + x]! + from[below + x]!) / 5;
+    }
+  }
+}
+
+interface Drawing {
+  /** What the cells add to each pixel. */
+  readonly light: Float64Array;
+  readonly visible: readonly boolean[];
+}
+
+/** Draws the cells, each over those before it. */
+function drawCells(cells: readonly MovingCell[], contrasts: readonly number[], settings: Settings): Drawing {
+  const { width, height, direction, halos } = settings;
+  const light = new Float64Array(width * height);
+  const top = new Int32Array(width * height).fill(-1);
+  const pixels = new Uint32Array(cells.length);
+  const length = Math.sqrt(direction[0] ** 2 + direction[1] ** 2);
+  const [dx, dy] = [direction[0] / length, direction[1] / length];
+  for (const [i, { id, x, y, rx, ry }] of cells.entries()) {
+    const reach = Math.max(rx, ry) + SOFT_EDGE + (halos === 0 ? 0 : HALO_WIDTH);
+    const [left, right] = [Math.max(0, Math.ceil(x - reach)), Math.min(width - 1, Math.floor(x + reach))];
+    const [above, below] = [Math.max(0, Math.ceil(y - reach)), Math.min(height - 1, Math.floor(y + reach))];
+    for (let row = above; row <= below; row++) {
+      for (let column = left; column <= right; column++) {
+        const [along, across] = [(column - x) * dx + (row - y) * dy, (row - y) * dx - (column - x) * dy];
+        const outside = beyondOutline(along, across, rx, ry);
+        const at = row * width + column;
+        const cover = coverage(outside);
+        if (outside < 0) {
+          top[at] = i;
+          pixels[i]!++;
+        }
+        const halo = halos === 0 ? 0 : halos * ring(outside) * contrasts[id]!;
+        light[at] = light[at]! * (1 - cover) + contrasts[id]! * cover - halo;
+      }
+    }
+  }
+  const seen = new Uint32Array(cells.length);
+  for (const i of top) if (i >= 0) seen[i]!++;
+  const visible = cells.map(({ x, y }, i) => {
+    return x >= 0 && y >= 0 && x <= width - 1 && y <= height - 1 && 2 * seen[i]! >= pixels[i]!;
+  });
+  return { light, visible };
+}
+
+/** Pixels from the outline of an ellipse to a point, along the ray from the centre: negative inside. */
+function beyondOutline(x: number, y: number, rx: number, ry: number): number {
+  const distance = Math.sqrt(x * x + y * y);
+  const scaled = Math.sqrt((x / rx) * (x / rx) + (y / ry) * (y / ry));
+  return scaled === 0 ? -Math.min(rx, ry) : distance * (1 - 1 / scaled);
+}
+
+/** 1 inside, 0 outside, and smooth over the edge. */
+function coverage(outside: number): number {
+  const t = Math.min(1, Math.max(0, (SOFT_EDGE - outside) / (2 * SOFT_EDGE)));
+  return t * t * (3 - 2 * t);
+}
+
+/** Rises to 1 and falls again outside of the edge. */
+function ring(outside: number): number {
+  const t = Math.min(1, Math.max(0, outside / HALO_WIDTH));
+  return 16 * t * t * (1 - t) * (1 - t);
+}
+
+function withNoise(still: Float64Array, light: Float64Array, noise: number, random: Random): Uint8Array<ArrayBuffer> {
+  const grey = new Uint8Array(still.length);
+  for (let at = 0; at < grey.length; at++) {
+    const value = still[at]! + light[at]! + noise * random.normal();
+    grey[at] = Math.min(255, Math.max(0, Math.round(value)));
+  }
+  return grey;
+}
+
+/**
+ * Writes a video, and the cells in it where asked: frame, id, x, y, rx, ry, visible.
+ *
+ * node --import tsx bench/leukocyte/cell-video.ts --out video.avi [--truth truth.csv] [--seed 1] [--cells 36] [--amplitude 10]
+ *   [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4] [--occlusion] [--entries]
+ */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      out: { type: 'string' },
+      truth: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      cells: { type: 'string', default: '36' },
+      amplitude: { type: 'string', default: '10' },
+      frames: { type: 'string', default: '100' },
+      width: { type: 'string', default: '640' },
+      height: { type: 'string', default: '480' },
+      'frame-rate': { type: 'string', default: '30' },
+      direction: { type: 'string', default: '1,0' },
+      halos: { type: 'string', default: '0' },
+      occlusion: { type: 'boolean', default: false },
+      entries: { type: 'boolean', default: false },
+    },
+  });
+  if (values.out === undefined) throw new Error('Name the file to write with --out.');
+  const [x, y] = values.direction.split(',').map(Number);
+  const { occlusion, entries } = values;
+  const numbers = {
+    seed: Number(values.seed),
+    cells: Number(values.cells),
+    amplitude: Number(values.amplitude),
+    frames: Number(values.frames),
+    width: Number(values.width),
+    height: Number(values.height),
+    halos: Number(values.halos),
+  };
+  const video = cellVideo({ ...numbers, direction: [x ?? 0, y ?? 0], occlusion, entries });
+  const { width, height } = numbers;
+  await writeAvi(
+    values.out,
+    { width, height, frameRate: Number(values['frame-rate']) },
+    withTruth(video, values.truth),
+  );
+}
+
+/** The grey values of the frames; on the way, the cells go to a file of CSV. */
+function* withTruth(video: Iterable<CellVideoFrame>, file: string | undefined): Generator<Uint8Array> {
+  const out = file === undefined ? undefined : openSync(file, 'w');
+  try {
+    if (out !== undefined) writeSync(out, 'frame,id,x,y,rx,ry,visible\n');
+    let index = 0;
+    for (const { frame, truth } of video) {
+      const lines = truth.map(({ id, x, y, rx, ry, visible }) => `${index},${id},${x},${y},${rx},${ry},${visible}\n`);
+      if (out !== undefined) writeSync(out, lines.join(''));
+      index++;
+      yield frame.grey;
+    }
+  } finally {
+    if (out !== undefined) closeSync(out);
+  }
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main();

@@ -1,0 +1,80 @@
+import type { Context, Table } from '../../primitives/index.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+
+/** One step of a ladder: the same result as all others, computed in another way. */
+export interface Step {
+  readonly name: string;
+  run(): Table | Promise<Table>;
+}
+
+/** A ladder: from one launch for every small thing to what is shipped, and the loop on one thread that it is compared with. */
+export interface Ladder {
+  readonly steps: readonly Step[];
+  /** Plain JavaScript on one thread. */
+  plain(): unknown;
+  /** Throws where a result is not that of plain JavaScript, byte for byte. */
+  check(step: string, result: Table): Promise<void>;
+}
+
+export interface MeasuredStep {
+  readonly name: string;
+  readonly milliseconds: number;
+  readonly launches: number;
+  /** How many times as fast as plain JavaScript. */
+  readonly speedup: number;
+}
+
+export interface MeasuredLadder {
+  readonly plainMilliseconds: number;
+  readonly steps: readonly MeasuredStep[];
+}
+
+/** Milliseconds after which a step is not run once more; one that takes longer runs once. */
+const PATIENCE = 3000;
+
+/** Checks and times all steps, and the loop on one thread. */
+export async function measureLadder(context: Context, ladder: Ladder, rounds: number): Promise<MeasuredLadder> {
+  const plainMilliseconds = await timeOf(async () => void ladder.plain(), rounds);
+  const steps: MeasuredStep[] = [];
+  for (const step of ladder.steps) {
+    const { counters } = context.backend;
+    const before = counters.dispatches;
+    const from = performance.now();
+    const first = await step.run();
+    await context.sync();
+    const alone = performance.now() - from;
+    const launches = counters.dispatches - before;
+    await ladder.check(step.name, first);
+    context.dispose(first);
+    const again = async () => {
+      const made = await step.run();
+      await context.sync();
+      context.dispose(made);
+    };
+    const milliseconds = alone > PATIENCE ? alone : await timeOf(again, rounds);
+    steps.push({ name: step.name, milliseconds, launches, speedup: plainMilliseconds / milliseconds });
+  }
+  return { plainMilliseconds, steps };
+}
+
+/** The median of some rounds after three that do not count, as kernels get quicker at first; of fewer where they take long. */
+async function timeOf(run: () => Promise<void>, rounds: number): Promise<number> {
+  const times: number[] = [];
+  const start = performance.now();
+  for (let round = -3; round < rounds; round++) {
+    const from = performance.now();
+    await run();
+    if (round >= 0) times.push(performance.now() - from);
+    if (times.length > 0 && performance.now() - start > PATIENCE) break;
+  }
+  return spread(times).median;
+}
+
+/** Throws where two columns differ in a byte. */
+export function requireSameBytes(what: string, got: ArrayBufferView, expected: ArrayBufferView): void {
+  const [a, b] = [got, expected].map((view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength)) as [
+    Buffer,
+    Buffer,
+  ];
+  if (!a.equals(b)) throw new Error(`${what} differs from that of plain JavaScript.`);
+}

@@ -1,0 +1,173 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { tableLines } from '../shared/markdown-table.ts';
+import { drawPanels, type Panel } from '../shared/panels.ts';
+import type { MeasuredLadder } from './leukocyte-ladder.ts';
+
+/**
+ * The page `leukocyte-paper.md` and its picture, from one or more files that `bench/leukocyte/leukocyte-paper.ts` wrote.
+ *
+ * node --import tsx bench/leukocyte/leukocyte-paper-plots.ts [--docs docs] FILE…
+ */
+const { values: options, positionals: files } = parseArgs({
+  options: { docs: { type: 'string', default: 'docs' } },
+  allowPositionals: true,
+});
+if (files.length === 0) throw new Error('Name one or more files that bench/leukocyte/leukocyte-paper.ts wrote.');
+
+interface Measured {
+  readonly label: string;
+  readonly machine: string;
+  readonly date: string;
+  readonly commit: string;
+  readonly ladders: { readonly [name: string]: MeasuredLadder };
+}
+
+interface Stage {
+  readonly key: string;
+  readonly title: string;
+  readonly note: string;
+  /** The paper's steps, and how many times as fast they were as its C on one thread. */
+  readonly paper: readonly (readonly [name: string, speedup: number])[];
+}
+
+/** From the text of the paper: a GeForce GTX 280, and OpenMP on a Core 2 Extreme with four cores. */
+const STAGES: readonly Stage[] = [
+  {
+    key: 'detection',
+    title: 'Detection',
+    note: 'Slopes are packed once in every step. Every step has all samples up to the fourth, in which half of them often suffice; this and the end of the dilation at a greater score are savings of work that plain JavaScript and the paper do not have.',
+    paper: [
+      ['OpenMP, 4 threads', 3.1],
+      ['naive: two kernels', 5.9],
+      ['constant memory', 6.8],
+      ['texture memory', 7.8],
+      ['arrays in column-major order', 21.7],
+      ['variance in one pass', 29.7],
+    ],
+  },
+  {
+    key: 'fields',
+    title: 'Tracking: the fields',
+    note: 'Fields take nearly all of the time of tracking in plain code; the paper’s figures are for the whole of tracking. Windows have been cut before. A launch for every neighbour is what the paper calls naive, a launch for every round its larger kernel, the third step its full reduction, the last its persistent thread block. The fourth runs all 500 rounds that there may be, as the host is not told which was the last; on average a field takes 166.',
+    paper: [
+      ['OpenMP, 4 threads', 3.8],
+      ['naive: a kernel for every neighbour', 1 / 2.6],
+      ['larger kernel', 3.1],
+      ['reduced allocation', 12.6],
+      ['partial reduction', 20.3],
+      ['full reduction, two kernels', 26.9],
+      ['full reduction, one kernel', 30.2],
+      ['persistent thread block', 105.2],
+    ],
+  },
+];
+
+const measured: Measured[] = [];
+for (const file of files) measured.push(JSON.parse(await readFile(file, 'utf8')));
+await writeFile(join(options.docs, 'leukocyte-paper.svg'), await drawPanels(titleOf(), STAGES.flatMap(panelsOf)));
+await writeFile(join(options.docs, 'leukocyte-paper.md'), `${page().join('\n')}\n`);
+
+function titleOf(): string {
+  return 'Times as fast as one thread, step by step';
+}
+
+function panelsOf({ key, title, paper }: Stage): Panel[] {
+  const ours = measured.flatMap(({ label, ladders }) =>
+    (ladders[key]?.steps ?? []).map(({ speedup }, i) => ({
+      name: label,
+      x: i + 1,
+      y: speedup,
+      line: 'solid' as const,
+    })),
+  );
+  const theirs = paper.map(([, speedup], i) => ({
+    ...{ name: 'the paper, GTX 280', x: i, y: speedup },
+    ...(i === 0 ? { name: 'the paper, OpenMP on 4 cores' } : { line: 'solid' as const }),
+  }));
+  return [panel(`${title}, the paper`, theirs), panel(`${title}, here`, ours)];
+}
+
+function panel(title: string, points: Panel['points']): Panel {
+  const ticks = [...new Set(points.map(({ x }) => x))];
+  return { title, unit: 'times as fast as one thread', axis: 'step of the table', scale: 'linear', ticks, points };
+}
+
+function page(): string[] {
+  return [
+    '# The ladders of the leukocyte paper, repeated',
+    '',
+    'Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009, brought detection and tracking of leukocytes to a GPU step by step. Here are the steps that this library can take or leave: a launch for every small thing, fewer launches, and what is shipped. The paper compares with its C on one thread of a Core 2 Extreme X9770 of 3.2 GHz; here the comparison is plain JavaScript on one thread of the same machine, over typed arrays, with the same roundings. So ratios of the two are not of one and the same thing.',
+    '',
+    '640 × 480 pixels of a generated video with 36 cells. Times are medians, from columns on the device to results on the device. Every step gave the same bytes as plain JavaScript. Launches are those that the backend counts: workers put commands that need no barrier between them into one.',
+    '',
+    ...measured.map(({ label, machine, date, commit }) => `- **${label}**: ${machine}; ${date}, commit ${commit}.`),
+    '',
+    `![${titleOf()}](leukocyte-paper.svg)`,
+    '',
+    'Written by `bench/leukocyte/leukocyte-paper-plots.ts` from what `bench/leukocyte/leukocyte-paper.ts` measured.',
+    '',
+    ...STAGES.flatMap(sectionOf),
+    ...whole(),
+  ];
+}
+
+function sectionOf(stage: Stage): string[] {
+  const { key, title, note, paper } = stage;
+  return [
+    `## ${title}`,
+    '',
+    ...measured.flatMap(({ label, ladders }) => (ladders[key] === undefined ? [] : ladderLines(label, ladders[key]))),
+    note,
+    '',
+    '**The paper**, times as fast as its C on one thread:',
+    '',
+    ...tableLines([
+      ['step', 'what', 'times as fast'],
+      ...paper.map(([name, speedup], i) => [i === 0 ? '–' : String(i), name, shortest(speedup)]),
+    ]),
+    '',
+  ];
+}
+
+function ladderLines(label: string, { plainMilliseconds, steps }: MeasuredLadder): string[] {
+  return [
+    `**Here**, ${label}; plain JavaScript on one thread takes ${shortest(plainMilliseconds)} ms:`,
+    '',
+    ...tableLines([
+      ['step', 'what', 'ms', 'launches', 'times as fast'],
+      ...steps.map(({ name, milliseconds, launches, speedup }, i) => [
+        ...[String(i + 1), name, shortest(milliseconds)],
+        ...[launches.toLocaleString('en'), shortest(speedup)],
+      ]),
+    ]),
+    '',
+  ];
+}
+
+/** What was measured by other programs: the last steps on an H200, and whole frames. */
+function whole(): string[] {
+  return [
+    '## What is shipped, on an H200 and whole',
+    '',
+    'By `bench/leukocyte/cell-detection.ts`, `bench/leukocyte/cell-tracking-step.ts` and `bench/leukocyte/track-cells.ts` on 2026-11-24 and 25, prepared; an NVIDIA H200 (driver 580.159.04), and two workers on two cores of an EPYC that had nothing else to do. In the table above, the fields take twice as long: the machine had other work then, its load was 2.9, and two workers waited for cores where the one thread of plain JavaScript had one. Both ladders on the H200 are among [the results](../bench/results/2026-11-25-cell-tracking.md).',
+    '',
+    ...tableLines([
+      ['what', 'H200', '2 workers'],
+      ['detection, device time or wait', '0.433 ms', '11.5 ms'],
+      ['of that slopes and all scores', '0.386 ms', '–'],
+      ['fields of 36 cells in one launch', '0.34 ms', '11.9 ms'],
+      ['the same in plain JavaScript, one thread', '1,280 to 1,641 ms (Xeon)', '–'],
+      ['a frame of tracking with upload and read', '0.81 ms', '16.4 ms'],
+      ['frames a second, after some hundred', '1,232', '61'],
+    ]),
+    '',
+    'A frame of tracking is 12 launches and allocates nothing. The fields take the H200 less than a three-thousandth of what plain JavaScript takes on one thread beside it. The paper’s detection and tracking together were 80.8 times as fast as its C, and more than twenty frames a second.',
+  ];
+}
+
+function shortest(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en');
+  return value.toFixed(value < 1 ? 2 : 1);
+}

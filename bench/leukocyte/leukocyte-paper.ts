@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { machine } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { cellVideo } from './cell-video.ts';
+import { detectionLadder } from './leukocyte-detection.ts';
+import { fieldsLadder } from './leukocyte-fields.ts';
+import { type MeasuredLadder, measureLadder } from './leukocyte-ladder.ts';
+import { givenCells } from './tracked-cells.ts';
+
+/**
+ * The ladders of Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009, in steps of our own:
+ * detection and the fields of tracking from a launch for every small thing to what is shipped, on a generated video, 640 × 480.
+ * Every step has to give the bytes of plain JavaScript on one thread. `bench/leukocyte/leukocyte-paper-plots.ts` draws what it writes.
+ *
+ * node --import tsx bench/leukocyte/leukocyte-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--only detection,fields] [--label 'machine'] [--out FILE]
+ */
+const { values: options } = parseArgs({
+  options: {
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '15' },
+    cells: { type: 'string', default: '36' },
+    amplitude: { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: 'detection,fields' },
+    label: { type: 'string' },
+    out: { type: 'string' },
+  },
+});
+const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
+await using context = await openNamed(options);
+console.log(`${machine()}; ${context.backend.name}, ${drawing.cells} cells, medians of up to ${options.rounds}`);
+
+const ladders: Record<string, MeasuredLadder> = {};
+for (const name of options.only.split(',')) {
+  const ladder =
+    name === 'detection'
+      ? detectionLadder(context, [...cellVideo({ ...drawing, frames: 1 })][0]!.frame)
+      : await fieldsLadder(context, givenCells(drawing));
+  ladders[name] = await measureLadder(context, ladder, Number(options.rounds));
+  print(name, ladders[name]);
+}
+if (options.out !== undefined) {
+  const measured = {
+    label: options.label ?? (options.backend === 'workers' ? `${options.workers} workers` : context.backend.name),
+    machine: machine(),
+    date: new Date().toISOString().slice(0, 10),
+    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+    ladders,
+  };
+  await writeFile(options.out, `${JSON.stringify(measured, undefined, 2)}\n`);
+}
+
+function print(name: string, { plainMilliseconds, steps }: MeasuredLadder): void {
+  console.log(`\n${name}: plain JavaScript on one thread ${plainMilliseconds.toFixed(1)} ms\n`);
+  console.log('| step | ms | launches | times as fast |\n| --- | --- | --- | --- |');
+  for (const { name, milliseconds, launches, speedup } of steps) {
+    console.log(`| ${name} | ${milliseconds.toFixed(1)} | ${launches} | ${speedup.toFixed(2)} |`);
+  }
+}

@@ -1,0 +1,129 @@
+import { parseArgs } from 'node:util';
+import {
+  type DetectionOptions,
+  stillBackground,
+  type TrackedFrame,
+  trackCells,
+} from '../../algorithms/cell-tracking/index.ts';
+import { machine } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+import { matchVideo, trackAccuracy } from './cell-accuracy.ts';
+import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-video.ts';
+
+/**
+ * Cells of generated videos, 640 × 480, from grey frames in memory of the host to tracks: how many are found, how far off, how
+ * many tracks are without a switch, and milliseconds a frame by the wall clock, uploads, detection in every tenth frame and the
+ * reading of every frame's centres included.
+ *
+ * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
+ *   [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
+ */
+const { values: options } = parseArgs({
+  options: {
+    ...BACKEND_OPTIONS,
+    frames: { type: 'string', default: '60' },
+    'speed-frames': { type: 'string', default: '100' },
+    seeds: { type: 'string', default: '1,2,3,4,5' },
+    only: { type: 'string' },
+  },
+});
+const frames = Number(options.frames);
+const seeds = options.seeds.split(',').map(Number);
+const SIZE = { width: 640, height: 480 };
+/** Frames after which all kernels are compiled, and the clock of a card is up. */
+const WARM_UP = 20;
+/** Videos that are not counted: the engine compiles what it has seen in some hundred frames. */
+const WARM_UP_ROUNDS = 2;
+const ROUNDS = 5;
+
+await using context = await openNamed(options);
+console.log(`${machine()}; ${context.backend.name}, ${SIZE.width} × ${SIZE.height}, ${frames} frames a video\n`);
+if (options.only !== 'accuracy') await reportSpeed();
+if (options.only !== 'speed') await reportAccuracy();
+
+async function reportSpeed(): Promise<void> {
+  console.log('| cells | ms a frame | frames a second | launches a frame | allocations |');
+  console.log('| --- | --- | --- | --- | --- |');
+  for (const cells of [36, 84]) {
+    const video = [...cellVideo({ seed: 1, cells, amplitude: 10, frames: Number(options['speed-frames']) })];
+    const times: number[] = [];
+    let [launches, allocations] = [Number.NaN, Number.NaN];
+    for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+      let [from, before] = [0, { ...context.backend.counters }];
+      for await (const { index } of trackCells(
+        context,
+        video.map(({ frame }) => frame),
+      )) {
+        if (index === WARM_UP) [from, before] = [performance.now(), { ...context.backend.counters }];
+      }
+      const counted = video.length - 1 - WARM_UP;
+      if (round >= 0) times.push((performance.now() - from) / counted);
+      launches = (context.backend.counters.dispatches - before.dispatches) / counted;
+      allocations = context.backend.counters.allocations - before.allocations;
+    }
+    const { median, min, max } = spread(times);
+    const ms = `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
+    console.log(`| ${cells} | ${ms} | ${(1000 / median).toFixed(0)} | ${launches.toFixed(1)} | ${allocations} |`);
+  }
+  console.log();
+}
+
+/** What is drawn, and how it is tracked. */
+interface Trial {
+  readonly name: string;
+  readonly drawing: Omit<CellVideoOptions, 'seed' | 'frames'>;
+  readonly still?: boolean;
+  readonly detection?: DetectionOptions;
+}
+
+async function reportAccuracy(): Promise<void> {
+  const faint = { cells: 36, amplitude: 10 };
+  const trials: readonly Trial[] = [
+    { name: 'texture 10', drawing: faint },
+    { name: 'texture 10, 84 cells', drawing: { cells: 84, amplitude: 10 } },
+    { name: 'texture 15', drawing: { cells: 36, amplitude: 15 } },
+    { name: 'texture 15, still background', drawing: { cells: 36, amplitude: 15 }, still: true },
+    { name: 'texture 15, threshold 2.7', drawing: { cells: 36, amplitude: 15 }, detection: { threshold: 2.7 } },
+    { name: 'texture 30', drawing: { cells: 36, amplitude: 30 } },
+    { name: 'texture 30, still background', drawing: { cells: 36, amplitude: 30 }, still: true },
+    { name: 'texture 30, threshold 2.7', drawing: { cells: 36, amplitude: 30 }, detection: { threshold: 2.7 } },
+    {
+      name: 'the same, bright cells alone',
+      drawing: { cells: 36, amplitude: 30 },
+      detection: { threshold: 2.7, sign: 'bright' },
+    },
+    { name: 'halos', drawing: { ...faint, halos: 0.5 } },
+    { name: 'occlusion', drawing: { ...faint, occlusion: true } },
+    { name: 'entries and exits', drawing: { ...faint, entries: true } },
+    { name: 'all three', drawing: { ...faint, halos: 0.5, occlusion: true, entries: true } },
+  ];
+  console.log('Mean and least over the seeds; centres in pixels, median of all.\n');
+  console.log('| video | F1 | centres off | tracks without a switch | cells found |');
+  console.log('| --- | --- | --- | --- | --- |');
+  for (const { name, drawing, still, detection } of trials) {
+    const found: Awaited<ReturnType<typeof accuracyOf>>[] = [];
+    for (const seed of seeds)
+      found.push(await accuracyOf([...cellVideo({ ...drawing, seed, frames })], still === true, detection));
+    const column = (of: (one: (typeof found)[number]) => number, digits: number) => {
+      const all = found.map(of);
+      const mean = all.reduce((a, b) => a + b) / all.length;
+      return `${mean.toFixed(digits)} (${Math.min(...all).toFixed(digits)})`;
+    };
+    const off = spread(found.map(({ error }) => error)).median.toFixed(2);
+    const shares = [column(({ f1 }) => f1, 3), off, column(({ whole }) => whole, 3), column(({ recall }) => recall, 3)];
+    console.log(`| ${name} | ${shares.join(' | ')} |`);
+  }
+}
+
+async function accuracyOf(video: readonly CellVideoFrame[], still: boolean, detection?: DetectionOptions) {
+  const grey = video.map(({ frame }) => frame);
+  const sampled = grey.filter((_, i) => i % Math.ceil(grey.length / 64) === 0);
+  const background = still ? await stillBackground(context, sampled) : undefined;
+  const tracked: TrackedFrame[] = [];
+  for await (const frame of trackCells(context, grey, { detection, background })) tracked.push(frame);
+  const pairs = video.map(({ truth }, i) => ({ truth, found: tracked[i]! }));
+  const { f1, recall, centreErrors } = matchVideo(pairs, SIZE);
+  const { withoutSwitch } = trackAccuracy(pairs, SIZE);
+  return { f1, recall, error: centreErrors[centreErrors.length >> 1] ?? Number.NaN, whole: withoutSwitch };
+}

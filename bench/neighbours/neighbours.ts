@@ -1,0 +1,255 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import Flatbush from 'flatbush';
+import KDBush from 'kdbush';
+import { buildPointTree, nearest, nearestInTree, withinRadius } from '../../algorithms/neighbours/index.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { machine } from '../shared/compare-input.ts';
+
+/**
+ * Nearest neighbours: brute force in many dimensions, in GFLOP/s of two a dimension and pair, and trees of points of the plane,
+ * built and not, beside kdbush, flatbush and nanoflann on one thread (where there is a C++ compiler and Debian's libnanoflann-dev).
+ * Brute force stands beside faiss's flat index and torch's cdist and topk on as many threads, where Python has them, with how many
+ * of the points that they find are the same. Debian has them as python3-faiss and python3-torch; with the plain BLAS they take five
+ * times as long as with libopenblas0-pthread.
+ * Milliseconds are medians, of processor time too: on machines that others use, it says more.
+ *
+ * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
+ *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
+ *   [--only brute,python,tree,clouds,peers] [--python /usr/bin/python3]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    points: { type: 'string', default: '100000' },
+    queries: { type: 'string', default: '1000' },
+    dimensions: { type: 'string', default: '128' },
+    k: { type: 'string', default: '10' },
+    plane: { type: 'string', default: '1000000' },
+    only: { type: 'string', default: 'brute,python,tree,clouds,peers' },
+    python: { type: 'string', default: '/usr/bin/python3' },
+  },
+});
+const [k, rounds, plane] = [options.k, options.rounds, options.plane].map(Number) as [number, number, number];
+const parts = options.only.split(',');
+/** Indices of JavaScript are asked one query of so many, and that is reckoned up to all. */
+const PART = 20;
+
+/** Numbers from 0 to 1 that look random, the same in every run. */
+function numbers(length: number, seed: number): Float32Array {
+  let state = seed >>> 0;
+  return Float32Array.from({ length }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state >>> 8) / 2 ** 24;
+  });
+}
+
+interface Time {
+  readonly wall: number;
+  readonly processor: number;
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+
+/** An idle GPU runs at a fifth of its clock, and takes some tenths of a second to reach it. */
+const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 600 : 0;
+
+async function timeOf(run: () => unknown): Promise<Time> {
+  for (const from = performance.now(); performance.now() - from < HEAT_MS; ) await run();
+  const times: Time[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const [before, start] = [process.cpuUsage(), performance.now()];
+    await run();
+    const [wall, used] = [performance.now() - start, process.cpuUsage(before)];
+    // The first one compiles.
+    if (round > 0) times.push({ wall, processor: (used.user + used.system) / 1000 });
+  }
+  return { wall: median(times.map(({ wall }) => wall)), processor: median(times.map(({ processor }) => processor)) };
+}
+
+await using context = await open({
+  backend: options.backend,
+  adapter: options.adapter,
+  workers: Number(options.workers),
+} as OpenOptions);
+console.log(`${machine()}; ${context.backend.name}, medians of ${rounds}\n`);
+const row = (...cells: readonly (string | number)[]): void => console.log(`| ${cells.join(' | ')} |`);
+const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
+
+/** Runs a search to its end, and gives its memory back. */
+async function searched(search: () => object | Promise<object>): Promise<void> {
+  const found = await search();
+  await context.sync();
+  context.dispose(found);
+}
+
+if (parts.includes('brute') || parts.includes('python')) {
+  const [n, m, dimensions] = [options.points, options.queries, options.dimensions].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  const host = { points: numbers(n * dimensions, 1), queries: numbers(m * dimensions, 2) };
+  const points = { elements: context.column(host.points), dimensions };
+  const queries = { elements: context.column(host.queries), dimensions };
+  row('brute force', 'ms', 'processor, ms', 'GFLOP/s');
+  row('---', '---', '---', '---');
+  const gigaflops = (wall: number): string => ((2 * n * m * dimensions) / wall / 1e6).toFixed(1);
+  for (const metric of parts.includes('brute') ? (['l2', 'l1', 'cosine', 'inner'] as const) : (['l2'] as const)) {
+    const { wall, processor } = await timeOf(() => searched(() => nearest(context, points, queries, { k, metric })));
+    row(`${n} × ${m} × ${dimensions}, k ${k}, ${metric}`, ms(wall), ms(processor), gigaflops(wall));
+  }
+  if (parts.includes('python')) {
+    const { ids } = await context.read({ ids: nearest(context, points, queries, { k }).ids });
+    await pythonPeers(host, dimensions, ids, gigaflops);
+  }
+  console.log();
+}
+
+/** What a peer of Python tells of itself. */
+interface PeerLine {
+  readonly name: string;
+  readonly missing?: string;
+  readonly version: string;
+  readonly built: number;
+  readonly searched: number;
+  readonly processor: number;
+}
+
+async function pythonPeers(
+  { points, queries }: { readonly points: Float32Array; readonly queries: Float32Array },
+  dimensions: number,
+  ids: Uint32Array,
+  gigaflops: (wall: number) => string,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-nearest-'));
+  try {
+    const [from, to] = [join(folder, 'points'), join(folder, 'queries')];
+    await writeFile(from, points);
+    await writeFile(to, queries);
+    const script = new URL('../peers/nearest.py', import.meta.url).pathname;
+    const words = [script, from, to, ...[dimensions, k, rounds, options.workers].map(String), folder];
+    const { stdout } = await promisify(execFile)(options.python, words);
+    for (const line of stdout.trim().split('\n')) {
+      const { name, missing, version, built, searched, processor } = JSON.parse(line) as PeerLine;
+      if (missing !== undefined) {
+        console.log(`${name} was left out: ${missing}`);
+        continue;
+      }
+      const found = new Int32Array((await readFile(join(folder, name))).buffer);
+      const same = ids.reduce((sum, id, i) => sum + (found[i] === id ? 1 : 0), 0) / ids.length;
+      const what = `${name} ${version}, built in ${ms(built)} ms, ${(100 * same).toFixed(2)} % of the ids the same`;
+      row(what, ms(searched), ms(processor), gigaflops(searched));
+    }
+  } catch (error) {
+    console.log(`faiss and torch were left out: ${(error as Error).message.split('\n')[0]}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Points of the plane: spread evenly, and so that grids fail. */
+const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
+  uniform: (u) => u,
+  'all equal': () => 3,
+  'on a line': (u, i) => (i % 2 === 0 ? u : 0.5),
+  'far outliers': (u, i) => (i < 20 ? (u - 0.5) * 1e30 : 1000 + u),
+  'half in a millionth': (u, i) => (i % 4 < 2 ? u : 0.3 + u * 1e-6),
+};
+
+if (parts.includes('tree') || parts.includes('clouds')) {
+  row(
+    'plane',
+    'build, ms',
+    `${k} nearest of as many queries`,
+    `of all points`,
+    'queries a second',
+    'all within the k-th distance',
+  );
+  row('---', '---', '---', '---', '---', '---');
+  for (const [name, cloud] of Object.entries(clouds)) {
+    if (!parts.includes(name === 'uniform' ? 'tree' : 'clouds')) continue;
+    const points = { elements: context.column(numbers(2 * plane, 3).map(cloud)), dimensions: 2 };
+    const queries = { elements: context.column(numbers(2 * plane, 4).map(cloud)), dimensions: 2 };
+    const build = await timeOf(() => searched(() => buildPointTree(context, points)));
+    const tree = buildPointTree(context, points);
+    const others = await timeOf(() => searched(() => nearestInTree(context, tree, queries, { k })));
+    const own = await timeOf(() => searched(() => nearestInTree(context, tree, 'points', { k })));
+    const radius = Math.sqrt(k / Math.PI / plane);
+    const within =
+      name === 'uniform'
+        ? await timeOf(() => searched(() => withinRadius(context, tree, 'points', { radius })))
+        : undefined;
+    const perSecond = `${(plane / Math.min(others.wall, own.wall) / 1000).toFixed(2)} M`;
+    const cells = [build, others, own].map(({ wall, processor }) => `${ms(wall)} (${ms(processor)})`);
+    row(`${plane}, ${name}`, ...cells, perSecond, within === undefined ? '' : ms(within.wall));
+    context.dispose(tree, points, queries);
+  }
+  console.log();
+}
+
+if (parts.includes('peers')) {
+  row('peer, one thread', 'build, ms', `${k} nearest of as many queries, ms`);
+  row('---', '---', '---');
+  const [points, queries] = [numbers(2 * plane, 3), numbers(2 * plane, 4)];
+  await nanoflann(points, queries);
+  flatbush(points, queries);
+  kdbush(points, queries);
+}
+
+async function nanoflann(points: Float32Array, queries: Float32Array): Promise<void> {
+  const run = promisify(execFile);
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-nanoflann-'));
+  try {
+    const [program, from, to] = ['nanoflann', 'points', 'queries'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const source = new URL('../peers/nanoflann.cpp', import.meta.url).pathname;
+    await run(process.env.CXX ?? 'g++', ['-O3', '-march=native', '-std=c++17', '-o', program, source]);
+    await writeFile(from, points);
+    await writeFile(to, queries);
+    const { stdout } = await run(program, [from, to, String(k)]);
+    const [built, searched] = stdout.split(' ').map(Number) as [number, number];
+    row('nanoflann, -O3 -march=native', ms(built), ms(searched));
+  } catch (error) {
+    console.log(`nanoflann was left out: ${(error as Error).message.split('\n')[0]}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function flatbush(points: Float32Array, queries: Float32Array): void {
+  const start = performance.now();
+  const index = new Flatbush(plane, 16, Float32Array);
+  for (let i = 0; i < plane; i++) index.add(points[2 * i]!, points[2 * i + 1]!);
+  index.finish();
+  const built = performance.now();
+  for (let i = 0; i < plane; i += PART) index.neighbors(queries[2 * i]!, queries[2 * i + 1]!, k);
+  row('flatbush', ms(built - start), ms(PART * (performance.now() - built)));
+}
+
+/** kdbush has no nearest points: a circle that holds k of points that are spread evenly, made wider where it holds fewer. */
+function kdbush(points: Float32Array, queries: Float32Array): void {
+  const start = performance.now();
+  const index = new KDBush(plane, 64, Float32Array);
+  for (let i = 0; i < plane; i++) index.add(points[2 * i]!, points[2 * i + 1]!);
+  index.finish();
+  const built = performance.now();
+  for (let i = 0; i < plane; i += PART) {
+    const [x, y] = [queries[2 * i]!, queries[2 * i + 1]!];
+    const distance = (id: number): number => (points[2 * id]! - x) ** 2 + (points[2 * id + 1]! - y) ** 2;
+    let [radius, found] = [Math.sqrt((1.5 * k) / Math.PI / plane), [] as number[]];
+    for (; found.length < k && radius < 2; radius *= 1.5) found = index.within(x, y, radius);
+    found.sort((a, b) => distance(a) - distance(b) || a - b).splice(k);
+  }
+  row('kdbush, widening circles', ms(built - start), ms(PART * (performance.now() - built)));
+}

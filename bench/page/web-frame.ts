@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+import { play, STEPS } from '../../examples/web/frame.ts';
+import type { Controls } from '../../examples/web/scene.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { machine } from '../shared/compare-input.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+
+/**
+ * Frames of the page in examples/web, without the page: 200,000 points moved, counted on a grid of 512 × 512 and smoothed, the
+ * components of dense cells found and painted. By the wall clock, from the first call until the host knows the number of
+ * components and the checksum, and until it has the picture. Steps are timed in frames of their own, which wait after each.
+ *
+ * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software] [--rounds 300]
+ *   [--warm-up 100] [--threshold 1.25]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu,workers,reference' },
+    adapter: { type: 'string' },
+    rounds: { type: 'string', default: '300' },
+    'warm-up': { type: 'string', default: '100' },
+    threshold: { type: 'string', default: '1.25' },
+  },
+});
+const controls: Controls = { threshold: Number(options.threshold), background: 'dark' };
+const [rounds, warmUp] = [Number(options.rounds), Number(options['warm-up'])];
+const titles = [
+  'backend',
+  'computed',
+  'min',
+  '9 of 10',
+  'with picture',
+  'launches',
+  ...STEPS,
+  'components',
+  'checksum',
+];
+
+console.log(`${machine()}; ${rounds} frames after ${warmUp}, milliseconds, medians\n`);
+console.log(`| ${titles.join(' | ')} |\n|${' --- |'.repeat(titles.length)}`);
+for (const backend of options.backend.split(',')) await measure(backend);
+
+async function measure(backend: string): Promise<void> {
+  const adapter = backend === 'webgpu' ? options.adapter : undefined;
+  await using context = await open({ backend, adapter } as OpenOptions);
+  const player = play(context);
+  for (let i = 0; i < warmUp; i++) await player.next(controls).pixels;
+  const { counters } = context.backend;
+  const before = counters.dispatches;
+  const [computed, shown]: [number[], number[]] = [[], []];
+  for (let i = 0; i < rounds; i++) {
+    const start = performance.now();
+    const frame = player.next(controls);
+    await frame.told;
+    computed.push(performance.now() - start);
+    await frame.pixels;
+    shown.push(performance.now() - start);
+  }
+  const launches = (counters.dispatches - before) / rounds;
+  const inSteps: Awaited<ReturnType<typeof player.nextInSteps>>[] = [];
+  for (let i = 0; i < rounds; i++) inSteps.push(await player.nextInSteps(controls));
+  const { components, checksum } = await inSteps.at(-1)!.frame.told;
+  const steps = STEPS.map((step) => spread(inSteps.map(({ times }) => times[step])).median);
+  const { median, min } = spread(computed);
+  const max = computed.toSorted((a, b) => a - b)[Math.floor(rounds * 0.9)]!;
+  const [first, last] = [[median, min, max, spread(shown).median], steps].map((all) => all.map((ms) => ms.toFixed(2)));
+  console.log(`| ${[backend, ...first!, launches, ...last!, components, checksum].join(' | ')} |`);
+}

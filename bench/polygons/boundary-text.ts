@@ -1,0 +1,122 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { parseBoundaryText } from '../../algorithms/boundary-text/index.ts';
+import { parseBoundariesOn } from '../../formats/result-sets/boundaries-on-device.ts';
+import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
+import type { PolygonTile } from '../../formats/result-sets/result-set.ts';
+import { open } from '../../on-node.ts';
+import { boundariesText } from './polygon-files.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+
+/**
+ * Text of polygon boundaries parsed by the reader on one thread and by backends, in turn, from bytes in memory to columns
+ * in memory. Every column is compared. Times of the processor, over all threads, stand beside those of the clock, as
+ * machines are shared.
+ *
+ * - `marks and numbers` is what a device does, without the host's part.
+ * - `upload` is the bytes' way to the device alone.
+ *
+ * node --import tsx bench/polygons/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
+ *   [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backends: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    polygons: { type: 'string', default: '40000' },
+    decimals: { type: 'string', default: '0' },
+    part: { type: 'string' },
+    rounds: { type: 'string', default: '7' },
+  },
+});
+
+const text = writeText(Number(options.polygons), Number(options.decimals));
+const parts = options.part === undefined ? {} : { partBytes: Number(options.part) };
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`text     ${(text.length / 1e6).toFixed(1)} MB, 1 line in ${options.decimals} with decimals (0: none)`);
+
+const contexts = await Promise.all(
+  options.backends.split(',').map(async (backend) => {
+    const { adapter, workers } = options;
+    return {
+      backend,
+      context: await open({ backend, adapter, workers: Number(workers) } as Parameters<typeof open>[0]),
+    };
+  }),
+);
+
+/** The text of so many polygons; every so manieth line with a decimal point. */
+function writeText(polygons: number, decimals: number): Uint8Array {
+  const [tile] = [...polygonPairs({ pairs: polygons, tiles: 1 })];
+  const bytes = boundariesText(tile!.first);
+  if (decimals === 0) return bytes;
+  const lines = new TextDecoder().decode(bytes).split('\n');
+  const odd = lines.map((line, i) => (i % decimals === 0 && line !== '' ? `${line} 0.5,0` : line));
+  return new TextEncoder().encode(odd.join('\n'));
+}
+
+type Contestant = readonly [name: string, run: () => Promise<PolygonTile | undefined> | PolygonTile];
+const contestants: Contestant[] = [
+  ['one thread', () => parseBoundaries(text, 'text')],
+  ...contexts.flatMap(({ backend, context }): Contestant[] => [
+    [backend, () => parseBoundariesOn(context, text, 'text', parts)],
+    [
+      `${backend}: marks and numbers`,
+      async () => {
+        for await (const part of parseBoundaryText(context, text, parts)) void part;
+        return undefined;
+      },
+    ],
+    [
+      `${backend}: upload`,
+      async () => {
+        const column = context.column(text);
+        await context.sync();
+        context.dispose(column);
+        return undefined;
+      },
+    ],
+  ]),
+];
+
+const wall = new Map<string, number[]>(contestants.map(([name]) => [name, []]));
+const processor = new Map<string, number[]>(contestants.map(([name]) => [name, []]));
+for (let round = -2; round < Number(options.rounds); round++) {
+  let expected: PolygonTile | undefined;
+  for (const [name, run] of contestants) {
+    const used = process.cpuUsage();
+    const from = performance.now();
+    const tile = await run();
+    const took = performance.now() - from;
+    const { user, system } = process.cpuUsage(used);
+    if (round >= 0) {
+      wall.get(name)!.push(took);
+      processor.get(name)!.push((user + system) / 1000);
+    }
+    expected ??= tile;
+    if (tile !== undefined) requireSame(tile, expected!);
+  }
+}
+for (const [name] of contestants) {
+  const rate = (times: readonly number[]): string => (text.length / 1000 / median(times)).toFixed(0);
+  console.log(`${name.padEnd(28)} ${rate(wall.get(name)!)} MB/s, ${rate(processor.get(name)!)} MB/s of processor time`);
+}
+for (const { context } of contexts) await context.close();
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[times.length >> 1]!;
+}
+
+function requireSame(got: PolygonTile, expected: PolygonTile): void {
+  const columns = ({ ids, polygons }: PolygonTile): ArrayBufferView[] => [
+    ...Object.values(ids),
+    ...Object.values(polygons),
+  ];
+  const bytes = (column: ArrayBufferView): Buffer => Buffer.from(column.buffer, column.byteOffset, column.byteLength);
+  const others = columns(expected);
+  for (const [i, column] of columns(got).entries()) {
+    if (!bytes(column).equals(bytes(others[i]!))) throw new Error(`column ${i} differs`);
+  }
+  if (JSON.stringify(got.notes) !== JSON.stringify(expected.notes)) throw new Error('notes differ');
+}

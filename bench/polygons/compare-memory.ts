@@ -1,0 +1,110 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
+import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
+import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { machine, median } from '../shared/compare-input.ts';
+import { boundariesText } from './polygon-files.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+
+/**
+ * Resident memory of the cross-comparison over a folder of many tiles, sampled as it goes, in several runs in one process.
+ *
+ * - `first quarter` and `last quarter` are the medians of the samples of a run: memory that grows with the tiles would
+ *   set them apart. `heap` and `buffers` are what JavaScript holds after a run, collected first under `--expose-gc`.
+ * - What the system's allocator keeps of memory that was given back is in the resident memory too. `MALLOC_ARENA_MAX=2`,
+ *   for the process, tells how much that is.
+ *
+ * Tiles are small ones of `bench/polygons/polygon-pairs.ts`: 64 texts that differ, under as many names as there are to be tiles. With
+ * `--first` and `--second`, folders that are there.
+ *
+ * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend workers]
+ *   [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
+ */
+const { values: options } = parseArgs({
+  options: {
+    tiles: { type: 'string', default: '10000' },
+    pairs: { type: 'string', default: '200' },
+    runs: { type: 'string', default: '3' },
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    context: { type: 'string', default: 'kept' },
+    first: { type: 'string' },
+    second: { type: 'string' },
+  },
+});
+const workers = Number(options.workers);
+const SAMPLE_MS = 20;
+const TEXTS = 64;
+
+const folder = await mkdtemp(join(tmpdir(), 'quadrille-memory-'));
+try {
+  console.log(`machine   ${machine()}`);
+  const { first, second } = options.first === undefined ? await writeTiles() : options;
+  await runAll(first!, second!);
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+async function writeTiles(): Promise<{ first: string; second: string }> {
+  const folders = { first: join(folder, 'first'), second: join(folder, 'second') };
+  await Promise.all(Object.values(folders).map((each) => mkdir(each)));
+  const texts = [...polygonPairs({ pairs: TEXTS * Number(options.pairs), tiles: TEXTS })].map(({ first, second }) => ({
+    first: boundariesText(first),
+    second: boundariesText(second),
+  }));
+  for (let tile = 0; tile < Number(options.tiles); tile++) {
+    const text = texts[tile % texts.length]!;
+    for (const side of ['first', 'second'] as const) await writeFile(join(folders[side], `${tile}.txt`), text[side]);
+  }
+  return folders;
+}
+
+async function runAll(first: string, second: string): Promise<void> {
+  const opened = (): Promise<Awaited<ReturnType<typeof open>>> => {
+    const { backend, adapter } = options;
+    return open({ backend, adapter, workers } as OpenOptions);
+  };
+  let context = await opened();
+  for (let run = 1; run <= Number(options.runs); run++) {
+    if (options.context === 'reopened' && run > 1) {
+      await context.close();
+      context = await opened();
+    }
+    const [p, q] = await Promise.all([openResultSet(first), openResultSet(second)]);
+    const parser = openTileParser({ workers, pixelSize: 1 });
+    const samples: number[] = [];
+    const timer = setInterval(() => samples.push(process.memoryUsage.rss()), SAMPLE_MS);
+    const began = performance.now();
+    const job = { p, q, parse: parser.parse, parseLanes: parser.lanes };
+    const { tiles, similarity } = await crossCompare(context, job).result;
+    const seconds = (performance.now() - began) / 1000;
+    clearInterval(timer);
+    await parser.close();
+    report(`run ${run}`.padEnd(9), samples, `${tiles} tiles in ${seconds.toFixed(1)} s, J′ ${similarity}`);
+  }
+  await context.close();
+}
+
+function report(name: string, samples: readonly number[], found: string): void {
+  const quarter = Math.max(1, samples.length >> 2);
+  const [early, late] = [median(samples.slice(0, quarter)), median(samples.slice(-quarter))];
+  globalThis.gc?.();
+  const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
+  const words = [
+    `peak ${megabytes(samples.reduce((max, sample) => Math.max(max, sample), 0))}`,
+    `first quarter ${megabytes(early)}, last quarter ${megabytes(late)}: ${megabytes(late - early)} more`,
+    `after it ${megabytes(rss)}, heap ${megabytes(heapUsed)}, buffers ${megabytes(arrayBuffers)}`,
+    found,
+  ];
+  console.log(`${name} ${words.join('; ')}`);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(0)} MB`;
+}

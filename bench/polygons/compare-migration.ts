@@ -1,0 +1,298 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { aggregate } from '../../algorithms/cross-compare/aggregate.ts';
+import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
+import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
+import { filterPairs, indexBoxes } from '../../algorithms/cross-compare/filter.ts';
+import type { PolygonSide, PolygonTask } from '../../algorithms/cross-compare/tile-comparison.ts';
+import { parserOnDevice } from '../../formats/result-sets/device-parser.ts';
+import type { ResultSet } from '../../formats/result-sets/result-set.ts';
+import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
+import { open } from '../../on-node.ts';
+import { Context } from '../../primitives/context.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
+import { machine, median, openSetPair, requireSameAnswer, spread, timed } from '../shared/compare-input.ts';
+import { writePolygonFiles } from './polygon-files.ts';
+
+/**
+ * Throughput of the cross-comparison, text files in, J′ out, with migration over without, on a GPU and the CPU:
+ *
+ * - (a) the GPU's stage is throttled to half the rate that the same stage has on the CPU; the parser keeps up with both;
+ * - (b) the GPU is as fast as it is, and waits for the parser, which has few threads;
+ * - (c) balanced: the GPU's stage is throttled to the rate of the parser.
+ *
+ * A stage is throttled by keeping its results back: the device gives so many words a second, and no more. Parsing on the
+ * GPU is not throttled. Rates of the parser and of the aggregator, each by itself on the same tiles, are measured before,
+ * and printed: they say whether the cases are what they are called. Runs without and with migration take turns; every run
+ * must find the same.
+ *
+ * `--adapter workers` has threads stand in for a GPU. Tiles go through a run `--repeat` times, under names of their own.
+ *
+ * node --import tsx bench/polygons/compare-migration.ts [--adapter hardware|software|workers] [--pairs 154902] [--repeat 4]
+ *   [--tiles 100] [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--share 0.5]
+ *   [--batch 32768] [--parse-on-gpu on|off]
+ */
+const cores = availableParallelism();
+const { values: options } = parseArgs({
+  options: {
+    adapter: { type: 'string', default: 'software' },
+    pairs: { type: 'string', default: '154902' },
+    tiles: { type: 'string', default: '100' },
+    repeat: { type: 'string', default: '4' },
+    cases: { type: 'string', default: 'a,b,c' },
+    rounds: { type: 'string', default: '5' },
+    /** Threads of the aggregator on the CPU, and of the parser in the cases (a), (b) and (c). */
+    workers: { type: 'string', default: String(Math.max(1, cores >> 1)) },
+    threads: { type: 'string', default: String(Math.max(1, cores - 2)) },
+    few: { type: 'string', default: '1' },
+    balanced: { type: 'string', default: '2' },
+    /** Rate of the GPU in (a), as a part of that of the CPU. */
+    share: { type: 'string', default: '0.5' },
+    batch: { type: 'string', default: String(2 ** 15) },
+    'parse-on-gpu': { type: 'string', default: 'on' },
+  },
+});
+const batchPairs = Number(options.batch);
+const matching = { minIou: 0.5, method: 'optimal' } as const;
+
+const folder = await mkdtemp(join(tmpdir(), 'quadrille-migration-'));
+try {
+  await main();
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+interface Case {
+  readonly name: string;
+  readonly says: string;
+  readonly threads: number;
+  /** Pairs a second that the GPU's stage may do; as many as it can where left out. */
+  readonly limit?: number;
+}
+
+async function main(): Promise<void> {
+  console.log(`machine   ${machine()}`);
+  await writePolygonFiles(folder, { pairs: Number(options.pairs), tiles: Number(options.tiles) });
+  const { bytes, ...once } = await openSetPair(join(folder, 'first'), join(folder, 'second'));
+  const sets = { p: repeated(once.p), q: repeated(once.q) };
+  await using gpu = closing(await openGpu());
+  await using cpu = closing(await open({ backend: 'workers', workers: Number(options.workers) }));
+  const text = `${((bytes * Number(options.repeat)) / 1e6).toFixed(0)} MB, ${sets.p.tiles.length} tiles a side`;
+  console.log(`input     ${text}, batches of ${batchPairs} pairs, ${options.workers} workers on the CPU`);
+
+  const tasks = await tasksOf(once);
+  const pairs = tasks.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
+  const onCpu = await rateOfAggregate(cpu.context, tasks);
+  const onGpu = await rateOfAggregate(gpu.context, tasks);
+  console.log(`aggregate ${rate(onCpu)} on the CPU, ${rate(onGpu)} on the GPU, alone`);
+  const parsed = new Map<number, number>();
+  for (const threads of new Set([options.threads, options.few, options.balanced].map(Number))) {
+    parsed.set(threads, pairs / (await secondsOfParse(once, threads)));
+    console.log(`parse     ${rate(parsed.get(threads)!)} on ${threads} threads, alone`);
+  }
+  const seconds = await secondsOfDeviceParse(once, gpu.context);
+  console.log(
+    `parse     ${rate(pairs / seconds.later)} on the GPU, alone; first tiles after ${seconds.first.toFixed(2)} s`,
+  );
+
+  const [threads, few, balanced] = [options.threads, options.few, options.balanced].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  if (parsed.get(threads)! < 1.5 * onCpu * Number(options.share)) {
+    console.log('(a)       is bound by the parser here: give it more --threads, or the GPU a smaller --share');
+  }
+  if (parsed.get(few)! > 0.8 * onGpu) console.log('(b)       is not bound by the parser here');
+  if (parsed.get(balanced)! > onGpu) console.log('(c)       is bound by the GPU here: give the parser fewer threads');
+  const cases: Record<string, Case> = {
+    a: {
+      name: '(a)',
+      says: `GPU at ${options.share} of the rate of the CPU`,
+      threads,
+      limit: onCpu * Number(options.share),
+    },
+    b: { name: '(b)', says: 'GPU waits for the parser', threads: few },
+    c: { name: '(c)', says: 'GPU at the rate of the parser', threads: balanced, limit: parsed.get(balanced)! },
+  };
+  for (const key of options.cases.split(',')) await measureCase(cases[key]!, sets, gpu.context, cpu.context, tasks);
+}
+
+function rate(pairsPerSecond: number): string {
+  return `${(pairsPerSecond / 1000).toFixed(0)}k pairs/s`;
+}
+
+function closing(context: Context) {
+  return { context, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** One for each tile: signals warn of many listeners. */
+function unaborted(): AbortSignal {
+  return new AbortController().signal;
+}
+
+function openGpu(): Promise<Context> {
+  const { adapter } = options;
+  if (adapter === 'workers') return open({ backend: 'workers', workers: 1 });
+  return open({ backend: 'webgpu', adapter: adapter as 'hardware' | 'software' });
+}
+
+interface Sets {
+  readonly p: ResultSet;
+  readonly q: ResultSet;
+}
+
+function repeated(set: ResultSet): ResultSet {
+  const rounds = Array.from({ length: Number(options.repeat) }, (_, i) => i);
+  return { ...set, tiles: rounds.flatMap((i) => set.tiles.map((tile) => ({ ...tile, name: `${i}/${tile.name}` }))) };
+}
+
+/** A context whose results come no faster than so many words a second. */
+function throttled({ backend }: Context, wordsPerSecond: number): Context {
+  let free = 0;
+  const read: Backend['read'] = async (buffer, word, words) => {
+    const asked = performance.now();
+    const result = await backend.read(buffer, word, words);
+    free = Math.max(free, asked) + (1000 * words) / wordsPerSecond;
+    const wait = free - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    return result;
+  };
+  return new Context(new Proxy(backend, { get: (of, key) => (key === 'read' ? read : Reflect.get(of, key)) }));
+}
+
+/** The tiles as the aggregator gets them. */
+async function tasksOf({ p, q }: Sets): Promise<PolygonTask[]> {
+  const parser = openTileParser({ workers: undefined, pixelSize: 1 });
+  const tasks = p.tiles.map(async (tile, i) => {
+    const sides = await Promise.all([parser.parse(tile, unaborted()), parser.parse(q.tiles[i]!, unaborted())]);
+    const [ofP, ofQ] = sides as [PolygonSide, PolygonSide];
+    const candidates = filterPairs(ofP.regions, indexBoxes(ofQ.regions));
+    return { tile: tile.name, p: ofP, q: ofQ, candidates };
+  });
+  const all = await Promise.all(tasks);
+  await parser.close();
+  return all;
+}
+
+function batchesOf(tasks: readonly PolygonTask[]): PolygonTask[][] {
+  const batches: PolygonTask[][] = [[]];
+  let pairs = 0;
+  for (const task of tasks) {
+    if (pairs + task.candidates.p.length > batchPairs && pairs > 0) {
+      batches.push([]);
+      pairs = 0;
+    }
+    batches.at(-1)!.push(task);
+    pairs += task.candidates.p.length;
+  }
+  return batches;
+}
+
+/** Pairs a second of the aggregator by itself. */
+async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]): Promise<number> {
+  const batches = batchesOf(tasks);
+  const pairs = tasks.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
+  const seconds: number[] = [];
+  for (let round = -1; round < 3; round++) {
+    const { wall } = await timed(async () => {
+      for (const batch of batches) await aggregate(context, batch, matching);
+    });
+    if (round >= 0) seconds.push(wall);
+  }
+  return pairs / median(seconds);
+}
+
+/** Words that the aggregator reads from the device for a pair. */
+async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[]): Promise<number> {
+  let words = 0;
+  const read: Backend['read'] = (buffer, word, count) => {
+    words += count;
+    return backend.read(buffer, word, count);
+  };
+  const counting = new Context(
+    new Proxy(backend, { get: (of, key) => (key === 'read' ? read : Reflect.get(of, key)) }),
+  );
+  const [batch] = batchesOf(tasks);
+  await aggregate(counting, batch!, matching);
+  return words / batch!.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
+}
+
+/** Seconds in which threads parse all tiles, once they run. */
+async function secondsOfParse({ p, q }: Sets, threads: number): Promise<number> {
+  const parser = openTileParser({ workers: threads, pixelSize: 1 });
+  const parseAll = async (): Promise<void> => {
+    await Promise.all([...p.tiles, ...q.tiles].map((tile) => parser.parse(tile, unaborted())));
+  };
+  await parseAll();
+  const { wall } = await timed(parseAll);
+  await parser.close();
+  return wall;
+}
+
+async function secondsOfDeviceParse({ p, q }: Sets, gpu: Context): Promise<{ first: number; later: number }> {
+  const parse = parserOnDevice(gpu, 1);
+  const { wall: first } = await timed(() => parse(p.tiles[0]!, unaborted()));
+  const tiles = p.tiles.slice(0, 20).flatMap((tile, i) => [tile, q.tiles[i]!]);
+  const { wall } = await timed(async () => {
+    for (const tile of tiles) await parse(tile, unaborted());
+  });
+  return { first, later: (wall * 2 * p.tiles.length) / tiles.length };
+}
+
+interface Run {
+  readonly wall: number;
+  readonly comparison: CrossComparison;
+  /** Tasks that went to the other side. */
+  readonly moved: { readonly parse: number; readonly aggregate: number };
+}
+
+async function measureCase(
+  { name, says, threads, limit }: Case,
+  sets: Sets,
+  gpu: Context,
+  cpu: Context,
+  tasks: readonly PolygonTask[],
+): Promise<void> {
+  const place = limit === undefined ? gpu : throttled(gpu, limit * (await wordsPerPair(gpu, tasks)));
+  if (limit !== undefined) console.log(`${name}       ${rate(await rateOfAggregate(place, tasks))} on the GPU, alone`);
+  const ratios: number[] = [];
+  const [off, on]: [Run[], Run[]] = [[], []];
+  let expected: CrossComparison | undefined;
+  for (let round = -1; round < Number(options.rounds); round++) {
+    const pair = [await run(sets, place, gpu, undefined, threads), await run(sets, place, gpu, cpu, threads)] as const;
+    expected ??= pair[0].comparison;
+    for (const each of pair) requireSameAnswer(each.comparison, expected, name);
+    if (round < 0) continue;
+    off.push(pair[0]);
+    on.push(pair[1]);
+    ratios.push(pair[0].wall / pair[1].wall);
+  }
+  const wallOf = (runs: readonly Run[]): string => spread(runs.map(({ wall }) => wall));
+  const movedOf = (stage: keyof Run['moved']): number => median(on.map(({ moved }) => moved[stage]));
+  const { candidates } = expected!;
+  console.log(`${name}       ${says}, ${threads} threads parse: on ÷ off ${spread(ratios)}`);
+  console.log(`${name}       off ${wallOf(off)} s, ${rate(candidates / median(off.map(({ wall }) => wall)))}`);
+  console.log(
+    `${name}       on  ${wallOf(on)} s, ${rate(candidates / median(on.map(({ wall }) => wall)))}; ` +
+      `moved: ${movedOf('parse')} of ${sets.p.tiles.length} tiles, ${movedOf('aggregate')} batches`,
+  );
+}
+
+/** One comparison; with a context on the CPU, tasks may migrate. Threads of the parser are started before. */
+async function run(sets: Sets, place: Context, gpu: Context, cpu: Context | undefined, threads: number): Promise<Run> {
+  const parser = openTileParser({ workers: threads, pixelSize: 1 });
+  const parseOnGpu = options['parse-on-gpu'] === 'on' ? parserOnDevice(gpu, 1) : undefined;
+  try {
+    await Promise.all(sets.p.tiles.slice(0, threads).map((tile) => parser.parse(tile, unaborted())));
+    const job = { ...sets, parse: parser.parse, parseLanes: parser.lanes, batchPairs };
+    const running = crossCompare(place, { ...job, migrate: cpu && { cpu, parseOnGpu } });
+    const { wall, result: comparison } = await timed(() => running.result);
+    const moved = (node: string): number => running.counters().find(({ name }) => name === node)?.migrated ?? 0;
+    return { wall, comparison, moved: { parse: moved('parse'), aggregate: moved('aggregate') } };
+  } finally {
+    await parser.close();
+  }
+}

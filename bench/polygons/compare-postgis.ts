@@ -1,0 +1,113 @@
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { startCluster } from './compare-postgis-cluster.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+import { scanlineAreas } from './polygon-scanline.ts';
+
+/**
+ * The cross-comparison of two result sets by PostGIS, as pathologists would run it: both sets in tables, a GiST index over
+ * the boxes of each, and the optimised query of Wang et al. 2012, section 2: boxes that meet by `&&`,
+ * ST_Area(ST_Intersection), the union's area by ‖p‖ + ‖q‖ − ‖p ∩ q‖, the mean of the ratios above 0.
+ *
+ * PostGIS has it as good as can be: only index building and the query are timed, both indexes are built at the same time,
+ * the query runs in as many workers as there are processors, ST_Intersection is called once a pair, nothing is synced to
+ * disk, and tables fit in its buffers. ST_Intersection asks for valid polygons, and outlines that touch themselves are not:
+ * they go through ST_MakeValid before, which is not timed either (`--valid keep` leaves them as they are).
+ *
+ * Needs Debian's postgresql-15-postgis-3. Run as root it starts the server as `--user`, postgres by default.
+ *
+ * node --import tsx bench/polygons/compare-postgis.ts [--pairs 61961] [--rounds 3] [--workers 2] [--valid make|keep]
+ * [--user postgres] [--bin /usr/lib/postgresql/15/bin]
+ */
+const { values: options } = parseArgs({
+  options: {
+    pairs: { type: 'string', default: '61961' },
+    rounds: { type: 'string', default: '3' },
+    workers: { type: 'string', default: String(cpus().length) },
+    valid: { type: 'string', default: 'make' },
+    user: { type: 'string', default: 'postgres' },
+    bin: { type: 'string', default: '/usr/lib/postgresql/15/bin' },
+  },
+});
+
+const TABLES = ['a', 'b'];
+
+/** The ratio is i ÷ (p + q − i), written so that i stands in it once; a ratio of 0 is null, which is not in the mean. */
+const QUERY = `
+  SELECT avg(1 / ((ST_Area(a.geom) + ST_Area(b.geom)) / nullif(ST_Area(ST_Intersection(a.geom, b.geom)), 0) - 1)), count(*)
+  FROM a, b WHERE a.geom && b.geom`;
+
+const workload = { pairs: Number(options.pairs) };
+await using cluster = await startCluster(options);
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, load ${loadavg()[0]!.toFixed(1)}`);
+console.log(`server   ${await cluster.sql('SELECT version(); SELECT postgis_full_version()')}`);
+for (const table of TABLES) await cluster.sql(`CREATE UNLOGGED TABLE ${table} (id serial, geom geometry)`);
+await timed('load', async () => {
+  await cluster.copy('a (geom)', lines('first'));
+  await cluster.copy('b (geom)', lines('second'));
+});
+if (options.valid === 'make') await timed('valid', () => onBoth(makeValid));
+await timed('index', () => onBoth((table) => `CREATE INDEX ON ${table} USING gist (geom)`));
+await timed('analyze', () => onBoth((table) => `VACUUM ANALYZE ${table}`));
+console.log(await cluster.sql(`EXPLAIN (COSTS OFF) ${QUERY}`));
+console.log(`expected ${expectedAnswer()}`);
+for (let round = 0; round < Number(options.rounds); round++)
+  console.log(`found    ${await timed('query', () => cluster.sql(QUERY))}`);
+
+async function* lines(side: 'first' | 'second'): AsyncGenerator<Uint8Array> {
+  for (const tile of polygonPairs(workload)) yield new TextEncoder().encode(polygonTexts(tile[side]));
+}
+
+/** Polygons as WKT, a line each; the first ring is the outline, the others are its holes. */
+function polygonTexts({ polygonRings, ringVertices, x, y }: GridPolygons): string {
+  const ring = (r: number): string => {
+    let text = '(';
+    for (let v = ringVertices[r]!; v < ringVertices[r + 1]!; v++) text += `${x[v]} ${y[v]},`;
+    return `${text}${x[ringVertices[r]!]} ${y[ringVertices[r]!]})`;
+  };
+  const polygon = (i: number): string => {
+    const rings = Array.from({ length: polygonRings[i + 1]! - polygonRings[i]! }, (_, r) => ring(polygonRings[i]! + r));
+    return `POLYGON(${rings.join()})\n`;
+  };
+  return Array.from({ length: polygonRings.length - 1 }, (_, i) => polygon(i)).join('');
+}
+
+/** A copy in which every polygon is valid: PostgreSQL makes it in parallel, which it does not do for updates. */
+function makeValid(table: string): string {
+  return `
+    CREATE UNLOGGED TABLE valid_${table} AS SELECT id, ST_MakeValid(geom) AS geom FROM ${table};
+    DROP TABLE ${table};
+    ALTER TABLE valid_${table} RENAME TO ${table};`;
+}
+
+function onBoth(statement: (table: string) => string): Promise<string[]> {
+  return Promise.all(TABLES.map((table) => cluster.sql(statement(table))));
+}
+
+/** The mean ratio and the pairs by `bench/polygons/polygon-scanline.ts`. */
+function expectedAnswer(): string {
+  let [sum, meeting, pairs] = [0, 0, 0];
+  for (const tile of polygonPairs(workload)) {
+    const { intersection, p, q } = scanlineAreas(tile.first, tile.second, tile.pairs);
+    pairs += intersection.length;
+    intersection.forEach((area, i) => {
+      if (area === 0) return;
+      sum += area / (p[i]! + q[i]! - area);
+      meeting++;
+    });
+  }
+  return `${sum / meeting}|${pairs}`;
+}
+
+/** Prints how long some work took, and the processor time of the server in it. */
+async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const processor = await cluster.processorSeconds();
+  const began = performance.now();
+  const result = await work();
+  const seconds = ((performance.now() - began) / 1000).toFixed(2);
+  console.log(
+    `${what.padEnd(8)} ${seconds} s, processors ${((await cluster.processorSeconds()) - processor).toFixed(2)} s`,
+  );
+  return result;
+}

@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
+import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
+import type { CompareScheme } from '../../algorithms/cross-compare/job.ts';
+import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { machine, median, openSetPair, requireSameAnswer, spread, type Took, timed } from '../shared/compare-input.ts';
+
+/**
+ * Table 1 of Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
+ * Systems, 2012: the cross-comparison of two folders of text files, down to J′, by three ways to spread its steps over time.
+ *
+ * - NoPipe-S: one tile after another is parsed on one thread, built, filtered and aggregated.
+ * - NoPipe-M: as many tiles at once as there are threads; the device does one at a time.
+ * - Pipelined: each step is a stage, tiles go to the device in batches.
+ *
+ * Files are in the memory of the file system, the backend is open, and the threads that parse have started, as a database
+ * has. The schemes take turns, round by round, after one round that is not counted. Every run must find the same.
+ *
+ * `--postgis SECONDS` is what `bench/polygons/compare-postgis.ts` took for index and query on the same polygons.
+ *
+ * node --import tsx bench/polygons/polygon-files.ts --out FOLDER
+ * node --import tsx bench/polygons/compare-schemes.ts --first FOLDER/first --second FOLDER/second [--backend workers]
+ *   [--adapter hardware] [--workers 2] [--rounds 5] [--postgis SECONDS]
+ */
+const { values: options } = parseArgs({
+  options: {
+    first: { type: 'string' },
+    second: { type: 'string' },
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    postgis: { type: 'string' },
+  },
+});
+if (options.first === undefined || options.second === undefined) {
+  throw new Error('Say what to compare: --first FOLDER --second FOLDER');
+}
+
+const SCHEMES: readonly (readonly [name: string, scheme: CompareScheme])[] = [
+  ['NoPipe-S', 'no-pipe-single'],
+  ['NoPipe-M', 'no-pipe-multiple'],
+  ['Pipelined', 'pipelined'],
+];
+
+const workers = options.workers === undefined ? undefined : Number(options.workers);
+const { p, q, bytes } = await openSetPair(options.first, options.second);
+const { backend, adapter } = options;
+await using context = await open({ backend, adapter, workers } as OpenOptions);
+console.log(`machine   ${machine()}`);
+console.log(`backend   ${context.backend.name}`);
+
+const alone = openTileParser({ workers: 1, pixelSize: 1 });
+const together = openTileParser({ workers, pixelSize: 1 });
+
+function run(scheme: CompareScheme): Promise<CrossComparison> {
+  const { parse, lanes } = scheme === 'no-pipe-single' ? alone : together;
+  return crossCompare(context, { p, q, scheme, parse, parseLanes: lanes }).result;
+}
+
+const times = new Map<CompareScheme, Took[]>(SCHEMES.map(([, scheme]) => [scheme, []]));
+let expected: CrossComparison | undefined;
+for (let round = -1; round < Number(options.rounds); round++) {
+  for (const [name, scheme] of SCHEMES) {
+    const { result, ...took } = await timed(() => run(scheme));
+    expected ??= result;
+    requireSameAnswer(result, expected, name);
+    if (round >= 0) times.get(scheme)!.push(took);
+  }
+}
+
+const { polygons, candidates, pairs, similarity } = expected!;
+console.log(
+  `input     ${p.tiles.length} tiles, ${polygons.p} + ${polygons.q} polygons, ${(bytes / 1e6).toFixed(1)} MB`,
+);
+console.log(`found     J′ ${similarity} of ${pairs} pairs, ${candidates} candidates`);
+const single = median(times.get('no-pipe-single')!.map(({ wall }) => wall));
+for (const [name, scheme] of SCHEMES) {
+  const took = times.get(scheme)!;
+  const wall = took.map((each) => each.wall);
+  const seconds = median(wall);
+  const words = [
+    `${name.padEnd(9)} ${spread(wall)} s`,
+    `processors ${spread(took.map(({ processor }) => processor))} s`,
+    `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`,
+    `${(candidates / 1000 / seconds).toFixed(0)}k pairs/s`,
+    `${(single / seconds).toFixed(2)} × NoPipe-S`,
+  ];
+  if (options.postgis !== undefined) words.push(`${(Number(options.postgis) / seconds).toFixed(1)} × PostGIS`);
+  console.log(words.join(', '));
+}
+await Promise.all([alone.close(), together.close()]);

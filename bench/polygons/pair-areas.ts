@@ -1,0 +1,118 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { regionsOn } from '../../algorithms/pixelbox/device-regions.ts';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { type PairAreas, pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
+import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
+import { open } from '../../on-node.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+import { scanlineAreas } from './polygon-scanline.ts';
+
+/**
+ * Areas of pairs of polygons with the statistics of pathology images: a backend beside a bit-mask scanline in plain
+ * JavaScript on one thread (`bench/polygons/polygon-scanline.ts`), in turn, from vertices in memory to areas in memory. Every area
+ * is compared. Regions are drawn on the device, from vertices that are copied there, or from edges that the host packs.
+ *
+ * node --import tsx bench/polygons/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
+ *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
+ *   [--passes 5]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    pairs: { type: 'string', default: '619609' },
+    tiles: { type: 'string', default: '40' },
+    scale: { type: 'string', default: '1' },
+    method: { type: 'string', default: 'auto' },
+    from: { type: 'string', default: 'vertices' },
+    rounds: { type: 'string', default: '7' },
+    passes: { type: 'string', default: '5' },
+  },
+});
+
+const started = performance.now();
+const tiles = [
+  ...polygonPairs({ pairs: Number(options.pairs), tiles: Number(options.tiles), scale: Number(options.scale) }),
+];
+const count = tiles.reduce((sum, { pairs }) => sum + pairs.p.length, 0);
+const polygons = tiles.reduce((sum, { first, second }) => sum + polygonCount(first) + polygonCount(second), 0);
+const vertices = tiles.reduce((sum, { first, second }) => sum + first.x.length + second.x.length, 0);
+const { backend, adapter } = options;
+const passes = Number(options.passes);
+const context = await open({ backend, adapter, workers: Number(options.workers) } as Parameters<typeof open>[0]);
+
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`pairs    ${count} of ${polygons} polygons with ${vertices} vertices, scale ${options.scale}`);
+console.log(`made in  ${((performance.now() - started) / 1000).toFixed(1)} s`);
+
+function polygonCount({ polygonRings }: GridPolygons): number {
+  return polygonRings.length - 1;
+}
+
+async function regionsFor(polygons: GridPolygons): Promise<Regions> {
+  return options.from === 'vertices' ? regionsOn(context, polygons) : regionsOf(polygons);
+}
+
+/** Three tiles at a time, so that one is prepared on the main thread while others are on the device. */
+async function byBackend(): Promise<PairAreas[]> {
+  const areas: PairAreas[] = [];
+  const work = tiles.entries();
+  const lane = async (): Promise<void> => {
+    for (const [i, { first, second, pairs }] of work) {
+      const method = options.method as 'auto';
+      const [p, q] = await Promise.all([regionsFor(first), regionsFor(second)]);
+      areas[i] = await pairAreas(context, p, q, pairs, { method });
+      context.dispose(p, q);
+    }
+  };
+  await Promise.all([lane(), lane(), lane()]);
+  return areas;
+}
+
+const byScanline = (): ReturnType<typeof scanlineAreas>[] =>
+  tiles.map(({ first, second, pairs }) => scanlineAreas(first, second, pairs));
+
+const contestants = { scanline: byScanline, [backend]: byBackend };
+const times: Record<string, number[]> = { scanline: [], [backend]: [] };
+const processor: Record<string, number[]> = { scanline: [], [backend]: [] };
+for (let round = -2; round < Number(options.rounds); round++) {
+  const results: unknown[] = [];
+  for (const [name, run] of Object.entries(contestants)) {
+    const [from, used] = [performance.now(), process.cpuUsage()];
+    for (let pass = 1; pass < passes; pass++) await run();
+    results.push(await run());
+    if (round < 0) continue;
+    const { user, system } = process.cpuUsage(used);
+    times[name]!.push((performance.now() - from) / passes);
+    processor[name]!.push((user + system) / 1000 / passes);
+  }
+  compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
+}
+for (const [name, list] of Object.entries(times)) {
+  const sorted = list.toSorted((a, b) => a - b);
+  const median = sorted[sorted.length >> 1]!;
+  console.log(
+    `${name.padEnd(9)}${median.toFixed(0)} ms (${sorted[0]!.toFixed(0)} to ${sorted.at(-1)!.toFixed(0)}), ` +
+      `${(count / median / 1000).toFixed(2)} M pairs/s, ${middle(processor[name]!).toFixed(0)} ms of processors`,
+  );
+}
+await context.close();
+
+function middle(list: readonly number[]): number {
+  return list.toSorted((a, b) => a - b)[list.length >> 1]!;
+}
+
+function compare(expected: ReturnType<typeof byScanline>, got: PairAreas[]): void {
+  for (const [tile, { intersection, p, q }] of expected.entries()) {
+    for (let pair = 0; pair < p.length; pair++) {
+      const { [tile]: found } = got;
+      const same =
+        Number(found!.intersection[pair]) === intersection[pair] &&
+        Number(found!.p[pair]) === p[pair] &&
+        Number(found!.q[pair]) === q[pair];
+      if (!same) throw new Error(`pair ${pair} of tile ${tile} differs`);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { type AreaMethod, planAreas } from '../../algorithms/pixelbox/area-plan.ts';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
+import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
+import { open } from '../../on-node.ts';
+
+/**
+ * What the choice of a method for a pair rests on: time of pairs by row masks, by sums over corners and by sweep, for combs
+ * with few to many corners and boxes of few to many pixels, from vertices in memory to areas in memory; and which of them
+ * the choice takes. All methods must find the same areas.
+ *
+ * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software] [--rounds 5]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+  },
+});
+const METHODS: readonly AreaMethod[] = ['masks', 'corners', 'sweep'];
+/** Teeth of a comb, which has four corners each; pixels a tooth is wide; pairs that are done together. */
+const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[] = [
+  [4, 1, 4000],
+  [4, 16, 4000],
+  [4, 256, 1000],
+  [4, 4096, 1000],
+  [64, 1, 200],
+  [64, 16, 200],
+  [64, 256, 50],
+  [64, 4096, 50],
+  [1024, 1, 4],
+  [1024, 16, 4],
+  [1024, 256, 2],
+  [8192, 1, 1],
+  [8192, 64, 1],
+];
+/** A method is left out where it would take minutes: products of corners, or words of masks. */
+const MAX_PRODUCTS = 2 ** 31;
+
+const { backend, adapter } = options;
+const context = await open({ backend, adapter } as Parameters<typeof open>[0]);
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${backend}\n`);
+console.log('| corners | box | pairs | masks, ms | corners, ms | sweep, ms | choice |');
+console.log('| --- | --- | --- | --- | --- | --- | --- |');
+for (const [teeth, scale, pairs] of CASES) await measure(teeth, scale, pairs);
+await context.close();
+
+async function measure(teeth: number, scale: number, count: number): Promise<void> {
+  const [p, q] = [combs(teeth, scale, count, 0), combs(teeth, scale, count, scale >> 1)];
+  const each = Uint32Array.from({ length: count }, (_, i) => i);
+  const pairs = { p: each, q: each };
+  const cells: string[] = [];
+  let expected: BigUint64Array | undefined;
+  for (const method of METHODS) {
+    if (method === 'corners' && count * (4 * teeth) ** 2 > MAX_PRODUCTS) {
+      cells.push('–');
+      continue;
+    }
+    const times: number[] = [];
+    for (let round = -1; round < Number(options.rounds); round++) {
+      const from = performance.now();
+      const { intersection } = await pairAreas(context, p, q, pairs, { method });
+      if (round >= 0) times.push(performance.now() - from);
+      expected ??= intersection;
+      if (intersection.some((area, i) => area !== expected![i])) throw new Error(`${method} finds other areas.`);
+    }
+    const median = times.toSorted((a, b) => a - b)[times.length >> 1]!;
+    cells.push(`${median.toFixed(1)}${method === 'masks' ? note(p, q, pairs) : ''}`);
+  }
+  const { narrow, banded, corners32, corners64 } = planAreas(p, q, pairs, 'auto');
+  const choice =
+    narrow.length + banded.length > 0 ? 'masks' : corners32.length + corners64.length > 0 ? 'corners' : 'sweep';
+  const side = `${2 * teeth * scale} × ${(teeth + 1) * scale}`;
+  console.log(`| ${4 * teeth} | ${side} | ${count} | ${cells.join(' | ')} | ${choice} |`);
+}
+
+/** Some boxes are too large for a mask even where masks are asked for. */
+function note(p: Regions, q: Regions, pairs: { p: Uint32Array; q: Uint32Array }): string {
+  const { narrow, banded } = planAreas(p, q, pairs, 'masks');
+  return narrow.length + banded.length === 0 ? ' (by corners)' : '';
+}
+
+/** Combs whose teeth have different lengths, so that every one begins a row of its own. */
+function combs(teeth: number, scale: number, count: number, shift: number): Regions {
+  const outline = [
+    ...Array.from({ length: teeth }, (_, i) => [
+      [2 * i, teeth - i],
+      [2 * i, teeth + 1],
+      [2 * i + 1, teeth + 1],
+      [2 * i + 1, teeth - i],
+    ]).flat(),
+    [2 * teeth, 0],
+    [0, 0],
+  ];
+  const closed = outline.flatMap(([x, y], i) => {
+    const [nextX, nextY] = outline[(i + 1) % outline.length]!;
+    const isSloped = nextX !== x && nextY !== y;
+    return isSloped
+      ? [
+          [x!, y!],
+          [nextX!, y!],
+        ]
+      : [[x!, y!]];
+  });
+  const column = (axis: 0 | 1): Int32Array =>
+    Int32Array.from({ length: count * closed.length }, (_, v) => closed[v % closed.length]![axis]! * scale + shift);
+  const polygons: GridPolygons = {
+    polygonRings: Uint32Array.from({ length: count + 1 }, (_, i) => i),
+    ringVertices: Uint32Array.from({ length: count + 1 }, (_, i) => i * closed.length),
+    x: column(0),
+    y: column(1),
+  };
+  return regionsOf(polygons);
+}

@@ -1,0 +1,189 @@
+import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import {
+  type PolygonEdges,
+  type PolygonPairs,
+  pixelBox,
+  pixelBoxNoSep,
+  pixelOnly,
+  type SampledAreas,
+  uploadPolygonEdges,
+} from '../../algorithms/pixelbox/index.ts';
+import { open } from '../../on-node.ts';
+import { sequence } from '../../primitives/index.ts';
+import { reduceAgain } from '../shared/webgpu-timing.ts';
+import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+
+/**
+ * The study of PixelBox's parameters, repeated: time of PixelOnly, NoSep and PixelBox by the scale of the polygons (the
+ * paper's Figure 8), and time of PixelBox by the threshold T at every scale (its Figure 10). Times are from the call to the
+ * last result on the device, with the polygons there already. All methods must find the same areas.
+ *
+ * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter hardware|software]
+ *   [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
+ *
+ * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
+ * Systems, 2012, sections 5.2 and 5.4.
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string', default: 'auto' },
+    workers: { type: 'string', default: '2' },
+    pairs: { type: 'string', default: '15724' },
+    scales: { type: 'string', default: '1,2,3,4,5' },
+    block: { type: 'string', default: '64' },
+    rounds: { type: 'string', default: '5' },
+    plot: { type: 'string' },
+  },
+});
+
+const rounds = Number(options.rounds);
+const blockSize = Number(options.block);
+const scales = options.scales.split(',').map(Number);
+/** From n²/256 to 4 n². */
+const thresholds = Array.from({ length: 11 }, (_, i) => blockSize ** 2 * 2 ** (i - 8));
+
+const context = await open({
+  backend: options.backend as 'workers',
+  adapter: options.backend === 'webgpu' ? (options.adapter as 'auto') : 'auto',
+  workers: Number(options.workers),
+});
+
+interface Workload {
+  readonly p: PolygonEdges;
+  readonly q: PolygonEdges;
+  readonly pairs: PolygonPairs;
+}
+type Method = (workload: Workload) => Promise<SampledAreas>;
+
+/** Milliseconds: the median, the least and the greatest of all rounds. */
+interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+const methods: Record<string, Method> = {
+  PixelOnly: ({ p, q, pairs }) => pixelOnly(context, p, q, pairs, { blockSize }),
+  NoSep: ({ p, q, pairs }) => pixelBoxNoSep(context, p, q, pairs, { blockSize }),
+  PixelBox: ({ p, q, pairs }) => pixelBox(context, p, q, pairs, { blockSize }),
+};
+
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`backend  ${options.backend}${options.backend === 'workers' ? `, ${options.workers} workers` : ''}`);
+console.log(`pairs    ${options.pairs}, blocks of ${blockSize}, ${rounds} rounds; milliseconds\n`);
+
+const byScale = new Map<string, Spread[]>(Object.keys(methods).map((name) => [name, []]));
+const byThreshold: Spread[][] = [];
+for (const scale of scales) await measureScale(scale);
+await context.close();
+
+report();
+if (options.plot !== undefined) await writeFile(options.plot, await drawCurves(figures()));
+
+async function measureScale(scale: number): Promise<void> {
+  const workload = upload(scale);
+  let expected: string | undefined;
+  for (const [name, method] of Object.entries(methods)) {
+    const found = await similarityOf(await method(workload));
+    expected ??= found;
+    if (found !== expected) throw new Error(`${name} finds ${found}, not ${expected}.`);
+    byScale.get(name)!.push(await timesOf(() => method(workload)));
+  }
+  const row: Spread[] = [];
+  for (const threshold of thresholds) {
+    const { p, q, pairs } = workload;
+    row.push(await timesOf(() => pixelBox(context, p, q, pairs, { blockSize, threshold })));
+  }
+  byThreshold.push(row);
+  console.log(`scale ${scale}: ${expected}`);
+  context.dispose(workload.p.words, workload.q.words, workload.pairs);
+}
+
+function upload(scale: number): Workload {
+  const [tile] = polygonPairs({ pairs: Number(options.pairs), tiles: 1, scale });
+  const { first, second, pairs } = tile!;
+  return {
+    p: uploadPolygonEdges(context, first),
+    q: uploadPolygonEdges(context, second),
+    pairs: { p: context.column(pairs.p), q: context.column(pairs.q) },
+  };
+}
+
+/** Sums of the areas, and the mean of their ratios. */
+async function similarityOf(areas: SampledAreas): Promise<string> {
+  const { intersection, union } = await context.read({ intersection: areas.intersection.lo, union: areas.union.lo });
+  context.dispose(areas);
+  const sum = (column: Uint32Array): number => column.reduce((total, area) => total + area, 0);
+  const ratios = Array.from(intersection, (area, i) => area / union[i]!).filter((ratio) => ratio > 0);
+  const mean = ratios.reduce((total, ratio) => total + ratio, 0) / ratios.length;
+  return `${sum(intersection)} pixels in both, ${sum(union)} in either, J′ ${mean.toFixed(6)}`;
+}
+
+/** Work before a series: waits leave a GPU idle. */
+async function heat(): Promise<void> {
+  if (options.backend !== 'webgpu' || options.adapter !== 'hardware') return;
+  const warm = context.materialize(sequence(2 ** 26));
+  reduceAgain(context, warm, 4000);
+  await context.sync();
+  context.dispose(warm);
+}
+
+/** Times of all rounds, after one that does not count. */
+async function timesOf(run: () => Promise<SampledAreas>): Promise<Spread> {
+  const times: number[] = [];
+  await heat();
+  for (let round = 0; round <= rounds; round++) {
+    await context.sync();
+    const start = performance.now();
+    const areas = await run();
+    await context.sync();
+    if (round > 0) times.push(performance.now() - start);
+    context.dispose(areas);
+  }
+  times.sort((a, b) => a - b);
+  return { median: times[Math.floor(times.length / 2)]!, min: times[0]!, max: times.at(-1)! };
+}
+
+function report(): void {
+  const show = ({ median, min, max }: Spread): string => `${median.toFixed(2)} (${min.toFixed(2)} … ${max.toFixed(2)})`;
+  console.log(`\n| method | ${scales.map((scale) => `scale ${scale}`).join(' | ')} | slope |`);
+  console.log(`| --- | ${scales.map(() => '---').join(' | ')} | --- |`);
+  for (const [name, row] of byScale) console.log(`| ${name} | ${row.map(show).join(' | ')} | ${slopeOf(row)} |`);
+  console.log(`\n| T | ${scales.map((scale) => `scale ${scale}`).join(' | ')} |`);
+  console.log(`| --- | ${scales.map(() => '---').join(' | ')} |`);
+  thresholds.forEach((threshold, i) => {
+    console.log(`| ${threshold} | ${byThreshold.map((row) => show(row[i]!)).join(' | ')} |`);
+  });
+}
+
+/** How steep the logarithm of the time rises with that of the scale, by least squares. */
+function slopeOf(row: readonly Spread[]): string {
+  const points = row.map(({ median }, i) => [Math.log(scales[i]!), Math.log(median)] as const);
+  const mean = (axis: 0 | 1): number => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
+  const [x, y] = [mean(0), mean(1)];
+  const rise = points.reduce((sum, [px, py]) => sum + (px - x) * (py - y), 0);
+  return points.length < 2 ? '–' : (rise / points.reduce((sum, [px]) => sum + (px - x) ** 2, 0)).toFixed(2);
+}
+
+function figures(): [Curve, Curve] {
+  const points = (name: string, xs: readonly number[], row: readonly Spread[]) =>
+    row.map(({ median }, i) => ({ name, x: xs[i]!, milliseconds: median }));
+  return [
+    {
+      title: 'Time by scale factor',
+      axis: 'scale factor',
+      ticks: scales,
+      points: [...byScale].flatMap(([name, row]) => points(name, scales, row)),
+    },
+    {
+      title: `Time of PixelBox by threshold T, blocks of ${blockSize}`,
+      axis: 'T, pixels',
+      ticks: thresholds.filter((_, i) => i % 2 === 0),
+      points: byThreshold.flatMap((row, i) => points(`scale ${scales[i]}`, thresholds, row)),
+    },
+  ];
+}

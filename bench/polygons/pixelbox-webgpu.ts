@@ -1,0 +1,181 @@
+import { parseArgs } from 'node:util';
+import {
+  addBandedAreas,
+  bandedMasks,
+  uploadBandedPairs,
+  uploadBandedRuns,
+} from '../../algorithms/pixelbox/banded-masks.ts';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRegions } from '../../algorithms/pixelbox/narrow-masks.ts';
+import type { NumberedPairs } from '../../algorithms/pixelbox/pair-tables.ts';
+import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
+import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
+import { Context } from '../../primitives/context.ts';
+import { type Column, constant, u32 } from '../../primitives/index.ts';
+import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
+import { printSteps, reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+import { scanlineAreas } from './polygon-scanline.ts';
+
+/**
+ * Areas of pairs of polygons with the statistics of pathology images, all in one call over columns that lie on the device,
+ * by the device's own clock: drawing the masks of both sets, ‖p∩q‖ of all pairs, ‖p‖ and ‖q‖ of all polygons. Beside it the
+ * copy of the vertices, 4 bytes each, from one buffer to another. Every area is compared with those of
+ * `bench/polygons/polygon-scanline.ts`.
+ *
+ * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
+ */
+const { values: options } = parseArgs({
+  options: {
+    adapter: { type: 'string', default: 'hardware' },
+    pairs: { type: 'string', default: '619609' },
+    scales: { type: 'string', default: '1,2,3,4,5' },
+    rounds: { type: 'string', default: '11' },
+  },
+});
+const adapter = options.adapter === 'software' ? 'software' : 'hardware';
+const rounds = Number(options.rounds);
+const gpu = await openNodeGpu(adapter);
+const backend = await createWebGpuBackend({ gpu, adapter, tuning: { commandsPerSubmission: 2 ** 20 } });
+const context = new Context(backend);
+
+const [tile] = [...polygonPairs({ pairs: Number(options.pairs), tiles: 1 })];
+const { first, second, pairs } = tile!;
+const vertices = first.x.length + second.x.length;
+const expected = scanlineAreas(first, second, pairs);
+console.log(`pairs    ${pairs.p.length} of ${count(first)} + ${count(second)} polygons, ${vertices} vertices`);
+const memcpy = await openMemcpy(gpu, adapter, Math.ceil(vertices / 64) * 256);
+console.log(`copy     ${showSpread(spread(await memcpy.times(rounds)))} for 4 bytes a vertex, read and written`);
+memcpy.close();
+const warm = context.materialize(constant(u32, 1, adapter === 'hardware' ? 2 ** 29 : 2 ** 10));
+const curve: [scale: number, milliseconds: number][] = [];
+for (const scale of options.scales.split(',').map(Number)) curve.push([scale, await measure(scale)]);
+if (curve.length > 1) console.log(`\nslope    ${slope(curve).toFixed(2)} of log time against log scale`);
+await context.close();
+
+function count({ polygonRings }: GridPolygons): number {
+  return polygonRings.length - 1;
+}
+
+function scaled(polygons: GridPolygons, scale: number): GridPolygons {
+  return { ...polygons, x: polygons.x.map((v) => v * scale), y: polygons.y.map((v) => v * scale) };
+}
+
+/** Pairs that are done together, as they go to the device. */
+interface Prepared {
+  readonly list: Uint32Array;
+  /** Regions of p, then of q, in the order of their areas, which follow those of the pairs. */
+  readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
+  areas(): Column<'u32'>;
+  dispose(): void;
+}
+
+async function measure(scale: number): Promise<number> {
+  const [p, q] = [regionsOf(scaled(first, scale)), regionsOf(scaled(second, scale))];
+  const narrow = (pair: number): boolean => isNarrow(p, pairs.p[pair]!) && isNarrow(q, pairs.q[pair]!);
+  const lists = [pairs.p.keys(), pairs.p.keys()].map((all, kind) =>
+    Uint32Array.from(all).filter((i) => narrow(i) === (kind === 0)),
+  );
+  const prepared = [prepare(p, q, lists[0]!, prepareNarrow), prepare(p, q, lists[1]!, prepareBanded)].filter(
+    ({ list }) => list.length > 0,
+  );
+  const once = (): void => {
+    for (const { areas } of prepared) context.dispose(areas());
+  };
+  for (const each of prepared) await check(each, scale);
+  const { total, steps } = await timePipeline(backend, heat, 'reduce', once, rounds);
+  console.log(`\n## Scale ${scale}\n\ntotal     ${showSpread(total)}, ${lists[0]!.length} narrow pairs\n`);
+  printSteps(steps);
+  for (const { dispose } of prepared) dispose();
+  return total.median;
+}
+
+type Selections = readonly { readonly regions: Regions; readonly members: Uint32Array }[];
+
+function prepare(
+  p: Regions,
+  q: Regions,
+  list: Uint32Array,
+  upload: (selections: Selections, pairs: NumberedPairs) => Pick<Prepared, 'areas' | 'dispose'>,
+): Prepared {
+  const used = (side: Uint32Array): Uint32Array => Uint32Array.from(new Set(list.map((pair) => side[pair]!)));
+  const members = { p: used(pairs.p), q: used(pairs.q) };
+  const place = (of: Uint32Array): Map<number, number> => new Map(Array.from(of, (region, i) => [region, i]));
+  const [ofP, ofQ] = [place(members.p), place(members.q)];
+  const own = Uint32Array.from({ length: members.p.length + members.q.length }, (_, i) => i);
+  const numbered = {
+    pair: Uint32Array.from({ length: list.length + own.length }, (_, i) => i),
+    p: concatenate(
+      list.map((pair) => ofP.get(pairs.p[pair]!)!),
+      own,
+    ),
+    q: concatenate(
+      list.map((pair) => members.p.length + ofQ.get(pairs.q[pair]!)!),
+      own,
+    ),
+  };
+  const selections = [
+    { regions: p, members: members.p },
+    { regions: q, members: members.q },
+  ];
+  return { list, members, ...upload(selections, numbered) };
+}
+
+function concatenate(a: Uint32Array, b: Uint32Array): Uint32Array<ArrayBuffer> {
+  const all = new Uint32Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
+}
+
+function prepareNarrow(selections: Selections, { p, q }: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
+  const runs = uploadNarrowRegions(context, selections);
+  const columns = { p: context.column(p), q: context.column(q) };
+  const areas = (): Column<'u32'> =>
+    context.scope(() => context.materialize(narrowAreas(columns, narrowMasks(context, runs))));
+  return { areas, dispose: () => context.dispose(runs, columns) };
+}
+
+function prepareBanded(selections: Selections, numbered: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
+  const runs = uploadBandedRuns(context, selections);
+  const parts = uploadBandedPairs(context, numbered, runs);
+  const areas = (): Column<'u32'> =>
+    context.scope(() => {
+      const found = context.materialize(constant(u32, 0, numbered.pair.length));
+      addBandedAreas(parts, bandedMasks(context, runs), found);
+      return found;
+    });
+  return { areas, dispose: () => context.dispose(runs, parts) };
+}
+
+async function check({ list, members, areas }: Prepared, scale: number): Promise<void> {
+  const column = areas();
+  const found = await context.read(column);
+  context.dispose(column);
+  const own = (of: Uint32Array, from: number): Map<number, number> =>
+    new Map(Array.from(of, (region, i) => [region, found[from + i]!]));
+  const ofP = own(members.p, list.length);
+  const ofQ = own(members.q, list.length + members.p.length);
+  for (const [i, pair] of list.entries()) {
+    const same =
+      found[i] === expected.intersection[pair]! * scale ** 2 &&
+      ofP.get(pairs.p[pair]!) === expected.p[pair]! * scale ** 2 &&
+      ofQ.get(pairs.q[pair]!) === expected.q[pair]! * scale ** 2;
+    if (!same) throw new Error(`The areas of pair ${pair} are wrong at scale ${scale}.`);
+  }
+}
+
+/** Half a second of work. */
+function heat(): void {
+  reduceAgain(context, warm, adapter === 'hardware' ? 2 ** 10 : 1);
+}
+
+/** The slope of the line through the logarithms, by least squares. */
+function slope(points: readonly (readonly [number, number])[]): number {
+  const logs = points.map(([scale, time]) => [Math.log(scale), Math.log(time)] as const);
+  const mean = (axis: 0 | 1): number => logs.reduce((sum, point) => sum + point[axis], 0) / logs.length;
+  const [x, y] = [mean(0), mean(1)];
+  const along = logs.reduce((sum, [a]) => sum + (a - x) ** 2, 0);
+  return logs.reduce((sum, [a, b]) => sum + (a - x) * (b - y), 0) / along;
+}

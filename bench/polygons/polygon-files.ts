@@ -1,0 +1,97 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { type PairWorkload, polygonPairs } from './polygon-pairs.ts';
+
+/** What was written. */
+export interface WrittenFiles {
+  readonly tiles: number;
+  readonly first: number;
+  readonly second: number;
+  readonly pairs: number;
+  readonly bytes: number;
+}
+
+/** Writes a workload as text, a file a tile, into the folders `first` and `second` of a folder. */
+export async function writePolygonFiles(folder: string, workload: PairWorkload = {}): Promise<WrittenFiles> {
+  const written = { tiles: 0, first: 0, second: 0, pairs: 0, bytes: 0 };
+  for (const side of ['first', 'second']) await mkdir(join(folder, side), { recursive: true });
+  for (const tile of polygonPairs(workload)) {
+    for (const side of ['first', 'second'] as const) {
+      const text = boundariesText(tile[side], written[side]);
+      await writeFile(join(folder, side, `${tile.name}.txt`), text);
+      written[side] += tile[side].polygonRings.length - 1;
+      written.bytes += text.length;
+    }
+    written.tiles++;
+    written.pairs += tile.pairs.p.length;
+  }
+  return written;
+}
+
+/** Bytes that a vertex takes at most: two signed numbers, a blank, a comma, and a ring's sign. */
+const VERTEX_BYTES = 26;
+
+/** Polygons as lines `id x,y x,y …`, rings apart by ` ;`; ids count from `firstId`. */
+export function boundariesText({ polygonRings, ringVertices, x, y }: GridPolygons, firstId = 0): Uint8Array {
+  const bytes = new Uint8Array(x.length * VERTEX_BYTES + polygonRings.length * VERTEX_BYTES);
+  let at = 0;
+  const put = (text: string): void => {
+    for (let i = 0; i < text.length; i++) bytes[at++] = text.charCodeAt(i);
+  };
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    put(String(firstId + polygon));
+    for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+      if (ring > polygonRings[polygon]!) put(' ;');
+      for (let vertex = ringVertices[ring]!; vertex < ringVertices[ring + 1]!; vertex++) {
+        at = putNumber(bytes, at, BLANK, x[vertex]!);
+        at = putNumber(bytes, at, COMMA, y[vertex]!);
+      }
+    }
+    put('\n');
+  }
+  return bytes.slice(0, at);
+}
+
+const [BLANK, COMMA, MINUS, ZERO] = [0x20, 0x2c, 0x2d, 0x30];
+
+/** Writes a mark and a number in decimals; where the next byte goes. */
+function putNumber(bytes: Uint8Array, start: number, mark: number, value: number): number {
+  bytes[start] = mark;
+  let at = start + 1;
+  if (value < 0) bytes[at++] = MINUS;
+  let rest = Math.abs(value);
+  let digits = 1;
+  for (let limit = 10; limit <= rest; limit *= 10) digits++;
+  for (let digit = at + digits - 1; digit >= at; digit--) {
+    const tens = Math.floor(rest / 10);
+    bytes[digit] = ZERO + rest - 10 * tens;
+    rest = tens;
+  }
+  return at + digits;
+}
+
+/**
+ * The workload of `bench/polygons/polygon-pairs.ts` as text files, a folder a side.
+ *
+ * node --import tsx bench/polygons/polygon-files.ts --out FOLDER [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
+ */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      out: { type: 'string' },
+      pairs: { type: 'string', default: '619609' },
+      tiles: { type: 'string', default: '400' },
+      scale: { type: 'string', default: '1' },
+      seed: { type: 'string', default: '1' },
+    },
+  });
+  if (values.out === undefined) throw new Error('Say where to write: --out FOLDER');
+  const { pairs, tiles, scale, seed } = values;
+  const workload = { pairs: Number(pairs), tiles: Number(tiles), scale: Number(scale), seed: Number(seed) };
+  console.log(JSON.stringify(await writePolygonFiles(values.out, workload)));
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main();

@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
+
+const run = promisify(execFile);
+
+/** Pairs of polygons whose first ring is their outline and whose others are its holes. */
+export interface GeosJob {
+  readonly first: GridPolygons;
+  readonly second: GridPolygons;
+  readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
+}
+
+/** What GEOS found, −1 where it failed, and the processor time from geometries to areas, on one thread. */
+export interface GeosAnswer {
+  readonly version: string;
+  readonly intersection: Float64Array;
+  readonly p: Float64Array;
+  readonly q: Float64Array;
+  /** Making geometries, which the areas' time leaves out. */
+  readonly makeSeconds: number;
+  readonly areaSeconds: number;
+}
+
+/**
+ * Areas by the GEOS of the system, through the program of `bench/polygons/polygon-geos.c`, on one thread.
+ *
+ * Needs gcc and Debian's libgeos-dev.
+ */
+export async function nativeGeosAreas(job: GeosJob): Promise<GeosAnswer> {
+  const folder = await mkdtemp(join(tmpdir(), 'polygon-geos-'));
+  try {
+    const [program, input, output] = ['polygon-geos', 'pairs.bin', 'areas.bin'].map((name) => join(folder, name));
+    const source = fileURLToPath(new URL('polygon-geos.c', import.meta.url));
+    await run('gcc', ['-O3', '-march=native', '-o', program!, source, '-lgeos_c']);
+    await writeFile(input!, jobBytes(job));
+    const { version, make, areas } = JSON.parse((await run(program!, [input!, output!])).stdout);
+    const found = new Float64Array(Uint8Array.from(await readFile(output!)).buffer);
+    return { version, ...thirdsOf(found), makeSeconds: make, areaSeconds: areas };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function jobBytes({ first, second, pairs }: GeosJob): Uint8Array {
+  const counts = ({ polygonRings, ringVertices, x }: GridPolygons) => [
+    polygonRings.length - 1,
+    ringVertices.length - 1,
+    x.length,
+  ];
+  const header = Uint32Array.of(...counts(first), ...counts(second), pairs.p.length);
+  const sides = [first, second].flatMap(({ polygonRings, ringVertices, x, y }) => [polygonRings, ringVertices, x, y]);
+  return Buffer.concat(
+    [header, ...sides, pairs.p, pairs.q].map(
+      ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
+    ),
+  );
+}
+
+/** Areas by geos-wasm on this thread. */
+export async function wasmGeosAreas({ first, second, pairs }: GeosJob): Promise<GeosAnswer> {
+  const { geos } = await openGeosModule();
+  const began = process.cpuUsage();
+  const [a, b] = [makeGeometries(geos, first), makeGeometries(geos, second)];
+  const making = process.cpuUsage(began);
+  const made = process.cpuUsage();
+  const found = new Float64Array(3 * pairs.p.length);
+  const { intersection, p, q } = thirdsOf(found);
+  const into = geos.Module._malloc(8);
+  for (let pair = 0; pair < pairs.p.length; pair++) {
+    const [i, j] = [a[pairs.p[pair]!]!, b[pairs.q[pair]!]!];
+    const both = geos.GEOSIntersection(i, j);
+    intersection[pair] = areaOf(geos, both, into);
+    p[pair] = areaOf(geos, i, into);
+    q[pair] = areaOf(geos, j, into);
+    geos.GEOSGeom_destroy(both);
+  }
+  const working = process.cpuUsage(made);
+  for (const geometry of [...a, ...b]) geos.GEOSGeom_destroy(geometry);
+  const seconds = { makeSeconds: secondsOf(making), areaSeconds: secondsOf(working) };
+  return { version: `${geos.GEOSversion()} in WebAssembly`, intersection, p, q, ...seconds };
+}
+
+/** Seconds of processor time. */
+export function secondsOf({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1e6;
+}
+
+/** Views of the thirds of a column. */
+function thirdsOf(areas: Float64Array): Pick<GeosAnswer, 'intersection' | 'p' | 'q'> {
+  const pairs = areas.length / 3;
+  return { intersection: areas.subarray(0, pairs), p: areas.subarray(pairs, 2 * pairs), q: areas.subarray(2 * pairs) };
+}
+
+function areaOf(geos: GeosModule, geometry: number, into: number): number {
+  return geometry !== 0 && geos.GEOSArea(geometry, into) === 1 ? geos.Module.HEAPF64[into / 8]! : -1;
+}
+
+function makeGeometries(geos: GeosModule, polygons: GridPolygons): number[] {
+  const { polygonRings } = polygons;
+  return Array.from({ length: polygonRings.length - 1 }, (_, i) => {
+    const [shell, ...holes] = Array.from({ length: polygonRings[i + 1]! - polygonRings[i]! }, (_, ring) =>
+      makeRing(geos, polygons, polygonRings[i]! + ring),
+    );
+    const list = geos.Module._malloc(4 * holes.length + 4);
+    geos.Module.HEAPU32.set(holes, list / 4);
+    const polygon = geos.GEOSGeom_createPolygon(shell!, list, holes.length);
+    geos.Module._free(list);
+    return polygon;
+  });
+}
+
+function makeRing(geos: GeosModule, { ringVertices, x, y }: GridPolygons, ring: number): number {
+  const [start, count] = [ringVertices[ring]!, ringVertices[ring + 1]! - ringVertices[ring]!];
+  const coordinates = Array.from(
+    { length: 2 * count + 2 },
+    (_, i) => (i % 2 === 0 ? x : y)[start + ((i >> 1) % count)]!,
+  );
+  const buffer = geos.Module._malloc(8 * coordinates.length);
+  geos.Module.HEAPF64.set(coordinates, buffer / 8);
+  const sequence = geos.GEOSCoordSeq_copyFromBuffer(buffer, count + 1, 0, 0);
+  geos.Module._free(buffer);
+  return geos.GEOSGeom_createLinearRing(sequence);
+}

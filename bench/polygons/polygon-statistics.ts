@@ -1,0 +1,96 @@
+import { parseArgs } from 'node:util';
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+
+/**
+ * What the workload of `bench/polygons/polygon-pairs.ts` is like.
+ *
+ * node --import tsx bench/polygons/polygon-statistics.ts [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
+ */
+const { values: options } = parseArgs({
+  options: {
+    pairs: { type: 'string', default: '619609' },
+    tiles: { type: 'string', default: '400' },
+    scale: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+
+interface Tally {
+  polygons: number;
+  vertices: number;
+  holes: number;
+  touching: number;
+  wide: number;
+  area: number;
+  squares: number;
+}
+
+const tallies = { first: emptyTally(), second: emptyTally() };
+const began = performance.now();
+let [tiles, pairs] = [0, 0];
+for (const tile of polygonPairs(workload())) {
+  tiles++;
+  pairs += tile.pairs.p.length;
+  for (const side of ['first', 'second'] as const) {
+    tallies[side].touching += tile.touching[side];
+    addPolygons(tallies[side], tile[side]);
+  }
+}
+console.log(
+  `made     ${((performance.now() - began) / 1000).toFixed(1)} s, ${tiles} tiles, ${pairs} pairs whose boxes meet`,
+);
+for (const side of ['first', 'second'] as const) console.log(`${side.padEnd(8)} ${describe(tallies[side])}`);
+
+function workload() {
+  const { pairs, tiles, scale, seed } = options;
+  return { pairs: Number(pairs), tiles: Number(tiles), scale: Number(scale), seed: Number(seed) };
+}
+
+function emptyTally(): Tally {
+  return { polygons: 0, vertices: 0, holes: 0, touching: 0, wide: 0, area: 0, squares: 0 };
+}
+
+function addPolygons(tally: Tally, { polygonRings, ringVertices, x, y }: GridPolygons): void {
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    const [start, end] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
+    const area = Math.abs(signedArea(polygonRings, ringVertices, polygon, x, y));
+    const columns = x.subarray(start, end);
+    tally.polygons++;
+    tally.vertices += end - start;
+    tally.holes += polygonRings[polygon + 1]! - polygonRings[polygon]! - 1;
+    tally.wide += Math.max(...columns) - Math.min(...columns) > 32 ? 1 : 0;
+    tally.area += area;
+    tally.squares += area * area;
+  }
+}
+
+/** Holes run against their outlines, so that their areas come off by themselves. */
+function signedArea(
+  polygonRings: Uint32Array,
+  ringVertices: Uint32Array,
+  polygon: number,
+  x: Int32Array,
+  y: Int32Array,
+): number {
+  let area = 0;
+  for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    for (let i = start, before = end - 1; i < end; before = i++) area += x[i]! * (y[i]! - y[before]!);
+  }
+  return area;
+}
+
+function describe({ polygons, vertices, holes, touching, wide, area, squares }: Tally): string {
+  const mean = area / polygons;
+  const deviation = Math.sqrt(squares / polygons - mean * mean);
+  const share = (count: number): string => `${((100 * count) / polygons).toFixed(1)} %`;
+  return [
+    `${polygons} polygons`,
+    `area ${mean.toFixed(1)} ± ${deviation.toFixed(1)}`,
+    `${(vertices / polygons).toFixed(1)} vertices`,
+    `${share(touching)} touch themselves`,
+    `${(holes / polygons).toFixed(2)} holes`,
+    `${share(wide)} wider than 32`,
+  ].join(', ');
+}

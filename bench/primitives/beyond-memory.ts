@@ -1,0 +1,140 @@
+import { parseArgs } from 'node:util';
+import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
+import { type Limits, open } from '../../index.ts';
+import type { Context } from '../../primitives/context.ts';
+import * as q from '../../primitives/index.ts';
+import { highByte } from '../experiments/primitives.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+import { affine, odd, sixteenth } from './primitive-calls.ts';
+
+/**
+ * What it costs that columns are longer than a binding, or all of them more than the memory that may be used: primitives over
+ * columns of u32.
+ *
+ * - In one binding, and in bindings of a quarter of a column; and with `--longer`, columns of five quarters of 2 GiB. On a GPU
+ *   alone, and by its own clock.
+ * - In memory for all, and in memory for half of a column: commands run in windows then, and columns are brought and taken
+ *   away. By the host's clock, from the call until the host knows that it is done, columns on the device before and after
+ *   where there is room for them. Bytes moved are those that `counters.spilling` tells.
+ *
+ * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
+ *   [--log2 26] [--rounds 5] [--longer]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu' },
+    adapter: { type: 'string', default: 'hardware' },
+    workers: { type: 'string', default: '2' },
+    log2: { type: 'string', default: '26' },
+    rounds: { type: 'string', default: '5' },
+    longer: { type: 'boolean', default: false },
+  },
+});
+const rounds = Number(options.rounds);
+const n = 2 ** Number(options.log2);
+const { u32 } = q;
+
+interface Inputs {
+  readonly x: q.Column<'u32'>;
+  readonly runs: q.Column<'u32'>;
+}
+
+const calls: Readonly<Record<string, (inputs: Inputs) => q.Table>> = {
+  map: ({ x }) => x.context!.materialize(q.map(affine, { x })),
+  reduce: ({ x }) => q.reduce(x, q.plus(u32)),
+  scan: ({ x }) => q.exclusiveScan(x, q.plus(u32)),
+  copyIf: ({ x }) => q.copyIf(x, odd),
+  reduceByKey: ({ x, runs }) => q.reduceByKey(runs, x, q.plus(u32)),
+  histogram: ({ x }) => q.histogram(q.map(highByte, { x }), 256),
+  sort: ({ x }) => q.sort(x),
+};
+
+interface Cost {
+  readonly milliseconds: ReturnType<typeof spread>;
+  /** Bytes between host and device, of one call. */
+  readonly moved: number;
+}
+
+type Costs = ReadonlyMap<string, Cost>;
+type Clock = (context: Context, call: () => q.Table) => Promise<Cost>;
+
+if (options.backend === 'webgpu') {
+  const quarter = { bindingBytes: n };
+  show(
+    ['in one binding', n, await costs(n, onDevice)],
+    [`in bindings of ${n} bytes`, n, await costs(n, onDevice, quarter)],
+  );
+  const [some, more] = [2 ** 28, 5 * 2 ** 27];
+  if (options.longer) {
+    show(['in one binding', some, await costs(some, onDevice)], ['longer', more, await costs(more, onDevice)]);
+  }
+}
+const half = { memoryBytes: 2 * n };
+show(['in memory', n, await costs(n, onHost)], [`in ${2 * n} bytes`, n, await costs(n, onHost, half)]);
+
+async function costs(rows: number, clock: Clock, limits?: Partial<Limits>): Promise<Costs> {
+  const backend = options.backend as 'webgpu';
+  const adapter = backend === 'webgpu' ? (options.adapter as 'hardware') : 'auto';
+  const spill = clock === onHost;
+  await using context = await open({
+    backend,
+    ...(backend === 'webgpu' && { adapter }),
+    workers: Number(options.workers),
+    limits,
+    spill,
+  });
+  const x = context.materialize(q.map(affine, { x: q.sequence(rows) }));
+  const runs = context.materialize(q.map(sixteenth, { x: q.sequence(rows) }));
+  const found = new Map<string, Cost>();
+  for (const [name, call] of Object.entries(calls)) found.set(name, await clock(context, () => call({ x, runs })));
+  return found;
+}
+
+/** After half a second of the same: an idle GPU takes as long to raise its clocks. */
+async function onDevice(context: Context, call: () => q.Table): Promise<Cost> {
+  const { time } = context.backend as WebGpuBackend;
+  const once = (): void => context.dispose(call());
+  const first = await time(once);
+  const again = Array.from({ length: rounds + Math.min(1000, Math.ceil(500 / first)) }, () => once);
+  const times = (await time(again)).slice(-rounds);
+  return { milliseconds: spread(times), moved: 0 };
+}
+
+async function onHost(context: Context, call: () => q.Table): Promise<Cost> {
+  const times: number[] = [];
+  let moved = 0;
+  for (let round = -2; round < rounds; round++) {
+    await context.sync();
+    const before = movedBy(context);
+    const from = performance.now();
+    const result = call();
+    await context.sync();
+    if (round >= 0) times.push(performance.now() - from);
+    moved = movedBy(context) - before;
+    context.dispose(result);
+  }
+  return { milliseconds: spread(times), moved };
+}
+
+function movedBy({ backend }: Context): number {
+  const { spilledBytes = 0, restoredBytes = 0 } = backend.counters.spilling ?? {};
+  return spilledBytes + restoredBytes;
+}
+
+type Side = readonly [what: string, rows: number, costs: Costs];
+
+function show(one: Side, other: Side): void {
+  const titles = [one, other].flatMap(([what, rows]) => [`${rows} rows ${what}, ms`, 'least … greatest', 'G rows/s']);
+  const columns = ['primitive', ...titles, 'GB moved', 'GB moved/s'];
+  console.log(`\n| ${columns.join(' | ')} |\n|${' --- |'.repeat(columns.length)}`);
+  for (const name of Object.keys(calls)) {
+    const { moved, milliseconds } = other[2].get(name)!;
+    const bytes = moved === 0 ? ['', ''] : [moved / 1e9, moved / milliseconds.median / 1e6].map((x) => x.toFixed(2));
+    console.log(`| ${[name, ...timesOf(name, one), ...timesOf(name, other), ...bytes].join(' | ')} |`);
+  }
+}
+
+function timesOf(name: string, [, rows, costs]: Side): string[] {
+  const { median, min, max } = costs.get(name)!.milliseconds;
+  return [median.toFixed(3), `${min.toFixed(3)} … ${max.toFixed(3)}`, (rows / median / 1e6).toFixed(2)];
+}

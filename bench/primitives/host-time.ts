@@ -1,0 +1,92 @@
+import { parseArgs } from 'node:util';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { input, type Table, u32 } from '../../primitives/index.ts';
+import { chained } from '../experiments/chain.ts';
+import { machine } from '../shared/compare-input.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
+
+/**
+ * What calls of primitives cost the thread that makes them, before any backend computes: functors are recorded and fused,
+ * kernels looked up, launches handed over; and what the same calls cost that were prepared. Columns are so short that computing is
+ * next to nothing; calls are made forty at a time, and waited for between. Short launches on a fast device are bound by this.
+ * Last, what it costs to prepare a pipeline of a structure that was prepared before, and how many calls that is; with its first
+ * call too.
+ *
+ * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
+ *   [--only name,…]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu' },
+    adapter: { type: 'string' },
+    rounds: { type: 'string', default: '30' },
+    only: { type: 'string', default: 'map,reduce,scan,copyIf,reduceByKey,sortByKey,merge,expand,selectKth,chain' },
+  },
+});
+const LOG2_ROWS = 10;
+const AT_ONCE = 40;
+
+const { backend, adapter } = options;
+await using context = await open({ backend, adapter, spill: false } as OpenOptions);
+const n = 2 ** LOG2_ROWS;
+const inputs = primitiveInputs(context, LOG2_ROWS);
+const calls = { ...primitiveCalls(context, n, inputs), chain: () => context.scope(() => chained(inputs.x)) };
+console.log(`${machine()}; ${context.backend.name}, medians of ${options.rounds} rounds\n`);
+console.log(
+  '| primitive | launches | µs a call | least | µs a launch | prepared: launches | µs a call | least | µs a launch | to prepare: µs | calls | with a call: µs | calls |',
+);
+console.log(`|${' --- |'.repeat(13)}`);
+for (const name of options.only.split(',')) await measure(name);
+
+async function measure(name: string): Promise<void> {
+  const called = await timeOf(calls[name as keyof typeof calls]!);
+  const prepare = () => (name === 'chain' ? prepareChain() : prepareCall(context, n, inputs, name));
+  const prepared = prepare();
+  const cells = cellsOf(called);
+  if (prepared !== undefined) {
+    cells.push(...cellsOf(await timeOf(prepared.call)));
+    prepared.dispose();
+    for (const callsEach of [0, 1]) {
+      const { median } = await timeOf(() => prepareAndCall(prepare()!, callsEach));
+      cells.push(median.toFixed(0), (median / called.median).toFixed(1));
+    }
+  }
+  console.log(`| ${[name, ...cells].join(' | ')} |`);
+}
+
+function prepareChain(): { call(): Table; dispose(): void } {
+  const prepared = context.prepare({ x: input(u32, n) }, ({ x }) => chained(x));
+  return { call: () => prepared({ x: inputs.x }), dispose: () => prepared.dispose() };
+}
+
+function prepareAndCall(prepared: { call(): Table; dispose(): void }, count: number): undefined {
+  for (let i = 0; i < count; i++) context.dispose(prepared.call());
+  prepared.dispose();
+}
+
+interface HostTime {
+  readonly launches: number;
+  /** Microseconds of a call, and the least of these. */
+  readonly median: number;
+  readonly min: number;
+}
+
+function cellsOf({ launches, median, min }: HostTime): string[] {
+  return [String(launches), ...[median, min, median / launches].map((µs) => µs.toFixed(0))];
+}
+
+async function timeOf(call: () => unknown): Promise<HostTime> {
+  const { counters } = context.backend;
+  const times: number[] = [];
+  let launches = 0;
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const [from, before] = [performance.now(), counters.dispatches];
+    for (let i = 0; i < AT_ONCE; i++) context.dispose(call());
+    times.push(((performance.now() - from) * 1e3) / AT_ONCE);
+    launches = (counters.dispatches - before) / AT_ONCE;
+    await context.sync();
+  }
+  return { launches, ...spread(times) };
+}

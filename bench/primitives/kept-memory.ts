@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
+import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 } from '../../primitives/index.ts';
+
+/**
+ * What stays in memory of functors and pipelines that are used once: resident bytes and heap after every tenth of them, when
+ * the context is closed but still held, and when it is let go. `workers` runs them on the calling thread, as it does what is
+ * small; `threads` leaves them to the threads.
+ *
+ * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    kind: { type: 'string', default: 'functors' },
+    count: { type: 'string', default: '30000' },
+  },
+});
+const count = Number(options.count);
+const ROWS = 100;
+
+function openBackend(): Promise<Backend> | Backend {
+  if (options.backend === 'reference') return createReferenceBackend();
+  return createWorkersBackend({ workers: 2, ...(options.backend === 'threads' && { inlineNanoseconds: 0 }) });
+}
+
+/** A map by a functor that there was not before. */
+function useFunctor(context: Context, k: number): Column {
+  const functor = fn({ x: u32 }, u32, ({ x }) => x.add(k).mul(3));
+  return context.materialize(map(functor, { x: sequence(ROWS) }));
+}
+
+/** Several primitives, with functors that there were not before. */
+function usePipeline(context: Context, k: number): Column {
+  const hash = fn({ x: u32 }, u32, ({ x }) => x.mul(2654435761).xor(k));
+  const smaller = fn({ x: u32 }, u32, ({ x }) => u32(x.lt(k)));
+  const hashed = map(hash, { x: context.column(new Uint32Array(ROWS)) });
+  return reduce(sort(inclusiveScan(map(smaller, { x: hashed }), plus(u32))), plus(u32));
+}
+
+async function measure(label: string): Promise<void> {
+  for (let i = 0; i < 4; i++) {
+    globalThis.gc?.();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const { rss, heapUsed } = process.memoryUsage();
+  console.log(
+    `${label.padStart(10)}  ${(rss / 1e6).toFixed(0).padStart(6)} MB resident  ${(heapUsed / 1e6).toFixed(1).padStart(6)} MB heap`,
+  );
+}
+
+let context: Context | undefined = new Context(await openBackend());
+const use = options.kind === 'pipelines' ? usePipeline : useFunctor;
+await measure('opened');
+const started = performance.now();
+for (let k = 1; k <= count; k++) {
+  const made = context.scope(() => use(context!, k));
+  await context.read(made);
+  context.dispose(made);
+  if (k % Math.ceil(count / 10) === 0) await measure(`${k}`);
+}
+console.log(`${((performance.now() - started) / count).toFixed(3)} ms each`);
+await context.close();
+await measure('closed');
+context = undefined;
+await measure('let go');

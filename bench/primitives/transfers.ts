@@ -1,0 +1,258 @@
+import { closeSync, openSync, read, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { MAP_MODE_READ, MAP_MODE_WRITE, usage } from '../../backends/webgpu/device/usage.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
+import { fileElements } from '../../formats/file-elements.ts';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import type { Context } from '../../primitives/context.ts';
+import { machine } from '../shared/compare-input.ts';
+import { spread } from '../shared/webgpu-memcpy.ts';
+
+/**
+ * Transfers between host and device beside their floor: plain loops over npm `webgpu` with buffers that stay mapped, on
+ * WebGPU, and copies between arrays, on other backends. In turns, in one run.
+ *
+ * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
+ *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu' },
+    adapter: { type: 'string' },
+    mib: { type: 'string', default: '1,16,64,256' },
+    'file-mib': { type: 'string', default: '1024' },
+    folder: { type: 'string', default: tmpdir() },
+    rounds: { type: 'string', default: '7' },
+    spill: { type: 'string', default: 'true' },
+  },
+});
+const MIB = 2 ** 20;
+const SLAB = 16 * MIB;
+const BUFFERS = 4;
+const ROUNDS = Number(options.rounds);
+
+/** The least that transfers cost: bytes there and back, and four bytes back. */
+interface Floor {
+  upload(from: Uint8Array): Promise<void>;
+  uploadFile(descriptor: number, bytes: number): Promise<void>;
+  download(into: Uint8Array): Promise<void>;
+  small(): Promise<void>;
+  close(): void;
+}
+
+const { backend, adapter } = options;
+await using context = await open({ backend, adapter, spill: options.spill === 'true' } as OpenOptions);
+const isGpu = context.backend.name === 'webgpu';
+const sizes = options.mib.split(',').map((mib) => Number(mib) * MIB);
+const fileBytes = Number(options['file-mib']) * MIB;
+const floor = isGpu ? await gpuFloor(Math.max(...sizes, fileBytes)) : hostFloor(Math.max(...sizes, fileBytes));
+console.log(`${machine()}; ${context.backend.name}, ${ROUNDS} rounds, medians; GB/s\n`);
+console.log('| transfer | MiB | GB/s | floor | share of the floor |\n| --- | --- | --- | --- | --- |');
+for (const bytes of sizes) await measureArrays(bytes);
+if (fileBytes > 0) await measureFile(fileBytes);
+console.log('\n| small reads, ms to done | ms | floor | times the floor |\n| --- | --- | --- | --- |');
+await measureSmall();
+floor.close();
+
+async function measureArrays(bytes: number): Promise<void> {
+  const from = new Uint32Array(bytes / 4).map((_, i) => i);
+  const into = new Uint32Array(bytes / 4).fill(1);
+  const fromBytes = new Uint8Array(from.buffer);
+  const intoBytes = new Uint8Array(into.buffer);
+  const floorUp = (): Promise<void> => floor.upload(fromBytes);
+  const mib = bytes / MIB;
+  await compare(`column(array)`, mib, () => columnAndSync(context, from), floorUp);
+  await compare(`upload(array)`, mib, () => uploadAndSync(context, from), floorUp);
+  const column = await context.upload(from);
+  const floorDown = (): Promise<void> => floor.download(intoBytes);
+  await compare('read(column, { into })', mib, () => context.read(column, { into }), floorDown);
+  requireSame(into, from);
+  await compare('read(column)', mib, () => context.read(column), floorDown);
+  context.dispose(column);
+}
+
+async function columnAndSync(of: Context, from: Uint32Array): Promise<void> {
+  const column = of.column(from);
+  await of.sync();
+  of.dispose(column);
+}
+
+async function uploadAndSync(of: Context, from: Uint32Array): Promise<void> {
+  const column = await of.upload(from);
+  await of.sync();
+  of.dispose(column);
+}
+
+/** A file that was just written lies in the page cache. */
+async function measureFile(bytes: number): Promise<void> {
+  const folder = await mkdtemp(join(options.folder, 'transfers-'));
+  const path = join(folder, 'words.bin');
+  const written = openSync(path, 'w');
+  const block = new Uint32Array(SLAB / 4);
+  for (let at = 0; at < bytes; at += SLAB) writeSync(written, block.fill(at), 0, Math.min(SLAB, bytes - at));
+  closeSync(written);
+  const descriptor = openSync(path, 'r');
+  try {
+    const upload = async (): Promise<void> => {
+      const column = await context.upload(await fileElements(path, { type: 'u32' }));
+      await context.sync();
+      context.dispose(column);
+    };
+    await compare('upload(file)', bytes / MIB, upload, () => floor.uploadFile(descriptor, bytes));
+  } finally {
+    closeSync(descriptor);
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function measureSmall(): Promise<void> {
+  const columns = Array.from({ length: 8 }, (_, i) => context.column(Uint32Array.of(i)));
+  const calls = 50;
+  const each = async (name: string, call: () => Promise<unknown>): Promise<void> => {
+    const [ours, theirs]: [number[], number[]] = [[], []];
+    for (let round = 0; round <= ROUNDS; round++) {
+      for (const [times, work] of [
+        [ours, call],
+        [theirs, () => floor.small()],
+      ] as const) {
+        const from = performance.now();
+        for (let i = 0; i < calls; i++) await work();
+        if (round > 0) times.push((performance.now() - from) / calls);
+      }
+    }
+    const [mine, min] = [spread(ours).median, spread(theirs).median];
+    console.log(`| ${name} | ${mine.toFixed(4)} | ${min.toFixed(4)} | ${(mine / min).toFixed(2)} |`);
+  };
+  await each('one word', () => context.read(columns[0]!));
+  await each('eight words of eight columns, at once', () => Promise.all(columns.map((column) => context.read(column))));
+}
+
+/** Runs both in turns; the first round warms up. */
+async function compare(name: string, mib: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) {
+  const [mine, min]: [number[], number[]] = [[], []];
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const [times, work] of [
+      [mine, ours],
+      [min, theirs],
+    ] as const) {
+      const from = performance.now();
+      await work();
+      if (round > 0) times.push(performance.now() - from);
+    }
+  }
+  const rate = (times: number[]): number => (mib * MIB) / spread(times).median / 1e6;
+  const [rateOfOurs, rateOfFloor] = [rate(mine), rate(min)];
+  const cells = [name, mib, rateOfOurs.toFixed(2), rateOfFloor.toFixed(2), (rateOfOurs / rateOfFloor).toFixed(2)];
+  console.log(`| ${cells.join(' | ')} |`);
+}
+
+function requireSame(got: Uint32Array, expected: Uint32Array): void {
+  const wrong = got.findIndex((word, i) => word !== expected[i]);
+  if (wrong >= 0) throw new Error(`Word ${wrong} is ${got[wrong]} instead of ${expected[wrong]}.`);
+}
+
+/** Buffers that stay: one on the device, and a few that are mapped, for each way. */
+async function gpuFloor(max: number): Promise<Floor> {
+  const gpu = await openNodeGpu(adapter === 'software' ? 'software' : 'hardware');
+  const found = (await gpu.requestAdapter(
+    adapter === 'software' ? { forceFallbackAdapter: true } : { powerPreference: 'high-performance' },
+  ))!;
+  const size = Math.min(max, found.limits.maxBufferSize);
+  const device = await found.requestDevice({ requiredLimits: { maxBufferSize: found.limits.maxBufferSize } });
+  const target = device.createBuffer({ size, usage: usage.copySource | usage.copyDestination });
+  const ring = (uses: number, mapped: boolean): GPUBuffer[] =>
+    Array.from({ length: BUFFERS }, () => device.createBuffer({ size: SLAB, usage: uses, mappedAtCreation: mapped }));
+  const ups = ring(usage.mapWrite | usage.copySource, true).map((buffer) => ({ buffer, ready: Promise.resolve() }));
+  const downs = ring(usage.mapRead | usage.copyDestination, false);
+  const readInto = promisify(read);
+  let alive: readonly unknown[] = [gpu, found, device];
+  const copy = (from: GPUBuffer, fromByte: number, to: GPUBuffer, toByte: number, bytes: number): void => {
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(from, fromByte, to, toByte, bytes);
+    device.queue.submit([encoder.finish()]);
+  };
+  const place = (at: number, bytes: number): number => Math.min(at, size - bytes);
+  const through = async (
+    bytes: number,
+    fill: (into: Uint8Array, at: number) => void | Promise<void>,
+  ): Promise<void> => {
+    let next = 0;
+    const lane = async (up: (typeof ups)[number]): Promise<void> => {
+      while (next < bytes) {
+        const at = next;
+        const length = Math.min(SLAB, bytes - at);
+        next += length;
+        await up.ready;
+        await fill(new Uint8Array(up.buffer.getMappedRange(0, length)), at);
+        up.buffer.unmap();
+        copy(up.buffer, 0, target, place(at, length), length);
+        up.ready = up.buffer.mapAsync(MAP_MODE_WRITE) as unknown as Promise<void>;
+      }
+    };
+    await Promise.all(ups.map(lane));
+    await device.queue.onSubmittedWorkDone();
+  };
+  return {
+    upload: (from) => through(from.length, (into, at) => into.set(from.subarray(at, at + into.length))),
+    uploadFile: (descriptor, bytes) =>
+      through(bytes, async (into, at) => void (await readInto(descriptor, into, 0, into.length, at))),
+    async download(into) {
+      let next = 0;
+      const begin = (down: GPUBuffer): (() => Promise<void>) | undefined => {
+        if (next >= into.length) return undefined;
+        const at = next;
+        const length = Math.min(SLAB, into.length - at);
+        next += length;
+        copy(target, place(at, length), down, 0, length);
+        const mapped = down.mapAsync(MAP_MODE_READ, 0, length);
+        return async () => {
+          await mapped;
+          into.set(new Uint8Array(down.getMappedRange(0, length)), at);
+          down.unmap();
+        };
+      };
+      const lane = async (down: GPUBuffer): Promise<void> => {
+        for (let finish = begin(down); finish !== undefined; finish = begin(down)) await finish();
+      };
+      await Promise.all(downs.map(lane));
+    },
+    async small() {
+      copy(target, 0, downs[0]!, 0, 4);
+      await downs[0]!.mapAsync(MAP_MODE_READ, 0, 4);
+      new Uint32Array(downs[0]!.getMappedRange(0, 4)).slice();
+      downs[0]!.unmap();
+    },
+    close() {
+      alive = [];
+      device.destroy();
+      void alive;
+    },
+  };
+}
+
+/** Copies between arrays, and a file's bytes into an array. */
+function hostFloor(max: number): Floor {
+  const target = new Uint8Array(new SharedArrayBuffer(max)).fill(1);
+  const readInto = promisify(read);
+  return {
+    upload: async (from) => target.set(from),
+    async uploadFile(descriptor, bytes) {
+      const pieces = Array.from({ length: Math.ceil(bytes / SLAB) }, (_, i) => i * SLAB);
+      const lane = async (): Promise<void> => {
+        for (let at = pieces.shift(); at !== undefined; at = pieces.shift()) {
+          await readInto(descriptor, target, at, Math.min(SLAB, bytes - at), at);
+        }
+      };
+      await Promise.all(Array.from({ length: BUFFERS }, lane));
+    },
+    download: async (into) => into.set(target.subarray(0, into.length)),
+    small: async () => {
+      target.slice(0, 4);
+    },
+    close() {},
+  };
+}

@@ -1,0 +1,180 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
+import { Context } from '../../primitives/context.ts';
+import * as q from '../../primitives/index.ts';
+import { chain } from '../experiments/chain.ts';
+import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
+import { reduceAgain } from '../shared/webgpu-timing.ts';
+import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
+
+/**
+ * Primitives over resident columns by the device's own clock, beside the copy of such a column from one buffer to another,
+ * beside the times of CUB and Thrust where the output of `bench/peers/primitives.cu` is given, and beside the time in which
+ * a map could read and write what the primitive has to.
+ *
+ * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the peer's random permutation.
+ * Up to 2^20 elements it also gives the time of a call where 100 of them are handed to the device together, and that of one by
+ * the host's clock, from the call until the host knows that it is done.
+ *
+ * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
+ *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
+ */
+const { values: options } = parseArgs({
+  options: {
+    adapter: { type: 'string', default: 'hardware' },
+    log2: { type: 'string', default: '20,24,28' },
+    rounds: { type: 'string', default: '11' },
+    peer: { type: 'string' },
+    only: { type: 'string', default: '' },
+    tuning: { type: 'string', default: '{}' },
+  },
+});
+const adapter = options.adapter === 'software' ? 'software' : 'hardware';
+const rounds = Number(options.rounds);
+const gpu = await openNodeGpu(adapter);
+const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) as object) };
+const backend = await createWebGpuBackend({ gpu, adapter, tuning });
+const context = new Context(backend);
+
+/** What a primitive is compared with. */
+interface Beside {
+  /** Its name and library in the peer's file. */
+  readonly peer?: string;
+  /** Bytes that it has to read and write for an element. */
+  readonly bytes?: number;
+}
+
+/** Of the sorts it is not bytes that tell how fast they can be. */
+const measured: Readonly<Record<string, Beside>> = {
+  map: { peer: 'map thrust', bytes: 8 },
+  reduce: { peer: 'reduce cub', bytes: 4 },
+  scan: { peer: 'scan cub', bytes: 8 },
+  'scan f32': { bytes: 8 },
+  'scan of 2 × 2': { bytes: 32 },
+  copyIf: { peer: 'copyIf cub', bytes: 6 },
+  'copyIf of 3': { bytes: 18 },
+  gather: { peer: 'gather thrust', bytes: 12 },
+  scatter: { peer: 'scatter thrust', bytes: 12 },
+  sort: { peer: 'sort cub' },
+  sortByKey: { peer: 'sortByKey cub' },
+  reduceByKey: { peer: 'reduceByKey cub', bytes: 8.5 },
+  histogram: { peer: 'histogram cub', bytes: 4 },
+  reverse: { peer: 'reverse thrust', bytes: 8 },
+  count: { peer: 'count cub', bytes: 4 },
+  minElement: { peer: 'minElement cub', bytes: 4 },
+  adjacentDifference: { peer: 'adjacentDifference cub', bytes: 8 },
+  'stencil of 3': { bytes: 8 },
+  'stencil of 3 × 3': { bytes: 8 },
+  partition: { peer: 'partition cub', bytes: 8 },
+  unique: { peer: 'unique cub', bytes: 4.25 },
+  runLengthEncode: { peer: 'runLengthEncode cub', bytes: 4.5 },
+  segmentedScan: { peer: 'segmentedScan cub', bytes: 8 },
+  expand: { bytes: 5.5 },
+  merge: { peer: 'merge cub', bytes: 8 },
+  lowerBound: { peer: 'lowerBound thrust', bytes: 8 },
+  selectKth: { bytes: 4 },
+  'scatterReduce add': { bytes: 16 },
+  chain: { peer: 'chain thrust' },
+};
+
+function isWanted(name: string): boolean {
+  return options.only.split(',').some((part) => name.includes(part));
+}
+
+/** Calls that are handed to the device together, of columns up to a length. */
+const TOGETHER = 100;
+const MAX_TOGETHER = 2 ** 20;
+
+const heater = context.materialize(q.sequence(adapter === 'hardware' ? 2 ** 26 : 2 ** 10));
+
+const peers = new Map<string, number>();
+if (options.peer !== undefined && existsSync(options.peer)) {
+  for (const line of readFileSync(options.peer, 'utf8').trim().split('\n')) {
+    const [primitive, n, library, nanoseconds] = line.split(',');
+    peers.set(`${primitive} ${library} ${n}`, Number(nanoseconds) / 1e6);
+  }
+}
+
+const { description, device, vendor, architecture } = backend.info;
+console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
+console.log(
+  '| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours | ms, of 100 | peer ÷ that | to done, ms | least … greatest |',
+);
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
+for (const log2 of options.log2.split(',').map(Number)) await measure(log2);
+await context.close();
+
+async function measure(log2: number): Promise<void> {
+  const n = 2 ** log2;
+  const memcpy = await openMemcpy(gpu, adapter, n * 4);
+  line('memcpy', log2, spread(await memcpy.times(rounds)), peers.get(`copy thrust ${n}`));
+  memcpy.close();
+  const inputs = primitiveInputs(context, log2);
+  const calls: Readonly<Record<string, () => unknown>> = {
+    ...primitiveCalls(context, n, inputs),
+    chain: () => context.scope(() => void chain.run({ x: inputs.x }, { n } as never)),
+  };
+  const { median } = await time(calls.map!);
+  const perByte = median / (8 * n);
+  for (const [name, { peer, bytes }] of Object.entries(measured)) {
+    if (!isWanted(name)) continue;
+    const run = calls[name]!;
+    const small = n <= MAX_TOGETHER ? { together: await timeTogether(run), toDone: await timeToDone(run) } : undefined;
+    line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte, small);
+  }
+  context.dispose(inputs);
+}
+
+async function time(run: () => unknown): Promise<Spread> {
+  const repeated = Array.from({ length: rounds }, () => () => context.dispose(run()));
+  await backend.time(repeated);
+  const [, ...times] = await backend.time([warmUp, ...repeated]);
+  return spread(times);
+}
+
+async function timeTogether(run: () => unknown): Promise<number> {
+  const calls = (): void => {
+    for (let call = 0; call < TOGETHER; call++) context.dispose(run());
+  };
+  const [, ...times] = await backend.time([warmUp, calls, calls, calls]);
+  return spread(times).median / TOGETHER;
+}
+
+/** Calls by themselves, each waited for, on a device that has just been busy. */
+async function timeToDone(run: () => unknown): Promise<Spread> {
+  warmUp();
+  await context.sync();
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const from = performance.now();
+    const result = run();
+    await context.sync();
+    times.push(performance.now() - from);
+    context.dispose(result);
+  }
+  return spread(times);
+}
+
+interface Small {
+  /** Milliseconds of a call of those that were handed over together. */
+  readonly together: number;
+  readonly toDone: Spread;
+}
+
+type Spread = ReturnType<typeof spread>;
+
+function warmUp(): void {
+  reduceAgain(context, heater, adapter === 'hardware' ? 4000 : 1);
+}
+
+function line(name: string, log2: number, times: Spread, peer?: number, floor?: number, small?: Small): void {
+  const ratio = (other: number | undefined): string => (other === undefined ? '' : (other / times.median).toFixed(2));
+  const shown = (of: Spread): string[] => [of.median.toFixed(4), `${of.min.toFixed(4)} … ${of.max.toFixed(4)}`];
+  const rate = (2 ** log2 / times.median / 1e6).toFixed(1);
+  const together = [small?.together.toFixed(4) ?? '', small && peer ? (peer / small.together).toFixed(2) : ''];
+  const toDone = small === undefined ? ['', ''] : shown(small.toDone);
+  const cells = [name, log2, ...shown(times), rate, peer?.toFixed(4) ?? '', ratio(peer), ratio(floor), ...together];
+  console.log(`| ${[...cells, ...toDone].join(' | ')} |`);
+}

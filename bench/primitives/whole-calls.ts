@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import { sequence } from '../../primitives/index.ts';
+import { type Bench, heater, type Row } from '../calls/bench.ts';
+import { measureChain, measurePlainChain } from '../calls/chain.ts';
+import { printLaunches } from '../calls/launches.ts';
+import { measureLoops, measurePlainLoops } from '../calls/loops.ts';
+import { rowsOfPeer } from '../calls/peer.ts';
+import { differences, printTables } from '../calls/report.ts';
+import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
+import { machine } from '../shared/compare-input.ts';
+
+/**
+ * What a caller waits for, by the host's clock and with the defaults of open(): a chain of five primitives many times in a row
+ * and alone, rounds of a loop, transfers, and selectKth; and the chain launch by launch, by the device's clock. Beside them the
+ * same steps in Thrust and CUB where the program of `peers/calls.cu` is given, and in plain JavaScript. Whether all of them
+ * compute the same is checked by the checksums of their results. A ratio in brackets is theirs ÷ the fastest of ours: above 1
+ * ours is faster.
+ *
+ * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
+ *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]
+ *   [--transfer 256] [--peer ./calls] [--plain] [--cold]
+ *
+ * `--transfer` is in MiB. An idle card raises its clocks for a quarter of a second before each measurement, but with `--cold`.
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu' },
+    adapter: { type: 'string' },
+    workers: { type: 'string' },
+    sizes: { type: 'string', default: '10,14,16,18,20,22' },
+    only: { type: 'string', default: 'chain,loops,transfers,selectKth,launches' },
+    'in-a-row': { type: 'string', default: '50' },
+    rounds: { type: 'string', default: '1000' },
+    times: { type: 'string', default: '7' },
+    transfer: { type: 'string', default: '256' },
+    peer: { type: 'string' },
+    plain: { type: 'boolean', default: false },
+    cold: { type: 'boolean', default: false },
+  },
+});
+/** Rows of the largest loop, and of the largest selectKth. */
+const LARGEST_LOOP = 2 ** 20;
+
+const { backend, adapter, workers } = options;
+const sizes = options.sizes.split(',').map((power) => 2 ** Number(power));
+const rounds = Number(options.rounds);
+const wanted = new Set(options.only.split(','));
+const rows: Row[] = [];
+const peerRows = options.peer === undefined ? [] : await rowsOfPeer(options.peer, sizes, rounds);
+
+await using context = await open({ backend, adapter, workers: workers && Number(workers) } as OpenOptions);
+const heats = context.backend.name === 'webgpu' && adapter !== 'software' && !options.cold;
+const bench: Bench = {
+  context,
+  sizes,
+  inARow: Number(options['in-a-row']),
+  rounds,
+  times: Number(options.times),
+  transferWords: Number(options.transfer) * 2 ** 18,
+  heat: heats ? heater(context, (count) => context.materialize(sequence(count))) : async () => {},
+  record: (row) => void rows.push(row),
+};
+console.log(`${machine()}; ${context.backend.name}; medians of ${bench.times}, ${bench.inARow} calls in a row`);
+for (const n of sizes) {
+  if (wanted.has('chain')) await measureChain(bench, n);
+  if (wanted.has('chain') && options.plain) await measurePlainChain(bench, n);
+  if (n > LARGEST_LOOP) continue;
+  if (wanted.has('loops')) await measureLoops(bench, n);
+  if (wanted.has('loops') && options.plain) await measurePlainLoops(bench, n);
+  if (wanted.has('selectKth')) await measureSelectKth(bench, n);
+}
+if (wanted.has('transfers')) await measureTransfers(bench);
+
+rows.push(...peerRows);
+printTables(rows);
+for (const difference of differences(rows)) {
+  console.error(difference);
+  process.exitCode = 1;
+}
+if (wanted.has('launches')) await printLaunches(bench);

@@ -1,0 +1,108 @@
+import { parseArgs } from 'node:util';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context.ts';
+import { bool, type Column, fn, input, map, plus, reduce, u32, uniform } from '../../primitives/index.ts';
+import { machine } from '../shared/compare-input.ts';
+import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
+
+/**
+ * What calls of primitives on worker threads cost whoever makes them, in µs: the host alone, 40 in a row until all are done, and
+ * one alone until it is done. Commands over 2^10 rows run on the calling thread, those over 2^17 go to the workers. Then the same
+ * of prepared pipelines of one launch and of two, and a round of a loop with a stop rule, whose step is a map and a reduce.
+ *
+ * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
+ *   [--inline nanoseconds]
+ *
+ * tsx keeps the names of functions, which costs a quarter of such calls: compile the sources for what users of the package have.
+ */
+const { values: options } = parseArgs({
+  options: {
+    workers: { type: 'string', default: '2' },
+    log2: { type: 'string', default: '10,17' },
+    prepared: { type: 'string', default: '2,10,17' },
+    rounds: { type: 'string', default: '60' },
+    only: { type: 'string', default: 'map,reduce,scan,copyIf,gather' },
+    inline: { type: 'string' },
+  },
+});
+const IN_A_ROW = 40;
+const ALONE = 20;
+const WARM_UPS = 60;
+const LOOP_ROUNDS = 200;
+
+const inlineNanoseconds = options.inline === undefined ? undefined : Number(options.inline);
+const context = new Context(await createWorkersBackend({ workers: Number(options.workers), inlineNanoseconds }));
+console.log(`${machine()}; medians of ${options.rounds} rounds with quartiles, µs a call\n`);
+console.log('| rows | primitive | host | in a row | alone |\n| --- | --- | --- | --- | --- |');
+for (const log2 of options.log2.split(',').map(Number)) {
+  const calls = primitiveCalls(context, 2 ** log2, primitiveInputs(context, log2));
+  for (const name of options.only.split(',')) await measure(`2^${log2}`, name, calls[name]!);
+}
+for (const log2 of options.prepared.split(',').map(Number)) await measurePrepared(log2);
+await context.close();
+
+async function measurePrepared(log2: number): Promise<void> {
+  const n = 2 ** log2;
+  const rows = `2^${log2}`;
+  const affine = fn('affine', { x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(2654435761).add(by));
+  const isSought = fn('isSought', { sum: u32 }, bool, ({ sum }) => sum.eq(1));
+  const mapped = (x: Column<'u32'>, by: number) => context.materialize(map(affine, { x, by }));
+  const x = context.column(new Uint32Array(n).map((_, i) => i));
+  const one = context.prepare({ x: input(u32, n), by: uniform(u32) }, (given) => mapped(given.x, given.by));
+  await measure(rows, 'prepared: map', () => one({ x, by: 1 }));
+  const two = context.prepare({ x: input(u32, n), by: uniform(u32) }, (given) => {
+    const y = mapped(given.x, given.by);
+    return { y, sum: reduce(y, plus(u32)) };
+  });
+  await measure(rows, 'prepared: map, reduce', () => two({ x, by: 1 }));
+  const step = context.prepare({ x: input(u32, n), by: uniform(u32) }, (given) => {
+    const next = mapped(given.x, given.by);
+    const done = context.materialize(map(isSought, { sum: reduce(next, plus(u32)) }));
+    return { x: next, done };
+  });
+  await measureLoop(rows, async (max) => {
+    const { result, rounds } = await context.iterate(step, { x, by: 2 }, { maxRounds: max });
+    context.dispose(result);
+    if (rounds !== max) throw new Error(`The loop ended after ${rounds} rounds.`);
+  });
+}
+
+/** The rounds of a loop that never stops by itself. */
+async function measureLoop(rows: string, loop: (max: number) => Promise<void>): Promise<void> {
+  const times: number[] = [];
+  for (let round = -WARM_UPS; round < Number(options.rounds); round++) {
+    const start = performance.now();
+    await loop(LOOP_ROUNDS);
+    if (round >= 0) times.push((performance.now() - start) / LOOP_ROUNDS);
+  }
+  console.log(`| ${rows} | iterate: map, reduce, rule; a round | | ${quartiles(times)} | |`);
+}
+
+async function measure(rows: string, name: string, call: () => unknown): Promise<void> {
+  const times = { host: [] as number[], row: [] as number[], alone: [] as number[] };
+  for (let round = -WARM_UPS; round < Number(options.rounds); round++) {
+    const start = performance.now();
+    for (let i = 0; i < IN_A_ROW; i++) context.dispose(call());
+    const called = performance.now();
+    await context.sync();
+    const done = performance.now();
+    for (let i = 0; i < ALONE; i++) {
+      context.dispose(call());
+      await context.sync();
+    }
+    const end = performance.now();
+    if (round < 0) continue;
+    times.host.push((called - start) / IN_A_ROW);
+    times.row.push((done - start) / IN_A_ROW);
+    times.alone.push((end - done) / ALONE);
+  }
+  console.log(`| ${[rows, name, ...Object.values(times).map(quartiles)].join(' | ')} |`);
+}
+
+function quartiles(milliseconds: readonly number[]): string {
+  const sorted = [...milliseconds].sort((a, b) => a - b);
+  const [low, median, high] = [0.25, 0.5, 0.75].map((part) =>
+    (sorted[Math.floor(part * sorted.length)]! * 1e3).toFixed(1),
+  );
+  return `${median} (${low} … ${high})`;
+}

@@ -1,0 +1,209 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context.ts';
+import * as q from '../../primitives/index.ts';
+import { plainComposed } from '../experiments/plain-composed.ts';
+import { plainPrimitives } from '../experiments/plain-primitives.ts';
+import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
+import { openPeer } from './primitives-peer.ts';
+
+/**
+ * Primitives over columns in memory on worker threads, beside plain JavaScript on one thread and, where g++ is there, C++
+ * with as many threads: all in one run, in rounds of a few calls of each one after the other, so that what disturbs the
+ * machine disturbs all of them. Results are compared by their checksum with those of the
+ * C++, and of primitives that it has not, with those of JavaScript.
+ *
+ * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
+ *
+ * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
+ */
+const { values: options } = parseArgs({
+  allowNegative: true,
+  options: {
+    workers: { type: 'string', default: '2' },
+    log2: { type: 'string', default: '24' },
+    rounds: { type: 'string', default: '15' },
+    only: { type: 'string', default: '' },
+    plain: { type: 'boolean', default: true },
+    peer: { type: 'boolean', default: true },
+  },
+});
+const n = 2 ** Number(options.log2);
+const workers = Number(options.workers);
+const rounds = Number(options.rounds);
+/** Milliseconds that the calls of one side in one round take together, about. */
+const TURN = 40;
+
+const context = new Context(await createWorkersBackend({ workers }));
+const peer = options.peer ? openPeer() : undefined;
+const { u32 } = q;
+const inputs = primitiveInputs(context, Number(options.log2));
+
+const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
+
+/** The same numbers on the host. */
+const { low, high, counts, keys, ...others } = inputs;
+const host = await context.read(others);
+const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
+const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
+
+/** Ours, by the names that the peer has for them where it has them. */
+const ours = primitiveCalls(context, n, inputs);
+/** What the peer has for each. */
+const peerNames: { readonly [name: string]: string } = {
+  ...Object.fromEntries(
+    [
+      'copy',
+      'map',
+      'reduce',
+      'scan',
+      'copyIf',
+      'gather',
+      'scatter',
+      'reduceByKey',
+      'histogram',
+      'sort',
+      'sortByKey',
+      'merge',
+    ].map((name) => [name, name]),
+  ),
+  fill: 'copy',
+  sequence: 'copy',
+};
+
+console.log(
+  `${cpus()[0]!.model}, Node ${process.version}, ${peer?.compiler ?? 'no C++'}; n = 2^${options.log2}, ` +
+    `${workers} workers, ${workers} threads of C++, one of JavaScript; ${rounds} rounds\n`,
+);
+line('primitive', 'ours ms', 'min', 'C++ ms', 'min', 'C++ ÷ ours', 'of mins', 'JS ms', 'min', 'JS ÷ ours', 'of mins');
+line(...Array.from({ length: 11 }, () => '---'));
+for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
+peer?.close();
+if (isWanted('chain')) await measureChain();
+await context.close();
+
+function isWanted(name: string): boolean {
+  return options.only.split(',').some((part) => name.includes(part));
+}
+
+async function measure(name: string): Promise<void> {
+  const peerName = peer && peerNames[name];
+  await checkResult(name, peerName);
+  const once = await timeOurs(name, 2);
+  const calls = Math.max(1, Math.round(TURN / once));
+  const times = { ours: [] as number[], peer: [] as number[], plain: [] as number[] };
+  for (let round = 0; round < rounds; round++) {
+    times.ours.push(await timeOurs(name, calls));
+    if (peerName !== undefined) times.peer.push((await peer!.time(peerName, n, workers, calls)).milliseconds);
+    if (plain !== undefined) times.plain.push(timePlain(plain[name]!));
+  }
+  line(
+    name,
+    ...sideOf(times.ours),
+    ...sideOf(times.peer),
+    ...ratiosOf(times.peer, times.ours),
+    ...sideOf(times.plain),
+    ...ratiosOf(times.plain, times.ours),
+  );
+}
+
+async function timeOurs(name: string, calls: number): Promise<number> {
+  const start = performance.now();
+  for (let call = 0; call < calls; call++) context.dispose(ours[name]!());
+  await context.sync();
+  return (performance.now() - start) / calls;
+}
+
+function timePlain(run: () => void): number {
+  const start = performance.now();
+  run();
+  return performance.now() - start;
+}
+
+/**
+ * A map, an exclusive scan, a map and a compaction: as a pipeline, which fuses the maps and runs the rest tile by tile; and
+ * step by step, each stored and waited for before the next.
+ */
+async function measureChain(): Promise<void> {
+  const { x } = inputs;
+  const compaction = (from: q.Column<'u32'>): q.Column<'u32'> => q.copyIf(from, odd);
+  const pipeline = (): q.Column<'u32'> =>
+    context.scope(() => {
+      const sums = q.exclusiveScan(q.map(affine, { x }), q.plus(u32));
+      return compaction(q.map(mixed, { x: sums }));
+    });
+  const waited = async <C extends q.Table>(column: C): Promise<C> => {
+    await context.sync();
+    return column;
+  };
+  const fused = async (): Promise<void> => context.dispose(await waited(pipeline()));
+  const unfused = async (): Promise<void> => {
+    const first = await waited(context.materialize(q.map(affine, { x })));
+    const sums = await waited(q.exclusiveScan(first, q.plus(u32)));
+    const second = await waited(context.materialize(q.map(mixed, { x: sums })));
+    context.dispose(first, sums, second, await waited(compaction(second)));
+  };
+  const times = { fused: [] as number[], unfused: [] as number[] };
+  for (let round = -2; round < 3 * rounds; round++) {
+    const [one, other] = [await timeAsync(fused), await timeAsync(unfused)];
+    if (round < 0) continue;
+    times.fused.push(one);
+    times.unfused.push(other);
+  }
+  console.log('');
+  line('map, scan, map, copyIf', 'fused ms', 'min', 'step by step ms', 'min', 'ratio', 'of mins');
+  line(...Array.from({ length: 7 }, () => '---'));
+  line('', ...sideOf(times.fused), ...sideOf(times.unfused), ...ratiosOf(times.unfused, times.fused));
+}
+
+async function timeAsync(run: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await run();
+  return performance.now() - start;
+}
+
+/** Ends the run where ours has other words than the peer. */
+async function checkResult(name: string, peerName: string | undefined): Promise<void> {
+  const result = ours[name]!();
+  const alone = composed[name]?.();
+  if (alone !== undefined && checksumOf({ ...alone }) !== checksumOf(await context.read(result))) {
+    throw new Error(`${name} and its plain JavaScript differ`);
+  }
+  const { checksum } = (peerName === name && (await peer!.time(peerName, n, workers, 1))) || {};
+  if (checksum !== undefined && checksum !== checksumOf(await context.read(result))) {
+    throw new Error(`${name} and its peer differ`);
+  }
+  context.dispose(result);
+}
+
+/** FNV-1a over the words of a column or of a record of columns, as the peer has it. */
+function checksumOf(result: unknown): number {
+  const columns = result instanceof Uint32Array ? [result] : (Object.values(result as object) as Uint32Array[]);
+  let sum = 2166136261;
+  for (const words of columns) for (const word of words) sum = Math.imul(sum ^ word, 16777619);
+  return sum >>> 0;
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return [...numbers].sort((a, b) => a - b);
+}
+
+/** The median and the least of some times. */
+function sideOf(times: readonly number[]): string[] {
+  if (times.length === 0) return ['', ''];
+  const ordered = sorted(times);
+  return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
+}
+
+/** The median of the ratios of the rounds with its quartiles, and the ratio of the least times. */
+function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
+  if (others.length === 0) return ['', ''];
+  const ratios = sorted(others.map((time, round) => time / own[round]!));
+  const [low, median, high] = [0.25, 0.5, 0.75].map((part) => ratios[Math.floor(part * ratios.length)]!.toFixed(2));
+  return [`${median} (${low} … ${high})`, (Math.min(...others) / Math.min(...own)).toFixed(2)];
+}
+
+function line(...cells: readonly string[]): void {
+  console.log(`| ${cells.join(' | ')} |`);
+}

@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import Flatbush from 'flatbush';
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
+import { decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
+import { joinPolygons, queryPolygons } from '../../algorithms/queries/index.ts';
+import { readPolygonLayer } from '../../formats/index.ts';
+import { Geos } from '../peers/geos-areas.ts';
+import { machine, spread } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+
+/**
+ * Which polygons of a layer share area with which others of it, beside GEOS (geos-wasm), which computes the area that every
+ * pair shares whose boxes do. Of no pair may GEOS find more than `--least` square degrees and the join nothing; and pairs that
+ * only the join finds are counted, with the most area that GEOS gives them.
+ *
+ * A layer is any that `quadrille index` reads, or the list of imagery of the iD editor, whose entries have rings as `polygon`.
+ *
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--least 1e-6]
+ *   [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
+ */
+const { values: options } = parseArgs({
+  options: {
+    layer: { type: 'string' },
+    levels: { type: 'string', default: '12' },
+    min: { type: 'string', default: '1e-6' },
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '5' },
+    geos: { type: 'boolean', default: true },
+  },
+  allowNegative: true,
+});
+if (options.layer === undefined) throw new Error('Say which: --layer imagery.json');
+const polygons = await readLayer(options.layer);
+const count = polygons.polygonRings.length - 1;
+await using context = await openNamed(options);
+console.log(`machine     ${machine()}`);
+console.log(`backend     ${context.backend.name}, ${options.levels} levels`);
+console.log(`polygons    ${count}, ${polygons.x.length} vertices`);
+
+const levels = Number(options.levels);
+const placed = placeInDomain(polygons, WORLD);
+const quadrants = await decompose(context, placed, { levels, keepsEdges: true });
+const tree = await buildMaqTree(context, [quadrants]);
+await context.sync();
+console.log(`quadrants   ${quadrants.polygon.length}`);
+const filter = await timed('filter', () => queryPolygons(context, tree, quadrants));
+const join = await timed('join', () => joinPolygons(context, tree, quadrants));
+const boxPairs = pairsOfBoxes();
+console.log(`boxes       ${boxPairs.length} pairs of different polygons`);
+if (options.geos) await compareWithGeos();
+
+async function readLayer(file: string): Promise<Polygons> {
+  const text = await readFile(file, 'utf8');
+  if (!text.startsWith('[')) return (await readPolygonLayer(file)).zones.polygons;
+  const entries = JSON.parse(text) as { readonly polygon?: readonly (readonly [number, number])[][] }[];
+  const shapes = entries.flatMap(({ polygon }) => (polygon === undefined ? [] : [polygon]));
+  const rings = shapes.flat().map((ring) => ring.slice(0, -1));
+  const [x, y] = [0, 1].map((axis) => Float64Array.from(rings.flat(), (position) => position[axis]!));
+  return { polygonRings: startsOf(shapes), ringVertices: startsOf(rings), x: x!, y: y! };
+}
+
+function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
+  const starts = new Uint32Array(lists.length + 1);
+  for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i]! + length;
+  return starts;
+}
+
+/** The pairs of different polygons, each once, as `first * count + second`. */
+async function timed(name: string, ask: () => ReturnType<typeof joinPolygons>): Promise<Set<number>> {
+  const times: number[] = [];
+  for (let round = -1; ; round++) {
+    const from = performance.now();
+    const pairs = await ask();
+    const { query, polygon } = await context.read({ ...pairs });
+    if (round >= 0) times.push((performance.now() - from) / 1000);
+    context.dispose(pairs);
+    if (round + 1 < Number(options.rounds)) continue;
+    const found = Array.from(query, (first, i) => [first, polygon[i]!] as const);
+    const kept = new Set(found.filter(([a, b]) => a < b).map(([a, b]) => a * count + b));
+    console.log(`${name.padEnd(12)}${spread(times, 4)} s, ${kept.size} pairs of different polygons`);
+    return kept;
+  }
+}
+
+function pairsOfBoxes(): number[] {
+  const { polygonRings, ringVertices, x, y } = polygons;
+  const index = new Flatbush(count);
+  const boxes: [number, number, number, number][] = [];
+  for (let polygon = 0; polygon < count; polygon++) {
+    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
+    const [xs, ys] = [x.subarray(from, to), y.subarray(from, to)];
+    const box: [number, number, number, number] = [
+      xs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+      ys.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+      xs.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+      ys.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+    ];
+    boxes.push(box);
+    index.add(...box);
+  }
+  index.finish();
+  return boxes.flatMap((box, a) =>
+    index
+      .search(...box)
+      .filter((b) => a < b)
+      .map((b) => a * count + b),
+  );
+}
+
+async function compareWithGeos(): Promise<void> {
+  const geos = await Geos.open();
+  const from = performance.now();
+  let [large, missed, extra, max] = [0, 0, 0, 0];
+  for (const key of new Set([...boxPairs, ...join])) {
+    const { intersection } = geos.areas(polygons, Math.floor(key / count), polygons, key % count);
+    if (intersection > Number(options.min)) {
+      large++;
+      if (!join.has(key)) missed++;
+    } else if (join.has(key)) {
+      extra++;
+      max = Math.max(max, intersection);
+    }
+  }
+  const seconds = (performance.now() - from) / 1000;
+  console.log(`GEOS        ${seconds.toFixed(1)} s, ${large} pairs share more than ${options.min} square degrees`);
+  console.log(
+    `            of these ${missed} are not joined, ${[...join].filter((key) => !filter.has(key)).length} not in`,
+  );
+  console.log(`            the filter; ${extra} are joined that share less, ${max} at most`);
+  process.exitCode = missed === 0 ? 0 : 1;
+}

@@ -1,0 +1,174 @@
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import Flatbush from 'flatbush';
+import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
+import {
+  DOMAIN_BITS,
+  DOMAIN_STEPS,
+  type DomainPolygons,
+  decompose,
+  placeInDomain,
+  WORLD,
+} from '../../algorithms/quadrants/index.ts';
+import { placePoints, queryPoints } from '../../algorithms/queries/index.ts';
+import { machine, median, spread } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { readParts } from './map-polygons.ts';
+import { GeosPolygons } from './points-geos.ts';
+
+/**
+ * Which polygons hold each of many points, beside two independent answers: an even-odd test of all edges in whole numbers, of
+ * which nothing may differ, and GEOS (geos-wasm) on the coordinates as they are, of which only points within a step of the
+ * domain from an edge may. Both look at the polygons whose boxes hold a point, found by flatbush, on one thread.
+ *
+ * Points are lines of a table parted by tabs, with latitude and longitude in the fields 4 and 5, as GeoNames has them.
+ *
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points cities500.txt
+ *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
+ */
+const { values: options } = parseArgs({
+  options: {
+    polygons: { type: 'string' },
+    points: { type: 'string' },
+    levels: { type: 'string', default: '12' },
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '5' },
+    geos: { type: 'boolean', default: true },
+  },
+  allowNegative: true,
+});
+if (options.polygons === undefined || options.points === undefined) {
+  throw new Error('Say which: --polygons map.geo.json --points cities500.txt');
+}
+const parts = await readParts(options.polygons);
+const placed = placeInDomain(parts, WORLD);
+const points = await readPoints(options.points);
+await using context = await openNamed(options);
+console.log(`machine   ${machine()}`);
+console.log(`backend   ${context.backend.name}, ${options.levels} levels`);
+console.log(`polygons  ${parts.polygonRings.length - 1}, ${parts.x.length} vertices; ${points.x.length} points`);
+
+const levels = Number(options.levels);
+const buildFrom = performance.now();
+const quadrants = await decompose(context, placed, { levels, keepsEdges: true });
+const tree = await buildMaqTree(context, [quadrants]);
+await context.sync();
+console.log(`build     ${((performance.now() - buildFrom) / 1000).toFixed(3)} s, with compilation`);
+const asked = placePoints(context, points, WORLD);
+const { times, found } = await ask();
+console.log(`query     ${spread(times, 4)} s, ${found.point.length} pairs`);
+
+const steps = await context.read({ ...asked });
+const boxes = boxesOf(placed);
+const exactFrom = performance.now();
+const exact = heldExactly();
+const exactSeconds = (performance.now() - exactFrom) / 1000;
+const own = new Set(Array.from(found.point, (point, i) => pairKey(point, found.polygon[i]!)));
+console.log(`even-odd  ${exactSeconds.toFixed(3)} s, ${exact.size} pairs, ${differing(own, exact).length} differ`);
+console.log(`          ${(exactSeconds / median(times)).toFixed(1)} times as long`);
+
+const far = options.geos ? await compareWithGeos() : 0;
+process.exitCode = differing(own, exact).length + far === 0 ? 0 : 1;
+
+/** How many pairs differ though the point is farther than a step from the boundary. */
+async function compareWithGeos(): Promise<number> {
+  const geos = await GeosPolygons.open(parts);
+  const from = performance.now();
+  const held = heldBy(geos);
+  const seconds = (performance.now() - from) / 1000;
+  const apart = differing(own, held);
+  // A vertex and a point are each moved by half a step along an axis at most.
+  const step = WORLD.size / DOMAIN_STEPS;
+  const far = apart.filter((key) => {
+    const [point, polygon] = pairOf(key);
+    return geos.distanceToBoundary(polygon, points.x[point]!, points.y[point]!) > Math.SQRT2 * step;
+  });
+  console.log(`GEOS      ${seconds.toFixed(3)} s, ${held.size} pairs, ${apart.length} differ, ${far.length} of them`);
+  console.log(`          farther than a step from the boundary; ${(seconds / median(times)).toFixed(1)} times as long`);
+  return far.length;
+}
+
+async function readPoints(file: string): Promise<{ x: Float64Array; y: Float64Array }> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  const field = (at: number): Float64Array => Float64Array.from(lines, (line) => Number(line.split('\t')[at]));
+  return { x: field(5), y: field(4) };
+}
+
+async function ask() {
+  const times: number[] = [];
+  for (let round = -1; ; round++) {
+    const from = performance.now();
+    const pairs = await queryPoints(context, tree, asked);
+    const answer = await context.read({ ...pairs });
+    if (round >= 0) times.push((performance.now() - from) / 1000);
+    context.dispose(pairs);
+    if (round + 1 === Number(options.rounds)) return { times, found: answer };
+  }
+}
+
+function boxesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): Flatbush {
+  const index = new Flatbush(polygonRings.length - 1, 16, Int32Array);
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    let [left, bottom, right, top] = [DOMAIN_STEPS, DOMAIN_STEPS, 0, 0];
+    for (let v = ringVertices[polygonRings[polygon]!]!; v < ringVertices[polygonRings[polygon + 1]!]!; v++) {
+      [left, right] = [Math.min(left, x[v]!), Math.max(right, x[v]!)];
+      [bottom, top] = [Math.min(bottom, y[v]!), Math.max(top, y[v]!)];
+    }
+    index.add(left, bottom, right, top);
+  }
+  index.finish();
+  return index;
+}
+
+function pairKey(point: number, polygon: number): number {
+  return point * 2 ** 22 + polygon;
+}
+
+function pairOf(key: number): [point: number, polygon: number] {
+  return [Math.floor(key / 2 ** 22), key % 2 ** 22];
+}
+
+function heldExactly(): Set<number> {
+  const held = new Set<number>();
+  for (let point = 0; point < steps.x.length; point++) {
+    const [x, y] = [steps.x[point]!, steps.y[point]!];
+    for (const polygon of boxes.search(x, y, x, y)) if (holds(polygon, x, y)) held.add(pairKey(point, polygon));
+  }
+  return held;
+}
+
+/** Even-odd by a ray to the left; points on a left or bottom edge are in, on a right or top edge out. */
+function holds(polygon: number, px: number, py: number): boolean {
+  const { polygonRings, ringVertices, x, y } = placed;
+  let inside = false;
+  for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    for (let v = start, u = end - 1; v < end; u = v++) {
+      if (y[u]! <= py === y[v]! <= py) continue;
+      const side = sideOf(x[u]! - px, y[u]! - py, x[v]! - x[u]!, y[v]! - y[u]!);
+      if (y[v]! > y[u]! ? side <= 0 : side >= 0) inside = !inside;
+    }
+  }
+  return inside;
+}
+
+/** The sign of dy · ax − dx · ay: in doubles where these tell it, else in integers of any size. */
+function sideOf(ax: number, ay: number, dx: number, dy: number): number {
+  const about = dy * ax - dx * ay;
+  if (Math.abs(about) > 2 ** (2 * DOMAIN_BITS - 48)) return about;
+  return Number(BigInt(dy) * BigInt(ax) - BigInt(dx) * BigInt(ay));
+}
+
+function heldBy(geos: GeosPolygons): Set<number> {
+  const held = new Set<number>();
+  for (let point = 0; point < steps.x.length; point++) {
+    for (const polygon of boxes.search(steps.x[point]!, steps.y[point]!, steps.x[point]!, steps.y[point]!)) {
+      if (geos.holds(polygon, points.x[point]!, points.y[point]!)) held.add(pairKey(point, polygon));
+    }
+  }
+  return held;
+}
+
+function differing(a: Set<number>, b: Set<number>): number[] {
+  return [...[...a].filter((key) => !b.has(key)), ...[...b].filter((key) => !a.has(key))];
+}

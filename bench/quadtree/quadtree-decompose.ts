@@ -1,0 +1,76 @@
+import {
+  type DomainPolygons,
+  decompose,
+  decomposeDepthFirst,
+  decomposeWhole,
+  placeInDomain,
+  type Quadrants,
+  WORLD,
+} from '../../algorithms/quadrants/index.ts';
+import type { Context } from '../../primitives/index.ts';
+import { median } from '../shared/compare-input.ts';
+import { type Bench, type Group, timeRounds } from './quadtree-experiment.ts';
+import { decomposeSerially, decomposeWholeSerially, type SerialQuadrants } from './serial-quadrants.ts';
+
+/** The ways to decompose polygons. */
+export const PASSAGES = 'passages';
+export const WHOLE = 'whole polygon';
+export const DEPTH_FIRST = 'depth first';
+
+type Method = (polygons: DomainPolygons, levels: number) => Promise<Quadrants> | SerialQuadrants;
+
+function methodsOf(context: Context | undefined): Record<string, Method> {
+  if (context === undefined) return { [PASSAGES]: decomposeSerially, [WHOLE]: decomposeWholeSerially };
+  return {
+    [PASSAGES]: (polygons, levels) => decompose(context, polygons, { levels }),
+    [WHOLE]: (polygons, levels) => decomposeWhole(context, polygons, { levels }),
+    [DEPTH_FIRST]: (polygons, levels) => decomposeDepthFirst(context, polygons, { levels }),
+  };
+}
+
+const TELLING_SECONDS = 0.5;
+/** For V8 to have compiled what runs in plain JavaScript before it is timed: a run that takes long is timed at once. */
+const WARM_UP_LEVELS = 4;
+
+/**
+ * Groups of polygons into quadrants at several levels (Figures 12, 13 and 17), from vertices in the memory of the host to
+ * quadrants on the device. Depth first at the first level only.
+ */
+export async function measureDecompositions(bench: Bench): Promise<void> {
+  for (const [name, method] of Object.entries(methodsOf(bench.context))) {
+    let secondsPerTest = 0;
+    for (const group of bench.groups) {
+      for (const levels of name === DEPTH_FIRST ? bench.levels.slice(0, 1) : bench.levels) {
+        const tests = testsOf(group, levels);
+        if (name !== PASSAGES && secondsPerTest * tests > bench.patience) continue;
+        const seconds = await measure(bench, group, name, method, levels);
+        // Short runs are launches more than tests, and would tell of far longer ones than there are.
+        secondsPerTest = seconds > TELLING_SECONDS ? seconds / tests : 0;
+      }
+    }
+  }
+}
+
+async function measure(bench: Bench, group: Group, name: string, method: Method, levels: number): Promise<number> {
+  const placed = placeInDomain(group.polygons, WORLD);
+  if (bench.context === undefined) method(placed, WARM_UP_LEVELS);
+  const { seconds, last } = await timeRounds<Quadrants | SerialQuadrants>(bench, () => method(placed, levels));
+  const found = last.polygon.length as number;
+  bench.context?.dispose(last);
+  if (name === PASSAGES) quadrantsOf.set(keyOf(group, levels), found);
+  bench.record({ experiment: 'decompose', group: group.name, method: name, x: levels, found, seconds });
+  return median(seconds);
+}
+
+const quadrantsOf = new Map<string, number>();
+
+function keyOf({ name }: Group, levels: number): string {
+  return `${name}, ${levels} levels`;
+}
+
+/** About as many tests of an edge and a quadrant as whole polygons take, once passages have told the number of quadrants. */
+function testsOf(group: Group, levels: number): number {
+  const { x, polygonRings } = group.polygons;
+  const vertices = x.length / Math.max(1, polygonRings.length - 1);
+  return Math.max(1, (quadrantsOf.get(keyOf(group, levels)) ?? 0) * vertices);
+}

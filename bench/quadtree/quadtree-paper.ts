@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { open } from '../../on-node.ts';
+import type { OpenOptions } from '../../open.ts';
+import type { Context } from '../../primitives/index.ts';
+import { machine, spread } from '../shared/compare-input.ts';
+import { bySize, readParts } from './map-polygons.ts';
+import { DEPTH_FIRST, measureDecompositions } from './quadtree-decompose.ts';
+import type { Bench, Experiment, Measured, Measurement } from './quadtree-experiment.ts';
+import { measurePolygonQueries } from './quadtree-polygon-queries.ts';
+import { measureSteps } from './quadtree-steps.ts';
+import { measureTrees } from './quadtree-trees.ts';
+import { measureWindows } from './quadtree-windows.ts';
+
+/**
+ * The experiments of Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, repeated on open data: polygons in groups by vertices, decomposed in three ways at several levels, trees,
+ * and windows, in plain JavaScript on one thread, on workers and on WebGPU. All must find as many. Writes one file of
+ * measurements per machine; `bench/quadtree/quadtree-paper-plots.ts` draws figures from one or more of them.
+ *
+ * node --max-old-space-size=8192 --import tsx bench/quadtree/quadtree-paper.ts --polygons map.geo.json --out FILE
+ *   [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
+ *   [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments decompose,trees,windows,polygon-queries,steps]
+ *   [--rounds 3] [--patience 30] [--commit HASH]
+ *
+ * Polygons are GeoJSON, or what `bench/quadtree/pack-map.ts` made of it.
+ */
+const { values: options } = parseArgs({
+  options: {
+    polygons: { type: 'string' },
+    out: { type: 'string' },
+    source: { type: 'string' },
+    label: { type: 'string', default: `${cpus().length} × ${cpus()[0]!.model}` },
+    backend: { type: 'string', default: 'plain,workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    groups: { type: 'string', default: '10,100,1000,10000,100000' },
+    levels: { type: 'string', default: '12,13,14,15' },
+    experiments: { type: 'string', default: 'decompose,trees,windows,polygon-queries,steps' },
+    rounds: { type: 'string', default: '3' },
+    patience: { type: 'string', default: '30' },
+    commit: { type: 'string' },
+  },
+});
+if (options.polygons === undefined || options.out === undefined) {
+  throw new Error('Say which polygons, and where the measurements go: --polygons map.geo.json --out measurements.json');
+}
+
+/** By the names that the figures know them by. */
+const EXPERIMENTS: Record<string, Experiment> = {
+  decompose: measureDecompositions,
+  trees: measureTrees,
+  windows: measureWindows,
+  'polygon-queries': measurePolygonQueries,
+  steps: measureSteps,
+};
+
+const map = await readParts(options.polygons);
+const bounds = options.groups.split(',').map(Number);
+const groups = bounds.slice(1).map((to, i) => {
+  const from = bounds[i]!;
+  return { name: `${from.toLocaleString('en')}–${to.toLocaleString('en')}`, polygons: bySize(map, from, to) };
+});
+const measurements: Measurement[] = [];
+const gpus = new Set<string>();
+for (const backend of options.backend.split(',')) await runOn(backend);
+const measured: Measured = {
+  label: options.label,
+  machine: [machine(), ...gpus].join('; '),
+  date: new Date().toISOString().slice(0, 10),
+  commit: options.commit ?? execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+  source: options.source ?? basename(options.polygons),
+  groups: groups.map(({ name, polygons: { polygonRings, x } }) => ({
+    name,
+    polygons: polygonRings.length - 1,
+    vertices: x.length,
+  })),
+  measurements,
+};
+await writeFile(options.out, `${JSON.stringify(measured)}\n`);
+
+async function runOn(backend: string): Promise<void> {
+  if (backend === 'plain') return runAll('one thread', undefined);
+  const { adapter } = options;
+  await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+  const { info } = context.backend as { readonly info?: GPUAdapterInfo };
+  if (info !== undefined) gpus.add(info.description || info.device || info.vendor);
+  await runAll(backend === 'workers' ? `${options.workers} workers` : 'WebGPU', context);
+}
+
+async function runAll(on: string, context: Context | undefined): Promise<void> {
+  const bench: Bench = {
+    on,
+    context,
+    map,
+    groups,
+    levels: options.levels.split(',').map(Number),
+    rounds: Number(options.rounds),
+    patience: Number(options.patience),
+    record: (measurement) => record({ ...measurement, on }),
+  };
+  for (const name of options.experiments.split(',')) {
+    const before = context?.backend.counters.liveBytes;
+    await EXPERIMENTS[name]!(bench);
+    const left = context?.backend.counters.liveBytes;
+    if (left !== before)
+      throw new Error(`${name} on ${on} left ${left} bytes on the device, before it were ${before}.`);
+  }
+}
+
+function record(measurement: Measurement): void {
+  const { experiment, on, group, method, x, found, seconds } = measurement;
+  const other = measurements.find((one) => questionOf(one) === questionOf(measurement) && one.found !== found);
+  if (other !== undefined) {
+    throw new Error(
+      `${experiment} ${group} ${x}: ${method} on ${on} finds ${found}, ${other.method} on ${other.on} ${other.found}.`,
+    );
+  }
+  measurements.push(measurement);
+  console.log(
+    [experiment, on, group, method, x, found, `${spread(seconds, 4)} s`].filter((part) => part !== '').join('  '),
+  );
+}
+
+/** Equal where the same is to be found: depth first splits inside quadrants further, all else gives the same quadrants. */
+function questionOf({ experiment, group, method, x }: Measurement): string {
+  return [experiment, group, method === DEPTH_FIRST ? method : '', x].join('|');
+}

@@ -1,0 +1,174 @@
+import { parseArgs } from 'node:util';
+import Flatbush from 'flatbush';
+import { buildMaqTree, readMaqTree } from '../../algorithms/maq-tree/index.ts';
+import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
+import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../../algorithms/queries/index.ts';
+import { machine, median, spread } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { readParts } from './map-polygons.ts';
+import { buildByHand, countByWalking, MAX_LEVELS } from './maq-builder.ts';
+import { countPolygonsByWalking } from './walk-polygons.ts';
+
+/**
+ * A MAQ-tree over the quadrants of a map's polygons, and windows in it: a backend beside plain JavaScript on one thread
+ * (`bench/quadtree/maq-builder.ts`), and beside flatbush over the boxes of the polygons, which finds boxes where the tree finds
+ * quadrants. Windows lie around vertices of the map, as questions lie where the data is; and all polygons ask for all that they
+ * meet. Nodes, entries and pairs must be the same by both.
+ *
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
+ *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
+ */
+const { values: options } = parseArgs({
+  options: {
+    file: { type: 'string' },
+    levels: { type: 'string', default: '12' },
+    windows: { type: 'string', default: '100000' },
+    width: { type: 'string', default: '0.5' },
+    ...BACKEND_OPTIONS,
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: 'build,nodes,polygons,all' },
+  },
+});
+if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
+const levels = Number(options.levels);
+if (levels > MAX_LEVELS) throw new Error(`The builder by hand has at most ${MAX_LEVELS} levels.`);
+const rounds = Number(options.rounds);
+const wanted = new Set(options.only.split(','));
+const parts = await readParts(options.file);
+await using context = await openNamed(options);
+const quadrants = await decompose(context, placeInDomain(parts, WORLD), { levels });
+const host = await context.read({ polygon: quadrants.polygon, code: quadrants.code.lo, level: quadrants.level });
+console.log(`machine   ${machine()}`);
+console.log(`backend   ${context.backend.name}, ${levels} levels`);
+console.log(`quadrants ${host.polygon.length} of ${parts.polygonRings.length - 1} polygons`);
+
+const byHand = buildByHand(host.polygon, host.code, host.level);
+const tree = await buildMaqTree(context, [quadrants]);
+await requireSameTree();
+const windows = windowsAround(Number(options.windows), Number(options.width));
+const placed = placeWindows(context, windows, WORLD);
+const sides = await context.read(placed.sides);
+const boxesOfPolygons: [left: number, bottom: number, right: number, top: number][] = [];
+const boxes = boxesOf();
+await compare('build', 'build', {
+  'one thread': () => buildByHand(host.polygon, host.code, host.level).code.length,
+  [options.backend]: async () => {
+    const built = await buildMaqTree(context, [quadrants]);
+    await context.sync();
+    context.dispose(built);
+    return built.nodes.level.length as number;
+  },
+});
+await compare('nodes', `${placed.count} windows, nodes`, {
+  'one thread': () => countByWalking(byHand, sides, DOMAIN_BITS),
+  [options.backend]: async () => {
+    const found = await queryWindows(context, tree, placed);
+    const count = await context.count({ query: found.query });
+    context.dispose(found);
+    return count;
+  },
+});
+await compare('polygons', `${placed.count} windows, polygons`, {
+  'flatbush, boxes': () => {
+    let met = 0;
+    for (let i = 0; i < placed.count; i++) {
+      met += boxes.search(windows.left[i]!, windows.bottom[i]!, windows.right[i]!, windows.top[i]!).length;
+    }
+    return met;
+  },
+  [options.backend]: async () => {
+    const found = await queryWindows(context, tree, placed);
+    const met = await polygonsOf(context, tree, found);
+    const count = await context.count({ query: met.query });
+    context.dispose(found, met);
+    return count;
+  },
+});
+
+const byPolygons = async (): Promise<number> => {
+  const met = await queryPolygons(context, tree, quadrants);
+  const count = await context.count({ query: met.query });
+  context.dispose(met);
+  return count;
+};
+await compare('all', 'all polygons as queries', {
+  'one thread': () => countPolygonsByWalking(byHand, host),
+  [options.backend]: byPolygons,
+});
+await compare('all', 'all polygons as queries', {
+  'flatbush, boxes': () => boxesOfPolygons.reduce((met, box) => met + boxes.search(...box).length, 0),
+  [options.backend]: byPolygons,
+});
+
+/** Seconds of each in turn, what each found, and how many times quicker the last is than the first. */
+async function compare(
+  name: string,
+  what: string,
+  contestants: Record<string, () => number | Promise<number>>,
+): Promise<void> {
+  if (!wanted.has(name)) return;
+  const times: Record<string, number[]> = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
+  const found: Record<string, number> = {};
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, run] of Object.entries(contestants)) {
+      const from = performance.now();
+      found[name] = await run();
+      if (round >= 0) times[name]!.push((performance.now() - from) / 1000);
+    }
+  }
+  const [first, last] = Object.values(times).map(median) as [number, number];
+  console.log(`\n${what}`);
+  for (const [name, list] of Object.entries(times)) {
+    console.log(`  ${name.padEnd(16)}${spread(list, 4)} s, found ${found[name]}`);
+  }
+  console.log(`  ratio           ${(first / last).toFixed(2)}`);
+}
+
+async function requireSameTree(): Promise<void> {
+  const { nodes, entries } = await readMaqTree(context, tree);
+  const pairs: [Uint32Array, Uint32Array][] = [
+    [nodes.code.lo, byHand.code],
+    [nodes.level, byHand.level],
+    [nodes.firstChild, byHand.firstChild],
+    [nodes.childCount, byHand.childCount],
+    [nodes.firstEntry, byHand.firstEntry],
+    [nodes.entryCount, byHand.entryCount],
+    [entries.polygon, byHand.polygon],
+  ];
+  for (const [got, expected] of pairs) {
+    if (got.length !== expected.length || got.some((value, i) => value !== expected[i])) {
+      throw new Error('The trees differ.');
+    }
+  }
+}
+
+function windowsAround(count: number, width: number) {
+  const columns = { left: new Float64Array(count), bottom: new Float64Array(count) };
+  const [right, top] = [new Float64Array(count), new Float64Array(count)];
+  for (let i = 0; i < count; i++) {
+    // Spread over all vertices by the golden ratio; widths from a tenth to the whole.
+    const vertex = Math.floor(((i * 0.6180339887498949) % 1) * parts.x.length);
+    const half = (width * (1 + (i % 10))) / 20;
+    columns.left[i] = parts.x[vertex]! - half;
+    right[i] = parts.x[vertex]! + half;
+    columns.bottom[i] = parts.y[vertex]! - half;
+    top[i] = parts.y[vertex]! + half;
+  }
+  return { ...columns, right, top };
+}
+
+function boxesOf(): Flatbush {
+  const { polygonRings, ringVertices, x, y } = parts;
+  const index = new Flatbush(polygonRings.length - 1);
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
+    let box = [DOMAIN_STEPS, DOMAIN_STEPS, -DOMAIN_STEPS, -DOMAIN_STEPS] as [number, number, number, number];
+    for (let v = from; v < to; v++) {
+      box = [Math.min(box[0], x[v]!), Math.min(box[1], y[v]!), Math.max(box[2], x[v]!), Math.max(box[3], y[v]!)];
+    }
+    boxesOfPolygons.push(box);
+    index.add(...box);
+  }
+  index.finish();
+  return index;
+}

@@ -1,0 +1,95 @@
+import { DOMAIN_BITS, type DomainPolygons } from '../../algorithms/quadrants/index.ts';
+
+/** The edges of polygons as plain arrays, those of a polygon one after the other; edges of length 0 are left out. */
+export interface SerialEdges {
+  /** From x, from y, to x, to y of every edge. */
+  readonly ends: Int32Array;
+  /** Where the edges of polygons start, and one more: where all end. */
+  readonly first: Uint32Array;
+}
+
+export function serialEdgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): SerialEdges {
+  const ends = new Int32Array(4 * x.length);
+  const first = new Uint32Array(polygonRings.length);
+  let at = 0;
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+      const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+      for (let v = start, u = end - 1; v < end; u = v++) {
+        if (x[u] === x[v] && y[u] === y[v]) continue;
+        ends[at] = x[u]!;
+        ends[at + 1] = y[u]!;
+        ends[at + 2] = x[v]!;
+        ends[at + 3] = y[v]!;
+        at += 4;
+      }
+    }
+    first[polygon + 1] = at / 4;
+  }
+  return { ends: ends.subarray(0, at), first };
+}
+
+/** A quadrant: its corner, and its side as 2^shift steps. */
+export interface SerialQuadrant {
+  readonly x: number;
+  readonly y: number;
+  readonly shift: number;
+}
+
+/** The smallest quadrant around edges, but none below a side of 2^least steps. */
+export function enclosingQuadrant(ends: Int32Array, from: number, to: number, min: number): SerialQuadrant {
+  let [left, bottom, right, top] = [2 ** 31, 2 ** 31, -1, -1];
+  for (let at = 4 * from; at < 4 * to; at += 4) {
+    const [x, y] = [ends[at + 2]!, ends[at + 3]!];
+    if (x < left) left = x;
+    if (x > right) right = x;
+    if (y < bottom) bottom = y;
+    if (y > top) top = y;
+  }
+  const cell = (coordinate: number): number => Math.min(coordinate, 2 ** DOMAIN_BITS - 1);
+  const [x0, y0] = [cell(left), cell(bottom)];
+  const differ = (x0 ^ cell(Math.max(right - 1, left))) | (y0 ^ cell(Math.max(top - 1, bottom)));
+  const shift = Math.max(min, 32 - Math.clz32(differ));
+  const corner = (at: number): number => Math.floor(at / 2 ** shift) * 2 ** shift;
+  return { x: corner(x0), y: corner(y0), shift };
+}
+
+/**
+ * A number of the sign of dy · ax − dx · ay, of which each has 31 bits: exact where both products are, far enough from 0, and
+ * in integers of any size elsewhere.
+ */
+export function sideOf(ax: number, ay: number, dx: number, dy: number): number {
+  const p = dy * ax;
+  const q = dx * ay;
+  const difference = p - q;
+  if (Math.abs(difference) > 2048 || (Math.abs(p) <= EXACT && Math.abs(q) <= EXACT)) return difference;
+  return Number(BigInt(dy) * BigInt(ax) - BigInt(dx) * BigInt(ay));
+}
+
+const EXACT = 2 ** 53;
+
+/** Whether an edge passes through the inside of a square, from whose corner it is seen. */
+export function passes(ax: number, ay: number, bx: number, by: number, side: number): boolean {
+  if (Math.min(ax, bx) >= side || Math.max(ax, bx) <= 0 || Math.min(ay, by) >= side || Math.max(ay, by) <= 0)
+    return false;
+  const dx = bx - ax;
+  const dy = by - ay;
+  let above = false;
+  let below = false;
+  for (let corner = 0; corner < 4; corner++) {
+    const at = sideOf(ax - (corner & 1) * side, ay - (corner >> 1) * side, dx, dy);
+    if (at > 0) above = true;
+    if (at < 0) below = true;
+  }
+  return above && below;
+}
+
+/** Whether an edge, seen from a point, flips the parity there: it meets the point's row on the point or left of it. */
+export function flips(ax: number, ay: number, bx: number, by: number): boolean {
+  return ay <= 0 !== by <= 0 && isPast(sideOf(ax, ay, bx - ax, by - ay), by - ay);
+}
+
+/** Whether a point, in a row that the edge meets, is on the edge or right of it. */
+export function isPast(at: number, dy: number): boolean {
+  return dy > 0 ? at <= 0 : at >= 0;
+}

@@ -1,0 +1,59 @@
+import { cpus, loadavg } from 'node:os';
+import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
+import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
+import type { ResultSet } from '../../formats/result-sets/result-set.ts';
+
+/** Two folders of tiles. */
+export interface SetPair {
+  readonly p: ResultSet;
+  readonly q: ResultSet;
+  /** Of all their texts. */
+  readonly bytes: number;
+}
+
+/** Opens two folders, and reads every file once: afterwards they are in the memory of the file system. */
+export async function openSetPair(first: string, second: string): Promise<SetPair> {
+  const [p, q] = await Promise.all([openResultSet(first), openResultSet(second)]);
+  let bytes = 0;
+  for (const tile of [...p.tiles, ...q.tiles]) bytes += (await tile.load()).length;
+  return { p, q, bytes };
+}
+
+/** What a run took, over all threads of the process. */
+export interface Took {
+  readonly wall: number;
+  readonly processor: number;
+}
+
+/** Seconds of the clock and of the processors. */
+export async function timed<T>(work: () => Promise<T>): Promise<Took & { readonly result: T }> {
+  const used = process.cpuUsage();
+  const from = performance.now();
+  const result = await work();
+  const wall = (performance.now() - from) / 1000;
+  const { user, system } = process.cpuUsage(used);
+  return { result, wall, processor: (user + system) / 1e6 };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}
+
+/** The median, and the least and the greatest in brackets. */
+export function spread(values: readonly number[], digits = 2): string {
+  const all = [median(values), Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits));
+  return `${all[0]} (${all[1]}–${all[2]})`;
+}
+
+/** Fails where two runs differ in anything that they found; J′ is compared bit by bit. */
+export function requireSameAnswer(got: CrossComparison, expected: CrossComparison, what: string): void {
+  const text = (comparison: CrossComparison): string =>
+    JSON.stringify(comparison, (_, value) => (ArrayBuffer.isView(value) ? [...(value as Uint32Array)] : value));
+  if (text(got) !== text(expected)) throw new Error(`${what}: ${text(got)}, not ${text(expected)}`);
+}
+
+export function machine(): string {
+  return `${cpus().length} × ${cpus()[0]!.model}, load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`;
+}

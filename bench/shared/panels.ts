@@ -1,0 +1,130 @@
+import { loadPlot, type Plotting } from '../../formats/plot-packages.ts';
+import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+
+/** Lines or points over a logarithmic axis, one for every name. */
+export interface Panel {
+  readonly title: string;
+  /** What is measured. */
+  readonly unit: string;
+  /** What x is. */
+  readonly axis: string;
+  readonly scale: 'linear' | 'log';
+  readonly ticks: readonly number[];
+  readonly tickText?: (tick: number) => string;
+  readonly points: readonly PanelPoint[];
+}
+
+export interface PanelPoint {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+  /** Points with other values are no parts of a line: none for points that stand alone. */
+  readonly line?: 'solid' | 'dashed';
+}
+
+const WIDTH = 860;
+const LONE_WIDTH = 600;
+const PANEL_HEIGHT = 250;
+const HEADING = 30;
+const TOP = 70;
+const LEGEND_ROW = 20;
+/** Told apart by the colour-blind: Okabe and Ito, 2008; then Tol, 2018. */
+const COLORS = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #1b1e24 #882255 #999933 #332288 #aa4499 #44aa99'.split(
+  ' ',
+);
+
+/** Panels two in a row, with one legend of all names, as a standalone SVG. */
+export async function drawPanels(title: string, panels: readonly Panel[]): Promise<string> {
+  const plotting = await loadPlot();
+  const names = [...new Set(panels.flatMap(({ points }) => points.map(({ name }) => name)))];
+  const columns = Math.min(2, panels.length);
+  const panelWidth = columns === 1 ? LONE_WIDTH : (WIDTH - MARGIN) / 2 - MARGIN;
+  const legend = legendOf(names);
+  const start = TOP + legend.below;
+  const height = start + Math.ceil(panels.length / columns) * (HEADING + PANEL_HEIGHT + 16);
+  const drawn = panels.map((panel, i) => {
+    const left = MARGIN + (i % columns) * (panelWidth + MARGIN);
+    const top = start + Math.floor(i / columns) * (HEADING + PANEL_HEIGHT + 16);
+    const heading = text(panel.title, { x: left, y: top + 16, size: 13, weight: 600 });
+    const chart = drawPanel(panel, names, panelWidth, plotting);
+    const place = `translate(${left}, ${top + HEADING})`;
+    return `${heading}<g transform="${place}" font-size="10" text-anchor="middle" fill="${INK}">${chart}</g>`;
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">`,
+    `<title>${escapeXml(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(title, { x: MARGIN, y: 28, size: 16, weight: 600 }),
+    ...legend.marks,
+    ...drawn,
+    '</svg>\n',
+  ].join('\n');
+}
+
+/** About how wide a name is, with its dot. */
+function widthOf(name: string): number {
+  return 34 + 6.2 * name.length;
+}
+
+/** The names with their colours, and how much lower what follows lies where they take more than a line. */
+function legendOf(names: readonly string[]): { readonly marks: readonly string[]; readonly below: number } {
+  let [left, down] = [MARGIN, 0];
+  const marks = names.map((name, i) => {
+    if (left > MARGIN && left + widthOf(name) > WIDTH) [left, down] = [MARGIN, down + LEGEND_ROW];
+    const at = left;
+    left += widthOf(name);
+    const mark = `<circle cx="${Math.round(at + 5)}" cy="${down + 47}" r="4" fill="${COLORS[i % COLORS.length]}"/>`;
+    return mark + text(name, { x: Math.round(at + 14), y: down + 51, size: 12 });
+  });
+  return { marks, below: down };
+}
+
+function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot, document }: Plotting): string {
+  const { axisX, axisY, dot, gridY, line, plot } = Plot;
+  const { points, scale, unit, axis, ticks, tickText = String } = panel;
+  const of = (kind: PanelPoint['line']): PanelPoint[] => points.filter((point) => point.line === kind);
+  const levels = levelsOf(points);
+  const place = { x: 'x', y: 'y', stroke: 'name' } as const;
+  const chart = plot({
+    document,
+    width,
+    height: PANEL_HEIGHT,
+    marginLeft: 48,
+    marginRight: 12,
+    marginBottom: 38,
+    x: { type: scale, label: null },
+    y: { type: 'log', label: null, domain: [levels[0]!, levels.at(-1)!] },
+    color: { domain: names, range: COLORS },
+    marks: [
+      gridY(levels, { stroke: HAIRLINE, strokeOpacity: 1 }),
+      axisY(levels, { tickSize: 0, color: MUTED, label: unit, labelAnchor: 'top', text: shortNumber }),
+      axisX(ticks, { tickSize: 3, color: MUTED, text: (tick: number) => tickText(tick), label: axis }),
+      line(of('solid'), { ...place, z: 'name', strokeWidth: 1.6 }),
+      line(of('dashed'), { ...place, z: 'name', strokeWidth: 1.6, strokeDasharray: '4,3' }),
+      dot(points, { ...place, fill: 'name', r: 1.8 }),
+    ],
+  });
+  chart.querySelector('style')?.remove();
+  return chart.innerHTML;
+}
+
+/** Round numbers around all points: powers of ten, and 2 and 5 times these where the points span no more than two. */
+function levelsOf(points: readonly PanelPoint[]): number[] {
+  const [low, high] = [Math.min, Math.max].map((end) => end(...points.map(({ y }) => y))) as [number, number];
+  const steps = high / low > 100 ? [1] : [1, 2, 5];
+  const all: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
+    all.push(...steps.map((step) => Number(`${step}e${power}`)));
+  }
+  return all.slice(
+    all.findLastIndex((level) => level <= low),
+    all.findIndex((level) => level >= high) + 1,
+  );
+}
+
+/** A number in few characters: 0.01, 30, 20k, 3M. */
+export function shortNumber(value: number): string {
+  if (value >= 1e6) return `${value / 1e6}M`;
+  return value >= 1e4 ? `${value / 1e3}k` : String(Number(value.toPrecision(3)));
+}

@@ -1,0 +1,71 @@
+import { MAP_MODE_READ, usage } from '../../backends/webgpu/device/usage.ts';
+
+/** What a device takes to copy a buffer to another of the same size: the unit of the benchmarks of WebGPU. */
+export interface Memcpy {
+  /** Milliseconds of each of some copies by the device's own clock, one after the other on a device that is warm. */
+  times(count: number): Promise<number[]>;
+  close(): void;
+}
+
+/** Copies before those that are measured: an idle GPU takes some tenths of a second to raise its clocks. */
+const WARM_UP_BYTES = 2 ** 38;
+const WARM_UP_COPIES = 4000;
+
+/** Two buffers of so many bytes, filled with words that are not alike, on a device of their own. */
+export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software', bytes: number): Promise<Memcpy> {
+  const adapter = await gpu.requestAdapter(
+    adapterChoice === 'software' ? { forceFallbackAdapter: true } : { powerPreference: 'high-performance' },
+  );
+  if (adapter === null) throw new Error(`There is no ${adapterChoice} adapter here.`);
+  const device = await adapter.requestDevice({
+    requiredFeatures: ['timestamp-query'],
+    requiredLimits: { maxBufferSize: adapter.limits.maxBufferSize },
+  });
+  const [from, to] = [0, 1].map(() =>
+    device.createBuffer({ size: bytes, usage: usage.copySource | usage.copyDestination }),
+  ) as [GPUBuffer, GPUBuffer];
+  const noise = Uint32Array.from({ length: 2 ** 22 }, (_, i) => Math.imul(i ^ (i >>> 7), 0x9e3779b1));
+  for (let at = 0; at < bytes; at += noise.byteLength) {
+    device.queue.writeBuffer(from, at, noise, 0, Math.min(noise.length, (bytes - at) / 4));
+  }
+  // Dawn in Node needs all of these to stay referenced.
+  let alive: readonly unknown[] = [gpu, adapter, device];
+
+  return {
+    async times(count) {
+      const set = device.createQuerySet({ type: 'timestamp', count: count + 1 });
+      const size = (count + 1) * 8;
+      const resolved = device.createBuffer({ size, usage: usage.queryResolve | usage.copySource });
+      const host = device.createBuffer({ size, usage: usage.mapRead | usage.copyDestination });
+      const encoder = device.createCommandEncoder();
+      const stamp = (endOfPassWriteIndex: number): void =>
+        encoder.beginComputePass({ timestampWrites: { querySet: set, endOfPassWriteIndex } }).end();
+      const copy = (): void => encoder.copyBufferToBuffer(from, 0, to, 0, bytes);
+      const warmUps = adapterChoice === 'hardware' ? Math.min(WARM_UP_COPIES, WARM_UP_BYTES / bytes) : 0;
+      for (let done = 0; done < warmUps; done++) copy();
+      stamp(0);
+      for (let i = 1; i <= count; i++) {
+        copy();
+        stamp(i);
+      }
+      encoder.resolveQuerySet(set, 0, count + 1, resolved, 0);
+      encoder.copyBufferToBuffer(resolved, 0, host, 0, size);
+      device.queue.submit([encoder.finish()]);
+      await host.mapAsync(MAP_MODE_READ);
+      const stamps = new BigUint64Array(host.getMappedRange().slice(0));
+      for (const each of [set, resolved, host]) each.destroy();
+      return Array.from(stamps.subarray(1), (time, i) => Number(time - stamps[i]!) / 1e6);
+    },
+    close() {
+      alive = [];
+      device.destroy();
+      void alive;
+    },
+  };
+}
+
+/** The middle of some numbers, and the least and the greatest. */
+export function spread(numbers: readonly number[]): { median: number; min: number; max: number } {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
+}

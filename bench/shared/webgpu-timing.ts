@@ -1,0 +1,58 @@
+import type { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import type { Context } from '../../primitives/context.ts';
+import { type Column, plus, reduce, u32 } from '../../primitives/index.ts';
+import { spread } from './webgpu-memcpy.ts';
+
+type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
+export type Spread = ReturnType<typeof spread>;
+
+/** Reductions of a column, which the host records in little time: an idle GPU takes some tenths of a second to raise its clocks. */
+export function reduceAgain(context: Context, column: Column<'u32'>, passes: number): void {
+  for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
+}
+
+/** What a pipeline takes, by the device's own clock, and each of its kernels. */
+export interface TimedPipeline {
+  readonly total: Spread;
+  readonly steps: readonly ({ readonly command: string } & Spread)[];
+}
+
+/**
+ * Times `rounds` runs of a pipeline whose columns lie on the device, after `heat`, which keeps it busy for half a second: an
+ * idle GPU takes some tenths of a second to raise its clocks. Commands of `heat` begin with `heating`, those of the pipeline
+ * do not.
+ */
+export async function timePipeline(
+  backend: WebGpuBackend,
+  heat: () => void,
+  heating: string,
+  once: () => void,
+  rounds: number,
+): Promise<TimedPipeline> {
+  const repeated = Array.from({ length: rounds }, () => once);
+  await backend.time([heat, ...repeated]);
+  const { compilations } = backend.counters;
+  const [, ...totals] = await backend.time([heat, ...repeated]);
+  const profile = await backend.profile(() => [heat, ...repeated].forEach((run) => void run()));
+  if (backend.counters.compilations !== compilations) throw new Error('The steady state compiles.');
+  const perRound = profile.filter(({ command }) => !command.startsWith(heating)).length / rounds;
+  const steps = Array.from({ length: perRound }, (_, step) => {
+    const times = profile.slice(-perRound * rounds).filter((_, i) => i % perRound === step);
+    return { command: times[0]!.command, ...spread(times.map(({ milliseconds }) => milliseconds)) };
+  });
+  return { total: spread(totals), steps };
+}
+
+export function showSpread({ median, min, max }: Spread): string {
+  return `${median.toFixed(4)} ms (${min.toFixed(4)} to ${max.toFixed(4)})`;
+}
+
+/** A table of the kernels of a pipeline. */
+export function printSteps(steps: TimedPipeline['steps']): void {
+  console.log('| command | ms | share |\n| --- | --- | --- |');
+  const sum = steps.reduce((so, { median }) => so + median, 0);
+  for (const { command, median } of steps) {
+    console.log(`| ${command} | ${median.toFixed(4)} | ${((100 * median) / sum).toFixed(1)} % |`);
+  }
+  console.log(`| all, one by one | ${sum.toFixed(4)} | |`);
+}

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { machine } from '../shared/compare-input.ts';
+
+/**
+ * Reading columns of a Parquet file in a process that just began: `openTable`, and hyparquet alone with the same ZSTD. Medians
+ * of processor time in seconds, loading included; the sums of the first column are compared.
+ *
+ * npm run build && npm install --no-save vega-datasets@3.2.1
+ * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
+ */
+const { values: options } = parseArgs({
+  options: {
+    file: { type: 'string', default: join('node_modules', 'vega-datasets', 'data', 'flights-3m.parquet') },
+    rounds: { type: 'string', default: '9' },
+  },
+});
+
+const dist = join(import.meta.dirname, '..', '..', 'dist');
+const file = JSON.stringify(options.file);
+const TELL = `const { user, system } = process.cpuUsage();
+console.log(JSON.stringify([(user + system) / 1e6, String(sum)]));`;
+
+const READERS: { readonly [name: string]: (columns: readonly string[]) => string } = {
+  openTable: (columns) => `
+    const { openTable } = await import(${JSON.stringify(pathToFileURL(join(dist, 'formats', 'tables', 'open-table.js')).href)});
+    const table = await openTable(${file});
+    let sum = 0;
+    const columns = ${JSON.stringify(columns)};
+    for await (const batch of table.batches({ columns })) {
+      const { values } = batch.columns[columns[0]];
+      const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+      for (let i = 0; i < words.length; i += 2) sum += words[i];
+    }
+    await table.close();
+    ${TELL}`,
+  hyparquet: (columns) => `
+    const { parquetMetadataAsync, parquetRead, asyncBufferFromFile } = await import('hyparquet');
+    const { ZSTDDecoder } = await import('zstddec');
+    const decoder = new ZSTDDecoder();
+    await decoder.init();
+    const file = await asyncBufferFromFile(${file});
+    const columns = ${JSON.stringify(columns)};
+    const compressors = { ZSTD: (bytes, length) => decoder.decode(bytes, length) };
+    let sum = 0;
+    const onChunk = ({ columnName, columnData }) => {
+      if (columnName === columns[0]) for (const value of columnData) sum += Number(value);
+    };
+    await parquetRead({ file, metadata: await parquetMetadataAsync(file), columns, compressors, onChunk });
+    ${TELL}`,
+};
+
+function run(program: string): readonly [seconds: number, sum: string] {
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+if (!existsSync(join(dist, 'formats', 'index.js'))) throw new Error('There is no build: npm run build');
+console.log(machine());
+console.log('| columns | reader | s of processor | sum |\n| --- | --- | --- | --- |');
+for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'destination']]) {
+  const times: { [reader: string]: number[] } = {};
+  const sums: { [reader: string]: string } = {};
+  for (let round = 0; round <= Number(options.rounds); round++) {
+    for (const [reader, program] of Object.entries(READERS)) {
+      const [seconds, sum] = run(program(columns));
+      sums[reader] = sum;
+      // The first brings files into the cache of the system.
+      if (round > 0) times[reader] = [...(times[reader] ?? []), seconds];
+    }
+  }
+  for (const [reader, all] of Object.entries(times)) {
+    const median = all.sort((a, b) => a - b)[all.length >> 1]!;
+    console.log(`| ${columns.length} | ${reader} | ${median.toFixed(2)} | ${sums[reader]} |`);
+  }
+}

@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { machine } from '../shared/compare-input.ts';
+
+/**
+ * The whole command `quadrille table`, start included, beside DuckDB through its Node package, each in a process of its own, on two
+ * threads: medians of seconds on the clock and of processor time. What both answer is compared.
+ *
+ * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
+ * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
+ */
+const { values: options } = parseArgs({
+  options: {
+    file: { type: 'string', default: join('node_modules', 'vega-datasets', 'data', 'flights-3m.parquet') },
+    dist: { type: 'string', default: join(import.meta.dirname, '..', '..', 'dist') },
+    rounds: { type: 'string', default: '5' },
+  },
+});
+
+interface Question {
+  readonly name: string;
+  readonly words: readonly string[];
+  /** The same in SQL, of a table `flights`. */
+  readonly sql: string;
+}
+
+const QUESTIONS: readonly Question[] = [
+  {
+    name: 'count and sum of delays above 10',
+    words: ['--where', 'delay > 10', '--aggregate', 'count, sum(delay)'],
+    sql: 'select count(*), sum(delay) from flights where delay > 10',
+  },
+  {
+    name: 'the same by origin, with averages',
+    words: ['--where', 'delay > 10', '--group-by', 'origin', '--aggregate', 'count, avg(delay)'],
+    sql: 'select origin, count(*), avg(delay) from flights where delay > 10 group by origin order by origin',
+  },
+  {
+    name: 'median delay by origin',
+    words: ['--group-by', 'origin', '--aggregate', 'median(delay)'],
+    sql: 'select origin, median(delay) from flights group by origin order by origin',
+  },
+  {
+    name: 'rows with delays above 300, three columns',
+    words: ['--where', 'delay > 300', '--columns', 'delay,origin,destination'],
+    sql: 'select delay, origin, destination from flights where delay > 300',
+  },
+];
+
+/** Prints the processor time of all threads when the process ends, as a last line. */
+const TELL = `import { writeSync } from 'node:fs';
+process.on('exit', () => {
+  const { user, system } = process.cpuUsage();
+  writeSync(2, String((user + system) / 1e6));
+});`;
+
+function ourProgram({ words }: Question): string {
+  const main = pathToFileURL(join(options.dist, 'command', 'main.js')).href;
+  const args = ['table', options.file, '--quiet', '--backend', 'workers', '--workers', '2', ...words];
+  return `${TELL}
+(await import('node:v8')).setFlagsFromString('--interrupt-budget=600000');
+const { main } = await import(${JSON.stringify(main)});
+process.exitCode = await main(${JSON.stringify(args)}, '0');`;
+}
+
+/** What a program prints that asks DuckDB for rows and writes them as CSV, as ours does. */
+function theirProgram({ sql }: Question): string {
+  const file = options.file.replaceAll("'", "''");
+  const entry = pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve('@duckdb/node-api')).href;
+  return `${TELL}
+const { DuckDBInstance } = await import(${JSON.stringify(entry)}).then((all) => all.default ?? all);
+const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
+const found = await connection.runAndReadAll(${JSON.stringify(sql.replace('from flights', `from '${file}'`))});
+process.stdout.write(['', ...found.getRows().map((row) => row.map(String).join())].join('\\n') + '\\n');`;
+}
+
+interface Measured {
+  readonly seconds: number;
+  readonly cpu: number;
+  /** Lines without the header. */
+  readonly lines: readonly string[];
+}
+
+function measure(program: string): Measured {
+  const started = performance.now();
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  const seconds = (performance.now() - started) / 1000;
+  if (status !== 0) throw new Error(stderr);
+  return { seconds, cpu: Number(stderr), lines: stdout.trimEnd().split('\n').slice(1) };
+}
+
+/** Whether two tables are the same; numbers as numbers, as 2.50 is written in several ways. */
+function isSame(ours: readonly string[], theirs: readonly string[]): boolean {
+  if (ours.length !== theirs.length) return false;
+  return ours.every((line, i) => {
+    const [a, b] = [line.split(','), theirs[i]!.split(',')];
+    return a.every(
+      (cell, k) => cell === b[k] || Math.abs(Number(cell) / Number(b[k]) - 1) < 1e-12 || Number(cell) === Number(b[k]),
+    );
+  });
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+if (!existsSync(join(options.dist, 'command', 'main.js'))) throw new Error('There is no build: npm run build');
+console.log(machine());
+console.log(
+  '| question | ours, s (processor) | DuckDB | ratio (processor) | answers |\n| --- | --- | --- | --- | --- |',
+);
+for (const question of QUESTIONS) {
+  const [ours, theirs]: [Measured[], Measured[]] = [[], []];
+  for (let round = 0; round <= Number(options.rounds); round++) {
+    // The first brings files into the cache of the system.
+    const both = [measure(ourProgram(question)), measure(theirProgram(question))] as const;
+    if (round === 0) continue;
+    ours.push(both[0]);
+    theirs.push(both[1]);
+  }
+  const [[a, p], [b, q]] = [ours, theirs].map((all) => [
+    median(all.map(({ seconds }) => seconds)),
+    median(all.map(({ cpu }) => cpu)),
+  ]) as [[number, number], [number, number]];
+  const answers = isSame(ours[0]!.lines, theirs[0]!.lines) ? 'equal' : 'DIFFERENT';
+  const cells = [
+    `${a.toFixed(2)} (${p.toFixed(2)})`,
+    `${b.toFixed(2)} (${q.toFixed(2)})`,
+    `${(a / b).toFixed(1)} (${(p / q).toFixed(1)})`,
+  ];
+  console.log(`| ${[question.name, ...cells, answers].join(' | ')} |`);
+}

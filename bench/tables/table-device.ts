@@ -1,0 +1,72 @@
+import { truthOf } from '../../algorithms/tables/conditions.ts';
+import * as t from '../../algorithms/tables/index.ts';
+import { preparePipeline } from '../../algorithms/tables/prepared-aggregate.ts';
+import type { Context } from '../../primitives/context.ts';
+import { tableOnDevice } from './table-columns.ts';
+import { type Question, questions } from './table-questions.ts';
+import { measured, shown, type Times, timesOf, warmUp } from './table-times.ts';
+
+/** Milliseconds of the device that questions to 2^28 rows should take on an H200. */
+const BARS: { readonly [name: string]: number } = {
+  'count where a < c': 0.3,
+  'normal form over 4 columns': 1.3,
+  'semi-linear over 4 columns': 1.3,
+  'sum, avg, min, max, count of a': 0.4,
+  'sum, avg, min, max, count of f': 0.4,
+  'median of a': 2,
+  'median of a where b < c': 2.5,
+  'ids of a tenth': 0.6,
+};
+
+/** Times questions to a table that was made on the device: by its own clock where that is possible, and until they are answered. */
+export async function measureOnDevice(context: Context, rows: number, rounds: number, only: string): Promise<void> {
+  const table = tableOnDevice(context, rows);
+  const isPossible = ({ table: of, name }: Question): boolean =>
+    of === 'numbers' && !name.includes('nulls') && name.includes(only);
+  console.log('| question | device, ms: least (median) | bar on an H200 | seen by the caller, ms |');
+  console.log('| --- | --- | --- | --- |');
+  for (const question of questions.filter(isPossible)) {
+    const ask = () => question.ask(table);
+    await warmUp(ask);
+    const onDevice = await deviceTimes(table, question, rounds);
+    const seen = await measured(ask, rounds);
+    const taken = onDevice === undefined ? '–' : shown(onDevice, 3);
+    console.log(`| ${question.name} | ${taken} | ${BARS[question.name] ?? ''} | ${shown(seen, 3)} |`);
+  }
+  t.disposeTable(table);
+}
+
+/** Runs a question's commands without waiting, and frees what they make. */
+type Launch = (() => void) & { dispose?: () => void };
+
+/** The device's times for a question, one call after another; undefined where it waits in between, or there is no clock. */
+async function deviceTimes(table: t.DeviceTable, question: Question, rounds: number): Promise<Times | undefined> {
+  const { backend } = table.context as unknown as {
+    backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
+  };
+  const launch = launchOf(table, question);
+  if (backend.time === undefined || launch === undefined) return undefined;
+  const calls = Array.from({ length: rounds }, () => launch);
+  await backend.time(calls);
+  const taken = await backend.time(calls);
+  launch.dispose?.();
+  // The first waits for the host.
+  return timesOf(taken.slice(1));
+}
+
+function launchOf(table: t.DeviceTable, { name, asked }: Question): Launch | undefined {
+  const { context } = table;
+  if (name === 'ids of a tenth') {
+    return () => {
+      const selection = t.selectRows(table, t.lessThan(t.column('a'), 100_000));
+      context.dispose(selection.words, t.selectedIds(selection));
+    };
+  }
+  if (asked === undefined) return undefined;
+  const chosen = asked.where && truthOf(table, asked.where);
+  const { run } = preparePipeline(table, asked.aggregates, chosen);
+  const constants = (chosen?.constants ?? []).map(({ value }, i): [string, number] => [`c${i}`, value as number]);
+  const launch: Launch = () => context.dispose(run!(Object.fromEntries(constants)));
+  launch.dispose = () => run?.dispose();
+  return launch;
+}

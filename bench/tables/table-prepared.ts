@@ -1,0 +1,46 @@
+import * as t from '../../algorithms/tables/index.ts';
+import type { Context } from '../../primitives/context.ts';
+import { tableOnDevice } from './table-columns.ts';
+import { measured, shown, warmUp } from './table-times.ts';
+
+const { column: c } = t;
+const count = { n: { kind: 'count' } } as const;
+const sum = { sum: { kind: 'sum', of: c('a') } } as const;
+const middle = { median: { kind: 'median', of: c('a') } } as const;
+const five = {
+  ...{ ...count, ...sum },
+  avg: { kind: 'avg', of: c('a') },
+  min: { kind: 'min', of: c('a') },
+  max: { kind: 'max', of: c('a') },
+} as const;
+
+/** Short questions, and milliseconds that they should take on an H200, where there is such a bar. */
+const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: number])[] = [
+  ['count', count, 0.2],
+  ['sum of a', sum, 0.2],
+  ['sum, avg, min, max, count of a', five],
+  ['median of a', middle, 0.6],
+  ['median of f', { median: { kind: 'median', of: c('f') } }],
+  ['count, sum and median of a', { ...count, ...sum, ...middle }],
+];
+
+/** Times short questions under a condition with a constant that is another in every call, prepared and not. */
+export async function measurePrepared(context: Context, rows: number, rounds: number, only: string): Promise<void> {
+  const table = tableOnDevice(context, rows);
+  console.log('| question where b < constant | prepared, ms to done: least (median) | plain | bar on an H200 |');
+  console.log('| --- | --- | --- | --- |');
+  for (const [name, asked, bar] of questions.filter(([each]) => each.includes(only))) {
+    const prepared = t.prepareAggregate(table, asked);
+    let constant = 300_000;
+    const where = (): t.Condition => t.lessThan(c('b'), constant++);
+    const plain = () => t.aggregate(table, asked, { where: where() });
+    const play = () => prepared(where());
+    await warmUp(play);
+    const played = await measured(play, 20 * rounds);
+    await warmUp(plain);
+    const asPlain = await measured(plain, 20 * rounds);
+    console.log(`| ${name} | ${shown(played, 3)} | ${shown(asPlain, 3)} | ${bar ?? ''} |`);
+    prepared.dispose();
+  }
+  t.disposeTable(table);
+}

@@ -1,0 +1,32 @@
+import { median as middle } from '../shared/compare-input.ts';
+
+/** Milliseconds of several calls. */
+export interface Times {
+  readonly min: number;
+  readonly median: number;
+}
+
+/** Milliseconds from a question until its answer is there. */
+export async function measured(ask: () => Promise<unknown>, times: number): Promise<Times> {
+  const taken: number[] = [];
+  for (let round = 0; round < times; round++) {
+    const start = performance.now();
+    await ask();
+    taken.push(performance.now() - start);
+  }
+  return timesOf(taken);
+}
+
+export function timesOf(taken: readonly number[]): Times {
+  const sorted = taken.toSorted((a, b) => a - b);
+  return { min: sorted[0]!, median: middle(sorted) };
+}
+
+export function shown({ min, median }: Times, digits = 2): string {
+  return `${min.toFixed(digits)} (${median.toFixed(digits)})`;
+}
+
+/** Asks for some time: a device that is idle is slow at first. */
+export async function warmUp(ask: () => Promise<unknown>, milliseconds = 500): Promise<void> {
+  for (const from = performance.now(); performance.now() - from < milliseconds; ) await ask();
+}

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import * as t from '../../algorithms/tables/index.ts';
+import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
+import { machine } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import type { MeasuredLists, MeasuredOperation, MeasuredTables } from './tables-paper-measured.ts';
+import { operations, type Records, randomRecords } from './tables-paper-operations.ts';
+
+/**
+ * The operations of Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics
+ * Processors, 2004, over a million records of four attributes of 19 bits, and the point lists of Ziegler, Tevs, Theobalt and
+ * Seidel, GPU Point List Generation through Histogram Pyramids, 2006, beside copyIf and a plain loop. Ways take turns. Times
+ * are the least, until the device is done. `bench/tables/tables-paper-plots.ts` draws what it writes.
+ *
+ * node --import tsx bench/tables/tables-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
+ *   [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
+ */
+const { values: options } = parseArgs({
+  options: {
+    ...BACKEND_OPTIONS,
+    records: { type: 'string', default: '1000000' },
+    side: { type: 'string', default: '2048' },
+    rounds: { type: 'string', default: '15' },
+    label: { type: 'string' },
+    out: { type: 'string' },
+  },
+});
+const [rounds, side, records] = [options.rounds, options.side, options.records].map(Number) as [number, number, number];
+
+const AMONG = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144];
+const WAYS: { readonly [way: string]: PointLister } = {
+  'scan (copyIf)': byScan,
+  'pyramid, 1 dimension': byPyramid(1),
+  'pyramid, 2 dimensions': byPyramid(2),
+};
+
+await using context = await openNamed(options);
+console.log(`${machine()}; ${context.backend.name}, least of ${rounds}\n`);
+const measured: MeasuredTables = {
+  label: options.label ?? (options.backend === 'workers' ? `${options.workers} workers` : context.backend.name),
+  machine: machine(),
+  date: new Date().toISOString().slice(0, 10),
+  commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+  ...{ records, cells: side * side },
+  operations: await measureOperations(randomRecords(records)),
+  lists: await measureLists(),
+};
+if (options.out !== undefined) await writeFile(options.out, `${JSON.stringify(measured, undefined, 2)}\n`);
+
+async function measureOperations(host: Records): Promise<MeasuredOperation[]> {
+  const columns = Object.entries(host).map(([name, values]): [string, t.HostColumn] => [name, { type: 'u32', values }]);
+  const table = t.createTable(context, Object.fromEntries(columns));
+  console.log(`| operation, ${records} records | ms | plain loop | times as fast |\n| --- | --- | --- | --- |`);
+  const found: MeasuredOperation[] = [];
+  for (const operation of operations) {
+    const { name, group, plain } = operation;
+    const prepared = operation.prepare(table);
+    const [ours, theirs] = [await prepared.ask(), plain(host)];
+    if (ours !== theirs) throw new Error(`${name}: ${ours} is not ${theirs}.`);
+    const times = await inTurns({ ours: prepared.ask, theirs: () => plain(host) });
+    prepared.dispose();
+    found.push({ name, group, milliseconds: times.ours!, plain: times.theirs! });
+    const shown = [times.ours!, times.theirs!, times.theirs! / times.ours!].map((each) => each.toFixed(2));
+    console.log(`| ${name} | ${shown.join(' | ')} |`);
+  }
+  t.disposeTable(table);
+  return found;
+}
+
+async function measureLists(): Promise<MeasuredLists[]> {
+  const names = [...Object.keys(WAYS), 'plain loop'];
+  console.log(`\n| active of ${side * side} cells | ${names.map((name) => `${name}, ms`).join(' | ')} |`);
+  console.log(`| --- |${' --- |'.repeat(names.length)}`);
+  const found: MeasuredLists[] = [];
+  for (const among of AMONG) {
+    const host = cellsOf(side * side, among);
+    const cells = context.column(host);
+    const active = activeOf(host);
+    requireSame(await Promise.all(Object.values(WAYS).map((way) => readList(way, cells))), active);
+    const ways = Object.entries(WAYS).map(([name, way]): [string, () => Promise<void>] => [
+      name,
+      async () => {
+        const list = way(context, cells, side);
+        await context.sync();
+        context.dispose(list);
+      },
+    ]);
+    const milliseconds = await inTurns({ ...Object.fromEntries(ways), 'plain loop': () => activeOf(host) });
+    context.dispose(cells);
+    found.push({ among, active: active.length, milliseconds });
+    console.log(`| ${active.length} | ${names.map((name) => milliseconds[name]!.toFixed(2)).join(' | ')} |`);
+  }
+  return found;
+}
+
+async function readList(way: PointLister, cells: Parameters<PointLister>[1]): Promise<Uint32Array> {
+  const list = way(context, cells, side);
+  const read = await context.read(list);
+  context.dispose(list);
+  return read.toSorted();
+}
+
+function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
+  for (const list of lists) {
+    if (list.length !== active.length || list.some((cell, i) => cell !== active[i])) {
+      throw new Error('A way lists other cells than the plain loop.');
+    }
+  }
+}
+
+/** The least times of ways that take turns, after three turns that do not count: others may use the machine. */
+async function inTurns(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
+  const taken = Object.keys(ways).map((name): [string, number[]] => [name, []]);
+  for (let round = -3; round < rounds; round++) {
+    for (const [name, times] of taken) {
+      const from = performance.now();
+      await ways[name]!();
+      if (round >= 0) times.push(performance.now() - from);
+    }
+  }
+  return Object.fromEntries(taken.map(([name, times]) => [name, Math.min(...times)]));
+}

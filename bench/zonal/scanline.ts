@@ -1,0 +1,39 @@
+import { snapToGrid } from '../../algorithms/geometry/grid.ts';
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
+import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
+import { sweepSpans } from './span-sweep.ts';
+
+/** What a peer of `bench/zonal/zonal.ts` is given. */
+export interface ScanlineJob {
+  readonly polygons: Polygons;
+  readonly grid: RasterGrid;
+  readonly cells: Uint16Array;
+  /** The slot of every value. */
+  readonly slotOf: Uint16Array;
+  readonly slots: number;
+}
+
+/**
+ * The first peer of `bench/zonal/zonal.ts`: zonal histograms by scan conversion on one thread. Active edges, spans of rows, typed
+ * arrays; every span is counted as it is found. The cell rule is that of `zonalHistogram`.
+ *
+ * @returns `slots` counts a zone.
+ */
+export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
+  const zones = polygons.polygonRings.length - 1;
+  const counts = new Int32Array(zones * slots);
+  sweepSpans(rowCrossings(snapToGrid(polygons, grid), grid, { shifts: noShifts(zones) }), grid, (zone, _, from, to) => {
+    const base = zone * slots;
+    for (let i = from; i < to; i++) {
+      const at = base + slotOf[cells[i]!]!;
+      counts[at] = counts[at]! + 1;
+    }
+  });
+  return counts;
+}
+
+/** The raster is read as it lies: no longitudes come round. */
+export function noShifts(zones: number): number[][] {
+  return Array.from({ length: zones }, () => [0]);
+}

@@ -1,0 +1,98 @@
+import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
+import type { RowCrossings } from '../../algorithms/geometry/row-crossings.ts';
+
+/**
+ * Scan conversion on one thread, in plain typed arrays: a zone's edges in buckets by their first row, a table of active edges
+ * that steps from row to row in whole numbers, spans between pairs of crossings.
+ *
+ * @param span - Called with the zone and with the first cell of the raster and the one behind the last of a run of cells of
+ * one row, row by row; from the last zone to the first.
+ */
+export function sweepSpans(
+  crossings: RowCrossings,
+  { width, height }: RasterGrid,
+  span: (zone: number, row: number, from: number, to: number) => void,
+): void {
+  const { zone, firstRow } = crossings;
+  const active = createActiveEdges(crossings);
+  /** For every row the first edge of the zone that starts there, and for every edge the next one; −1 is none. */
+  const head = new Int32Array(height).fill(-1);
+  const next = new Int32Array(zone.length);
+  for (let to = zone.length, from = to; to > 0; to = from) {
+    let row = height;
+    let lastStart = 0;
+    for (; from > 0 && zone[from - 1] === zone[to - 1]; from--) {
+      const first = firstRow[from - 1]!;
+      next[from - 1] = head[first]!;
+      head[first] = from - 1;
+      row = Math.min(row, first);
+      lastStart = Math.max(lastStart, first);
+    }
+    for (; row <= lastStart || active.count > 0; row++) {
+      for (let edge = head[row]!; edge >= 0; edge = next[edge]!) active.enter(edge);
+      head[row] = -1;
+      for (let i = 0; i + 1 < active.count; i += 2) {
+        const left = Math.max(0, active.column[i]!);
+        const right = Math.min(width, active.column[i + 1]!);
+        if (left < right) span(zone[from]!, row, row * width + left, row * width + right);
+      }
+      active.step();
+    }
+  }
+}
+
+/** The edges that cross the row at hand, in the order of their columns. */
+interface ActiveEdges {
+  count: number;
+  readonly column: Int32Array;
+  enter(edge: number): void;
+  /** Moves to the next row and drops the edges that end. */
+  step(): void;
+}
+
+function createActiveEdges({ rows, firstColumn, columnStep, start, rest, height }: RowCrossings): ActiveEdges {
+  const column = new Int32Array(rows.length);
+  const edge = new Int32Array(rows.length);
+  const fraction = new Float64Array(rows.length);
+  const rowsLeft = new Int32Array(rows.length);
+  const edges: ActiveEdges = {
+    count: 0,
+    column,
+    enter(e) {
+      insert(edges.count++, firstColumn[e]!, e, start[e]!, rows[e]!);
+    },
+    step() {
+      const { count } = edges;
+      let kept = 0;
+      for (let i = 0; i < count; i++) {
+        const left = rowsLeft[i]! - 1;
+        if (left === 0) continue;
+        const e = edge[i]!;
+        let f = fraction[i]! + rest[e]!;
+        let c = column[i]! + columnStep[e]!;
+        if (f >= height[e]!) {
+          f -= height[e]!;
+          c++;
+        }
+        insert(kept++, c, e, f, left);
+      }
+      edges.count = kept;
+    },
+  };
+  return edges;
+
+  /** Puts an edge behind the first `count`, or further ahead: they are few, and nearly in order. */
+  function insert(count: number, c: number, e: number, f: number, left: number): void {
+    let at = count;
+    for (; at > 0 && column[at - 1]! > c; at--) {
+      column[at] = column[at - 1]!;
+      edge[at] = edge[at - 1]!;
+      fraction[at] = fraction[at - 1]!;
+      rowsLeft[at] = rowsLeft[at - 1]!;
+    }
+    column[at] = c;
+    edge[at] = e;
+    fraction[at] = f;
+    rowsLeft[at] = left;
+  }
+}

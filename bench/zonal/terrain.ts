@@ -1,0 +1,77 @@
+import type { RasterGrid, Window } from '../../algorithms/geometry/raster.ts';
+
+/** The conterminous United States, in degrees. */
+const WEST = -125;
+const EAST = -66.5;
+const SOUTH = 24;
+const NORTH = 49.5;
+
+/** A grid of square cells over the conterminous United States, of at least so many cells. */
+export function conusGrid(cells: number): RasterGrid {
+  const step = Math.sqrt(((EAST - WEST) * (NORTH - SOUTH)) / cells);
+  return gridOf(Math.ceil((EAST - WEST) / step), Math.ceil((NORTH - SOUTH) / step));
+}
+
+/** A grid of so many cells over the same. */
+export function gridOf(width: number, height: number): RasterGrid {
+  return {
+    width,
+    height,
+    originX: WEST,
+    originY: NORTH,
+    stepX: (EAST - WEST) / width,
+    stepY: (SOUTH - NORTH) / height,
+    crs: 'EPSG:4326',
+    geographic: true,
+  };
+}
+
+/** Cells from one lattice point of the coarsest octave to the next. */
+const COARSEST = 1024;
+const OCTAVES = 10;
+/** By how much an octave is weaker than the one of twice its wavelength: a Hurst exponent of 0.8, as mountains have. */
+const GAIN = 2 ** -0.8;
+
+/**
+ * Rows of a synthetic relief that fills the range of u16: value noise in ten octaves, from 1,024 cells to 2, so that
+ * neighbours resemble each other as heights do. The same for the same cells, wherever the rows are cut.
+ */
+export function terrain(window: Window): Uint16Array<ArrayBuffer> {
+  const { row, column, rows, columns } = window;
+  const cells = new Uint16Array(rows * columns);
+  const line = new Float32Array(columns);
+  const range = (1 - GAIN ** OCTAVES) / (1 - GAIN);
+  for (let r = 0; r < rows; r++) {
+    line.fill(0);
+    for (let octave = 0; octave < OCTAVES; octave++) addOctave(line, octave, row + r, column);
+    // Sums of octaves crowd around the middle: twice the contrast, cut off where it leaves the range.
+    for (let c = 0; c < columns; c++) {
+      cells[r * columns + c] = Math.min(65535, Math.max(0, ((line[c]! / range - 0.5) * 2 + 0.5) * 65536));
+    }
+  }
+  return cells;
+}
+
+function addOctave(line: Float32Array, octave: number, row: number, column: number): void {
+  const size = COARSEST >> octave;
+  const amplitude = GAIN ** octave;
+  const above = Math.floor(row / size);
+  const down = row / size - above;
+  const edge = (at: number): number =>
+    amplitude * (lattice(octave, above, at) * (1 - down) + lattice(octave, above + 1, at) * down);
+  for (let c = 0; c < line.length; ) {
+    const at = Math.floor((column + c) / size);
+    const left = edge(at);
+    const slope = (edge(at + 1) - left) / size;
+    const end = Math.min(line.length, (at + 1) * size - column);
+    for (; c < end; c++) line[c]! += left + slope * (column + c - at * size);
+  }
+}
+
+/** A number from 0 to 1 for every lattice point. */
+function lattice(octave: number, row: number, column: number): number {
+  let hash = Math.imul(row, 0x9e3779b1) ^ Math.imul(column, 0x85ebca6b) ^ Math.imul(octave + 1, 0xc2b2ae35);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
+  return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32;
+}

@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { writeGeoTiff } from '../../formats/index.ts';
+import { gridOf, terrain } from './terrain.ts';
+
+/**
+ * Peak resident memory of `quadrille zonal` on the workers backend, in a process of its own, over square rasters of u16
+ * (deflate, differences) of several sizes in tiles and in strips: it must not grow with the raster. The zones are the US
+ * counties, the bins 256. Files of one size must give the same histograms in tiles and in strips. Exits with 1 where a
+ * run takes more than `--limit`.
+ *
+ * node --import tsx bench/zonal/zonal-memory.ts [--sides 6325,20000] [--layouts tiles,strips] [--jobs counts,stats]
+ *   [--workers 2] [--limit 1073741824] [--folder DIR]
+ *
+ * The files are made in a temporary folder, or in `--folder`, and removed: 0.4 GB for a side of 20,000 and 4 GB for one of
+ * 63,246, which also takes some minutes to write.
+ */
+const { values: options } = parseArgs({
+  options: {
+    sides: { type: 'string', default: '6325,20000' },
+    layouts: { type: 'string', default: 'tiles,strips' },
+    jobs: { type: 'string', default: 'counts,stats' },
+    workers: { type: 'string', default: '2' },
+    limit: { type: 'string', default: String(2 ** 30) },
+    folder: { type: 'string', default: tmpdir() },
+  },
+});
+
+const LAYOUTS = { tiles: { tile: { columns: 256, rows: 256 } }, strips: { stripRows: 16 } };
+const JOBS = { counts: [], stats: ['--stats', 'stats.csv'] };
+
+interface Run {
+  /** Of the whole process, from its start to its end. */
+  readonly seconds: number;
+  readonly peakBytes: number;
+  /** Cells inside zones. */
+  readonly inside: number;
+}
+
+const folder = await mkdtemp(join(resolve(options.folder), 'quadrille-memory-'));
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.workers} workers\n`);
+console.log('| side | raster, MB | layout | file, MB | job | peak RSS, MiB | s | M cells/s | inside zones |');
+console.log('| ---: | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |');
+try {
+  for (const side of options.sides.split(',').map(Number)) await measureSize(side);
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+async function measureSize(side: number): Promise<void> {
+  const results = new Map<string, string>();
+  for (const layout of options.layouts.split(',') as (keyof typeof LAYOUTS)[]) {
+    const file = join(folder, `${side}-${layout}.tif`);
+    await writeRaster(file, side, layout);
+    for (const job of options.jobs.split(',') as (keyof typeof JOBS)[]) {
+      const run = await zonal(file, JOBS[job]);
+      await requireSame(results, 'counts.csv');
+      if (job === 'stats') await requireSame(results, 'stats.csv');
+      await report(side, layout, file, job, run);
+    }
+    await rm(file);
+  }
+}
+
+function writeRaster(file: string, side: number, layout: keyof typeof LAYOUTS): Promise<void> {
+  const packing = { compression: 'deflate', predictor: 'difference', level: 1 } as const;
+  return writeGeoTiff(file, { ...gridOf(side, side), sample: 'u16', ...LAYOUTS[layout], ...packing }, terrain);
+}
+
+/** Runs the command line as a user would, in the folder of its results. */
+async function zonal(raster: string, wanted: readonly string[]): Promise<Run> {
+  const project = new URL('../..', import.meta.url);
+  const path = (name: string): string => fileURLToPath(new URL(name, project));
+  const memory = join(folder, 'peak-memory');
+  const words = ['--zones', path('node_modules/us-atlas/counties-10m.json'), '--layer', 'counties', '--raster', raster];
+  const rest = ['--bins', '0:65536:256', '--backend', 'workers', '--workers', options.workers, '--json-log'];
+  const command = [path('cli/quadrille.mjs'), 'zonal', ...words, ...rest, '--out', 'counts.csv', ...wanted];
+  const start = performance.now();
+  const log = await nodeRun(
+    ['--import', new URL('../shared/peak-memory.mjs', import.meta.url).href, ...command],
+    memory,
+  );
+  const seconds = (performance.now() - start) / 1000;
+  const result = log.find(({ event }) => event === 'result');
+  return { seconds, peakBytes: Number(await readFile(memory, 'utf8')), inside: Number(result!.cells) };
+}
+
+interface LogLine {
+  readonly event: string;
+  readonly cells?: number;
+}
+
+/** Runs Node and gives the log that it writes to stderr. */
+async function nodeRun(args: readonly string[], memory: string): Promise<LogLine[]> {
+  const env = { ...process.env, PEAK_MEMORY_FILE: memory };
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'pipe'] });
+  const closed = once(child, 'close');
+  const log = await text(child.stderr!);
+  const [code] = await closed;
+  if (code !== 0) throw new Error(`quadrille ended with ${code}: ${log}`);
+  const lines = log.trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as LogLine);
+}
+
+/** What one size gives does not depend on how its file is laid out. */
+async function requireSame(results: Map<string, string>, name: string): Promise<void> {
+  const found = await readFile(join(folder, name), 'utf8');
+  const expected = results.get(name) ?? found;
+  if (found !== expected) throw new Error(`${name} differs from that of the other layout.`);
+  results.set(name, expected);
+}
+
+async function report(side: number, layout: string, file: string, job: string, run: Run): Promise<void> {
+  const { seconds, peakBytes, inside } = run;
+  const raster = (2 * side * side) / 1e6;
+  const columns = [
+    side,
+    raster.toFixed(0),
+    layout,
+    ((await stat(file)).size / 1e6).toFixed(0),
+    job,
+    (peakBytes / 2 ** 20).toFixed(0),
+    seconds.toFixed(1),
+    ((side * side) / seconds / 1e6).toFixed(0),
+    inside,
+  ];
+  console.log(`| ${columns.join(' | ')} |`);
+  if (peakBytes <= Number(options.limit)) return;
+  console.error(`${(peakBytes / 2 ** 20).toFixed(0)} MiB are more than the limit.`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,191 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
+import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
+import { inflateAlone } from './inflate-alone.ts';
+import { gridOf, terrain } from './terrain.ts';
+
+/**
+ * `quadrille zonal` as it is published (built, without a loader) beside a plain Python loop of GDAL and numpy
+ * (`bench/peers/zonal-loop.py`, one GDAL thread): whole processes, in turn, over the same GeoTIFFs and the US counties.
+ * Histograms of 257 bins, statistics alone, and both. Zones of which both count as many cells must have the same minima and
+ * maxima, and means that agree to 10⁻⁹. Beside them: how long inflating all blocks takes on all cores, and nothing else.
+ *
+ * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
+ *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
+ *
+ * Files that are in `--folder` already are used again; those in a temporary folder are removed. Needs python3-gdal, numpy
+ * and /usr/bin/time.
+ */
+const { values: options } = parseArgs({
+  options: {
+    columns: { type: 'string', default: '20000' },
+    rows: { type: 'string', default: '10000' },
+    files: { type: 'string', default: 'i16,f32,f32-2,f32-3' },
+    jobs: { type: 'string', default: 'bins,bins+stats,stats' },
+    rounds: { type: 'string', default: '5' },
+    folder: { type: 'string' },
+    python: { type: 'string', default: '/usr/bin/python3' },
+  },
+});
+
+type Packing = Pick<GeoTiffRaster, 'sample' | 'predictor' | 'tile' | 'stripRows'>;
+
+const tile = { columns: 256, rows: 256 };
+const FILES: Readonly<Record<string, Packing>> = {
+  i16: { sample: 'i16', tile },
+  'i16-2': { sample: 'i16', predictor: 'difference', tile: { columns: 512, rows: 512 } },
+  f32: { sample: 'f32', tile },
+  'f32-2': { sample: 'f32', predictor: 'difference', tile },
+  'f32-3': { sample: 'f32', predictor: 'float', tile },
+  'f32-3-strips': { sample: 'f32', predictor: 'float', stripRows: 8 },
+};
+const [LOW, HIGH, WIDTH] = [-512, 3600, 16];
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
+const work = await mkdtemp(join(tmpdir(), 'quadrille-statistics-'));
+try {
+  const command = await buildPackage();
+  console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+  console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (least … most)\n`);
+  console.log('| file | MB | job | loop | CPU | quadrille | CPU | ratio | peak, MB | inflating alone |');
+  console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+  for (const name of options.files.split(',')) await measureFile(name, command);
+} finally {
+  await rm(work, { recursive: true });
+}
+
+/** Compiles the package as it is published, so that no loader is measured. */
+async function buildPackage(): Promise<string> {
+  const outDir = join(work, 'dist');
+  const args = ['tsc', '-p', 'tsconfig.build.json', '--outDir', outDir, '--incremental', 'false'];
+  const { status, stdout } = spawnSync('npx', args, { cwd: project, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The package cannot be built: ${stdout}`);
+  for (const file of ['cli/quadrille.mjs', 'package.json']) await cp(join(project, file), join(work, file));
+  await symlink(join(project, 'node_modules'), join(work, 'node_modules'));
+  return join(work, 'cli/quadrille.mjs');
+}
+
+async function measureFile(name: string, command: string): Promise<void> {
+  const raster = join(resolve(options.folder ?? work), `${name}.tif`);
+  if ((await stat(raster).catch(() => undefined)) === undefined) await writeRaster(raster, FILES[name]!);
+  const megabytes = ((await stat(raster)).size / 1e6).toFixed(0);
+  const inflating = await inflateAlone(raster, Number(options.rounds));
+  for (const job of options.jobs.split(',')) {
+    const ours: Run[] = [];
+    const loop: Run[] = [];
+    for (let round = 0; round < Number(options.rounds); round++) {
+      loop.push(timed(options.python, loopArguments(raster, job), { GDAL_NUM_THREADS: '1' }));
+      ours.push(timed(process.execPath, ourArguments(command, raster, job), {}));
+    }
+    if (job !== 'bins') await requireAgreement();
+    const ratios = loop.map(({ seconds }, round) => seconds / ours[round]!.seconds);
+    const peak = Math.max(...ours.map(({ bytes }) => bytes)) / 1e6;
+    const both = [shown(loop), cpuOf(loop), shown(ours), cpuOf(ours), median(ratios).toFixed(2)];
+    const columns = [name, megabytes, job, ...both, peak.toFixed(0), median(inflating).toFixed(2)];
+    console.log(`| ${columns.join(' | ')} |`);
+  }
+  if (options.folder === undefined) await rm(raster);
+}
+
+function writeRaster(file: string, packing: Packing): Promise<void> {
+  const grid = { ...gridOf(Number(options.columns), Number(options.rows)), crs: 'EPSG:4326' };
+  const nodata = packing.sample === 'f32' ? -9999 : -32768;
+  return writeGeoTiff(file, { ...grid, ...packing, nodata, compression: 'deflate' }, (window) =>
+    heights(window, packing.sample === 'f32'),
+  );
+}
+
+/** The relief in metres, from −512 to 3,584; as f32 with noise in all bits below the sixteenth of a metre. */
+function heights(window: Window, isFloat: boolean): Cells {
+  const relief = terrain(window);
+  if (!isFloat) return Int16Array.from(relief, (height) => (height - 8192) >> 4);
+  const first = window.row * window.columns;
+  return Float32Array.from(relief, (height, at) => (height + noise(first + at)) / 16 - 512);
+}
+
+function noise(at: number): number {
+  const hash = Math.imul(at ^ (at >>> 15), 0x2c1b3c6d) ^ Math.imul(at, 0x9e3779b1);
+  return ((hash ^ (hash >>> 12)) >>> 0) / 2 ** 32;
+}
+
+function loopArguments(raster: string, job: string): string[] {
+  const bins = job.includes('bins') ? [LOW, HIGH, (HIGH - LOW) / WIDTH].map(String) : [];
+  const stats = job.includes('stats') ? ['--stats'] : [];
+  return [
+    join(project, 'bench/peers/zonal-loop.py'),
+    raster,
+    zones,
+    'counties',
+    join(work, 'loop.csv'),
+    ...bins,
+    ...stats,
+  ];
+}
+
+function ourArguments(command: string, raster: string, job: string): string[] {
+  const bins = job.includes('bins') ? [`--bins=${LOW}:${HIGH}:${WIDTH}`, '--out', join(work, 'bins.csv')] : [];
+  const stats = job.includes('stats') ? ['--stats', join(work, 'stats.csv')] : [];
+  return [command, 'zonal', '--zones', zones, '--layer', 'counties', '--raster', raster, ...bins, ...stats, '--quiet'];
+}
+
+interface Run {
+  readonly seconds: number;
+  /** Of all threads. */
+  readonly cpuSeconds: number;
+  /** Peak resident memory. */
+  readonly bytes: number;
+}
+
+/** Runs a command to its end. */
+function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Run {
+  const start = performance.now();
+  const run = spawnSync('/usr/bin/time', ['-f', '%U %S %M', command, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
+  const seconds = (performance.now() - start) / 1000;
+  if (run.status !== 0) throw new Error(`${command} ended with ${run.status}: ${run.stderr}`);
+  const [user, system, kilobytes] = run.stderr.trim().split('\n').at(-1)!.split(' ').map(Number);
+  return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes! };
+}
+
+/** Compares what the last runs wrote. A centre on an edge may be in another zone; few zones have such. */
+async function requireAgreement(): Promise<void> {
+  const ours = await rowsOf('stats.csv');
+  const theirs = await rowsOf('loop.csv');
+  let same = 0;
+  for (const [zone, [cells, , ...statistics]] of theirs) {
+    const [ownCells, nodata, ...own] = ours.get(zone)!;
+    if (ownCells! - nodata! !== cells || cells === 0) continue;
+    const [min, max, mean] = own.map((value, i) => Math.abs(value - statistics[i]!));
+    if (min !== 0 || max !== 0 || !(mean! <= 1e-9 * Math.abs(own[2]!) + 1e-9)) {
+      throw new Error(`Zone ${zone}: ${own.join(', ')}, not ${statistics.join(', ')}.`);
+    }
+    same++;
+  }
+  if (same < 0.95 * theirs.size) throw new Error(`Only ${same} of ${theirs.size} zones have the same cells.`);
+}
+
+async function rowsOf(name: string): Promise<Map<string, number[]>> {
+  const [, ...lines] = (await readFile(join(work, name), 'utf8')).trim().split('\n');
+  return new Map(lines.map((line) => [line.split(',')[0]!, line.split(',').slice(1).map(Number)]));
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+function cpuOf(runs: readonly Run[]): string {
+  return median(runs.map(({ cpuSeconds }) => cpuSeconds)).toFixed(2);
+}
+
+function shown(runs: readonly Run[]): string {
+  const seconds = runs.map((run) => run.seconds);
+  return `${median(seconds).toFixed(2)} (${Math.min(...seconds).toFixed(2)} … ${Math.max(...seconds).toFixed(2)})`;
+}

@@ -1,0 +1,177 @@
+import { parseArgs } from 'node:util';
+import { snapToGrid } from '../../algorithms/geometry/grid.ts';
+import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
+import { binEdges, createClassifier } from '../../algorithms/zonal/binning.ts';
+import { placeRows } from '../../algorithms/zonal/cell-places.ts';
+import { coverZones, uploadEdges } from '../../algorithms/zonal/coverage.ts';
+import { placeZones } from '../../algorithms/zonal/placement.ts';
+import { windowHistogram } from '../../algorithms/zonal/window-histogram.ts';
+import { planWindow } from '../../algorithms/zonal/window-plan.ts';
+import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
+import { readZones } from '../../formats/index.ts';
+import { Column } from '../../primitives/columns/column.ts';
+import { Context } from '../../primitives/context.ts';
+import { fn, map, plus, reduce, u32 } from '../../primitives/index.ts';
+import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
+import { printSteps, type Spread, showSpread, type TimedPipeline, timePipeline } from '../shared/webgpu-timing.ts';
+import { scanline } from './scanline.ts';
+import { gridOf, terrain } from './terrain.ts';
+
+/**
+ * Zonal histograms of the US counties over a raster of u16 that lies on the device, by the device's own clock, beside the
+ * copy of that raster from one buffer to another. Every raster's counts are compared with those of `bench/zonal/scanline.ts`, bin
+ * by bin.
+ *
+ * node --import tsx bench/zonal/zonal-webgpu.ts [--adapter hardware|software] [--side 20000] [--bins 256] [--rounds 11]
+ *   [--tile 64] [--rasters terrain,noise,flat] [--zones file] [--layer name] [--own-bins N] [--keyed-tile N]
+ */
+const { values: options } = parseArgs({
+  options: {
+    adapter: { type: 'string', default: 'hardware' },
+    side: { type: 'string', default: '20000' },
+    bins: { type: 'string', default: '256' },
+    rounds: { type: 'string', default: '11' },
+    tile: { type: 'string', default: '64' },
+    rasters: { type: 'string', default: 'terrain,noise,flat' },
+    zones: { type: 'string', default: 'node_modules/us-atlas/counties-10m.json' },
+    layer: { type: 'string', default: 'counties' },
+    'own-bins': { type: 'string' },
+    'keyed-tile': { type: 'string' },
+  },
+});
+const adapter = options.adapter === 'software' ? 'software' : 'hardware';
+const [side, bins, rounds, tile] = [options.side, options.bins, options.rounds, options.tile].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+];
+
+const same = fn('same', { word: u32 }, u32, ({ word }) => word);
+/** The kernel that warms up, which the job does not use. */
+const WARMING = 'reduce';
+
+const gpu = await openNodeGpu(adapter);
+const backend = await openBackend();
+const context = new Context(backend);
+const grid = gridOf(side, side);
+const { zones } = await readZones(options.zones, { layer: options.layer });
+const placed = placeZones(snapToGrid(zones.polygons, grid), grid);
+const window = { row: 0, column: 0, rows: side, columns: side };
+const plan = planWindow(window, placed.boxes, zones.names.length, tile);
+const edges = uploadEdges(context, rowCrossings(placed.polygons, grid, { shifts: placed.shifts }), side);
+const binning = binEdges({ kind: 'even', low: 0, high: 65536, width: 65536 / bins });
+const classifier = createClassifier(context, { sample: 'u16', nodata: undefined }, binning);
+const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor((value * bins) / 65536));
+
+const { description, device, vendor, architecture } = backend.info;
+console.log(`adapter   ${device || vendor} ${architecture} ${description}`);
+console.log(
+  `raster    ${side} × ${side} u16, ${bins} bins, ${plan.zones.length} of ${zones.names.length} zones meet it`,
+);
+console.log(
+  `plan      tiles of ${tile} × ${tile}, ${plan.pairZone.length} pairs, ${((plan.words * 4) / 1e6).toFixed(0)} MB of bitmaps`,
+);
+
+const memcpy = await openMemcpy(gpu, adapter, Math.ceil((side * side) / 2) * 4);
+for (const name of options.rasters.split(',')) await measure(name);
+memcpy.close();
+await context.close();
+
+/** One submission takes all that is measured together: the device never waits for the host. */
+async function openBackend(): ReturnType<typeof createWebGpuBackend> {
+  const change = { ownBins: options['own-bins'], keyedTile: options['keyed-tile'] };
+  const wanted = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [[key, Number(value)]]));
+  const plain = await createWebGpuBackend({ gpu, adapter });
+  const histogram = { ...plain.tuning.histogram, ...Object.fromEntries(wanted) };
+  await plain.close();
+  return createWebGpuBackend({ gpu, adapter, tuning: { histogram, commandsPerSubmission: 2 ** 20 } });
+}
+
+async function measure(name: string): Promise<void> {
+  const cells = rasterOf(name);
+  const column = upload(cells);
+  const places = placeRows(plan, cells);
+  const count = (): Column<'u32'> =>
+    context.scope(() => windowHistogram(context, coverZones(context, edges, plan, places), column, classifier));
+  const once = (): void => context.dispose(count());
+  const first = count();
+  const inside = check(await context.read(first), cells);
+  context.dispose(first);
+
+  const heat = (): void => warmUp(column);
+  const words = wordsUnder(column);
+  const copy = (): void => context.dispose(copyOf(words));
+  const { total, steps } = await timePipeline(backend, heat, WARMING, once, rounds);
+  const { total: mapped } = await timePipeline(backend, heat, WARMING, copy, rounds);
+  const copies = await memcpy.times(rounds);
+  context.dispose(column);
+  console.log(`\n## ${name}\n`);
+  report(inside, total, spread(copies), mapped, steps);
+}
+
+/** Half a second of work that the host records in little time: an idle GPU takes some tenths of one to raise its clocks. */
+function warmUp(column: Column<'u32'>): void {
+  const passes = adapter === 'hardware' ? Math.ceil(2 ** 40 / column.capacity) : 1;
+  for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
+}
+
+/** The words that packed cells lie in. */
+function wordsUnder({ source, capacity }: Column<'u32'>): Column<'u32'> {
+  if (source.kind === 'view') throw new TypeError('the raster is not stored');
+  return new Column(context, 'u32', Math.ceil(capacity / 2), { ...source, storage: 'u32' });
+}
+
+function copyOf(words: Column<'u32'>): Column<'u32'> {
+  return context.materialize(map(same, { word: words }));
+}
+
+function rasterOf(name: string): Uint16Array {
+  if (name === 'terrain') return terrain(window);
+  const cells = new Uint16Array(side * side);
+  if (name === 'flat') return cells.fill(12345);
+  if (name !== 'noise') throw new RangeError(`no raster is called ${name}`);
+  for (let i = 0; i < cells.length; i++) {
+    const hash = Math.imul(i ^ (i >>> 15), 0x2c1b3c6d);
+    cells[i] = Math.imul(hash ^ (hash >>> 12), 0x297a2d39) >>> 16;
+  }
+  return cells;
+}
+
+/** Cells as a packed column, written in pieces. */
+function upload(cells: Uint16Array): Column<'u32'> {
+  const words = Math.ceil(cells.length / 2);
+  const memory = context.allocate(words);
+  const step = 2 ** 24;
+  for (let from = 0; from < words; from += step) {
+    const piece = new Uint32Array(Math.min(step, words - from));
+    new Uint16Array(piece.buffer).set(cells.subarray(from * 2, (from + piece.length) * 2));
+    backend.write(memory.buffer, from, piece);
+  }
+  return new Column(context, 'u32', cells.length, { kind: 'stored', memory, storage: 'u16', offset: 0 });
+}
+
+/** Compares all counts with those of the peer, and returns the cells in zones. */
+function check(counts: Uint32Array, cells: Uint16Array): number {
+  const expected = scanline({ polygons: zones.polygons, grid, cells, slotOf, slots: bins });
+  const found = new Uint32Array(expected.length);
+  const { slots } = classifier;
+  plan.zones.forEach((zone, local) => {
+    for (let bin = 0; bin < bins; bin++) found[zone * bins + bin] = counts[local * slots.count + bin]!;
+  });
+  const wrong = found.findIndex((count, i) => count !== expected[i]);
+  if (wrong >= 0) throw new Error(`Count ${wrong} is ${found[wrong]}, not ${expected[wrong]}.`);
+  const sum = (numbers: Iterable<number>): number => Array.from(numbers).reduce((total, count) => total + count, 0);
+  if (sum(counts) !== sum(found)) throw new Error('Cells were counted outside of the bins.');
+  return sum(found);
+}
+
+function report(inside: number, total: Spread, copy: Spread, mapped: Spread, steps: TimedPipeline['steps']): void {
+  console.log(`memcpy    ${showSpread(copy)} by copyBufferToBuffer`);
+  console.log(`          ${showSpread(mapped)} by a kernel`);
+  console.log(`total     ${showSpread(total)}`);
+  console.log(`ratio     ${(total.median / copy.median).toFixed(2)}, ${(total.median / mapped.median).toFixed(2)}`);
+  console.log(`rate      ${(inside / total.median / 1e6).toFixed(1)} G cells in zones a second, of ${inside} cells\n`);
+  printSteps(steps);
+}

@@ -1,0 +1,192 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { RasterSource } from '../../algorithms/geometry/raster.ts';
+import { type ZonalHistogram, zonalHistogram } from '../../algorithms/zonal/index.ts';
+import { openGeoTiff, readZones, writeGeoTiff } from '../../formats/index.ts';
+import { open } from '../../on-node.ts';
+import { type ScanlineJob, scanline } from './scanline.ts';
+import { scanlineInBands } from './scanline-in-bands.ts';
+import { conusGrid, terrain } from './terrain.ts';
+
+/**
+ * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend beside two scanlines on one
+ * thread (`bench/zonal/scanline.ts`, and `bench/zonal/scanline-in-bands.ts`, which is tuned), in turn, first over cells in memory and then
+ * from a GeoTIFF, decoding included. Every result is compared with the scanline's, zone by zone and bin by bin.
+ *
+ * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
+ */
+const { values: options } = parseArgs({
+  options: {
+    cells: { type: 'string', default: '2e8' },
+    workers: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    backend: { type: 'string', default: 'workers' },
+    'memory-only': { type: 'boolean', default: false },
+  },
+});
+
+const BINS = 256;
+const WIDTH = 65536 / BINS;
+/** Rounds before the first that counts: code is compiled and memory is taken in them. */
+const WARM_UP = 6;
+
+const rounds = Number(options.rounds);
+const grid = conusGrid(Number(options.cells));
+const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor(value / WIDTH));
+const cells = terrain({ row: 0, column: 0, rows: grid.height, columns: grid.width });
+const context = await open({ backend: options.backend as 'workers', workers: Number(options.workers) });
+const name = options.backend === 'workers' ? `workers ${options.workers}` : options.backend;
+const expected = scanline(jobOf(cells));
+const inside = expected.reduce((sum, count) => sum + count, 0);
+
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`raster   ${grid.width} × ${grid.height} u16, ${zones.names.length} zones, ${BINS} bins`);
+console.log(`inside   ${inside} cells`);
+await compare('in memory', {
+  scanline: () => scanline(jobOf(cells)),
+  'in bands': () => scanlineInBands(jobOf(cells)),
+  [name]: async () => countsOf(await countByBackend(inMemory())),
+});
+if (!options['memory-only']) await compareFiles();
+await context.close();
+
+function jobOf(raster: Uint16Array): ScanlineJob {
+  return { polygons: zones.polygons, grid, cells: raster, slotOf, slots: BINS };
+}
+
+function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
+  const binning = { kind: 'even', low: 0, high: 65536, width: WIDTH } as const;
+  return zonalHistogram(context, { zones, raster, binning, statistics: false });
+}
+
+/** The cells as a raster that need not be decoded; windows over its whole width are not even copied. */
+function inMemory(): RasterSource {
+  const { width } = grid;
+  return {
+    ...grid,
+    sample: 'u16',
+    nodata: undefined,
+    blockColumns: width,
+    blockRows: 64,
+    read: async ({ row, column, rows, columns }) => {
+      if (columns === width) return cells.subarray(row * width, (row + rows) * width);
+      const part = new Uint16Array(rows * columns);
+      for (let r = 0; r < rows; r++) {
+        const from = (row + r) * width + column;
+        part.set(cells.subarray(from, from + columns), r * columns);
+      }
+      return part;
+    },
+    close: async () => {},
+  };
+}
+
+/** The same from a file in tiles, deflated, with a predictor; the scanline reads all of it before it counts. */
+async function compareFiles(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-bench-'));
+  const file = join(folder, 'terrain.tif');
+  try {
+    const raster = { ...grid, crs: 'EPSG:4326', sample: 'u16', tile: { columns: 256, rows: 256 } } as const;
+    await writeGeoTiff(file, { ...raster, compression: 'deflate', predictor: 'difference' }, ({ row, rows }) =>
+      cells.subarray(row * grid.width, (row + rows) * grid.width),
+    );
+    console.log(
+      `\nfile     ${((await stat(file)).size / 1e6).toFixed(0)} MB, deflate, differences, tiles of 256 × 256`,
+    );
+    await compare('from a file', {
+      scanline: async () => scanline(jobOf(await decode(file))),
+      'in bands': async () => scanlineInBands(jobOf(await decode(file))),
+      [name]: () => decodeAndCount(file),
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function decode(file: string): Promise<Uint16Array> {
+  const raster = await openGeoTiff(file);
+  const all = await raster.read({ row: 0, column: 0, rows: raster.height, columns: raster.width });
+  await raster.close();
+  return all as Uint16Array;
+}
+
+async function decodeAndCount(file: string): Promise<Int32Array> {
+  const raster = await openGeoTiff(file);
+  const result = await countByBackend(raster);
+  await raster.close();
+  return countsOf(result);
+}
+
+/** Runs all in turn, checks what they count, and prints medians with the least and greatest of all rounds. */
+async function compare(
+  title: string,
+  runners: { readonly [name: string]: () => Int32Array | Promise<Int32Array> },
+): Promise<void> {
+  const done = new Map(Object.keys(runners).map((who): [string, Round[]] => [who, []]));
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const [who, run] of Object.entries(runners)) {
+      const { result, ...figures } = await time(run);
+      requireEqual(result);
+      if (round >= 0) done.get(who)!.push(figures);
+    }
+  }
+  const ours = done.get(name)!;
+  console.log(
+    `\n${title.padEnd(12)}  median       (least … most)          CPU         cells inside/s  ratio to ${name}`,
+  );
+  for (const [who, measured] of done) {
+    const wall = spread(measured.map(({ seconds }) => seconds));
+    const cpu = spread(measured.map(({ cpuSeconds }) => cpuSeconds));
+    const ratio = spread(measured.map(({ seconds }, i) => seconds / ours[i]!.seconds));
+    const figures = [
+      `${who.padEnd(12)}${milliseconds(wall.median)}  (${milliseconds(wall.min)} …${milliseconds(wall.max)})`,
+      milliseconds(cpu.median),
+      `${(inside / wall.median / 1e6).toFixed(0).padStart(8)} M/s  `,
+      `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)} … ${ratio.max.toFixed(2)})`,
+    ];
+    console.log(figures.join('  '));
+  }
+}
+
+interface Round {
+  readonly seconds: number;
+  /** Of all threads. */
+  readonly cpuSeconds: number;
+}
+
+async function time<T>(run: () => T | Promise<T>): Promise<Round & { readonly result: T }> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const result = await run();
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { result, seconds, cpuSeconds: (user + system) / 1e6 };
+}
+
+function countsOf({ bins, nodata, below, above }: ZonalHistogram): Int32Array {
+  const counts = new Int32Array(expected.length);
+  bins.zone.forEach((zone, i) => {
+    counts[zone * BINS + bins.lower[i]! / WIDTH] = Number(bins.count[i]);
+  });
+  if ([nodata, below, above].some((left) => left.some((count) => count > 0n))) throw new Error('Cells without a bin.');
+  return counts;
+}
+
+function requireEqual(counts: Int32Array): void {
+  const wrong = counts.findIndex((count, i) => count !== expected[i]);
+  if (wrong < 0 && counts.length === expected.length) return;
+  const zone = Math.floor(wrong / BINS);
+  throw new Error(`Zone ${zones.names[zone]}, bin ${wrong % BINS}: ${counts[wrong]}, not ${expected[wrong]}.`);
+}
+
+function spread(values: readonly number[]): { median: number; min: number; max: number } {
+  const sorted = [...values].sort((a, b) => a - b);
+  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
+}
+
+function milliseconds(seconds: number): string {
+  return `${(seconds * 1000).toFixed(1).padStart(7)} ms`;
+}

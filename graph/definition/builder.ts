@@ -1,0 +1,355 @@
+import type { OperatorFunction } from 'rxjs';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { GraphError } from '../../primitives/errors.ts';
+import { isRecord } from '../../primitives/given.ts';
+import {
+  aFunction,
+  anArrayOf,
+  aRecord,
+  aText,
+  type FieldKinds,
+  type Kind,
+  someRecord,
+  where,
+} from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
+import type { NodeFunction, Work } from '../run/attempts.ts';
+import type { NodeProgram } from '../run/node-run.ts';
+import {
+  batchProgram,
+  branchProgram,
+  broadcastProgram,
+  collectProgram,
+  mergeProgram,
+  type Opener,
+  pipeProgram,
+  reduceProgram,
+  sinkProgram,
+  sourceProgram,
+  stageProgram,
+  type WorkOf,
+} from '../run/programs.ts';
+import { aSource, type Pullable } from '../run/pull-source.ts';
+import { BATCH_OPTIONS, type BatchOptions } from './batch-by.ts';
+import type { InputDefinition, NodeDefinition } from './definition.ts';
+import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
+import { joinProgram } from './join.ts';
+import { metaOf, type NodeList, outputOf } from './node-list.ts';
+import {
+  type BroadcastOptions,
+  type GraphBatchOptions,
+  type GraphStageOptions,
+  type InputOptions,
+  type JoinOptions,
+  type JoinPorts,
+  NODE_OPTIONS,
+  type PolicyOptions,
+  type PortRules,
+  type PortsOf,
+  type ReduceFunction,
+  type SinkOptions,
+  type SourceOptions,
+} from './node-options.ts';
+import type { ItemOf, Outcome, Port } from './port.ts';
+import type { NodeMeta } from './shape.ts';
+import type { Stage } from './stage.ts';
+
+/**
+ * Makes the nodes of a graph, inside the function given to `graph()`. A node can only take ports of nodes made before
+ * it, so graphs have no cycles.
+ *
+ * Every method throws `GraphError` with the node's path: `graph/bad-name`, `graph/duplicate-name`, `graph/foreign-port`
+ * for a port of another graph, `graph/port-taken` for a port that another node takes already, `graph/bad-lanes`,
+ * `graph/bad-capacity`, `graph/no-size`, `graph/bad-policy`, and the codes listed at the method.
+ */
+export class GraphBuilder<C> {
+  readonly #nodes: NodeList;
+
+  constructor(nodes: NodeList) {
+    this.#nodes = nodes;
+  }
+
+  /**
+   * Reads a source one item at a time, whenever there is room for an item. If `source` is a function, it opens the
+   * source anew for each run.
+   */
+  source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
+    this.#check('source', { name, source, options }, { source: aSource, options: NODE_OPTIONS.source! });
+    const { total, units = () => 1, sizeOf } = options;
+    const meta: NodeMeta = { name, kind: 'source', lanes: 1, capacity: { items: 0, bytes: 0 }, runsOn: 'cpu' };
+    const program = sourceProgram(source as Pullable<A> | Opener<A, never>, units, options);
+    const outputs = [outputOf(name, undefined, sizeOf !== undefined)];
+    return this.#add({ meta, inputs: [], outputs, program, total });
+  }
+
+  /** Applies a function to each item, in one or more lanes. */
+  stage<A, B>(
+    name: string,
+    input: Port<A>,
+    fn: NodeFunction<A, B, C>,
+    options: GraphStageOptions<A, B, C> = {},
+  ): Port<B> {
+    this.#check('stage', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.stage! });
+    const { ordered = false, discardResult, progress, elsewhere, lanes } = options;
+    const edge = this.#nodes.input(name, input, options, lanes);
+    const work = this.#work(name, options, fn, elsewhere);
+    const program = stageProgram(work, { ordered, units: progress, discardResult });
+    const outputs = [outputOf(name, undefined)];
+    const isMeasure = progress !== undefined;
+    return this.#add({ meta: metaOf(name, 'map', edge, options), inputs: [edge], outputs, program, isMeasure });
+  }
+
+  /**
+   * Applies plain RxJS operators, or one `stage()`. Items that operators hold back count towards no bound. The
+   * operators must free the items that they drop. A stage's counters are those of the latest run.
+   */
+  pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
+  pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;
+  pipe<A, B, D, E>(
+    name: string,
+    input: Port<A>,
+    op1: OperatorFunction<A, B>,
+    op2: OperatorFunction<B, D>,
+    op3: OperatorFunction<D, E>,
+  ): Port<E>;
+  pipe<A, B, D, E, F>(
+    name: string,
+    input: Port<A>,
+    op1: OperatorFunction<A, B>,
+    op2: OperatorFunction<B, D>,
+    op3: OperatorFunction<D, E>,
+    op4: OperatorFunction<E, F>,
+  ): Port<F>;
+  pipe<A>(name: string, input: Port<A>, ...operators: OperatorFunction<unknown, unknown>[]): Port<unknown> {
+    this.#check('pipe', { name, input, operators }, { input: aPort, operators: anArrayOf(aFunction) });
+    const edge = this.#nodes.input(name, input, {});
+    const inner = operators.length === 1 ? maybeStage(operators[0]!) : undefined;
+    const all: OperatorFunction<unknown, unknown> = (source) =>
+      operators.reduce((stream, operator) => stream.pipe(operator), source);
+    const program = pipeProgram(all, inner?.meta.name);
+    const common = { inputs: [edge], outputs: [outputOf(name, undefined)], program };
+    if (inner === undefined) return this.#add({ ...common, meta: metaOf(name, 'pipe', edge) });
+    return this.#add({ ...common, meta: { ...inner.meta, name }, inner: () => inner.counters() });
+  }
+
+  /** Groups items into batches bounded in items and bytes; see `batchBy`. */
+  batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
+    this.#check('batch', { name, input, options }, { input: aPort, options: someRecord });
+    requireOptions<BatchOptions<A>>('g.batch', BATCH_OPTIONS, options as BatchOptions<A>);
+    const { sizeOf, discard } = options;
+    const edge = this.#nodes.input(name, input, { sizeOf, discard });
+    const program = batchProgram(options, this.#nodes.path(name), edge.isSized);
+    return this.#add({
+      meta: metaOf(name, 'batch', edge),
+      inputs: [edge],
+      outputs: [outputOf(name, undefined)],
+      program,
+    });
+  }
+
+  /**
+   * Sends every item to the first port that takes it. A full port also holds up the other ports. The port `'rest'`
+   * takes all items that earlier ports refuse. Without it, an item that no port takes fails with the cause
+   * `graph/no-port`.
+   */
+  branch<A, const N extends string>(
+    name: string,
+    input: Port<A>,
+    rules: PortRules<A, N>,
+    options: PolicyOptions<A> = {},
+  ): PortsOf<A, N> {
+    this.#check(
+      'branch',
+      { name, input, rules, options },
+      { input: aPort, rules: someRules, options: NODE_OPTIONS.policy! },
+    );
+    const edge = this.#nodes.input(name, input, options);
+    const choose = this.#work(name, options, (item: A) => portFor(this.#nodes.path(name), rules, item));
+    const outputs = Object.keys(rules).map((port) => outputOf(name, port, edge.isSized));
+    const meta = metaOf(name, 'branch', edge);
+    return this.#addPorts({ meta, inputs: [edge], outputs, program: branchProgram(choose) }) as PortsOf<A, N>;
+  }
+
+  /** Sends every item to every port; the slowest port sets the pace. */
+  broadcast<A, const N extends string>(
+    name: string,
+    input: Port<A>,
+    ports: readonly N[],
+    options: BroadcastOptions<A> = {},
+  ): PortsOf<A, N> {
+    this.#check(
+      'broadcast',
+      { name, input, ports, options },
+      { input: aPort, ports: anArrayOf(aText), options: NODE_OPTIONS.broadcast! },
+    );
+    const edge = this.#nodes.input(name, input, options);
+    const outputs = [...new Set(ports)].map((port) => outputOf(name, port, edge.isSized));
+    const program = broadcastProgram(options.copy);
+    return this.#addPorts({ meta: metaOf(name, 'broadcast', edge), inputs: [edge], outputs, program }) as PortsOf<A, N>;
+  }
+
+  /** Merges the items of several ports into one edge in order of arrival. The items of each port keep their order. */
+  merge<P extends Port<unknown>>(
+    name: string,
+    inputs: readonly P[],
+    options: InputOptions<ItemOf<P>> = {},
+  ): Port<ItemOf<P>> {
+    this.#check('merge', { name, inputs, options }, { inputs: anArrayOf(aPort), options: NODE_OPTIONS.input! });
+    const edge = this.#nodes.input(name, inputs, options);
+    const outputs = [outputOf(name, undefined, edge.isSized)];
+    return this.#add({ meta: metaOf(name, 'merge', edge), inputs: [edge], outputs, program: mergeProgram });
+  }
+
+  /**
+   * Pairs items of two ports by key, the oldest with the oldest. Pairs come in no fixed order. Each side holds at most
+   * `hold` items that wait for a partner, and is not read while it is full. Once a side has ended, unpaired items of
+   * the other side leave by the port `leftOnly` or `rightOnly`. If both sides are full, the run fails with
+   * `graph/stalled`.
+   *
+   * @throws `GraphError` `graph/bad-hold`.
+   */
+  join<L, R, K>(
+    name: string,
+    inputs: { readonly left: Port<L>; readonly right: Port<R> },
+    options: JoinOptions<L, R, K>,
+  ): JoinPorts<L, R> {
+    this.#check('join', { name, inputs, options }, { inputs: bothPorts, options: NODE_OPTIONS.join! });
+    const { key, hold = 64, capacity } = options;
+    if (!(hold === Number.POSITIVE_INFINITY || Number.isInteger(hold)) || hold < 1)
+      throw badHold(this.#nodes.path(name), hold);
+    const left = this.#nodes.input(name, inputs.left, { capacity }, 1, 'left');
+    const right = this.#nodes.input(name, inputs.right, { capacity }, 1, 'right');
+    const keyOf = {
+      left: this.#work(name, options, key.left as (item: unknown) => unknown),
+      right: this.#work(name, options, key.right as (item: unknown) => unknown),
+    };
+    const outputs = [
+      outputOf(name, 'pairs'),
+      outputOf(name, 'leftOnly', left.isSized),
+      outputOf(name, 'rightOnly', right.isSized),
+    ];
+    const program = joinProgram(keyOf, hold);
+    const ports = this.#addPorts({ meta: metaOf(name, 'join', left), inputs: [left, right], outputs, program });
+    return ports as unknown as JoinPorts<L, R>;
+  }
+
+  /**
+   * Folds the items in order of arrival. If the seed is a function, it is called for each run. Without a seed
+   * (`undefined`) the fold starts with the first item, and a run without items fails with `graph/nothing-to-reduce`.
+   */
+  reduce<A>(name: string, input: Port<A>, fn: ReduceFunction<A, A, C>): Outcome<A>;
+  reduce<A, R>(
+    name: string,
+    input: Port<A>,
+    fn: ReduceFunction<A, R, C>,
+    seed: R | (() => R),
+    options?: PolicyOptions<A>,
+  ): Outcome<R>;
+  reduce<A, R>(
+    name: string,
+    input: Port<A>,
+    fn: ReduceFunction<A, R, C>,
+    seed?: R | (() => R),
+    options: PolicyOptions<A> = {},
+  ): Outcome<R> {
+    this.#check('reduce', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.policy! });
+    const edge = this.#nodes.input(name, input, options);
+    const start = (): { value: R } | undefined =>
+      seed === undefined ? undefined : { value: typeof seed === 'function' ? (seed as () => R)() : seed };
+    const work = (step: NodeFunction<A, void, never>): WorkOf<A, void> =>
+      this.#work(name, options, step as NodeFunction<A, void, C>);
+    const program = reduceProgram<A, R>(fn as ReduceFunction<A, R, never>, work, start, options.progress);
+    return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
+  }
+
+  /** Applies a function to each item. The function owns the item and frees it. The outcome is the number of items. */
+  sink<A>(
+    name: string,
+    input: Port<A>,
+    fn: NodeFunction<A, unknown, C>,
+    options: SinkOptions<A> = {},
+  ): Outcome<number> {
+    this.#check('sink', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.sink! });
+    const edge = this.#nodes.input(name, input, options, options.lanes);
+    const program = sinkProgram(this.#work(name, options, fn), options.progress);
+    return this.#end(metaOf(name, 'sink', edge, options), edge, program, options);
+  }
+
+  /** Collects all items in an array, in order of arrival. If the run fails they are discarded. */
+  collect<A>(name: string, input: Port<A>, options: PolicyOptions<A> = {}): Outcome<A[]> {
+    this.#check('collect', { name, input, options }, { input: aPort, options: NODE_OPTIONS.policy! });
+    const edge = this.#nodes.input(name, input, options);
+    const program = collectProgram<A>(
+      this.#work(name, options, () => undefined),
+      options.progress,
+    );
+    return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
+  }
+
+  #check<A extends { readonly name: string }>(method: string, given: A, kinds: FieldKinds<Omit<A, 'name'>>): void {
+    requireArguments<A>(`g.${method}`, given, { name: aText, ...kinds } as FieldKinds<A>);
+  }
+
+  #add<A>(node: NodeDefinition): Port<A> {
+    return this.#nodes.add(node)[0] as Port<unknown> as Port<A>;
+  }
+
+  #addPorts(node: NodeDefinition): Readonly<Record<string, Port<unknown>>> {
+    return Object.fromEntries(this.#nodes.add(node).map((output) => [output.port!, output]));
+  }
+
+  #end<R>(meta: NodeMeta, edge: InputDefinition, program: NodeProgram, { progress }: PolicyOptions<never>): Outcome<R> {
+    this.#nodes.add({ meta, inputs: [edge], outputs: [], program, isMeasure: progress !== undefined });
+    return this.#nodes.outcome(meta.name);
+  }
+
+  /** Runs `fn` under the node's policy, or the run's if the node has none. */
+  #work<A, B>(
+    name: string,
+    { onError }: { readonly onError?: ErrorPolicy | undefined },
+    fn: NodeFunction<A, B, C>,
+    elsewhere?: NodeFunction<A, B, C>,
+  ): WorkOf<A, B> {
+    const path = this.#nodes.path(name);
+    const own = onError === undefined ? undefined : fullPolicy(onError, path);
+    if (own?.migrate === true && elsewhere === undefined) throw noOtherSide(path);
+    const work = { fn, elsewhere } as Omit<Work<A, B>, 'policy'>;
+    return ({ run }) => ({ ...work, policy: own ?? fullPolicy(run.policy, path) });
+  }
+}
+
+/** Checks the type only; `NodeList` checks that the port belongs to this graph. */
+const aPort: Kind = where('a port of a node of this graph', (port) => !Array.isArray(port));
+const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
+const someRules: Kind = where(
+  "a record of functions, and 'rest'",
+  (given) => isRecord(given) && Object.values(given).every((rule) => rule === 'rest' || typeof rule === 'function'),
+);
+
+/** The index of the port that takes `item`. */
+function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number {
+  const port = Object.values(rules).findIndex((rule) => rule === 'rest' || rule(item));
+  if (port >= 0) return port;
+  throw new GraphError('graph/no-port', 'No port takes this item.', {
+    expected: `a rule of ${Object.keys(rules).join(', ')} that is true for it`,
+    got: 'none',
+    remedy: "Add a port whose rule is 'rest'.",
+    place: { node: path },
+  });
+}
+
+function maybeStage(operator: OperatorFunction<never, unknown>): Stage<never, unknown> | undefined {
+  return 'meta' in operator && 'counters' in operator ? (operator as Stage<never, unknown>) : undefined;
+}
+
+function noOtherSide(path: string): GraphError {
+  return new GraphError('graph/no-other-side', 'The node has no other side to migrate a failed item to.', {
+    remedy: 'Give elsewhere: the same work for the other side.',
+    place: { node: path },
+  });
+}
+
+function badHold(path: string, hold: number): GraphError {
+  const details = { expected: 'an integer from 1', got: hold, place: { node: path } };
+  return new GraphError('graph/bad-hold', 'hold must be an integer from 1.', details);
+}

@@ -1,0 +1,95 @@
+import { GraphError } from '../../primitives/errors.ts';
+import { type Capacity, checkedCapacity, type Occupancy } from '../run/channel.ts';
+import type { NodeProgram } from '../run/node-run.ts';
+import type { ItemHandling } from '../run/parcel.ts';
+import type { Port } from './port.ts';
+import type { EdgeShape, GraphShape, NodeCounters, NodeMeta, StageCounters } from './shape.ts';
+
+/** One output of a node. */
+export interface OutputDefinition extends Port<unknown> {
+  /** Whether its items have sizes, which bounds in bytes need. */
+  readonly isSized: boolean;
+}
+
+/** The edge into a node, or into one of its ports. */
+export interface InputDefinition {
+  readonly port: string | undefined;
+  readonly from: readonly OutputDefinition[];
+  readonly capacity: Required<Occupancy>;
+  /** Item handling set on this node. It overrides the handling set on the source. */
+  readonly own: ItemHandling<unknown>;
+  readonly isSized: boolean;
+}
+
+export interface NodeDefinition {
+  readonly meta: NodeMeta;
+  readonly inputs: readonly InputDefinition[];
+  readonly outputs: readonly OutputDefinition[];
+  readonly program: NodeProgram;
+  /** Whether progress counts the items of this node instead of those of the sources. */
+  readonly isMeasure?: boolean;
+  /** Total units that a source will deliver, if known. */
+  readonly total?: number | undefined;
+  /** Counters of a stage in a pipe, which counts by itself. */
+  readonly inner?: (() => StageCounters & Partial<NodeCounters>) | undefined;
+}
+
+/** The nodes of a graph in the order of their creation, so that producers come before consumers. */
+export interface GraphDefinition {
+  readonly name: string;
+  readonly nodes: readonly NodeDefinition[];
+}
+
+export interface EdgeOptions {
+  readonly capacity?: number | Capacity | undefined;
+  /** Whether the sizes of its items are known. */
+  readonly isSized: boolean;
+}
+
+/** @throws `GraphError` if the bounds admit no item or cannot be checked. */
+export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lanes: number): Required<Occupancy> {
+  const bounds =
+    capacity === undefined ? { items: lanes } : typeof capacity === 'number' ? { items: capacity } : capacity;
+  return checkedCapacity({ ...bounds, sizeOf: isSized ? () => 0 : undefined, name: path });
+}
+
+export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {
+  // The capacity shown for a stage in a pipe is that of the stage's own edge.
+  const edges = nodes.flatMap(({ meta, inputs, inner }) =>
+    inputs.flatMap(({ port, from, capacity }) =>
+      from.map((output) => edgeShape(output, meta.name, port, inner === undefined ? capacity : meta.capacity)),
+    ),
+  );
+  return { name, nodes: nodes.map(({ meta }) => meta), edges };
+}
+
+function edgeShape(
+  from: OutputDefinition,
+  to: string,
+  toPort: string | undefined,
+  capacity: Required<Occupancy>,
+): EdgeShape {
+  return { from: from.node, to, capacity, fromPort: from.port, toPort };
+}
+
+/**
+ * @throws `GraphError` `graph/unused-output` for the first output that no node takes, and `graph/empty` if there are
+ * no nodes.
+ */
+export function requireWhole({ name, nodes }: GraphDefinition): void {
+  if (nodes.length === 0) {
+    const remedy = 'Begin with g.source() and end with g.sink(), g.reduce() or g.collect().';
+    throw new GraphError('graph/empty', 'The graph has no nodes.', { remedy, place: { node: name } });
+  }
+  const taken = new Set(nodes.flatMap(({ inputs }) => inputs.flatMap(({ from }) => from)));
+  const unused = nodes.flatMap(({ outputs }) => outputs).find((output) => !taken.has(output));
+  if (unused !== undefined) throw unusedError(name, unused);
+}
+
+function unusedError(graph: string, { node, port }: OutputDefinition): GraphError {
+  const what = port === undefined ? 'The output of the node' : `The port ${port} of the node`;
+  return new GraphError('graph/unused-output', `${what} leads nowhere.`, {
+    remedy: 'Give it to a node. To drop its items, give it to g.sink() with a function that frees them.',
+    place: { node: port === undefined ? `${graph}/${node}` : `${graph}/${node}.${port}` },
+  });
+}

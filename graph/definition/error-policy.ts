@@ -1,0 +1,107 @@
+import { GraphError } from '../../primitives/errors.ts';
+import { aText, eitherOf, type Kind, someRecord } from '../../primitives/kinds.ts';
+
+/** What happens to a failed item: retries first, then the node's other side, then `orElse`. */
+export interface ErrorPolicySteps {
+  /** Maximum number of retries, 0 or more. Default 0. */
+  readonly retry?: number | undefined;
+  /**
+   * Milliseconds to wait before the next attempt. A function is given the number of failed attempts, from 1. Default 0.
+   */
+  readonly backoff?: number | ((attempt: number) => number) | undefined;
+  /** Whether to try once on the node's other side (`elsewhere`) after the retries. Default false. */
+  readonly migrate?: boolean | undefined;
+  /** What to do if all attempts failed. A function decides by the error. Default `stop`. */
+  readonly orElse?: 'stop' | 'skip' | ((cause: unknown) => 'stop' | 'skip') | undefined;
+}
+
+/**
+ * - `stop`: the run ends with the item's error. The default.
+ * - `skip`: the item is dropped, counted as `skipped` and reported through `errors$`.
+ * - `migrate`: short for `{ migrate: true }`. The item is tried once on the other side; if that fails, the run ends.
+ */
+export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
+
+/** Checks types only; {@link fullPolicy} checks the steps. */
+export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
+
+/** A policy with all defaults filled in. */
+export interface FullPolicy {
+  readonly retry: number;
+  readonly backoff: (attempt: number) => number;
+  readonly migrate: boolean;
+  readonly orElse: (cause: unknown) => 'stop' | 'skip';
+}
+
+/** @throws `GraphError` `graph/bad-policy` for an invalid count or an unknown step. */
+export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
+  const steps = typeof policy === 'string' ? named[policy] : policy;
+  const { retry = 0, backoff = 0, migrate = false, orElse = 'stop' } = steps ?? {};
+  const isKnown =
+    steps !== undefined &&
+    steps !== null &&
+    Object.keys(steps).every((key) => STEPS.has(key)) &&
+    (typeof orElse === 'function' || orElse === 'stop' || orElse === 'skip');
+  const isDelay = typeof backoff === 'function' || backoff >= 0;
+  if (!isKnown || !isDelay || !(Number.isInteger(retry) || retry === Number.POSITIVE_INFINITY) || retry < 0) {
+    const expected =
+      "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0, migrate, orElse";
+    const got = typeof policy === 'string' ? policy : { ...policy, backoff: `${backoff}`, orElse: `${orElse}` };
+    throw new GraphError('graph/bad-policy', 'onError is not a valid error policy.', {
+      expected,
+      got,
+      place: { node: path },
+    });
+  }
+  return {
+    retry,
+    backoff: typeof backoff === 'function' ? backoff : () => backoff,
+    migrate,
+    orElse: typeof orElse === 'function' ? orElse : () => orElse,
+  };
+}
+
+/** Milliseconds before the next attempt, or an error if `backoff` gave no valid number. */
+export function delayBefore(
+  { backoff }: FullPolicy,
+  attempt: number,
+  cause: unknown,
+): { readonly milliseconds: number } | { readonly failure: GraphError } {
+  try {
+    const milliseconds = backoff(attempt);
+    if (milliseconds >= 0) return { milliseconds };
+    return { failure: policyFailed('backoff returned no valid time to wait.', { got: milliseconds, cause }) };
+  } catch (thrown) {
+    return { failure: policyFailed('backoff threw.', { got: String(thrown), cause: both(cause, thrown) }) };
+  }
+}
+
+/** The outcome for an item whose attempts all failed. If `orElse` throws, the run ends. */
+export function lastResort(
+  { orElse }: FullPolicy,
+  cause: unknown,
+): { readonly outcome: 'skipped' | 'stopped'; readonly cause: unknown } {
+  try {
+    return { outcome: orElse(cause) === 'skip' ? 'skipped' : 'stopped', cause };
+  } catch (thrown) {
+    const failure = policyFailed('orElse threw.', { got: String(thrown), cause: both(cause, thrown) });
+    return { outcome: 'stopped', cause: failure };
+  }
+}
+
+function policyFailed(sentence: string, { got, cause }: { got: unknown; cause: unknown }): GraphError {
+  const expected = sentence.startsWith('orElse') ? "'stop' or 'skip'" : 'milliseconds from 0';
+  return new GraphError('graph/bad-policy', `The error policy failed: ${sentence}`, { expected, got, cause });
+}
+
+function both(cause: unknown, thrown: unknown): AggregateError {
+  return new AggregateError([cause, thrown], 'An item failed, and its error policy failed too.');
+}
+
+const STEPS: ReadonlySet<string> = new Set(['retry', 'backoff', 'migrate', 'orElse']);
+
+const named: Readonly<Record<string, ErrorPolicySteps>> = {
+  stop: { orElse: 'stop' },
+  skip: { orElse: 'skip' },
+  migrate: { migrate: true },
+};

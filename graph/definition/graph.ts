@@ -1,0 +1,86 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Context } from '../../primitives/context.ts';
+import { GraphError } from '../../primitives/errors.ts';
+import { aFunction, aText } from '../../primitives/kinds.ts';
+import { type GraphRun, RUN_OPTIONS, type RunOptions, startRun } from '../run/run.ts';
+import { GraphBuilder } from './builder.ts';
+import { requireWhole, shapeOf } from './definition.ts';
+import { NodeList } from './node-list.ts';
+import type { Outcomes, ResultOf } from './port.ts';
+import type { GraphShape } from './shape.ts';
+
+/** A dataflow graph. It is fully defined before it runs, and can run any number of times. */
+export interface Graph<R, C> {
+  readonly name: string;
+  readonly shape: GraphShape;
+  /** Starts a run. `ctx` is passed to the functions of the nodes. */
+  run(ctx?: C, options?: RunOptions): GraphRun<R>;
+}
+
+/**
+ * Defines a graph of bounded stages: one definition gives the program, its drawings, counters and progress.
+ *
+ * - Every node has a bounded edge in front of it. While the next edge is full, a node takes no items from its own. So
+ *   the bounds hold across branches and joins, and a source is read only while there is room.
+ * - Results of a node with several lanes come in any order unless it is `ordered`. All other nodes keep order on each
+ *   port. With ordered stages, and without merge and join, results do not depend on timing.
+ * - An item that fails follows its node's `onError`. It ends the run by default, with an {@link ItemError} that names
+ *   the node, the item and the cause; nothing is dropped silently.
+ * - When a node takes no more items (a `take` in a pipe), nodes that feed only this node end as well, up to the source.
+ * - Paths that split and meet again can block each other. For example, both sides of a join may be full of items whose
+ *   partners are queued behind them. Then the run fails with `graph/stalled` instead of hanging. To prevent this, make
+ *   edges and `hold` as large as the lead that one path may gain over the other.
+ *
+ * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that leads
+ * nowhere, `graph/empty`, `graph/foreign-outcome`.
+ *
+ * @example
+ * ```ts
+ * const sumOfSquares = graph('squares', (g) => {
+ *   const numbers = g.source('numbers', [1, 2, 3, 4]);
+ *   const { odd, even } = g.branch('parity', numbers, { odd: (x) => x % 2 === 1, even: 'rest' });
+ *   const squares = g.stage('square', odd, async (x) => x * x, { lanes: 2, capacity: 4 });
+ *   return { sum: g.reduce('sum', squares, (a, b) => a + b), even: g.sink('even', even, () => {}) };
+ * });
+ * await sumOfSquares.run().result; // { sum: 10, even: 2 }
+ * ```
+ */
+export function graph<O extends Outcomes, C = Context>(
+  name: string,
+  define: (g: GraphBuilder<C>) => O,
+): Graph<ResultOf<O>, C> {
+  requireArguments('graph', { name, define }, { name: aText, define: aFunction });
+  const list = new NodeList(name);
+  const outcomes = define(new GraphBuilder<C>(list));
+  const definition = { name, nodes: list.close() };
+  requireWhole(definition);
+  requireOutcomes(list, outcomes);
+  const shape = shapeOf(definition);
+  return {
+    name,
+    shape,
+    run: (ctx, options = {}) => {
+      requireArguments('run', { options }, { options: RUN_OPTIONS });
+      const { result, ...run } = startRun(definition, shape, ctx, options);
+      return { ...run, result: result.then((values) => resultOf(list, outcomes, values) as ResultOf<O>) };
+    },
+  };
+}
+
+function requireOutcomes(list: NodeList, outcomes: unknown): void {
+  if (list.hasOutcome(outcomes)) return;
+  const isRecord = typeof outcomes === 'object' && outcomes !== null && !('then' in outcomes);
+  if (isRecord && Object.values(outcomes).every((outcome) => list.hasOutcome(outcome))) return;
+  throw new GraphError('graph/foreign-outcome', 'The definition does not return outcomes of this graph.', {
+    expected: 'a result of sink(), reduce() or collect(), or a record of them',
+    got: outcomes === undefined ? 'nothing' : outcomes instanceof Promise ? 'a promise' : typeof outcomes,
+    remedy: 'End the definition by returning the result of sink(), reduce() or collect().',
+    place: { node: list.graph },
+  });
+}
+
+function resultOf(list: NodeList, outcomes: unknown, values: ReadonlyMap<string, unknown>): unknown {
+  if (list.hasOutcome(outcomes)) return values.get(outcomes.node);
+  const entries = Object.entries(outcomes as Record<string, { node: string }>);
+  return Object.fromEntries(entries.map(([name, { node }]) => [name, values.get(node)]));
+}

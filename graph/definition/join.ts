@@ -1,0 +1,157 @@
+import { GraphError } from '../../primitives/errors.ts';
+import { underPolicy, type Work } from '../run/attempts.ts';
+import { discard, type Edge, emit, failUnlessOver, type NodeProgram, type NodeRun } from '../run/node-run.ts';
+import { jointName, type Parcel } from '../run/parcel.ts';
+
+/** Two items with the same key. */
+export interface Pair<L, R> {
+  readonly left: L;
+  readonly right: R;
+}
+
+/** Computes the key of an item for one side of a join. */
+export type KeyOf = (node: NodeRun) => Work<unknown, unknown>;
+
+/** Outputs of a join, in this order. */
+const PAIRS = 0;
+const LEFT_ONLY = 1;
+const RIGHT_ONLY = 2;
+
+interface Waiting {
+  readonly key: unknown;
+  readonly parcel: Parcel;
+}
+
+/** One side of a join in one run, with the items that wait for a partner. */
+interface JoinSide {
+  readonly edge: Edge;
+  /** Index of the output for items without a partner. */
+  readonly only: number;
+  /** Puts the item and its partner into the order left, right. */
+  readonly pair: (item: Parcel, partner: Parcel) => Pair<Parcel, Parcel>;
+  /** Waiting items in order of arrival. */
+  readonly waiting: Set<Waiting>;
+  readonly byKey: Map<unknown, Waiting[]>;
+  ended: boolean;
+  /** Resolves when all items of the other side that can no longer find a partner have been emitted. */
+  flushed: Promise<void>;
+  /** Wakes the side's reader, which waits for room. */
+  wake: () => void;
+}
+
+/**
+ * Pairs the items of two edges by key, the oldest with the oldest. Each side holds at most `hold` items without a
+ * partner, and is not read while it is full.
+ */
+export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): NodeProgram {
+  return async (node) => {
+    const left = newSide(node.inputs[0]!, LEFT_ONLY, (l, r) => ({ left: l, right: r }));
+    const right = newSide(node.inputs[1]!, RIGHT_ONLY, (r, l) => ({ left: l, right: r }));
+    const wakeBoth = (): void => {
+      left.wake();
+      right.wake();
+    };
+    node.abort.signal.addEventListener('abort', wakeBoth);
+    await Promise.all([
+      readSide(node, left, right, keyOf.left(node), hold),
+      readSide(node, right, left, keyOf.right(node), hold),
+    ]);
+    node.abort.signal.removeEventListener('abort', wakeBoth);
+    for (const side of [left, right]) for (const { parcel } of side.waiting) discard(node, parcel);
+  };
+}
+
+function newSide(edge: Edge, only: number, pair: JoinSide['pair']): JoinSide {
+  const flushed = Promise.resolve();
+  return { edge, only, pair, waiting: new Set(), byKey: new Map(), ended: false, flushed, wake: () => {} };
+}
+
+async function readSide(
+  node: NodeRun,
+  mine: JoinSide,
+  other: JoinSide,
+  work: Work<unknown, unknown>,
+  hold: number,
+): Promise<void> {
+  const { signal } = node.abort;
+  const keyOf = underPolicy(node, { ...work, fn: async (item, context) => ({ key: await work.fn(item, context) }) });
+  for (let index = 0; ; index++) {
+    await placeFor(node, mine, other, hold);
+    const next = await mine.edge.channel.take();
+    if (next.done === true) break;
+    const found = await keyOf(next.value, { signal, index, lane: mine.only - 1 }).catch((error) =>
+      failUnlessOver(node, error),
+    );
+    if (typeof found === 'object')
+      await place(node, mine, other, { ...(found as { key: unknown }), parcel: next.value });
+  }
+  mine.ended = true;
+  if (!signal.aborted) mine.flushed = flush(node, other);
+  other.wake();
+  await mine.flushed;
+}
+
+/** Waits until `mine` has room for one more item. If both sides are full, no pair can form and the run fails. */
+async function placeFor(node: NodeRun, mine: JoinSide, other: JoinSide, hold: number): Promise<void> {
+  while (mine.waiting.size >= hold && !other.ended && !node.abort.signal.aborted) {
+    if (other.waiting.size >= hold) return node.run.fail(bothFull(node, hold));
+    await new Promise<void>((resolve) => {
+      mine.wake = resolve;
+    });
+  }
+}
+
+async function place(node: NodeRun, mine: JoinSide, other: JoinSide, entry: Waiting): Promise<void> {
+  const partner = takePartner(other, entry.key);
+  if (partner !== undefined) {
+    other.wake();
+    await emit(node, PAIRS, paired(node, mine.pair(entry.parcel, partner.parcel)));
+  } else if (other.ended) {
+    await other.flushed;
+    await emit(node, mine.only, entry.parcel);
+  } else {
+    mine.waiting.add(entry);
+    const alike = mine.byKey.get(entry.key);
+    if (alike === undefined) mine.byKey.set(entry.key, [entry]);
+    else alike.push(entry);
+  }
+}
+
+function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
+  // Frees the items that the pair holds now. If the pair was copied, these are not the original items.
+  const free = (pair: Pair<unknown, unknown>): void => {
+    discard(node, { ...left, item: pair.left });
+    discard(node, { ...right, item: pair.right });
+  };
+  const pair = { left: left.item, right: right.item };
+  return { item: pair, name: jointName([left, right]), discard: free as Parcel['discard'], sizeOf: undefined };
+}
+
+function takePartner({ byKey, waiting }: JoinSide, key: unknown): Waiting | undefined {
+  const alike = byKey.get(key);
+  const oldest = alike?.shift();
+  if (oldest === undefined) return undefined;
+  waiting.delete(oldest);
+  if (alike?.length === 0) byKey.delete(key);
+  return oldest;
+}
+
+async function flush(node: NodeRun, side: JoinSide): Promise<void> {
+  const entries = [...side.waiting];
+  side.waiting.clear();
+  side.byKey.clear();
+  for (const { parcel } of entries) await emit(node, side.only, parcel);
+}
+
+function bothFull({ path }: NodeRun, hold: number): GraphError {
+  return new GraphError(
+    'graph/stalled',
+    'Both sides of the join are full of items without a partner, so no pair can form.',
+    {
+      expected: `a pair among the ${hold} items held on each side`,
+      got: `${hold} items without a partner on both sides`,
+      remedy: 'Raise hold, or bring the inputs into similar orders.',
+      place: { node: path },
+    },
+  );
+}

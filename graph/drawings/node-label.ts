@@ -1,0 +1,27 @@
+import type { EdgeShape, NodeCounters, NodeMeta } from '../definition/shape.ts';
+import { formatBytes, formatCount, formatDuration } from './markup.ts';
+
+/** The text lines of a node in a drawing: name, kind and, if given, counters. */
+export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {
+  const { name, kind, lanes, runsOn } = node;
+  const where = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();
+  const lines = [name, [kind, where, ...(lanes > 1 ? [`${formatCount(lanes)} lanes`] : [])].join(' · ')];
+  const done = counters.find((counts) => counts.name === name);
+  if (done === undefined) return lines;
+  const rare = (['migrated', 'retried', 'skipped', 'dropped'] as const).filter((count) => done[count] > 0);
+  return [
+    ...lines,
+    `${formatCount(done.in)} in · ${formatCount(done.out)} out`,
+    `${formatDuration(done.busy)} busy`,
+    ...rare.map((count) => `${formatCount(done[count])} ${count}`),
+  ];
+}
+
+/** The capacity of an edge. */
+export function edgeLabel({ capacity: { items, bytes } }: EdgeShape): string {
+  const bounds = [
+    ...(items < Number.POSITIVE_INFINITY ? [formatCount(items)] : []),
+    ...(bytes < Number.POSITIVE_INFINITY ? [formatBytes(bytes)] : []),
+  ];
+  return bounds.length === 0 ? '' : `≤ ${bounds.join(', ')}`;
+}

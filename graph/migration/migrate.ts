@@ -1,0 +1,188 @@
+import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aFlag, aFunction, aNumber, aText, aWord, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
+import { requireLanes } from '../definition/pull-map.ts';
+import type { NodeKind, StageCounters } from '../definition/shape.ts';
+import { inletOf, type Stage, snapshot } from '../definition/stage.ts';
+import { aCapacity, checkedCapacity } from '../run/channel.ts';
+import { anObserver } from '../run/observer.ts';
+import { checkedPolicy, type MigrationPolicy, somePolicy } from './migration-policy.ts';
+import { type MigrationRole, MigrationSession } from './migration-session.ts';
+import { boundsOf, lanesOf, type MigratedOptions, type MigratingTask, type Side, TwoSidedRun } from './two-sided.ts';
+
+export interface MigratorOptions {
+  /** Thresholds to use in place of those of `defaultMigrationPolicy`. */
+  readonly policy?: Partial<MigrationPolicy> | undefined;
+  /** If false, items move only after a failure, not to balance load. Default true. */
+  readonly enabled?: boolean | undefined;
+}
+
+/** Counters of a migrator's stage. */
+export interface MigratedCounters extends StageCounters {
+  /** Items that failed for good and were skipped. */
+  readonly skipped: number;
+  /** Items that were run on the other side after a failure. */
+  readonly retried: number;
+  /** Items that ran away from the stage's home side. */
+  readonly migrated: number;
+}
+
+/** A stage with a function for either side. */
+export interface MigratedStage<A, B> extends Stage<A, B> {
+  counters(): MigratedCounters;
+}
+
+/** Balances load between two stages of one pipeline. Either may be omitted. */
+export interface Migrator {
+  /** The stage whose home is the CPU, ahead of the GPU stage. Its items move to the GPU while the GPU starves. */
+  upstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
+  /** The stage whose home is the GPU. Its items move to the CPU while its edge is full. */
+  downstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
+}
+
+/**
+ * Balances a pipeline between GPU and CPU by the level of the edge into its GPU stage. While this edge is full, its
+ * smallest items go to lanes of the CPU. While it is empty and the GPU idle, items of an earlier CPU stage go to the
+ * GPU. {@link decideMigration} decides, from rates that are measured during the run.
+ *
+ * - Every item is processed once, on one side. If the two functions of a stage agree, results are the same as without
+ *   migration. The side that runs an item depends on timing.
+ * - At most `gpuLanes + cpuLanes` items of a stage are in progress, and its edge keeps its bound.
+ * - An item that fails on one side is run on the other (`onError`). After a `DeviceLostError` the GPU is not used again
+ *   in this run: the lanes of both sides work on the CPU.
+ * - Cancellation, errors and demand are as in `stage`. Traces show moves as marks `migrate/gpu-to-cpu` and
+ *   `migrate/cpu-to-gpu`, and changes of mode as `migrate/full`, `migrate/starved` and `migrate/balanced`.
+ * - A migrator may be used for several runs in turn; runs share nothing.
+ *
+ * @throws `GraphError` `graph/bad-migration-policy`, `graph/bad-lanes`, `graph/bad-capacity` or `graph/no-size` at the
+ * call; `graph/item-failed` through the stream, for an item that failed on both sides, with node, item and cause.
+ *
+ * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
+ * Systems, 2012, section 4.2.
+ *
+ * @example
+ * ```ts
+ * const toNumber = async (text: string) => Number(text);
+ * const square = async (x: number) => x * x;
+ * const balance = migrator();
+ * const squares = pull(['1', '2', '3']).pipe(
+ *   balance.upstream('parse', { cpu: toNumber, gpu: toNumber, cpuLanes: 2 }),
+ *   filter((x: number) => x !== 2),
+ *   balance.downstream('square', { gpu: square, cpu: square, ordered: true }),
+ * );
+ * await lastValueFrom(squares.pipe(reduce((a, b) => a + b))); // 10
+ * ```
+ */
+export function migrator(options: MigratorOptions = {}): Migrator {
+  requireOptions<MigratorOptions>('migrator', { policy: somePolicy, enabled: aFlag }, options);
+  return createMigrator(options);
+}
+
+function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migrator {
+  const checked = checkedPolicy(policy, 'migrator');
+  let current: MigrationSession | undefined;
+  /**
+   * A stage joins the current session if its role is still free there. RxJS subscribes a whole chain before anything
+   * else happens.
+   */
+  const join = (role: MigrationRole): MigrationSession => {
+    if (current === undefined || current.isOver() || current.has(role)) {
+      current = new MigrationSession(checked, enabled);
+    }
+    return current;
+  };
+  return {
+    upstream: (name, options) => twoSided(name, 'cpu', options, () => join('upstream')),
+    downstream: (name, options) => twoSided(name, 'gpu', options, () => join('downstream')),
+  };
+}
+
+/**
+ * A GPU stage whose smallest items go to the CPU while its edge is full. Same as {@link migrator} without an upstream
+ * stage.
+ *
+ * @example
+ * ```ts
+ * const double = async (x: number) => 2 * x;
+ * const doubled = pull([1, 2, 3]).pipe(migrate('double', { gpu: double, cpu: double, ordered: true }));
+ * await lastValueFrom(doubled.pipe(toArray())); // [2, 4, 6]
+ * ```
+ */
+export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & MigratorOptions): MigratedStage<A, B> {
+  requireArguments('migrate', { name, options }, { name: aText, options: MIGRATED });
+  return createMigrator(options).downstream(name, options);
+}
+
+/** Options of a stage. For {@link migrate} they include those of the migrator. */
+const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
+  gpu: aFunction,
+  cpu: aFunction,
+  gpuLanes: optional(aNumber),
+  cpuLanes: optional(aNumber),
+  capacity: optional(aCapacity),
+  sizeOf: optional(aFunction),
+  ordered: optional(aFlag),
+  overflow: optional(aWord(['fail', 'drop-newest', 'drop-oldest'])),
+  onError: optional(aWord(['migrate', 'stop'])),
+  onFailed: optional(aFunction),
+  discard: optional(aFunction),
+  discardResult: optional(aFunction),
+  observer: optional(anObserver),
+  now: optional(aFunction),
+  policy: optional(somePolicy),
+  enabled: optional(aFlag),
+});
+
+function twoSided<A, B>(
+  name: string,
+  home: Side,
+  options: MigratedOptions<A, B>,
+  join: () => MigrationSession,
+): MigratedStage<A, B> {
+  requireArguments('migrate', { name, options }, { name: aText, options: MIGRATED });
+  const lanes = lanesOf(options, 'gpu') + lanesOf(options, 'cpu');
+  for (const side of ['gpu', 'cpu'] as const) requireLanes(name, lanesOf(options, side));
+  const capacity = checkedCapacity({ ...boundsOf(options), sizeOf: options.sizeOf, name });
+  const role = home === 'gpu' ? 'downstream' : 'upstream';
+  const runs = new ReplaySubject<TwoSidedRun<A, B>>(1);
+  let latest: TwoSidedRun<A, B> | undefined;
+
+  const operator = (source: Observable<A>): Observable<B> =>
+    new Observable<B>((out) => {
+      const session = join();
+      const run = new TwoSidedRun(name, home, options, session, out);
+      session.enter(role, run);
+      out.add(() => session.leave(role));
+      latest = run;
+      runs.next(run);
+      run.watch(out);
+      run.results().subscribe(out);
+      const fail = (error: unknown): void => out.error(error);
+      const inlet = inletOf<MigratingTask<A>>(run.counts, name, options.overflow ?? 'fail', run.discard, fail);
+      out.add(inlet);
+      source.pipe(map(run.toTask), tap({ complete: run.sourceEnded })).subscribe(inlet);
+    });
+
+  return Object.assign(operator, {
+    meta: { name, kind: 'map' as NodeKind, lanes, capacity, runsOn: 'either' as const },
+    counters: () => (latest === undefined ? nothingYet : { ...snapshot(latest.counts), ...latest.migrations }),
+    occupancy$: runs.pipe(switchMap(({ edge }) => edge.occupancy$)),
+  });
+}
+
+const nothingYet: MigratedCounters = {
+  in: 0,
+  out: 0,
+  active: 0,
+  dropped: 0,
+  busy: 0,
+  stalls: 0,
+  depth: 0,
+  bytes: 0,
+  peak: 0,
+  peakBytes: 0,
+  skipped: 0,
+  retried: 0,
+  migrated: 0,
+};

@@ -1,0 +1,101 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../../primitives/kinds.ts';
+import { escapeMarkup, formatCount } from '../drawings/markup.ts';
+
+/** A section of a report: text, table and drawing, each optional, in this order. Texts are escaped. */
+export interface ReportSection {
+  readonly title: string;
+  readonly text?: string | undefined;
+  readonly table?: ReportTable | undefined;
+  /** SVG from `drawSvg` or a plot. It goes into the page unescaped, so it must come from trusted code. */
+  readonly svg?: string | undefined;
+}
+
+export interface ReportTable {
+  readonly columns: readonly string[];
+  /** Numbers are aligned to the right. */
+  readonly rows: readonly (readonly (string | number)[])[];
+}
+
+/** Maximum number of rows shown of a table. The page states how many are left out. */
+const ROWS = 200;
+
+/** A page under a heading. */
+export interface ReportPage {
+  readonly title: string;
+  /** A line below the heading. */
+  readonly told: string;
+  readonly sections: readonly ReportSection[];
+}
+
+const aReportTable: Kind = aRecord<ReportTable>({
+  columns: anArrayOf(aText),
+  rows: anArrayOf(anArrayOf(eitherOf('a text or a number', aText, aNumber))),
+});
+
+/** Sections of a report. */
+export const someSections: Kind = anArrayOf(
+  aRecord<ReportSection>({ title: aText, text: optional(aText), table: optional(aReportTable), svg: optional(aText) }),
+);
+
+const aReportPage: Kind = aRecord<ReportPage>({ title: aText, told: aText, sections: someSections });
+
+/**
+ * One self-contained HTML page, with no script and nothing to load, so that it can be mailed and archived.
+ * @example
+ * const page = reportPage({ title: 'A < B', told: 'in 5 s', sections: [{ title: 'Result', text: '0.7' }] });
+ * page.includes('<h1>A &lt; B</h1>') && page.includes('<p class="quiet">0.7</p>'); // true
+ */
+export function reportPage(page: ReportPage): string {
+  requireArguments('reportPage', { page }, { page: aReportPage });
+  const { title, told, sections } = page;
+  return [
+    '<!doctype html>',
+    `<html lang="en"><head><meta charset="utf-8"><title>${escapeMarkup(title)}</title>`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<style>${STYLE}</style></head><body><main>`,
+    `<h1>${escapeMarkup(title)}</h1><p class="quiet">${escapeMarkup(told)}</p>`,
+    ...sections.map(section),
+    '</main></body></html>',
+    '',
+  ].join('\n');
+}
+
+const STYLE = [
+  'body{margin:0;background:#fff;color:#16202c;font:15px/1.5 system-ui,sans-serif}',
+  'main{max-width:1180px;margin:0 auto;padding:24px 20px 48px}',
+  'h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:36px 0 8px}',
+  '.quiet{color:#52606d;margin:0 0 8px}.wide{overflow-x:auto}svg{display:block}',
+  'table{border-collapse:collapse;font-size:13px}',
+  'th,td{padding:4px 18px 4px 0;text-align:left;border-bottom:1px solid #e3e7eb;vertical-align:top}',
+  'th{font-weight:600;color:#52606d;border-bottom-color:#8c96a0}',
+  '.n{text-align:right;font-variant-numeric:tabular-nums}',
+].join('');
+
+function section({ title, text, table, svg }: ReportSection): string {
+  return [
+    `<section><h2>${escapeMarkup(title)}</h2>`,
+    text === undefined ? '' : `<p class="quiet">${escapeMarkup(text)}</p>`,
+    table === undefined ? '' : tableOf(table),
+    svg === undefined ? '' : `<div class="wide">${svg}</div>`,
+    '</section>',
+  ].join('');
+}
+
+function tableOf({ columns, rows }: ReportTable): string {
+  const isNumber = columns.map((_, i) => rows.length > 0 && rows.every((row) => isFigure(row[i])));
+  const cell = (tag: 'th' | 'td', value: string | number, i: number): string => {
+    const text = typeof value === 'number' ? formatCount(value) : value;
+    return `<${tag}${isNumber[i] ? ' class="n"' : ''}>${escapeMarkup(text)}</${tag}>`;
+  };
+  const line = (tag: 'th' | 'td', values: readonly (string | number)[]): string =>
+    `<tr>${values.map((value, i) => cell(tag, value, i)).join('')}</tr>`;
+  const body = rows.slice(0, ROWS).map((row) => line('td', row));
+  const more = rows.length > ROWS ? `<p class="quiet">and ${formatCount(rows.length - ROWS)} more rows</p>` : '';
+  return `<div class="wide"><table>${line('th', columns)}${body.join('')}</table></div>${more}`;
+}
+
+/** Whether a cell is a number, or a number with a unit. */
+function isFigure(value: string | number | undefined): boolean {
+  return typeof value === 'number' || /^[≤<]?\s?[\d.,∞]+(\s?[%µA-Za-z]+)?$/.test(value ?? '');
+}

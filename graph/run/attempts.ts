@@ -1,0 +1,192 @@
+import { delayBefore, type FullPolicy, lastResort } from '../definition/error-policy.ts';
+import type { ItemContext } from '../definition/pull-map.ts';
+import type { WorkSpan } from '../definition/shape.ts';
+import { ItemError } from './item-error.ts';
+import { discard, type NodeRun } from './node-run.ts';
+import type { Parcel } from './parcel.ts';
+
+/** What a node's function receives besides its item. */
+export interface NodeContext<C> extends ItemContext {
+  /** The context given to `run()`. Throws `GraphError` `graph/no-context` if there was none. */
+  readonly ctx: C;
+  /** Starts at 1 and grows by one with each retry of the item. */
+  readonly attempt: number;
+  /** Adds a mark to the trace. */
+  mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
+}
+
+/**
+ * Work on one item. On success the function owns the item and must free it. On failure the graph still owns the item:
+ * it may retry it, and finally discards it.
+ */
+export type NodeFunction<A, B, C> = (item: A, context: NodeContext<C>) => Promise<B> | B;
+
+/** A node's function together with its error policy. */
+export interface Work<A, B> {
+  readonly fn: NodeFunction<A, B, never>;
+  readonly elsewhere?: NodeFunction<A, B, never> | undefined;
+  readonly policy: FullPolicy;
+}
+
+/** Returned instead of a result for an item that was skipped: nothing leaves the node. */
+export const SKIPPED: unique symbol = Symbol('quadrille.skipped');
+export type Skipped = typeof SKIPPED;
+
+/** Runs `work` under its error policy: counts it, reports it and retries it. Rejects only to end the run. */
+export function underPolicy<A, B>(
+  node: NodeRun,
+  work: Work<A, B>,
+): (parcel: Parcel<A>, context: ItemContext) => Promise<B | Skipped> {
+  return async (parcel, context) => {
+    node.counts.in++;
+    node.counts.active++;
+    node.run.began();
+    try {
+      return await attempts(node, work, parcel, context);
+    } finally {
+      node.counts.active--;
+      node.run.ended();
+    }
+  };
+}
+
+async function attempts<A, B>(
+  node: NodeRun,
+  work: Work<A, B>,
+  parcel: Parcel<A>,
+  context: ItemContext,
+): Promise<B | Skipped> {
+  const { policy, elsewhere, fn } = work;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await attemptOnce(node, fn, parcel, context, attempt, node.meta.runsOn);
+    } catch (cause) {
+      if (context.signal.aborted) return abandonItem(node, parcel, context);
+      if (attempt <= policy.retry) {
+        const delay = delayBefore(policy, attempt, cause);
+        if ('failure' in delay) return stopAt(node, parcel, context, attempt, delay.failure);
+        node.counts.retried++;
+        mark(node, 'retry', { ...named(parcel, context), attempt });
+        await pause(delay.milliseconds, node);
+        if (context.signal.aborted) return abandonItem(node, parcel, context);
+      } else if (policy.migrate && elsewhere !== undefined) {
+        return await attemptElsewhere(node, work, elsewhere, parcel, context, attempt + 1);
+      } else return giveUp(node, work, parcel, context, attempt, cause);
+    }
+  }
+}
+
+async function attemptElsewhere<A, B>(
+  node: NodeRun,
+  work: Work<A, B>,
+  elsewhere: NodeFunction<A, B, never>,
+  parcel: Parcel<A>,
+  context: ItemContext,
+  attempt: number,
+): Promise<B | Skipped> {
+  const runsOn = node.meta.runsOn === 'gpu' ? 'cpu' : node.meta.runsOn === 'cpu' ? 'gpu' : 'either';
+  node.counts.migrated++;
+  mark(node, 'migrate/failed', { ...named(parcel, context), attempt });
+  try {
+    return await attemptOnce(node, elsewhere, parcel, context, attempt, runsOn);
+  } catch (cause) {
+    if (context.signal.aborted) return abandonItem(node, parcel, context);
+    return giveUp(node, work, parcel, context, attempt, cause);
+  }
+}
+
+async function attemptOnce<A, B>(
+  node: NodeRun,
+  fn: NodeFunction<A, B, never>,
+  { item, name: record }: Parcel<A>,
+  context: ItemContext,
+  attempt: number,
+  runsOn: WorkSpan['runsOn'],
+): Promise<B> {
+  const { signal, index, lane } = context;
+  const { run, meta, counts } = node;
+  const start = performance.now();
+  let outcome: WorkSpan['outcome'] = 'failed';
+  const full: NodeContext<never> = {
+    signal,
+    index,
+    lane,
+    attempt,
+    get ctx() {
+      return run.context() as never;
+    },
+    mark: (name, detail) => mark(node, name, detail),
+  };
+  try {
+    const result = await fn(item, full);
+    outcome = 'done';
+    return result;
+  } finally {
+    const end = performance.now();
+    counts.busy += end - start;
+    if (outcome === 'failed' && signal.aborted) outcome = 'aborted';
+    run.observer?.span({ node: meta.name, lane, item: index, record, start, end, runsOn, outcome });
+  }
+}
+
+function giveUp<A, B>(
+  node: NodeRun,
+  { policy }: Work<A, B>,
+  parcel: Parcel<A>,
+  context: ItemContext,
+  attempts: number,
+  cause: unknown,
+): Skipped {
+  const last = lastResort(policy, cause);
+  if (last.outcome === 'stopped') return stopAt(node, parcel, context, attempts, last.cause);
+  passOver(node, parcel, context, attempts, last);
+  node.counts.skipped++;
+  return SKIPPED;
+}
+
+function stopAt<A>(node: NodeRun, parcel: Parcel<A>, context: ItemContext, attempts: number, cause: unknown): never {
+  throw passOver(node, parcel, context, attempts, { outcome: 'stopped', cause });
+}
+
+/** Frees an item that failed for good, and reports it. */
+export function passOver<A>(
+  node: NodeRun,
+  parcel: Parcel<A>,
+  { index }: Pick<ItemContext, 'index'>,
+  attempts: number,
+  { outcome, cause }: { readonly outcome: ItemError['outcome']; readonly cause: unknown },
+): ItemError {
+  const error = new ItemError({ path: node.path, index, item: parcel.name, attempts, outcome }, cause);
+  discard(node, parcel);
+  mark(node, 'error', { ...named(parcel, { index }), message: error.message });
+  node.run.report(error);
+  return error;
+}
+
+/** Called when the run is over and nobody waits for the result: an error thrown here is ignored. */
+function abandonItem<A>(node: NodeRun, parcel: Parcel<A>, { signal }: ItemContext): never {
+  discard(node, parcel);
+  throw signal.reason;
+}
+
+/** Fields that name the item in a mark. */
+function named<A>({ name }: Parcel<A>, { index }: Pick<ItemContext, 'index'>): { item: number; record?: string } {
+  return name === undefined ? { item: index } : { item: index, record: name };
+}
+
+function mark(node: NodeRun, name: string, detail?: Readonly<Record<string, unknown>>): void {
+  node.run.observer?.mark({ node: node.meta.name, time: performance.now(), name, detail });
+}
+
+/** Waits for `milliseconds`, or until the node is cancelled if that comes first. */
+function pause(milliseconds: number, { abort, atAbort }: NodeRun): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      atAbort.delete(end);
+      resolve();
+    };
+    const timer = setTimeout(end, abort.signal.aborted ? 0 : milliseconds);
+    atAbort.add(end);
+  });
+}

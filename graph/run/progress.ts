@@ -1,0 +1,119 @@
+import {
+  AsyncSubject,
+  asyncScheduler,
+  concat,
+  defer,
+  finalize,
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  of,
+  pipe,
+  type SchedulerLike,
+  Subject,
+  startWith,
+  takeUntil,
+  tap,
+  throttleTime,
+} from 'rxjs';
+import { anything, atLeast } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
+
+/** The progress of a run. */
+export interface ProgressReport {
+  /** Units done. A unit is an item unless the run counts something else. */
+  readonly done: number;
+  /** Total units, if known. */
+  readonly total: number | undefined;
+  /** Average units per second since the start; 0 while no time has passed. */
+  readonly rate: number;
+  /** Seconds remaining at that rate; undefined while the total is unknown or nothing is done. */
+  readonly eta: number | undefined;
+  /** Seconds since the start. */
+  readonly elapsed: number;
+}
+
+export interface ProgressOptions {
+  /** Total units, if known at the start. */
+  readonly total?: number | undefined;
+  /** Minimum time between two reports, in milliseconds. Default 100. */
+  readonly every?: number | undefined;
+  /** Clock and timer; a `TestScheduler` in tests. */
+  readonly scheduler?: SchedulerLike | undefined;
+}
+
+export interface Progress {
+  /**
+   * Emits the first report immediately, then at most one per `every` milliseconds while something changes, and a last
+   * one at the end.
+   */
+  readonly progress$: Observable<ProgressReport>;
+  /** Counts `units` as done. Default 1. */
+  advance(units?: number): void;
+  /** Sets the total, once it is known. */
+  expect(total: number): void;
+  /** Ends the run, successful or not: the clock stops and `progress$` completes. */
+  end(): void;
+  /** Advances by `units(item)`, or 1, for each item that passes, and ends with the stream. */
+  track<T>(units?: (item: T) => number): MonoTypeOperatorFunction<T>;
+}
+
+/**
+ * Counts the progress of a run, and reports it with rate and remaining time. The clock starts at this call.
+ *
+ * @example
+ * const { progress$, track } = progress({ total: 3 });
+ * const last = lastValueFrom(progress$);
+ * await lastValueFrom(from([1, 2, 3]).pipe(track()));
+ * (await last).done; // 3
+ */
+export function progress(options: ProgressOptions = {}): Progress {
+  requireOptions<ProgressOptions>('progress', { total: atLeast(0), every: atLeast(0), scheduler: anything }, options);
+  const { every = 100, scheduler = asyncScheduler } = options;
+  const started = scheduler.now();
+  const changes = new Subject<void>();
+  const ended = new AsyncSubject<number>();
+  let { total } = options;
+  let done = 0;
+  let stopped: number | undefined;
+
+  const report = (): ProgressReport => {
+    const elapsed = ((stopped ?? scheduler.now()) - started) / 1000;
+    const rate = elapsed > 0 ? done / elapsed : 0;
+    const eta = total === undefined || rate === 0 ? undefined : Math.max(0, total - done) / rate;
+    return { done, total, rate, eta, elapsed };
+  };
+  const advance = (units = 1): void => {
+    done += units;
+    changes.next();
+  };
+  const expect = (units: number): void => {
+    total = units;
+    changes.next();
+  };
+  const end = (): void => {
+    stopped ??= scheduler.now();
+    ended.next(stopped);
+    ended.complete();
+  };
+  const whileRunning = changes.pipe(
+    startWith(undefined),
+    throttleTime(every, scheduler, { leading: true, trailing: true }),
+    map(report),
+    takeUntil(ended),
+  );
+  return {
+    progress$: concat(
+      whileRunning,
+      defer(() => of(report())),
+    ),
+    advance,
+    expect,
+    end,
+    track: (units = () => 1) =>
+      pipe(
+        tap((item) => advance(units(item))),
+        finalize(end),
+      ),
+  };
+}

@@ -1,0 +1,92 @@
+import { type Kind, where } from '../../primitives/kinds.ts';
+
+/** Anything that delivers items one at a time, on request. */
+export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
+
+/**
+ * The start of a pipeline: a pullable source, or a function that opens one for each subscription. The function's
+ * `signal` is aborted when the subscription ends early, so that a pending read can stop too.
+ */
+export type PullSource<A> = Pullable<A> | ((signal: AbortSignal) => Pullable<A>);
+
+/** One subscription's reader of a source. */
+export interface Reader<A> {
+  /** The next item. Calls may overlap: the source sees them in sequence. */
+  next(): Promise<IteratorResult<A, unknown>>;
+  /** Calls the source's `return()`, immediately and once, unless the source has ended or failed by itself. */
+  stop(): void;
+}
+
+/** Checks for a source, or a function that opens one. */
+export const aSource: Kind = where(
+  'an iterable, an async iterable, a stream, or a function that opens one',
+  (source) => {
+    const { getReader } = (source ?? {}) as { readonly getReader?: unknown };
+    const isIterable =
+      source !== null &&
+      (typeof source === 'object' || typeof source === 'string') &&
+      (Symbol.asyncIterator in Object(source) || Symbol.iterator in Object(source));
+    return typeof source === 'function' || typeof getReader === 'function' || isIterable;
+  },
+);
+
+export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reader<A> {
+  const iterator = iteratorOf(typeof source === 'function' ? source(signal) : source);
+  let ended = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const step = async (): Promise<IteratorResult<A, unknown>> => {
+    if (ended) return { done: true, value: undefined };
+    try {
+      const result = await iterator.next();
+      if (result.done === true) ended = true;
+      return result;
+    } catch (error) {
+      ended = true;
+      throw error;
+    }
+  };
+  const stop = async (): Promise<void> => {
+    if (ended) return;
+    ended = true;
+    await iterator.return?.();
+  };
+  return {
+    next: () => {
+      const turn = last.then(step);
+      last = turn.catch(() => {});
+      return turn;
+    },
+    // As in `for await`, an error during clean-up does not replace the original reason. After an unsubscribe nobody
+    // would receive it.
+    stop: () => void stop().catch(() => {}),
+  };
+}
+
+type AnyIterator<A> = Iterator<A, unknown> | AsyncIterator<A, unknown>;
+
+function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
+  const { getReader } = source as Partial<ReadableStream<A>>;
+  if (getReader !== undefined) return streamIterator(source as ReadableStream<A>);
+  return (source as Partial<AsyncIterable<A>>)[Symbol.asyncIterator]?.() ?? (source as Iterable<A>)[Symbol.iterator]();
+}
+
+/**
+ * Replaces the stream's own iterator. Safari has none, and the `return()` of other engines would wait for the pending
+ * read.
+ */
+function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
+  const reader = stream.getReader();
+  const release = (): void => reader.releaseLock();
+  return {
+    next: async () => {
+      const result = await reader.read();
+      if (result.done) release();
+      return result.done ? { done: true, value: undefined } : result;
+    },
+    return: async () => {
+      await reader.cancel().finally(release);
+      return { done: true, value: undefined };
+    },
+  };
+}

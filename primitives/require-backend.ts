@@ -1,9 +1,0 @@
-import { wrongArgument } from './arguments.ts';
-import type { Backend } from './backend.ts';
-
-/** Requires a backend. */
-export function requireBackend(call: string, argument: string, given: Backend): void {
-  const { allocate, forEach, limits } = (given ?? {}) as Partial<Backend>;
-  if (typeof allocate === 'function' && typeof forEach === 'function' && typeof limits === 'object') return;
-  throw wrongArgument(call, argument, given, 'a backend', { remedy: 'Create one with create…Backend().' });
-}

@@ -1,0 +1,171 @@
+import { describe, expect } from 'vitest';
+import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
+import { copyIf } from '../../primitives/index.ts';
+import { onEveryBackend } from '../backends.ts';
+import { fc, test } from '../law-test.ts';
+import { expectRefusal, openReference } from '../support/reference-context.ts';
+
+type Connectivity = 4 | 8;
+
+interface Grid {
+  readonly width: number;
+  readonly cells: readonly boolean[];
+}
+
+/** The labels by a union-find, whose sets have their first cell as root. */
+function labelsByUnion({ width, cells }: Grid, connectivity: Connectivity): number[] {
+  const parents = cells.map((_, i) => i);
+  const rootOf = (i: number): number => {
+    while (parents[i] !== i) i = parents[i]!;
+    return i;
+  };
+  const offsets = connectivity === 4 ? [[1, 0], [0, 1]] : [[1, 0], [0, 1], [1, 1], [-1, 1]]; // biome-ignore format: one line
+  for (const [i, isSet] of cells.entries()) {
+    for (const [right, down] of offsets as [number, number][]) {
+      const x = (i % width) + right;
+      const other = i + right + down * width;
+      if (!isSet || x < 0 || x >= width || other >= cells.length || !cells[other]) continue;
+      const [a, b] = [rootOf(i), rootOf(other)];
+      parents[Math.max(a, b)] = Math.min(a, b);
+    }
+  }
+  return cells.map((isSet, i) => (isSet ? rootOf(i) : NO_COMPONENT));
+}
+
+const connectivities: readonly Connectivity[] = [4, 8];
+const connectivity = fc.constantFrom(...connectivities);
+
+/** Grids between nearly empty and nearly full: around the middle, components are large and have holes with others in them. */
+const grid: fc.Arbitrary<Grid> = fc
+  .record({
+    width: fc.integer({ min: 1, max: 24 }),
+    height: fc.integer({ min: 0, max: 24 }),
+    share: fc.constantFrom(10, 40, 50, 60, 70, 90),
+  })
+  .chain(({ width, height, share }) =>
+    fc
+      .array(fc.nat({ max: 99 }), { minLength: width * height, maxLength: width * height, size: 'max' })
+      .map((numbers) => ({ width, cells: numbers.map((number) => number < share) })),
+  );
+
+/** A grid of drawn rows: anything but a space is set. */
+function drawn(...rows: readonly string[]): Grid {
+  return { width: rows[0]!.length, cells: rows.flatMap((row) => [...row].map((cell) => cell !== ' ')) };
+}
+
+/** A path one cell wide from the outside to the middle, with one cell between its turns. */
+function spiral(size: number): Grid {
+  const cells = new Array<boolean>(size * size).fill(false);
+  let [x, y, dx, dy] = [0, 0, 1, 0];
+  const isFree = (toX: number, toY: number): boolean =>
+    toX >= 0 && toY >= 0 && toX < size && toY < size && !cells[toY * size + toX];
+  for (;;) {
+    cells[y * size + x] = true;
+    const goesOn = (): boolean =>
+      isFree(x + dx, y + dy) &&
+      (isFree(x + 2 * dx, y + 2 * dy) || x + 2 * dx < 0 || x + 2 * dx >= size || y + 2 * dy < 0 || y + 2 * dy >= size);
+    if (!goesOn()) [dx, dy] = [-dy, dx];
+    if (!goesOn()) return { width: size, cells };
+    [x, y] = [x + dx, y + dy];
+  }
+}
+
+/** The same, seen from its four sides. */
+function turned({ width, cells }: Grid): Grid {
+  const height = cells.length / width;
+  return {
+    width: height,
+    cells: Array.from(
+      { length: cells.length },
+      (_, i) => cells[(height - 1 - (i % height)) * width + Math.floor(i / height)]!,
+    ),
+  };
+}
+
+const shapes: Record<string, Grid> = {
+  'a ring around a ring': drawn('#######', '#     #', '# ### #', '# # # #', '# ### #', '#     #', '#######'),
+  'two cells that share a corner': drawn('# ', ' #', '# '),
+  'a hole that is open at a corner': drawn('### ', '#  #', '### '),
+  'a comb with rising teeth': drawn('      #', '    # #', '  # # #', '# # # #', '#######'),
+  'a comb with falling teeth': drawn('#      ', '# #    ', '# # #  ', '# # # #', '#######'),
+  'a spiral': spiral(33),
+  'a spiral of so many cells that they are followed in three rounds': spiral(99),
+  'a board of squares': { width: 20, cells: Array.from({ length: 400 }, (_, i) => (i + Math.floor(i / 20)) % 2 === 0) },
+  'all cells': { width: 20, cells: new Array(400).fill(true) },
+  'no cells': { width: 20, cells: [] },
+};
+
+describe('connected components', () => {
+  onEveryBackend((opened, { runs }) => {
+    const labelsOf = async ({ width, cells }: Grid, connectivity: Connectivity): Promise<number[]> => {
+      const labels = await opened().run((context) =>
+        connectedComponents(context, context.column([...cells]), { width, connectivity }),
+      );
+      return [...labels];
+    };
+
+    test.prop([grid, connectivity], { numRuns: 4 * runs })('are those of a union-find', async (some, connectivity) => {
+      expect(await labelsOf(some, connectivity)).toEqual(labelsByUnion(some, connectivity));
+    });
+
+    test.each(Object.entries(shapes))('are those of a union-find for %s, from all sides', async (_, shape) => {
+      let seen = shape;
+      for (let side = 0; side < 4; side++, seen = turned(seen)) {
+        for (const connectivity of connectivities)
+          expect(await labelsOf(seen, connectivity)).toEqual(labelsByUnion(seen, connectivity));
+        if (shape.cells.length === 0) break;
+      }
+    });
+
+    test.each([10, 11, 2 ** 16, 2 ** 31, 2 ** 32 - 4, 2 ** 32 - 1])(
+      'of a part of a row of %i cells are those of a union-find',
+      async (width) => {
+        const cells = [...'## ### ###'].map((cell) => cell !== ' ');
+        for (const connectivity of connectivities) {
+          const labels = await opened().run((context) =>
+            context.scope(() => {
+              const all = context.column(cells.map(() => true));
+              return connectedComponents(context, copyIf(context.column([...cells]), all), { width, connectivity });
+            }),
+          );
+          expect([...labels]).toEqual(labelsByUnion({ width, cells }, connectivity));
+        }
+      },
+    );
+
+    test.prop([grid, connectivity, fc.nat()], { numRuns: runs })(
+      'of fewer cells than there is room for leave out the others',
+      async ({ width, cells }, connectivity, many) => {
+        const kept = many % (cells.length + 1);
+        const labels = await opened().run((context) =>
+          context.scope(() => {
+            const isKept = context.column(cells.map((_, i) => i < kept));
+            return connectedComponents(context, copyIf(context.column([...cells]), isKept), { width, connectivity });
+          }),
+        );
+        expect([...labels]).toEqual(labelsByUnion({ width, cells: cells.slice(0, kept) }, connectivity));
+      },
+    );
+  });
+
+  const reference = openReference();
+
+  test.each(connectivities)(
+    'are those of a union-find for every grid of 4 by 4 cells, %i-connected',
+    async (connectivity) => {
+      // All of them above one another, with an empty row between.
+      const cells = Array.from({ length: 2 ** 16 }, (_, bits) => bits).flatMap((bits) =>
+        Array.from({ length: 20 }, (_, i) => i < 16 && ((bits >> i) & 1) === 1),
+      );
+      const labels = await reference.read(
+        connectedComponents(reference, reference.column(cells), { width: 4, connectivity }),
+      );
+      expect(labels).toEqual(Uint32Array.from(labelsByUnion({ width: 4, cells }, connectivity)));
+    },
+  );
+
+  test('ask for whole rows', () => {
+    const cells = reference.column([true, false, true]);
+    expectRefusal(reference, 'components/width', () => connectedComponents(reference, cells, { width: 2 }));
+  });
+});

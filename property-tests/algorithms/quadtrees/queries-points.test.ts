@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildMaqTree } from '../../../algorithms/maq-tree/index.ts';
+import { DOMAIN_STEPS, type Domain, decompose, WORLD } from '../../../algorithms/quadrants/index.ts';
+import { placePoints, queryPoints } from '../../../algorithms/queries/index.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygons.ts';
+import { ringsHold } from '../../support/quadrants-by-hand.ts';
+import { expectRefusal, openReference } from '../../support/reference-context.ts';
+import { columnsOfRings } from '../../support/ring-columns.ts';
+
+/** One step is 1. */
+const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
+
+type Point = readonly [x: number, y: number];
+const next = fc.constantFrom(-1, 0, 1);
+const points = fc.array(
+  fc.oneof(
+    vertex,
+    fc.tuple(vertex, next, next).map(([[x, y], dx, dy]): Point => [x + dx, y + dy]),
+  ),
+  {
+    maxLength: 12,
+  },
+);
+
+onEveryBackend((opened, { runs }) => {
+  test('points are held by the polygons that an even-odd test of all their edges tells', {
+    timeout: 120_000,
+  }, async () => {
+    const sets = fc.tuple(polygons, polygons);
+    await fc.assert(
+      fc.asyncProperty(sets, points, fc.integer({ min: 0, max: LEVELS + 1 }), async (sets, others, levels) => {
+        const { context } = opened();
+        const { liveBytes } = context.backend.counters;
+        // Vertices, which lie on edges, and any others.
+        const asked: Point[] = [...sets.flat(3).slice(0, 12), ...others];
+        const quadrants = [];
+        for (const set of sets)
+          quadrants.push(await decompose(context, columnsOfRings(set), { levels, keepsEdges: true }));
+        const tree = await buildMaqTree(context, quadrants);
+        const placed = placePoints(context, { x: asked.map(([x]) => x), y: asked.map(([, y]) => y) }, STEPS);
+        const pairs = await queryPoints(context, tree, placed);
+        const found = await context.read({ ...pairs });
+        context.dispose(quadrants, tree, placed, pairs);
+        expect(context.backend.counters.liveBytes).toBe(liveBytes);
+
+        const expected = asked.flatMap((point, number) =>
+          sets.flatMap((set, s) =>
+            set.flatMap((rings, p) => (ringsHold(rings, point) ? [[number, s, p].join(' ')] : [])),
+          ),
+        );
+        const rows = Array.from(found.point, (point, i) => [point, found.set[i], found.polygon[i]].join(' '));
+        expect(rows.toSorted()).toEqual(expected.toSorted());
+        expect([...found.point]).toEqual([...found.point].sort((a, b) => a - b));
+      }),
+      { numRuns: 3 * runs },
+    );
+  });
+});
+
+test('points go to the nearest step; those outside the domain go where nothing is', async () => {
+  await using context = openReference();
+  const placed = placePoints(
+    context,
+    { x: [0.1, -180, 180, -1e9, Number.POSITIVE_INFINITY], y: [1, 2, 3, 4, 5] },
+    WORLD,
+  );
+  expect([...(await context.read(placed.x))]).toEqual([
+    Math.round((180.1 / 360) * DOMAIN_STEPS),
+    0,
+    DOMAIN_STEPS,
+    DOMAIN_STEPS,
+    DOMAIN_STEPS,
+  ]);
+});
+
+test('refused: points of one coordinate, coordinates that are no numbers', () => {
+  const context = openReference();
+  expectRefusal(context, 'queries/points', () => placePoints(context, { x: [0], y: [] }, WORLD));
+  expectRefusal(context, 'queries/points', () => placePoints(context, { x: [0], y: [Number.NaN] }, WORLD));
+});

@@ -1,0 +1,115 @@
+import { getEventListeners } from 'node:events';
+import { expect, test } from 'vitest';
+import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
+import { type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { Context } from '../../../primitives/context.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+
+const side = 96;
+const cells = Float32Array.from({ length: side * side }, (_, i) => (i % 977) / 8);
+const raster = rasterOf(cells, side, 'f32', { blockRows: 32 });
+/** Windows of a few tiles. */
+const small = { tile: 32, memoryBytes: 32_000 } as const;
+const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 65)]]);
+const edges = { kind: 'edges', edges: [0, 10, 100] } as const;
+const unique = { kind: 'unique' } as const;
+
+type Ending = (context: Context, signal: AbortSignal, abort: (reason: Error) => void) => Promise<unknown>;
+
+const job = (signal: AbortSignal, changes: Partial<ZonalJob> = {}): ZonalJob => ({
+  zones,
+  raster,
+  binning: edges,
+  ...small,
+  signal,
+  ...changes,
+});
+
+/** The raster, but for what happens at the nth window. */
+const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<never>): RasterSource => {
+  let windows = 0;
+  return {
+    ...raster,
+    async read(window, signal) {
+      if (++windows === nth) await what(signal);
+      return raster.read(window);
+    },
+  };
+};
+
+const endings: { readonly [ending: string]: Ending } = {
+  'bins counted': (context, signal) => zonalHistogram(context, job(signal)),
+  'unique values counted': (context, signal) =>
+    zonalHistogram(context, job(signal, { binning: unique, memoryBytes: 300_000 })),
+  'counts without statistics': (context, signal) => zonalHistogram(context, job(signal, { statistics: false })),
+  'zones outside': (context, signal) =>
+    zonalHistogram(context, job(signal, { zones: zonesOf([[box(-9, -9, -3, -3)]]) })),
+  'a window that cannot be read': async (context, signal) => {
+    const broken = atWindow(2, () => Promise.reject(new Error('unreadable')));
+    await expect(zonalHistogram(context, job(signal, { raster: broken }))).rejects.toThrow('unreadable');
+  },
+  'coordinates beyond the grid': async (context, signal) => {
+    const far = zonesOf([[box(0, 0, 1e300, 1)]]);
+    await expect(zonalHistogram(context, job(signal, { zones: far }))).rejects.toThrow('far too large');
+  },
+  'edges that fall': async (context, signal) => {
+    const falling = { kind: 'edges', edges: [1, 0] } as const;
+    await expect(zonalHistogram(context, job(signal, { binning: falling }))).rejects.toThrow('do not increase');
+  },
+  'too many unique values': async (context, signal) => {
+    const binning = { binning: unique, memoryBytes: 40_000, tile: 32 };
+    await expect(zonalHistogram(context, job(signal, binning))).rejects.toMatchObject({
+      code: 'zonal/unique-memory-bytes',
+    });
+  },
+  'an abort before it began': async (context, signal, abort) => {
+    abort(new Error('enough'));
+    await expect(zonalHistogram(context, job(signal))).rejects.toThrow('enough');
+  },
+  'an abort while a window is read': async (context, signal, abort) => {
+    const aborting = atWindow(2, () => abort(new Error('enough')));
+    await expect(zonalHistogram(context, job(signal, { raster: aborting }))).rejects.toThrow('enough');
+  },
+  'an abort that interrupts a read': async (context, signal, abort) => {
+    const waiting = atWindow(2, (stop) => {
+      setTimeout(() => abort(new Error('enough')), 5);
+      return new Promise((_, reject) => stop!.addEventListener('abort', () => reject(stop!.reason), { once: true }));
+    });
+    await expect(zonalHistogram(context, job(signal, { raster: waiting }))).rejects.toThrow('enough');
+  },
+  'an abort while windows are counted': async (context, signal, abort) => {
+    const onProgress = (done: number): void => {
+      if (done > side * 40) abort(new Error('enough'));
+    };
+    await expect(zonalHistogram(context, job(signal, { onProgress }))).rejects.toThrow('enough');
+  },
+};
+
+/** What the context counts after each ending. */
+const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
+
+onEveryBackend((opened) => {
+  test.each(Object.entries(endings))(
+    '%s: as much is held as before, every time',
+    async (_, ending) => {
+      const { context } = opened();
+      const held = () => {
+        const { liveBuffers, liveBytes } = context.backend.counters;
+        return { liveBuffers, liveBytes };
+      };
+      const before = held();
+      for (let round = 0; round < 2; round++) {
+        const controller = new AbortController();
+        await ending(context, controller.signal, (reason) => controller.abort(reason));
+        expect(held()).toEqual(before);
+        expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+      }
+      // And the context works on.
+      const { signal } = new AbortController();
+      expect(plain(await zonalHistogram(context, job(signal)))).toBe(expected);
+    },
+    120_000,
+  );
+});

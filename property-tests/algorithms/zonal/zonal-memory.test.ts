@@ -1,0 +1,188 @@
+import { describe, expect } from 'vitest';
+import { bytesText } from '../../../algorithms/bytes-text.ts';
+import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { BYTES_PER_PAIR, createUniqueTotals } from '../../../algorithms/zonal/unique-totals.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { Context, OutOfMemoryError } from '../../../index.ts';
+import { fc, test } from '../../law-test.ts';
+import { openReference } from '../../support/reference-context.ts';
+import { box, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+
+const reference = openReference();
+
+/** Counts of pairs in a window, by the pair's text. */
+const pairs = fc.dictionary(fc.tuple(fc.nat(3), fc.nat(6)).map(String), fc.integer({ min: 1, max: 2 ** 32 - 1 }));
+
+interface Window {
+  readonly members: readonly number[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** A window's zones are some of the job's, in order. */
+const windows: fc.Arbitrary<Window[]> = fc.array(
+  fc.record({
+    members: fc.uniqueArray(fc.nat(9), { minLength: 4, maxLength: 4 }).map((zones) => zones.toSorted((a, b) => a - b)),
+    counts: pairs,
+  }),
+  { maxLength: 40 },
+);
+
+const rowsOf = (counts: Window['counts']) => {
+  const rows = Object.entries(counts)
+    .map(([pair, count]) => [...pair.split(',').map(Number), count] as [zone: number, value: number, count: number])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return [0, 1, 2].map((column) => Uint32Array.from(rows, (row) => row[column]!));
+};
+
+function addAll(all: readonly Window[], memoryBytes: number) {
+  const totals = createUniqueTotals('u32', memoryBytes);
+  for (const { members, counts } of all) {
+    const [zone, value, count] = rowsOf(counts);
+    totals.add(Uint32Array.from(members), { zone: zone!, value: value!, count: count! });
+  }
+  return totals.finish();
+}
+
+function modelOf(all: readonly Window[]): [zone: number, value: number, count: bigint][] {
+  const sums = new Map<string, bigint>();
+  for (const { members, counts } of all) {
+    for (const [pair, count] of Object.entries(counts)) {
+      const [local, value] = pair.split(',').map(Number);
+      const key = `${members[local!]},${value}`;
+      sums.set(key, (sums.get(key) ?? 0n) + BigInt(count));
+    }
+  }
+  return [...sums]
+    .map(([key, sum]) => [...key.split(',').map(Number), sum] as [number, number, bigint])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+}
+
+describe('pairs of zone and value', () => {
+  test.prop([windows])('add up over windows, sorted, in as little as they take', (all) => {
+    const expected = modelOf(all);
+    const { zone, lower, upper, count } = addAll(all, expected.length * BYTES_PER_PAIR);
+    expect(Array.from(zone, (z, i) => [z, lower[i], count[i]])).toEqual(expected);
+    expect(upper).toEqual(lower);
+  });
+
+  test.prop([windows])('that take too much memory are an error that says how many there are', (all) => {
+    const needed = modelOf(all).length;
+    fc.pre(needed > 0);
+    try {
+      addAll(all, needed * BYTES_PER_PAIR - 1);
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toBeInstanceOf(OutOfMemoryError);
+      expect(error).toMatchObject({
+        code: 'zonal/unique-memory-bytes',
+        got: expect.stringMatching(/^\d+ pairs in \d+ zones/),
+      });
+    }
+  });
+
+  test('are merged in the time of a few sorts: a million in 64 windows', () => {
+    const rows = 2 ** 14;
+    const totals = createUniqueTotals('u32', 2 ** 30);
+    for (let window = 0; window < 64; window++) {
+      const value = Uint32Array.from({ length: rows }, (_, i) => i * 64 + window);
+      totals.add(Uint32Array.of(7), { zone: new Uint32Array(rows), value, count: new Uint32Array(rows).fill(1) });
+    }
+    const { lower, zone } = totals.finish();
+    expect(lower).toHaveLength(64 * rows);
+    expect(lower.every((v, i) => v === i)).toBe(true);
+    expect(zone.every((z) => z === 7)).toBe(true);
+  });
+});
+
+describe('memoryBytes', () => {
+  const raster = rasterOf(
+    Float32Array.from({ length: 128 * 128 }, (_, i) => i),
+    128,
+    'f32',
+  );
+  const zones = zonesOf([[box(0, 0, 128, 128)], [box(0, 0, 128, 128)]]);
+  const job = { zones, raster, statistics: false } as const;
+  const unique = { kind: 'unique' } as const;
+
+  test('holds for unique values over all windows', async () => {
+    const enough = 2 * 128 * 128 * BYTES_PER_PAIR;
+    const { bins } = await zonalHistogram(reference, { ...job, binning: unique, tile: 32, memoryBytes: enough });
+    expect(bins.count).toHaveLength(2 * 128 * 128);
+    await expect(
+      zonalHistogram(reference, { ...job, binning: unique, tile: 32, memoryBytes: enough - 1 }),
+    ).rejects.toMatchObject({ code: 'zonal/unique-memory-bytes' });
+  });
+
+  test.each([
+    [{ kind: 'even', low: 0, high: 2 ** 30, width: 1 }],
+    [{ kind: 'even', low: 0, high: 1, width: 2 ** -40 }],
+    [{ kind: 'even', low: 0, high: 1e15, width: 1 }],
+  ] as const)('is checked before anything is allocated: %j', async (binning) => {
+    let read = false;
+    const watched = {
+      ...raster,
+      read: async () => {
+        read = true;
+        return new Float32Array();
+      },
+    };
+    await expect(zonalHistogram(reference, { ...job, raster: watched, binning })).rejects.toMatchObject({
+      code: 'zonal/memory-bytes',
+      got: expect.stringContaining('for 2 zones × '),
+    });
+    expect(read).toBe(false);
+  });
+
+  test('that a single tile passes is an error, and nothing stays behind', async () => {
+    const before = { ...reference.backend.counters };
+    await expect(zonalHistogram(reference, { ...job, binning: unique, memoryBytes: 200_000 })).rejects.toMatchObject({
+      code: 'zonal/window-memory-bytes',
+    });
+    expect(reference.backend.counters.liveBuffers).toBe(before.liveBuffers);
+  });
+
+  test.prop([fc.integer({ min: 1, max: 2 ** 50 })])('is told in units that a person reads', (bytes) => {
+    const [, digits, unit] = /^([\d.]+) (bytes|[KMGTP]iB)$/.exec(bytesText(bytes))!;
+    const power = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'].indexOf(unit!);
+    expect(Math.abs((Number(digits) * 1024 ** power) / bytes - 1)).toBeLessThan(0.006);
+    expect(digits!.replace('.', '').length).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('a window', () => {
+  test('with many zones over every tile and many bins stays within memoryBytes on the device', async () => {
+    const zones = zonesOf(Array.from({ length: 40 }, (_, i) => [box(0, 0, 256, 200 + i)]));
+    const raster = rasterOf(new Uint8Array(256 * 256), 256, 'u8');
+    const binning = { kind: 'even', low: 0, high: 1000, width: 1 } as const;
+    const backend = createReferenceBackend();
+    const context = new Context(backend);
+    let max = 0;
+    const watched = backend.allocate;
+    backend.allocate = (words) => {
+      const buffer = watched(words);
+      max = Math.max(max, backend.counters.liveBytes);
+      return buffer;
+    };
+    const memoryBytes = 2 ** 23;
+    const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, memoryBytes });
+    await context.close();
+    expect(Array.from(cells, Number)).toEqual(Array.from({ length: 40 }, (_, i) => 256 * (200 + i)));
+    expect(max).toBeGreaterThan(memoryBytes / 8);
+    expect(max).toBeLessThan(memoryBytes);
+  });
+
+  test.each([0, -64, 16, 48, 33, 8192, Number.NaN, 64.5])('of tiles with side %d is refused', async (tile) => {
+    const job = { zones: zonesOf([[box(0, 0, 1, 1)]]), raster: rasterOf(new Uint8Array(4), 2, 'u8'), tile };
+    const binning = { kind: 'even', low: 0, high: 10, width: 1 } as const;
+    await expect(zonalHistogram(reference, { ...job, binning })).rejects.toMatchObject({ code: 'zonal/tile' });
+  });
+});
+
+test('an error of onProgress is that of the job', async () => {
+  const job = { zones: zonesOf([[box(0, 0, 2, 2)]]), raster: rasterOf(new Uint8Array(4), 2, 'u8') };
+  const onProgress = (): void => {
+    throw new Error('no progress');
+  };
+  const binning = { kind: 'even', low: 0, high: 10, width: 1 } as const;
+  await expect(zonalHistogram(reference, { ...job, binning, onProgress })).rejects.toThrow('no progress');
+});

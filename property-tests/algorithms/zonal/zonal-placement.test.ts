@@ -1,0 +1,272 @@
+import { describe, expect } from 'vitest';
+import type { RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
+import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { jobWindows } from '../../../algorithms/zonal/job-windows.ts';
+import type { WindowPlan, ZoneBoxes } from '../../../algorithms/zonal/window-plan.ts';
+import { fc, test } from '../../law-test.ts';
+import { openReference } from '../../support/reference-context.ts';
+import { box, cellsOf, plain, type Rings, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+
+const context = openReference();
+const binning = { kind: 'unique' } as const;
+
+/** A raster of the whole earth, ten degrees a cell, in which every cell has its own value. */
+function world(west: number): RasterSource {
+  const cells = Uint16Array.from({ length: 36 * 18 }, (_, i) => {
+    // The value follows the place, not the column: the same wherever the raster begins.
+    const longitude = (west + (i % 36) * 10 + 720) % 360;
+    return Math.floor(i / 36) * 36 + longitude / 10;
+  });
+  return rasterOf(cells, 36, 'u16', { originX: west, originY: 90, stepX: 10, stepY: -10, geographic: true });
+}
+
+const count = (raster: RasterSource, all: readonly Rings[]) =>
+  zonalHistogram(context, { zones: zonesOf(all), raster, binning });
+const notesOf = async (raster: RasterSource, all: readonly Rings[]) =>
+  (await count(raster, all)).notes.map(({ code, zone, count }) => [code, zone, count]);
+
+const degree = fc.integer({ min: -90, max: 90 });
+const ring = fc.array(fc.tuple(fc.integer({ min: -180, max: 180 }), degree), { minLength: 3, maxLength: 7 });
+const zones = fc.array(fc.array(ring, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 4 });
+const turned = (all: readonly Rings[], degrees: number): Rings[] =>
+  all.map((rings) => rings.map((vertices) => vertices.map(([x, y]) => [x + degrees, y] as const)));
+
+describe('longitudes', () => {
+  test.prop([zones, fc.constantFrom(-180, 0, -170, 40), fc.constantFrom(-720, -360, 360)])(
+    'are taken modulo 360, wherever raster and zones begin',
+    async (all, west, turn) => {
+      const expected = plain(await count(world(-180), all));
+      expect(plain(await count(world(west), all))).toBe(expected);
+      expect(plain(await count(world(-180), turned(all, turn)))).toBe(expected);
+    },
+  );
+
+  test('of zones across the seam of a raster from 0 to 360', async () => {
+    const acrossGreenwich = [box(-20, 0, 20, 10)];
+    const acrossDateLine = [box(170, 0, 190, 10)];
+    expect(cellsOf(await count(world(0), [acrossGreenwich, acrossDateLine]))).toEqual([4, 2]);
+    expect(cellsOf(await count(world(-180), [acrossGreenwich, acrossDateLine]))).toEqual([4, 2]);
+    expect([...(await count(world(0), [acrossGreenwich])).bins.lower]).toEqual([288, 289, 322, 323]);
+  });
+
+  test('of a zone round the whole earth, or more than once round it, are counted once, or twice', async () => {
+    expect(cellsOf(await count(world(0), [[box(-180, 0, 180, 10)]]))).toEqual([36]);
+    // Even-odd over the copies: where a zone covers a cell twice, it is out again.
+    expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([34]);
+  });
+
+  test('of a raster that is not geographic are plain numbers', async () => {
+    const raster = { ...world(0), geographic: false };
+    expect(cellsOf(await count(raster, [[box(-20, 0, 20, 10)], [box(360, 0, 380, 10)]]))).toEqual([2, 0]);
+  });
+});
+
+describe('notes', () => {
+  const raster = rasterOf(new Uint8Array(100), 10, 'u8');
+
+  test.each<[string, Rings, string | undefined]>([
+    ['inside', [box(1, 1, 9, 9)], undefined],
+    ['the raster itself', [box(0, 0, 10, 10)], undefined],
+    ['beside it', [box(20, 1, 30, 9)], 'zonal/zones-outside'],
+    ['touching it on the left', [box(-5, 1, 0, 9)], 'zonal/zones-outside'],
+    ['touching it on the right', [box(10, 1, 15, 9)], 'zonal/zones-outside'],
+    ['touching it from above', [box(1, 10, 9, 12)], 'zonal/zones-outside'],
+    ['touching it from below', [box(1, -3, 9, 0)], 'zonal/zones-outside'],
+    ['across its right edge', [box(5, 1, 15, 9)], 'zonal/zones-partly-outside'],
+    ['across its upper edge', [box(1, 5, 9, 11)], 'zonal/zones-partly-outside'],
+    ['with a part elsewhere', [box(1, 1, 9, 9), box(20, 1, 30, 9)], 'zonal/zones-partly-outside'],
+    ['between centres', [box(1.6, 1.6, 1.9, 1.9)], 'zonal/zones-without-cells'],
+    ['without geometry, of which its reader tells', [], undefined],
+  ])('of a zone %s', async (_, rings, code) => {
+    const others: Rings = [box(2, 2, 3, 3)];
+    expect(await notesOf(raster, [others, rings])).toEqual(code === undefined ? [] : [[code, '1', 1]]);
+  });
+
+  test('are one of a kind, with the first names and how many', async () => {
+    const outside: Rings = [box(20, 1, 30, 9)];
+    const { notes, cells } = await count(raster, [outside, outside, outside, outside, outside]);
+    expect(notes).toEqual([
+      {
+        code: 'zonal/zones-outside',
+        message:
+          '5 zones lie wholly outside the raster: "0", "1", "2" and others. The raster spans x from 0 to 10 and ' +
+          'y from 0 to 10; the zones span x from 20 to 30 and y from 1 to 9.',
+        zone: '0',
+        count: 5,
+      },
+    ]);
+    expect(Array.from(cells)).toEqual([0n, 0n, 0n, 0n, 0n]);
+  });
+
+  const messageOf = async (grid: RasterSource, all: readonly Rings[]) => (await count(grid, all)).notes[0]!.message;
+
+  test('have no extents where the raster meets a zone', async () => {
+    const [inside, outside]: Rings[] = [[box(1, 1, 9, 9)], [box(20, 1, 30, 9)]];
+    expect(await messageOf(raster, [inside!, outside!])).toBe('1 zone lies wholly outside the raster: "1".');
+  });
+
+  test('have the extents in the coordinates of the files, whichever way the raster lies', async () => {
+    const southUp = { ...raster, originX: 43.1, originY: -3.3, stepX: 0.01, stepY: 0.01 };
+    const northUp = { ...southUp, originY: -3.2, stepY: -0.01 };
+    for (const grid of [southUp, northUp]) {
+      expect(await messageOf(grid, [[], [box(1, 2, 3, 4)], [box(5, 6, 7, 8.5)]])).toContain(
+        'The raster spans x from 43.1 to 43.2 and y from -3.3 to -3.2; the zones span x from 1 to 7 and y from 2 to 8.5.',
+      );
+    }
+  });
+
+  const place = fc.integer({ min: -60, max: 60 });
+  const size = fc.integer({ min: 1, max: 20 });
+  const swapped = (all: readonly Rings[]): Rings[] =>
+    all.map((rings) => rings.map((vertices) => vertices.map(([x, y]) => [y, x] as const)));
+
+  test.prop([fc.array(fc.tuple(place, place, size, size), { minLength: 1, maxLength: 3 }), place, place, fc.boolean()])(
+    'tell that coordinates may be swapped if and only if the raster meets none as written and one if they are',
+    async (boxes, originX, originY, geographic) => {
+      const grid = { ...raster, originX, originY, geographic };
+      const all = boxes.map(([x, y, width, height]): Rings => [box(x, y, x + width, y + height)]);
+      const outside = async (zones: readonly Rings[]): Promise<boolean> =>
+        cellsOf(await count(grid, zones)).every((cells) => cells === 0);
+      const tells = (await count(grid, all)).notes.some(({ message }) =>
+        message.includes(geographic ? 'if longitude and latitude of the zones were' : 'if x and y of the zones were'),
+      );
+      expect(tells).toBe((await outside(all)) && !(await outside(swapped(all))));
+    },
+  );
+
+  test('know of swapped longitudes that they come round', async () => {
+    const asia = rasterOf(new Uint8Array(100), 10, 'u8', { originX: 100, stepX: 10, geographic: true });
+    expect(await messageOf(asia, [[box(1, -185, 9, -175)]])).toContain('were swapped: check their order.');
+    expect(await messageOf(asia, [[box(1, -20, 9, -10)]])).not.toContain('swapped');
+  });
+
+  test('know that longitudes come round', async () => {
+    expect(await notesOf(world(0), [[box(-20, 0, 20, 10)], [box(-180, -90, 180, 90)]])).toEqual([]);
+    const asia = rasterOf(new Uint8Array(100), 10, 'u8', { originX: 100, stepX: 10, geographic: true });
+    expect(await notesOf(asia, [[box(-200, 1, -180, 9), box(170, 1, 180, 9)]])).toEqual([]);
+    expect(await notesOf(asia, [[box(-100, 1, 0, 9)]])).toEqual([['zonal/zones-outside', '0', 1]]);
+    expect(await notesOf(asia, [[box(-170, 1, -150, 9)]])).toEqual([['zonal/zones-partly-outside', '0', 1]]);
+  });
+});
+
+describe('progress', () => {
+  const side = 300;
+  const block = fc.constantFrom(
+    { blockColumns: side, blockRows: 1 },
+    { blockColumns: 64, blockRows: 64 },
+    { blockColumns: 16, blockRows: 200 },
+  );
+  const place = fc.integer({ min: 0, max: side - 1 });
+
+  test.prop([
+    fc.array(fc.tuple(place, place), { minLength: 1, maxLength: 4 }),
+    block,
+    fc.integer({ min: 14, max: 20 }),
+  ])('grows to all cells, however windows are cut and whichever are skipped', async (corners, blocks, memoryBits) => {
+    const raster = rasterOf(new Uint8Array(side * side), side, 'u8', blocks);
+    const all = corners.map(([x, y]): Rings => [box(x, y, x + 40, y + 40)]);
+    let read = 0;
+    const counted: RasterSource['read'] = (window) => {
+      read += window.rows * window.columns;
+      // Windows that no zone meets are not decoded.
+      expect(corners.some((corner) => meets(window, corner))).toBe(true);
+      return raster.read(window);
+    };
+    const seen: number[] = [];
+    await zonalHistogram(context, {
+      zones: zonesOf(all),
+      raster: { ...raster, read: counted },
+      binning: { kind: 'edges', edges: [0, 1] },
+      statistics: false,
+      memoryBytes: 2 ** memoryBits,
+      onProgress: (done, total) => {
+        expect(total).toBe(side * side);
+        expect(done).toBeGreaterThanOrEqual(read > 0 && seen.length === 0 ? 1 : 0);
+        seen.push(done);
+      },
+    });
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+    expect(seen.at(-1)).toBe(side * side);
+    expect(read).toBeLessThanOrEqual(side * side);
+  });
+
+  /** Whether a window meets the square of 40 cells at a corner, or touches it. */
+  function meets({ column, row, columns, rows }: Window, [x, y]: readonly [number, number]): boolean {
+    const top = side - y - 40;
+    return column <= x + 40 && column + columns >= x && row <= top + 40 && row + rows >= top;
+  }
+
+  const large = { width: 100_000, height: 3000, blockColumns: 512, blockRows: 512 };
+  const column = fc.integer({ min: 0, max: large.width - 1 });
+
+  test.prop([fc.array(column, { minLength: 1, maxLength: 3 }), fc.boolean()])(
+    'is told by windows narrower than the raster as if all windows were counted',
+    (columns, halved) => {
+      const raster = rasterOf(new Uint8Array(1), 1, 'u8', large);
+      const limits = {
+        tile: 64,
+        memoryBytes: 2 ** 20,
+        bytesOf: ({ window }: WindowPlan) => (halved ? window.rows * 2 ** 12 : 0),
+      };
+      const windowsFor = (boxes: ZoneBoxes) =>
+        [...jobWindows(raster, boxes, boxes.zone.length, limits)].map(({ plan, passedCells }) => {
+          const { row, column, rows, columns } = plan.window;
+          return JSON.stringify({ row, column, rows, columns, passedCells });
+        });
+      const all = windowsFor(boxesOf([[0, large.width]]));
+      expect(all.length).toBeGreaterThan(2);
+      expect(JSON.parse(all.at(-1)!)).toMatchObject({ passedCells: large.width * large.height });
+      const some = windowsFor(boxesOf(columns.map((first) => [first, first + 1])));
+      expect(some.length).toBeLessThan(all.length);
+      // A window that no zone meets is not halved; where halves come, they end where the whole would.
+      if (!halved) expect(all).toEqual(expect.arrayContaining(some));
+      const ends = some.map((window) => JSON.parse(window));
+      for (const { row, column, rows, columns, passedCells } of ends) {
+        const above = row - (row % 512);
+        expect(passedCells).toBeGreaterThanOrEqual(above * large.width + rows * columns);
+        expect(passedCells).toBeLessThanOrEqual((above + 512) * large.width);
+        expect(column + columns).toBeLessThanOrEqual(large.width);
+      }
+    },
+  );
+
+  const [columnsOfBlock, rowsOfBlock] = [fc.integer({ min: 64, max: 20_000 }), fc.integer({ min: 64, max: 3000 })];
+
+  test.prop([columnsOfBlock, rowsOfBlock])(
+    'is told by windows that each block is in for one stretch',
+    (blockColumns, blockRows) => {
+      const raster = rasterOf(new Uint8Array(1), 1, 'u8', { width: 20_000, height: 3000, blockColumns, blockRows });
+      const limits = { tile: 64, memoryBytes: 0, bytesOf: () => 0 };
+      const blocksOf = (start: number, cells: number, size: number): number[] => {
+        const first = Math.floor(start / size);
+        return Array.from({ length: Math.floor((start + cells - 1) / size) - first + 1 }, (_, i) => first + i);
+      };
+      const lastSeen = new Map<string, number>();
+      let cells = 0;
+      [...jobWindows(raster, boxesOf([[0, 20_000]]), 1, limits)].forEach(({ plan: { window } }, at) => {
+        const { row, column, rows, columns } = window;
+        // The counters of the statistics have room for so many.
+        expect(rows * columns).toBeLessThanOrEqual(2 ** 24);
+        cells += rows * columns;
+        for (const down of blocksOf(row, rows, blockRows)) {
+          for (const across of blocksOf(column, columns, blockColumns)) {
+            const name = `${down}/${across}`;
+            expect(lastSeen.get(name) ?? at - 1).toBe(at - 1);
+            lastSeen.set(name, at);
+          }
+        }
+      });
+      expect(cells).toBe(20_000 * 3000);
+    },
+  );
+
+  function boxesOf(ranges: readonly (readonly [first: number, end: number])[]): ZoneBoxes {
+    return {
+      zone: Uint32Array.from(ranges, (_, zone) => zone),
+      firstColumn: Float64Array.from(ranges, ([first]) => first),
+      endColumn: Float64Array.from(ranges, ([, end]) => end),
+      firstRow: new Float64Array(ranges.length),
+      endRow: new Float64Array(ranges.length).fill(large.height),
+    };
+  }
+});

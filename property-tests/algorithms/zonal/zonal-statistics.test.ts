@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
+import { homeGroup, ratio } from '../../../algorithms/zonal/exact-sums.ts';
+import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { type Context, open } from '../../../index.ts';
+import { testBackends } from '../../backends.ts';
+import { caseCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+import { isNearest } from './nearest-f64.ts';
+
+/** Bits of f32 whose exponents lie in one group, in two that are neighbours, or anywhere. */
+const exponents = fc.oneof(
+  fc.constant({ min: 112, max: 140 }),
+  fc.constant({ min: 100, max: 140 }),
+  fc.constant({ min: 0, max: 254 }),
+  fc.constant({ min: 0, max: 1 }),
+  fc.constant({ min: 254, max: 254 }),
+);
+const float = exponents.chain((range) =>
+  fc
+    .record({ sign: fc.nat(1), exponent: fc.integer(range), fraction: fc.nat(0x7fffff) })
+    .map(({ sign, exponent, fraction }) => ((sign << 31) | (exponent << 23) | fraction) >>> 0),
+);
+const special = fc.constantFrom(0, 0x80000000, 0x7fc00000, 1, 0x80000001, 0x7f7fffff, 0xff7fffff);
+const infinity = fc.constantFrom(0x7f800000, 0xff800000);
+
+const size = { minLength: 1, maxLength: 130 };
+const floats = fc
+  .tuple(
+    fc.array(fc.oneof({ arbitrary: float, weight: 9 }, special), size),
+    fc.oneof(fc.constant([]), fc.constant([]), fc.array(infinity, { maxLength: 2 })),
+  )
+  .map(([finite, infinite]) => new Float32Array(Uint32Array.from([...finite, ...infinite]).buffer));
+
+const integers = fc
+  .record({
+    sample: fc.constantFrom<Exclude<Sample, 'f32'>>('u8', 'i8', 'u16', 'i16', 'u32', 'i32'),
+    words: fc.array(fc.oneof(fc.nat(0xff), fc.constantFrom(-1, -(2 ** 31), 2 ** 31 - 1, 2 ** 15), fc.integer()), size),
+  })
+  .map(({ sample, words }) => ({ sample, cells: CELL_ARRAYS[sample].from(words) as Cells }));
+
+const draft: fc.Arbitrary<{ readonly sample: Sample; readonly cells: Cells }> = fc.oneof(
+  floats.map((cells) => ({ sample: 'f32' as const, cells: cells as Cells })),
+  integers,
+);
+
+const binnings = fc.constantFrom<Binning>({ kind: 'even', low: 0, high: 1, width: 1 }, { kind: 'none' });
+
+/** Least, greatest, sum and mean by the definition: exact fractions, rounded once. */
+function expected(values: readonly number[]): number[] {
+  if (values.length === 0) return Array(4).fill(Number.NaN);
+  const bounds = [values.reduce((a, b) => Math.min(a, b)) + 0, values.reduce((a, b) => Math.max(a, b)) + 0];
+  const infinite = values.filter((value) => !Number.isFinite(value)).reduce((a, b) => a + b, 0);
+  if (infinite !== 0) return [...bounds, infinite, infinite];
+  // Every f32 is a whole number of 2⁻¹⁴⁹.
+  const sum = values.reduce((total, value) => total + BigInt(value * 2 ** 149), 0n);
+  return [...bounds, ratio(sum, 1n << 149n), ratio(sum, BigInt(values.length) << 149n)];
+}
+
+describe('a fraction', () => {
+  const whole = fc.oneof(
+    fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
+    fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
+    // Halfway between two f64, or next to that.
+    fc
+      .record({
+        bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),
+        by: fc.nat(1200),
+        more: fc.constantFrom(-1n, 0n, 1n),
+      })
+      .map(({ bits, by, more }) => (((2n * bits + 1n) << BigInt(by)) << 2n) + more),
+  );
+  const below = fc.oneof(
+    fc.integer({ min: 0, max: 2400 }).map((power) => 2n ** BigInt(power)),
+    fc.bigInt({ min: 1n, max: 2n ** 60n }),
+    fc.bigInt({ min: 1n, max: 2n ** 1200n }),
+  );
+
+  test.prop([whole, below], { numRuns: caseCount(3000) })(
+    'is rounded to the nearest f64, subnormal ones too',
+    (numerator, denominator) => {
+      const rounded = ratio(numerator, denominator);
+      // From half a step above the largest f64 on it is infinite.
+      const isInfinite = (numerator < 0n ? -numerator : numerator) >= (2n ** 1024n - 2n ** 970n) * denominator;
+      if (isInfinite) expect(rounded).toBe(numerator < 0n ? -Infinity : Infinity);
+      else expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });
+    },
+  );
+
+  test('that is the middle of the least two is rounded to the even one', () => {
+    const min = 2n ** 1075n;
+    expect([1n, 2n, 3n, -1n, -3n].map((of) => ratio(of, min) / Number.MIN_VALUE)).toEqual([0, 1, 2, -0, -2]);
+    expect(ratio(2n ** 60n + 1n, 2n ** 1135n)).toBe(Number.MIN_VALUE);
+  });
+});
+
+describe.each(testBackends)('on $name', ({ name, runs }) => {
+  let context: Context;
+  beforeAll(async () => {
+    const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';
+    context = await open({
+      backend,
+      ...(backend === 'webgpu' && { adapter: name.includes('hardware') ? 'hardware' : 'software' }),
+    });
+  });
+  afterAll(() => context?.close());
+
+  test.prop([draft, fc.option(fc.nat(9)), binnings], { numRuns: 3 * runs })(
+    'statistics are exact, whatever the values, in whatever windows',
+    async ({ sample, cells }, marked, binning) => {
+      const width = cells.length;
+      const nodata = marked === null || Number.isNaN(cells[marked]) ? undefined : cells[marked];
+      const found = await zonalHistogram(context, {
+        zones: zonesOf([[box(0, 0, width, 1)], [box(width >> 1, 0, width, 1)], [box(-9, 0, -5, 1)]]),
+        raster: { ...rasterOf(cells, width, sample, { nodata }), blockColumns: 32 },
+        binning,
+        tile: 32,
+      });
+      const { minimum, maximum, sum, mean } = found.statistics!;
+      const data = (from: number): number[] =>
+        [...cells.subarray(from)].filter((cell) => !Number.isNaN(cell) && cell !== nodata);
+      expect([0, 1, 2].map((zone) => [minimum[zone], maximum[zone], sum[zone], mean[zone]])).toEqual(
+        [data(0), data(width >> 1), []].map(expected),
+      );
+      const counted = [0, 1, 2].map((zone) =>
+        [found.cells[zone], found.cells[zone]! - found.nodata[zone]!].map(Number),
+      );
+      const half = width - (width >> 1);
+      expect(counted).toEqual([
+        [width, data(0).length],
+        [half, data(width >> 1).length],
+        [0, 0],
+      ]);
+      if (binning.kind === 'none')
+        expect([found.bins.zone.length, ...found.below, ...found.above].map(Number)).toEqual(Array(7).fill(0));
+    },
+    300_000,
+  );
+});
+
+test('cells of three groups of magnitudes in many rows give the same on workers as on the reference', async () => {
+  const [width, height] = [500, 200];
+  const cells = Float32Array.from({ length: width * height }, (_, i) => {
+    const noise = Math.fround(Math.sin(i) * 1000);
+    return i % 997 === 0 ? noise * 1e-30 : i % 1009 === 0 ? noise * 1e20 : noise;
+  });
+  const job = {
+    zones: zonesOf([[box(3, 3, 480, 190)], [box(100, 50, 230, 170)], [box(0.5, 0.5, 20, 20)]]),
+    raster: rasterOf(cells, width, 'f32', { nodata: cells[77] }),
+    binning: { kind: 'even', low: -1000, high: 1000, width: 250 } as const,
+  };
+  const texts: string[] = [];
+  for (const backend of ['reference', 'workers'] as const) {
+    await using context = await open({ backend });
+    texts.push(plain(await zonalHistogram(context, job)), plain(await zonalHistogram(context, { ...job, tile: 32 })));
+  }
+  expect(new Set(texts).size).toBe(1);
+});
+
+test('the home group is the one where most values are, or the one above', () => {
+  expect(homeGroup(Float32Array.of(0, 0, 0), undefined)).toBeGreaterThanOrEqual(1);
+  expect(homeGroup(Float32Array.of(3.4e38, 1, 2, 300), undefined)).toBe(5);
+  expect(homeGroup(Float32Array.of(-3.4e38, 1, 2, 300), Math.fround(-3.4e38))).toBe(5);
+  expect(homeGroup(Float32Array.of(1e-30, 1e-29, 1), undefined)).toBeLessThan(4);
+});
+
+const side = fc.integer({ min: 0, max: 190 });
+
+test.prop([fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength: 5 }), fc.constantFrom(1, 7, 50, 64)], {
+  numRuns: caseCount(40),
+})('parts of a raster that are not asked for may hold anything', async (boxes, block) => {
+  const [width, height] = [200, 190];
+  const cells = Int16Array.from({ length: width * height }, (_, i) => (i * 7919) % 3001);
+  const raster = rasterOf(cells, width, 'i16');
+  const zones = zonesOf(boxes.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]));
+  let spoiled = 0;
+  const read: typeof raster.read = async (window, signal, isWanted) => {
+    const found = await raster.read(window, signal);
+    for (let row = window.row; row < window.row + window.rows; row += block) {
+      for (let column = window.column; column < window.column + window.columns; column += block) {
+        const rows = Math.min(block, window.row + window.rows - row);
+        const columns = Math.min(block, window.column + window.columns - column);
+        if (isWanted!({ row, column, rows, columns })) continue;
+        spoiled++;
+        for (let r = row - window.row; r < row - window.row + rows; r++) {
+          const from = r * window.columns + column - window.column;
+          found.fill(-12345, from, from + columns);
+        }
+      }
+    }
+    return found;
+  };
+  await using context = await open({ backend: 'reference' });
+  const job = { zones, binning: { kind: 'even', low: 0, high: 3000, width: 500 } as const, tile: 32 };
+  const whole = plain(await zonalHistogram(context, { ...job, raster }));
+  expect(plain(await zonalHistogram(context, { ...job, raster: { ...raster, read } }))).toBe(whole);
+  if (boxes.every(([x, , right]) => Math.max(x, right) < 100)) expect(spoiled).toBeGreaterThan(0);
+});

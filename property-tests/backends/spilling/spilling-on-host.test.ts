@@ -1,0 +1,138 @@
+import { describe, expect, test as plainTest } from 'vitest';
+import { compilePausing } from '../../../backends/reference/emit-javascript.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { createSpillingBackend, type SpillingBackend } from '../../../backends/spilling/index.ts';
+import { Context } from '../../../primitives/context.ts';
+import { For, If, Return, Var, While } from '../../../primitives/functors/control.ts';
+import { array, fn, u32 } from '../../../primitives/functors/functor.ts';
+import { lowerBound, map, reduce, sequence } from '../../../primitives/index.ts';
+import { plus } from '../../../primitives/monoid.ts';
+import { resultTypesOf } from '../../arbitraries/functor-sketch.ts';
+import { moduleOfSketch } from '../../arbitraries/functor-sketch-ir.ts';
+import { fuzzCases } from '../../arbitraries/functors.ts';
+import { caseCount } from '../../cases.ts';
+import { test } from '../../law-test.ts';
+import { expectSame, runInterpreter } from '../../support/functor-comparison.ts';
+import { SPECIFIED } from '../../support/ir-interpreter.ts';
+
+/** A table that is larger than the memory of the backend, so that what gathers from it runs on the host. */
+const TABLE = 40_000;
+
+async function withSmallMemory<T>(
+  hangLimit: number | undefined,
+  body: (context: Context, backend: SpillingBackend) => Promise<T>,
+): Promise<T> {
+  const inner = createReferenceBackend({ limits: { memoryBytes: 65536 } });
+  const backend = createSpillingBackend(inner, { hangLimit });
+  await using context = new Context(backend);
+  return await body(context, backend);
+}
+
+/** The first place of the table, from a hash of x on, that holds something else than ones: after many steps, or never. */
+const search = fn('search', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
+  const at = Var(x.mul(2654435761).shr(16));
+  While(
+    () => xs.at(at).eq(1),
+    () => at.set(at.add(1).rem(TABLE)),
+  );
+  return at;
+});
+
+function searchesOf(context: Context, rows: number, table: Uint32Array) {
+  return map(search, { x: sequence(rows), xs: context.column(table) });
+}
+
+/** How often the event loop turns until a promise is settled. */
+async function turnsDuring(promise: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  const counting = setInterval(() => turns++, 1);
+  await promise.catch(() => {});
+  clearInterval(counting);
+  return turns;
+}
+
+describe('what the host evaluates', () => {
+  test.prop([fuzzCases()], { numRuns: caseCount(60) })(
+    'pauses and goes on with the same results',
+    ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      const { rows, arrays, uniforms } = inputs;
+      const readers = new Map(
+        Object.entries(arrays).map(([name, values]) => [
+          name,
+          { at: (i: number) => values[i]!, length: () => values.length },
+        ]),
+      );
+      const pause = { roundsLeft: 0 };
+      const entry = compilePausing(module)(readers, new Map(Object.entries(uniforms)), pause);
+      const results = rows.map((row) => {
+        const evaluation = entry(...row);
+        let step = evaluation.next();
+        while (step.done !== true) {
+          pause.roundsLeft = 1;
+          step = evaluation.next();
+        }
+        return step.value;
+      });
+      expectSame(resultTypesOf(sketch), results, runInterpreter(module, inputs), SPECIFIED);
+    },
+  );
+
+  plainTest('is what a device computes, loops whose rounds nobody knows included', async () => {
+    const table = Uint32Array.from({ length: TABLE }, (_, i) => (i % 1000 === 7 ? 0 : 1));
+    const sorted = Uint32Array.from({ length: TABLE }, (_, i) => 3 * i);
+    const run = async (context: Context): Promise<unknown> => [
+      await context.read(reduce(searchesOf(context, 3000, table), plus(u32))),
+      await context.read(lowerBound(context.column(sorted), sequence(500))),
+    ];
+    await using roomy = new Context(createReferenceBackend());
+    await withSmallMemory(undefined, async (context, backend) => {
+      expect(await run(context)).toEqual(await run(roomy));
+      expect(backend.counters.spilling.rowsOnHost).toBe(3500);
+    });
+  });
+
+  plainTest.each([1, 1000])(
+    'of %i rows that never end fails at the hang limit, and nothing else does',
+    async (rows) => {
+      await withSmallMemory(100, async (context) => {
+        const endless = context.read(searchesOf(context, rows, new Uint32Array(TABLE).fill(1)));
+        expect(await turnsDuring(endless)).toBeGreaterThan(3);
+        await expect(endless).rejects.toMatchObject({ code: 'device/hang' });
+        expect(
+          await context.read(
+            map(
+              fn({ x: u32 }, u32, ({ x }) => x.add(1)),
+              { x: sequence(3) },
+            ),
+          ),
+        ).toEqual(Uint32Array.of(1, 2, 3));
+      });
+    },
+  );
+
+  plainTest('is dropped when the context closes, endless or not', async () => {
+    await withSmallMemory(undefined, async (context) => {
+      const endless = context.read(searchesOf(context, 5, new Uint32Array(TABLE).fill(1)));
+      const end = expect(endless).rejects.toMatchObject({ code: 'device/closed' });
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await context.close();
+      await end;
+    });
+  });
+
+  plainTest('does not keep the thread where a row has a bound that is far', async () => {
+    const far = fn('far', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
+      const sum = Var(xs.at(x.mul(2654435761).shr(17)));
+      For(0, 3_000_000, (i) => {
+        If(sum.eq(0), () => Return(i));
+        sum.set(sum.mul(5).add(xs.at(sum.shr(17))));
+      });
+      return sum;
+    });
+    await withSmallMemory(undefined, async (context) => {
+      const table = context.column(Uint32Array.from({ length: TABLE }, (_, i) => 2 * i + 1));
+      expect(await turnsDuring(context.read(map(far, { x: sequence(1), xs: table })))).toBeGreaterThan(3);
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { vulkanDrivers } from '../../../backends/webgpu-node/vulkan-drivers.ts';
+
+let folder = '';
+const path = (...parts: readonly string[]): string => join(folder, ...parts);
+/** A machine without anything, but for what a test adds. */
+const bare = () => ({
+  HOME: path('home'),
+  XDG_CONFIG_DIRS: path('xdg'),
+  XDG_DATA_DIRS: `${path('local')}:${path('share')}`,
+});
+const system = () => [path('etc')];
+
+async function manifest(file: string, library: unknown = 'libGLX_some.so.0'): Promise<string> {
+  await mkdir(dirname(path(file)), { recursive: true });
+  await writeFile(path(file), JSON.stringify({ file_format_version: '1.0.1', ICD: { library_path: library } }));
+  return path(file);
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quadrille-vulkan-'));
+  await writeFile(path('libdriver.so'), '');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test('none are found where there are none', () => {
+  expect(vulkanDrivers(bare(), system())).toEqual([]);
+  expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: '', VK_ADD_DRIVER_FILES: '' }, system())).toEqual([]);
+});
+
+test.each([
+  ['home/.config', {}],
+  ['xdg', {}],
+  ['etc', {}],
+  ['home/.local/share', {}],
+  ['local', {}],
+  ['share', {}],
+  ['config', { XDG_CONFIG_HOME: 'config' }],
+  ['data', { XDG_DATA_HOME: 'data' }],
+])('are found under %s', async (place, variables) => {
+  const environment = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, path(value)]));
+  const found = await manifest(`${place}/vulkan/icd.d/some_icd.json`);
+  await writeFile(path(place, 'vulkan', 'icd.d', 'README'), 'no manifest');
+  expect(vulkanDrivers({ ...bare(), ...environment }, system())).toEqual([found]);
+  // Named files stand for all others, those to add do not.
+  const other = await manifest('other.json');
+  expect(vulkanDrivers({ ...bare(), ...environment, VK_ADD_DRIVER_FILES: other }, system())).toEqual([other, found]);
+  expect(vulkanDrivers({ ...bare(), ...environment, VK_ICD_FILENAMES: other }, system())).toEqual([other]);
+  await rm(found);
+});
+
+test('VK_DRIVER_FILES wins over VK_ICD_FILENAMES and may list files and folders', async () => {
+  const [a, b, c] = [await manifest('a.json'), await manifest('many/b.json'), await manifest('c.json')];
+  const lists = { VK_DRIVER_FILES: `${a}:${path('many')}:${path('none.json')}`, VK_ICD_FILENAMES: c };
+  expect(vulkanDrivers({ ...bare(), ...lists }, system())).toEqual([a, b]);
+});
+
+test.each<[string, unknown, boolean]>([
+  ['that the linker finds', 'libvulkan_some.so', true],
+  ['beside the manifest', './libdriver.so', true],
+  ['that is not there', './nodriver.so', false],
+  ['that is not there, by a full path', '/no/such/driver.so', false],
+  ['that is no text', 7, false],
+])('count with a library %s', async (_, library, counts) => {
+  const file = await manifest('library.json', library);
+  expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: file }, system())).toEqual(counts ? [file] : []);
+});
+
+test('do not count where the manifest is no JSON', async () => {
+  await writeFile(path('broken.json'), '{');
+  expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: path('broken.json') }, system())).toEqual([]);
+});

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+
+/** Runs a module's text in a Node of its own; resolves with what it wrote when it ends by itself. */
+async function runNode(text: string, environment: Record<string, string> = {}): Promise<{ code: number; out: string }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', text], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    timeout: 110_000,
+  });
+  let out = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (out += chunk));
+  const code = await new Promise<number>((resolve) => child.on('close', (status) => resolve(status ?? -1)));
+  return { code, out };
+}
+
+const openAndClose = `
+import { createWebGpuBackend } from './backends/webgpu/backend.ts';
+import { openTestGpu, testAdapter } from './backends/webgpu-node/node-gpu.ts';
+const backend = await createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter() });
+const buffer = backend.allocate(1);
+backend.write(buffer, 0, Uint32Array.of(7));
+console.log('read', (await backend.read(buffer, 0, 1))[0]);
+await backend.close();
+`;
+
+test('a process ends by itself once its backend is closed', async () => {
+  expect(await runNode(openAndClose)).toEqual({ code: 0, out: 'read 7\n' });
+});
+
+test('processes that unpack the software adapter at once do not disturb each other', async () => {
+  const cache = await mkdtemp(join(tmpdir(), 'quadrille-test-'));
+  const runs = await Promise.all([1, 2].map(() => runNode(openAndClose, { XDG_CACHE_HOME: cache })));
+  expect(runs).toEqual([1, 2].map(() => ({ code: 0, out: 'read 7\n' })));
+  await rm(cache, { recursive: true });
+});
+
+test('without its package the software adapter says what to install', async () => {
+  const { out } = await runNode(`
+import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(\`
+export function resolve(specifier, context, next) {
+  if (specifier === '@sparticuz/chromium') throw new Error('not installed');
+  return next(specifier, context);
+}\`));
+const { useSoftwareVulkan } = await import('./backends/webgpu-node/software-vulkan.ts');
+await useSoftwareVulkan().catch(({ code, remedy }) => console.log(code, remedy));
+`);
+  expect(out).toMatch(/^device\/software-adapter-missing .*npm install @sparticuz\/chromium@143\.0\.4$/m);
+});

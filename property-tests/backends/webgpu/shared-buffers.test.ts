@@ -1,0 +1,611 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { deviceDescriptor } from '../../../backends/webgpu/device/device-descriptor.ts';
+import * as q from '../../../index.ts';
+import { type BufferElements, type Column, fn, type LentColumn, open, u32 } from '../../../index.ts';
+import { caseCount } from '../../cases.ts';
+import { slow } from '../../support/webgpu-support.ts';
+import {
+  bytesOf,
+  COPY_SRC,
+  copyOut,
+  INDEX,
+  INDIRECT,
+  readBuffer,
+  readCount,
+  readLent,
+  requestTestDevice,
+  STORAGE,
+  upload,
+  VERTEX,
+  withShared,
+} from './shared-device-support.ts';
+
+const arrays: { readonly [E in BufferElements]: (bytes: Uint8Array) => ArrayBufferView & ArrayLike<number> } = {
+  u32: (bytes) => new Uint32Array(bytes.slice().buffer),
+  bool: (bytes) => new Uint32Array(bytes.slice().buffer),
+  i32: (bytes) => new Int32Array(bytes.slice().buffer),
+  f32: (bytes) => new Float32Array(bytes.slice().buffer),
+  u16: (bytes) => new Uint16Array(bytes.slice().buffer),
+  i16: (bytes) => new Int16Array(bytes.slice().buffer),
+  u8: (bytes) => bytes,
+  i8: (bytes) => new Int8Array(bytes.slice().buffer),
+};
+const types = Object.keys(arrays) as BufferElements[];
+const sizeOf = (type: BufferElements): number =>
+  arrays[type](new Uint8Array(4)).byteLength / arrays[type](new Uint8Array(4)).length;
+
+const twice = fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2));
+const isOdd = fn('isOdd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
+
+/** Pipelines over a column of small numbers, each of which gives a table. */
+const pipelines: { readonly [name: string]: (x: Column<'u32'>) => q.Table } = {
+  map: (x) => q.map(twice, { x }),
+  sort: (x) => q.sort(x),
+  scan: (x) => q.inclusiveScan(x, q.plus(u32)),
+  compaction: (x) => q.copyIf(x, isOdd),
+  'reduction by key': (x) => q.reduceByKey(q.sort(x), x, q.plus(u32)),
+  histogram: (x) => q.histogram(x, 16),
+  gather: (x) =>
+    q.gather(
+      x,
+      q.map(
+        fn({ x: u32 }, u32, ({ x }) => x.rem(7)),
+        { x },
+      ),
+    ),
+  reduction: (x) => q.reduce(x, q.plus(u32)),
+  reverse: (x) => q.reverse(x),
+};
+
+describe('a borrowed buffer', () => {
+  test(
+    'gives the elements that lie in it, of every type, from every element on, and lends them back where they lie',
+    async () => {
+      await withShared(async (context, device) => {
+        const property = fc.asyncProperty(
+          fc.constantFrom(...types),
+          fc.uint8Array({ minLength: 0, maxLength: 4000 }),
+          fc.nat(700),
+          async (type, data, skip) => {
+            const size = sizeOf(type);
+            const count = Math.floor(data.length / size);
+            const bytes = data.slice(0, count * size);
+            const buffer = upload(device, bytes, undefined, skip * size);
+            const column = context.borrow(buffer, { type, offset: skip * size, count });
+            const expected = [...(arrays[type](bytes) as ArrayLike<number> as number[])];
+            const values = type === 'bool' ? expected.map((word) => Number(word !== 0)) : expected;
+            expect([...(await context.read(column))]).toEqual(values);
+            // A stored copy of what is packed has a word for each.
+            using lent = context.lend(column);
+            expect(await readLent(device, lent)).toEqual(
+              type === 'bool' ? new Uint8Array(Uint32Array.from(values).buffer) : bytes,
+            );
+            expect(lent).toMatchObject({ type, count, bytes: bytes.length });
+            if (type !== 'bool') expect([lent.buffer, lent.offset]).toEqual([buffer, skip * size]);
+            using copied = context.lend(q.reverse(column));
+            const back = context.read(
+              context.borrow(upload(device, await readLent(device, copied)), {
+                type: copied.type,
+                count: count,
+              }),
+            );
+            expect([...(await back)]).toEqual(values.toReversed());
+            context.dispose(column);
+            buffer.destroy();
+          },
+        );
+        await fc.assert(property, { numRuns: caseCount(60) });
+      });
+    },
+    slow,
+  );
+
+  test.each([['best'], ['plain']] as const)(
+    'goes through pipelines as an uploaded column does, on a device asked for as %s, in one binding or several',
+    async (kind) => {
+      const limits = { bindingBytes: 4096, memoryBytes: Number.MAX_SAFE_INTEGER };
+      for (const options of [{}, { limits }]) {
+        await withShared(
+          async (context, device) => {
+            const property = fc.asyncProperty(
+              fc.constantFrom(...Object.keys(pipelines)),
+              fc.array(fc.nat(15), { maxLength: 3000 }),
+              fc.nat(100),
+              async (name, numbers, skip) => {
+                const data = Uint32Array.from(numbers);
+                const buffer = upload(device, data, STORAGE | COPY_SRC | 8, 4 * skip);
+                const pipeline = pipelines[name]!;
+                const run = (x: Column<'u32'>) => context.read(context.scope(() => pipeline(x)));
+                const borrowed = context.borrow(buffer, { type: 'u32', offset: 4 * skip, count: data.length });
+                const own = context.column(data);
+                expect(await run(borrowed)).toEqual(await run(own));
+                context.dispose(borrowed, own);
+                buffer.destroy();
+              },
+            );
+            await fc.assert(property, {
+              numRuns: caseCount(25),
+              examples: [['sort', Array.from({ length: 3000 }, (_, i) => i % 16), 9]],
+            });
+          },
+          options,
+          kind,
+        );
+      }
+    },
+    slow,
+  );
+
+  test('may have a length that only the device knows, which is taken when it is borrowed', async () => {
+    await withShared(async (context, device) => {
+      const buffer = upload(device, Uint32Array.of(5, 6, 7, 8));
+      for (const [count, rows] of [
+        [0, []],
+        [2, [5, 6]],
+        [4, [5, 6, 7, 8]],
+        [9, [5, 6, 7, 8]],
+      ] as const) {
+        const counts = upload(device, Uint32Array.of(77, count));
+        const column = context.borrow(buffer, { type: 'u32', count: { buffer: counts, offset: 4 } });
+        const doubled = context.materialize(q.map(twice, { x: column }));
+        context.submit();
+        device.queue.writeBuffer(counts, 4, Uint32Array.of(1));
+        expect([...(await context.read(column))]).toEqual(rows);
+        expect([...(await context.read(doubled))]).toEqual(rows.map((x) => 2 * x));
+        context.dispose(column, doubled);
+      }
+      expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
+    });
+  });
+
+  test('is seen as it is when commands are handed over, by views of it too', async () => {
+    await withShared(async (context, device) => {
+      const buffer = upload(device, Uint32Array.of(1, 2, 3, 4));
+      const x = context.borrow(buffer, { type: 'u32' });
+      // Costly enough to be stored by the library when it is read several times.
+      const costly = fn('costly', { x: u32 }, u32, ({ x }) => {
+        let y = x;
+        for (let i = 0; i < 200; i++) y = y.mul(3).add(1);
+        return y;
+      });
+      const view = q.map(costly, { x });
+      const around = (): Promise<Uint32Array> =>
+        context.read(
+          q.stencil(
+            fn({ v: q.neighbours(u32) }, u32, ({ v }) => v.at(-1).add(v.at(0)).add(v.at(1))),
+            { v: view },
+          ),
+        );
+      const of = async (data: Uint32Array): Promise<Uint32Array> => {
+        const own = context.column(data);
+        return context.read(
+          q.stencil(
+            fn({ v: q.neighbours(u32) }, u32, ({ v }) => v.at(-1).add(v.at(0)).add(v.at(1))),
+            {
+              v: q.map(costly, { x: own }),
+            },
+          ),
+        );
+      };
+      for (const data of [Uint32Array.of(1, 2, 3, 4), Uint32Array.of(9, 8, 7, 6), Uint32Array.of(0, 0, 5, 0)]) {
+        device.queue.writeBuffer(buffer, 0, data);
+        expect(await around()).toEqual(await of(data));
+      }
+    });
+  });
+
+  test.each([1, 2, 3, 4096])(
+    'is read by views that are stored while commands are handed over after every %i of them',
+    async (commandsPerSubmission) => {
+      const costly = (name: string, factor: number) =>
+        fn(name, { x: u32 }, u32, ({ x }) => {
+          let value = x;
+          for (let i = 0; i < 150; i++) value = value.mul(factor).add(i);
+          return value;
+        });
+      const [first, second] = [costly('first', 1664525), costly('second', 22695477)];
+      const row = fn('row', { i: u32, factor: q.uniform(u32) }, u32, ({ i, factor }) => i.mul(factor).rem(200));
+      /** Two costly views, of which rows are read over and over. */
+      const views = (x: Column<'u32'>) => {
+        const i = q.sequence(5000);
+        const a = q.gather(q.map(first, { x }), q.map(row, { i, factor: 3 }));
+        return { a, b: q.gather(q.map(second, { x }), q.map(row, { i, factor: 7 })) };
+      };
+      type Views = ReturnType<typeof views>;
+      const twoPrograms: { readonly [name: string]: (views: Views) => q.Table } = {
+        compaction: ({ a, b }) => q.copyIf(a, q.map(isOdd, { x: b })),
+        scan: ({ a }) => q.inclusiveScan(a, q.plus(u32)),
+        'reduction by key': ({ a, b }) => q.reduceByKey(b, a, q.plus(u32)),
+      };
+      await withShared(
+        async (context, device) => {
+          const buffer = upload(device, new Uint32Array(200));
+          const borrowed = views(context.borrow(buffer, { type: 'u32' }));
+          const live = context.backend.counters.liveBuffers;
+          for (let round = 1; round <= 3; round++) {
+            const data = Uint32Array.from({ length: 200 }, (_, i) => i * round);
+            device.queue.writeBuffer(buffer, 0, data);
+            const own = context.column(data);
+            for (const pipeline of Object.values(twoPrograms)) {
+              const run = async (of: Views) => {
+                const result = context.scope(() => pipeline(of));
+                const rows = await context.read(result);
+                context.dispose(result);
+                return rows;
+              };
+              const fresh = views(own);
+              expect(await run(borrowed)).toEqual(await run(fresh));
+              context.dispose(fresh);
+            }
+            context.dispose(own);
+          }
+          // What was stored of earlier submissions does not pile up.
+          expect(context.backend.counters.liveBuffers - live).toBeLessThanOrEqual(8);
+        },
+        { tuning: { commandsPerSubmission } },
+      );
+    },
+    slow,
+  );
+
+  test.each([0, 4, 256, 1024])('of %i bytes gives no elements at its end', async (size) => {
+    await withShared(async (context, device) => {
+      const buffer = device.createBuffer({ size, usage: STORAGE | COPY_SRC });
+      const one = upload(device, Uint32Array.of(1));
+      for (const type of types) {
+        const lengths = [{}, { count: 0 }, { bytes: 0, count: { buffer: one, offset: 0 } }];
+        const columns = lengths.map((options) => context.borrow(buffer, { type, offset: size, ...options }));
+        for (const column of columns) {
+          expect((await context.read(column)).length).toBe(0);
+          const copied = q.concatenate([column, column]);
+          expect((await context.read(copied)).length).toBe(0);
+          using lent = context.lend(column);
+          expect(lent.bytes).toBe(0);
+        }
+        const [column] = columns;
+        if (type === 'u32') {
+          const sum = q.reduce(column as Column<'u32'>, q.plus(u32));
+          expect(await context.read(sum)).toEqual(Uint32Array.of(0));
+        }
+        context.dispose(columns);
+      }
+    });
+  });
+
+  test('is never written to', async () => {
+    await withShared(async (context, device) => {
+      const buffer = upload(device, Uint32Array.of(1, 2, 3, 4));
+      const x = context.borrow(buffer, { type: 'u32' });
+      const fromZero = fn({}, { i: u32 }, () => ({ i: 0 }));
+      const once = fn(
+        { i: u32 },
+        { more: q.bool, emits: q.bool, state: { i: u32 }, value: { index: u32, value: u32 } },
+        ({ i }) => ({
+          ...{ more: false, emits: true, state: { i } },
+          value: { index: i, value: 7 },
+        }),
+      );
+      expect(() => q.unfoldReduce({ x }, fromZero, once, 'add', x)).toThrow(
+        expect.objectContaining({ name: 'ArgumentError' }),
+      );
+      expect(() => q.unfoldReduce({ y: context.column(Uint32Array.of(1)) }, fromZero, once, 'add', x)).toThrow(
+        expect.objectContaining({ code: 'column/borrowed' }),
+      );
+      await context.read(q.sort(x));
+      expect([...new Uint32Array((await readBuffer(device, buffer, 0, 16)).buffer)]).toEqual([1, 2, 3, 4]);
+    });
+  });
+
+  test('is refused with what is wrong', async () => {
+    await withShared(async (context, device) => {
+      const buffer = upload(device, new Uint32Array(4));
+      const refused = (code: string, options: object, given: GPUBuffer = buffer): void => {
+        expect(() => context.borrow(given, options as never)).toThrow(
+          expect.objectContaining({ code, name: 'ArgumentError' }),
+        );
+      };
+      refused('argument/type', { type: 'f64' });
+      refused('options/unknown', { type: 'u32', size: 4 });
+      refused('buffer/range', { type: 'u32', offset: 2 });
+      refused('buffer/range', { type: 'u16', offset: 3 });
+      refused('buffer/range', { type: 'u32', offset: 20 });
+      refused('buffer/range', { type: 'u32', count: 5 });
+      refused('buffer/range', { type: 'u32', offset: 8, bytes: 12 });
+      refused('buffer/range', { type: 'u8', offset: -1 });
+      refused('buffer/range', { type: 'u32', count: { buffer, offset: 14 } });
+      refused('argument/type', { type: 'u32' }, {} as GPUBuffer);
+      refused('buffer/usage', { type: 'u32' }, device.createBuffer({ size: 4, usage: COPY_SRC }));
+      const unread = context.borrow(device.createBuffer({ size: 4, usage: STORAGE }), { type: 'u32' });
+      await expect(context.read(unread)).rejects.toMatchObject({
+        code: 'buffer/usage',
+        remedy: expect.stringContaining('COPY_SRC'),
+      });
+      expect(await context.read(q.map(twice, { x: unread }))).toEqual(Uint32Array.of(0));
+      const column = context.column(Uint32Array.of(1));
+      using lent = context.lend(column);
+      refused('buffer/own', { type: 'u32' }, lent.buffer as GPUBuffer);
+    });
+    const workers = await open({ backend: 'reference' });
+    const column = workers.column(Uint32Array.of(1));
+    expect(() => workers.lend(column)).toThrow(expect.objectContaining({ code: 'buffer/no-device' }));
+    expect(() => workers.borrow({} as GPUBuffer, { type: 'u32' })).toThrow(
+      expect.objectContaining({ code: 'buffer/no-device' }),
+    );
+    workers.submit();
+    await workers.close();
+  });
+
+  test('that the device refuses costs what was handed over with it, and nothing else', async () => {
+    await withShared(async (context, device) => {
+      const stranger = await requestTestDevice();
+      const destroyed = upload(device, Uint32Array.of(1, 2));
+      const foreign = upload(stranger, Uint32Array.of(1, 2));
+      const kept = context.column(Uint32Array.of(3, 1, 2));
+      await context.sync();
+      const borrowed = [destroyed, foreign].map((buffer) => context.borrow(buffer, { type: 'u32' }));
+      destroyed.destroy();
+      for (const x of borrowed) {
+        const [beside, sorted] = [q.sort(kept), q.sort(x)];
+        const readings = [sorted, beside].map((column) => [column, context.read(column)] as const);
+        for (const [column, reading] of readings) {
+          reading.catch(() => {});
+          await expect(reading).rejects.toMatchObject({ code: 'buffer/refused', cause: { code: 'device/validation' } });
+          expect(() => q.sort(column)).toThrow(expect.objectContaining({ code: 'buffer/refused' }));
+        }
+        context.dispose(beside, sorted, x);
+        expect(await context.read(q.sort(kept))).toEqual(Uint32Array.of(1, 2, 3));
+      }
+      stranger.destroy();
+    });
+  });
+});
+
+describe('a lent column', () => {
+  test('has the usages that drawing takes', async () => {
+    await withShared(async (context) => {
+      using lent = context.lend(context.column(Float32Array.of(1, 2)));
+      const wanted = VERTEX | INDEX | INDIRECT | STORAGE | COPY_SRC;
+      expect((lent.buffer as GPUBuffer).usage & wanted).toBe(wanted);
+    });
+  });
+
+  test('that is a slice begins where it lies, or is copied to where the caller wants it', async () => {
+    await withShared(async (context, device) => {
+      const column = context.column(Uint16Array.from({ length: 100 }, (_, i) => i));
+      const slice = q.slice(column, 3, 9);
+      using lent = context.lend(slice);
+      expect(lent).toMatchObject({ offset: 6, bytes: 12, type: 'u16', count: 6 });
+      expect([...new Uint16Array((await readLent(device, lent)).slice().buffer)]).toEqual([3, 4, 5, 6, 7, 8]);
+      using moved = context.lend(slice, { alignment: 256 });
+      expect(moved).toMatchObject({ offset: 0, bytes: 24, type: 'u32', count: 6 });
+      expect([...new Uint32Array((await readLent(device, moved)).slice().buffer)]).toEqual([3, 4, 5, 6, 7, 8]);
+      using same = context.lend(column, { alignment: 256 });
+      expect(same).toMatchObject({ offset: 0, bytes: 200, type: 'u16' });
+    });
+  });
+
+  test('whose length only the device knows has it as a record to draw', async () => {
+    await withShared(async (context, device) => {
+      const numbers = context.column(Uint32Array.from({ length: 50 }, (_, i) => i));
+      const odd = q.copyIf(numbers, isOdd);
+      for (const [column, expected] of [
+        [odd, 25],
+        [q.slice(odd, 20), 5],
+        [q.slice(odd, 30), 0],
+      ] as const) {
+        using lent = context.lend(column);
+        expect(await readCount(device, lent.count as q.BufferCount)).toEqual([expected, 1, 0, 0, 0]);
+      }
+    });
+  });
+
+  test(
+    'keeps its bytes until its release, whatever becomes of the column, and is used again after that',
+    async () => {
+      await withShared(async (context, device) => {
+        const step = fc.record({
+          rows: fc.integer({ min: 1, max: 2000 }),
+          drop: fc.constantFrom('dispose', 'scope', 'keep', 'view'),
+        });
+        const property = fc.asyncProperty(
+          fc.array(step, { minLength: 1, maxLength: 6 }),
+          fc.nat(30),
+          async (steps, storm) => {
+            const before = { ...context.backend.counters };
+            const lent: { lent: LentColumn; column: Column | undefined; expected: number[]; copies: GPUBuffer[] }[] =
+              [];
+            for (const [k, { rows, drop }] of steps.entries()) {
+              const expected = Array.from({ length: rows }, (_, i) => i * 3 + k);
+              const make = (): Column<'u32'> =>
+                q.map(
+                  fn({ i: u32, k: q.uniform(u32) }, u32, ({ i, k }) => i.mul(3).add(k)),
+                  { i: q.sequence(rows), k },
+                );
+              const stored = drop === 'view' ? undefined : context.materialize(make());
+              const loan =
+                drop === 'scope'
+                  ? context.scope(() => context.lend(context.materialize(make())))
+                  : context.lend(stored ?? make());
+              if (drop === 'dispose') context.dispose(stored);
+              const mine = {
+                lent: loan,
+                column: drop === 'keep' || drop === 'scope' ? stored : undefined,
+                expected,
+                copies: [],
+              };
+              lent.push(mine);
+              for (let i = 0; i < storm; i++) context.dispose(q.sort(q.sequence(50 * i + 7), { context }));
+              context.submit();
+              for (const { lent: each, copies } of lent)
+                copies.push(copyOut(device, each.buffer as GPUBuffer, each.offset, each.bytes));
+            }
+            for (const { lent: loan, column, expected, copies } of lent) {
+              loan.release();
+              loan.release();
+              if (column !== undefined) context.dispose(column);
+              for (const copy of copies) {
+                const bytes = await bytesOf(copy, 4 * expected.length);
+                expect([...new Uint32Array(bytes.buffer)]).toEqual(expected);
+              }
+            }
+            const { liveBuffers, liveBytes } = context.backend.counters;
+            expect([liveBuffers, liveBytes]).toEqual([before.liveBuffers, before.liveBytes]);
+          },
+        );
+        await fc.assert(property, { numRuns: caseCount(20) });
+      });
+    },
+    slow,
+  );
+
+  test(
+    'and commands of both run in the order of the queue, without a wait',
+    async () => {
+      await withShared(async (context, device) => {
+        const property = fc.asyncProperty(fc.array(fc.nat(5), { minLength: 1, maxLength: 25 }), async (steps) => {
+          const input = device.createBuffer({ size: 16, usage: STORAGE | COPY_SRC | 8 });
+          const x = context.borrow(input, { type: 'u32' });
+          let model = [0, 0, 0, 0];
+          const results: { copy: GPUBuffer; expected: number[] }[] = [];
+          const reads: { words: Promise<Uint32Array>; expected: number[] }[] = [];
+          const held: { column: Column<'u32'>; expected: number[] }[] = [];
+          for (const [k, step] of steps.entries()) {
+            if (step === 0) {
+              model = [k, k + 1, k + 2, k + 3];
+              device.queue.writeBuffer(input, 0, Uint32Array.from(model));
+            } else if (step === 1) {
+              const encoder = device.createCommandEncoder();
+              encoder.clearBuffer(input, 4, 8);
+              device.queue.submit([encoder.finish()]);
+              model = [model[0]!, 0, 0, model[3]!];
+            } else if (step === 2) {
+              using lent = context.lend(q.map(twice, { x }));
+              results.push({
+                copy: copyOut(device, lent.buffer as GPUBuffer, lent.offset, 16),
+                expected: model.map((n) => 2 * n),
+              });
+            } else if (step === 3) {
+              reads.push({ words: context.read(q.reverse(x)), expected: model.toReversed() });
+            } else if (step === 4) {
+              held.push({ column: context.materialize(q.map(twice, { x })), expected: model.map((n) => 2 * n) });
+              context.submit();
+            } else {
+              using lent = context.lend(q.map(twice, { x }));
+              const encoder = device.createCommandEncoder();
+              encoder.copyBufferToBuffer(lent.buffer as GPUBuffer, lent.offset, input, 0, 16);
+              device.queue.submit([encoder.finish()]);
+              model = model.map((n) => (2 * n) >>> 0);
+            }
+          }
+          for (const { copy, expected } of results)
+            expect([...new Uint32Array((await bytesOf(copy, 16)).buffer)]).toEqual(expected);
+          for (const { words, expected } of reads) expect([...(await words)]).toEqual(expected);
+          for (const { column, expected } of held) expect([...(await context.read(column))]).toEqual(expected);
+          context.dispose(
+            x,
+            held.map(({ column }) => column),
+          );
+          input.destroy();
+        });
+        await fc.assert(property, { numRuns: caseCount(40) });
+      });
+    },
+    slow,
+  );
+
+  test('goes to another context on the device without a copy', async () => {
+    await withShared(async (context, device) => {
+      const other = await open({ device });
+      using lent = context.lend(
+        q.copyIf(
+          q.map(twice, { x: context.column(Uint32Array.of(1, 2, 3)) }),
+          fn({ x: u32 }, q.bool, ({ x }) => x.gt(2)),
+        ),
+      );
+      const { buffer, type, offset, bytes, count } = lent;
+      const sum = q.reduce(other.borrow(buffer, { type, offset, bytes, count }) as Column<'u32'>, q.plus(u32));
+      expect(await other.read(sum)).toEqual(Uint32Array.of(10));
+      await other.close();
+      expect(await readCount(device, lent.count as q.BufferCount)).toEqual([2, 1, 0, 0, 0]);
+    });
+  });
+
+  test('is refused where it lies in several buffers, and something else than one column too', async () => {
+    await withShared(
+      async (context) => {
+        const long = context.column(new Uint32Array(3000));
+        expect(() => context.lend(long)).toThrow(expect.objectContaining({ code: 'buffer/split' }));
+        expect(() => context.lend({ long } as never)).toThrow(expect.objectContaining({ code: 'column/type' }));
+        expect(() => context.lend(long, { alignment: 0 })).toThrow(expect.objectContaining({ code: 'options/value' }));
+        using lent = context.lend(q.map(twice, { x: q.slice(long, 0, 1000) }));
+        expect(lent.count).toBe(1000);
+        context.dispose(long);
+        lent.release();
+        expect(() => lent.buffer).toThrow(expect.objectContaining({ code: 'buffer/released' }));
+        expect(context.backend.counters.liveBytes).toBe(0);
+      },
+      { limits: { bindingBytes: 4096 } },
+    );
+  });
+
+  test(
+    'and borrowed ones lie where they are while memory is short',
+    async () => {
+      const limits = { memoryBytes: 60_000 };
+      await withShared(
+        async (context, device) => {
+          const data = Uint32Array.from({ length: 3000 }, (_, i) => (i * 7919) % 3001);
+          const buffer = upload(device, data);
+          const x = context.borrow(buffer, { type: 'u32' });
+          const lentColumn = context.materialize(q.map(twice, { x }));
+          using lent = context.lend(lentColumn);
+          const first = lent.buffer;
+          const sorted: Column<'u32'>[] = [];
+          for (let i = 0; i < 8; i++)
+            sorted.push(
+              q.sort(
+                context.materialize(
+                  q.map(
+                    fn({ x: u32, i: q.uniform(u32) }, u32, ({ x, i }) => x.add(i)),
+                    { x, i },
+                  ),
+                ),
+              ),
+            );
+          for (const [i, column] of sorted.entries()) {
+            expect(await context.read(column)).toEqual(data.map((n) => n + i).sort());
+          }
+          expect(context.backend.counters.spilling!.spilledBytes).toBeGreaterThan(0);
+          expect(lent.buffer).toBe(first);
+          expect(new Uint32Array((await readLent(device, lent)).slice().buffer)).toEqual(data.map((n) => 2 * n));
+          // What lies on the host comes back if there is room, or is refused.
+          const codes = sorted.map((column) => {
+            try {
+              context.lend(column).release();
+              return 'lent';
+            } catch (error) {
+              return (error as q.QuadrilleError).code;
+            }
+          });
+          expect(new Set([...codes, 'lent', 'buffer/spilled'])).toEqual(new Set(['lent', 'buffer/spilled']));
+          context.dispose(sorted, lentColumn);
+          await context.sync();
+          context.lend(context.column(data)).release();
+        },
+        { limits },
+      );
+    },
+    slow,
+  );
+});
+
+test('deviceDescriptor asks for no more than there is', async () => {
+  const device = await requestTestDevice();
+  const adapter = { limits: device.limits, features: device.features, requestDevice: async () => device };
+  expect(deviceDescriptor(adapter as never).requiredLimits).toMatchObject({
+    maxBufferSize: device.limits.maxBufferSize,
+  });
+  expect(() => deviceDescriptor(null as never)).toThrow(expect.objectContaining({ code: 'argument/type' }));
+  device.destroy();
+});

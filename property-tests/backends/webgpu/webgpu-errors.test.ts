@@ -1,0 +1,88 @@
+import { expect, test, vi } from 'vitest';
+import { globals } from 'webgpu';
+import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
+import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import type { Program } from '../../../primitives/contract/backend.ts';
+import { bind, give, local, moduleOf, openTestBackend, withBackend } from '../../support/webgpu-support.ts';
+
+test('a machine without an adapter is told what to do', async () => {
+  const gpu = { requestAdapter: async () => null } as unknown as GPU;
+  await expect(createWebGpuBackend({ gpu })).rejects.toMatchObject({
+    code: 'device/no-adapter',
+    remedy: expect.stringContaining('software'),
+  });
+  await expect(createWebGpuBackend({})).rejects.toMatchObject({ code: 'device/no-adapter' });
+});
+
+test('a software adapter is not taken for hardware', async () => {
+  const adapter = { info: { isFallbackAdapter: true, description: 'slow' }, features: new Set(), limits: {} };
+  const gpu = { requestAdapter: async () => adapter } as unknown as GPU;
+  await expect(createWebGpuBackend({ gpu, adapter: 'hardware' })).rejects.toMatchObject({ code: 'device/no-adapter' });
+});
+
+test('limits that leave no room for the kernels are refused', async () => {
+  const opened = openTestBackend({ limits: { bindingBytes: 1024 } });
+  await expect(opened).rejects.toMatchObject({ code: 'limits/too-low', got: '1024' });
+});
+
+test('what the device refuses rejects the reads that wait for it, and everything after', async () => {
+  await withBackend({}, async (backend) => {
+    const buffer = backend.allocate(4);
+    const [index, sum] = [local('u32', 0), local('u32', 1)];
+    const flawed = moduleOf([index], ['u32'], [bind(sum, 'add', index, local('u32', 7)), give(sum)]);
+    const program: Program = { module: flawed, arrays: new Map(), uniforms: new Map() };
+    backend.forEach(4, program, [{ buffer, offset: 0, capacity: 4, value: 0 }]);
+    await expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({
+      code: 'device/validation',
+      message: expect.stringContaining('v7'),
+    });
+    await expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/validation' });
+    expect(() => backend.allocate(1)).toThrow(expect.objectContaining({ code: 'device/validation' }));
+  });
+});
+
+test('after the device is lost reads reject and nothing hangs', async () => {
+  const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
+  const spy = vi.spyOn(prototype, 'requestDevice');
+  const backend = await openTestBackend();
+  const device = (await spy.mock.results.at(-1)!.value) as GPUDevice;
+  spy.mockRestore();
+  const buffer = backend.allocate(4);
+  const waiting = expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/lost' });
+  device.destroy();
+  await waiting;
+  await expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/lost' });
+  await expect(backend.sync()).rejects.toMatchObject({ code: 'device/lost' });
+  await backend.close();
+});
+
+test('after an abort everything rejects with its reason, and closing still works', async () => {
+  const backend = await openTestBackend();
+  const buffer = backend.allocate(4);
+  const reason = new Error('enough');
+  const { submissions } = backend.counters;
+  const waiting = expect(backend.read(buffer, 0, 4)).rejects.toBe(reason);
+  backend.abort(reason);
+  await waiting;
+  await expect(backend.sync()).rejects.toBe(reason);
+  expect(() => backend.write(buffer, 0, new Uint32Array(1))).toThrow(reason);
+  expect(backend.counters.submissions).toBe(submissions);
+  await backend.close();
+  await backend.close();
+});
+
+test('closing rejects what still waits', async () => {
+  const backend = await openTestBackend();
+  const buffer = backend.allocate(4);
+  const waiting = expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/closed' });
+  await backend.close();
+  await waiting;
+  await expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/closed' });
+  expect(backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
+});
+
+test('the adapter of a backend is of the kind that was asked for', async () => {
+  await withBackend({}, async ({ info }) => {
+    expect(info.isFallbackAdapter).toBe(testAdapter() === 'software');
+  });
+});

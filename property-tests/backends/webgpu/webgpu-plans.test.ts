@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { Context } from '../../../primitives/context.ts';
+import type { DeviceBuffer } from '../../../primitives/contract/backend.ts';
+import { costlyCaseCount, lawsOfVariant } from '../../cases.ts';
+import { allLaws, kernelLaws } from '../../laws/all.ts';
+import { assertSameBytes } from '../../laws/compare.ts';
+import { createRun, type LawRun } from '../../laws/law.ts';
+import { configurations, openTestBackend } from '../../support/webgpu-support.ts';
+
+const SLOW = 120_000;
+
+/**
+ * Calls a pipeline so often that its commands are new, are seen again, and are carried out by their plans, over other buffers
+ * each time.
+ */
+function calledAgain(context: Context, reference: Context): LawRun {
+  const run = createRun(context, reference);
+  return async (pipeline) => {
+    const result = await run(pipeline);
+    for (let again = 0; again < 3; again++) {
+      const inTheWay = occupied(context, again);
+      const { backend } = context;
+      try {
+        assertSameBytes((await run(pipeline)) as never, result as never, `call ${again + 2}`);
+      } finally {
+        for (const buffer of inTheWay) backend.release(buffer);
+      }
+    }
+    return result;
+  };
+}
+
+/** Buffers of the sizes that small cases take, so that these are given others. */
+function occupied({ backend }: Context, count: number): DeviceBuffer[] {
+  return Array.from({ length: 3 * count }, (_, i) => backend.allocate(1 << (2 * (i % 3) + 6)));
+}
+
+/** Every kernel by plans, and the primitives by those that devices mostly have; with few bindings not all of them run at all. */
+const cases = configurations.flatMap(([name, options]) => {
+  const laws = name.startsWith('looking back past') ? allLaws : kernelLaws;
+  return name.includes('without') ? [] : [{ name, options, laws }];
+});
+
+describe.each(cases.map((each, variant) => ({ ...each, variant })))(
+  'called again, $name',
+  ({ options, laws, variant }) => {
+    let context: Context;
+    const reference = new Context(createReferenceBackend());
+    beforeAll(async () => {
+      context = new Context(await openTestBackend(options));
+    }, SLOW);
+    afterAll(async () => {
+      await context.close();
+      await reference.close();
+    });
+    for (const { name, property } of lawsOfVariant(laws, variant, cases.length)) {
+      test(
+        name,
+        async () => fc.assert(property(calledAgain(context, reference)), { numRuns: costlyCaseCount(2) }),
+        SLOW,
+      );
+    }
+  },
+);

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
+import type { Tuning } from '../../../backends/webgpu/tuning/tuning.ts';
+import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { Context } from '../../../primitives/context.ts';
+import { costlyCaseCount, lawsOfVariant } from '../../cases.ts';
+import { allLaws, createRun } from '../../index.ts';
+import { lookingBack, slow } from '../../support/webgpu-support.ts';
+
+/**
+ * Devices that say of their subgroups no more than that they have so many lanes at least and at most, as those of several
+ * vendors do: kernels ask how many there are where they run, and have sets of as many lanes as there might be.
+ */
+const claims: readonly (readonly [min: number, max: number, variant: number])[] = [
+  // Those of the software adapter have 4 lanes, those of others 32 or 64.
+  testAdapter() === 'software' ? [4, 8, 0] : [8, 64, 0],
+  [4, testAdapter() === 'software' ? 32 : 64, 1],
+  [4, 128, 2],
+];
+
+const isOfKernels = /^(reductions|scans|segmented scans|copyIf|partition|reduceByKey|sortByKey|histogram counts)/;
+const laws = allLaws.filter(({ name }) => isOfKernels.test(name));
+
+describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
+  const reference = new Context(createReferenceBackend());
+  let context: Context;
+  beforeAll(async () => {
+    const gpu = claiming(await openTestGpu(), { subgroupMinSize: min, subgroupMaxSize: max });
+    context = new Context(await createWebGpuBackend({ gpu, adapter: testAdapter(), tuning: tuningFor(max) }));
+  }, slow);
+  afterAll(async () => {
+    await context.close();
+    await reference.close();
+  });
+
+  test.each(lawsOfVariant(laws, variant, claims.length))(
+    '$name',
+    async ({ property }) => {
+      await fc.assert(property(createRun(context, reference)), { numRuns: costlyCaseCount(2) });
+    },
+    slow,
+  );
+});
+
+/** Single passes by subgroups, in workgroups of as many threads as a subgroup may have; a sort's counts fit 64 of them. */
+function tuningFor(max: number): Tuning {
+  const { reduce, scan, sort, ...others } = lookingBack({ threads: Math.max(64, max) });
+  const { threads } = scan;
+  const sweep = { ...sort.sweep, threads, on: threads === 64 };
+  return { ...others, reduce: { ...reduce, threads }, scan, sort: { ...sort, sweep } };
+}
+
+/** The same GPU, which tells something else of its subgroups. */
+function claiming(gpu: GPU, sizes: Partial<GPUAdapterInfo>): GPU {
+  return {
+    wgslLanguageFeatures: gpu.wgslLanguageFeatures,
+    async requestAdapter(options) {
+      const adapter = (await gpu.requestAdapter(options))!;
+      const told = new Proxy(adapter.info, {
+        get: (info, key) => Reflect.get(sizes, key) ?? Reflect.get(info, key, info),
+      });
+      return new Proxy(adapter, {
+        get(_, key) {
+          if (key === 'info') return told;
+          const value: unknown = Reflect.get(adapter, key, adapter);
+          return typeof value === 'function' ? value.bind(adapter) : value;
+        },
+      });
+    },
+  } as GPU;
+}

@@ -1,0 +1,66 @@
+import { describe, expect } from 'vitest';
+import { explainVectorization } from '../../../backends/workers/index.ts';
+import {
+  array,
+  crossesRightOf32,
+  For,
+  type FunctorDescription,
+  fn,
+  If,
+  mortonEncode64,
+  orientation64,
+  Return,
+  u32,
+  uniform,
+  Var,
+  wgsl,
+} from '../../../primitives/functors/index.ts';
+import { straightLine } from '../../arbitraries/functor-sketch.ts';
+import { moduleOfSketch } from '../../arbitraries/functor-sketch-ir.ts';
+import { sketches } from '../../arbitraries/functors.ts';
+import { fc, test } from '../../law-test.ts';
+
+const explain = ({ module }: FunctorDescription) => explainVectorization(module);
+
+describe('explainVectorization', () => {
+  test('says yes to branches, early returns, calls, and reads at the index of the launch', () => {
+    const straight = fn('straight', { i: u32, xs: array(u32), n: uniform(u32) }, u32, ({ i, xs, n }) => {
+      const here = xs.at(i);
+      If(here.eq(n), () => Return(0));
+      return here.mul(xs.at(i.add(1)));
+    });
+    expect(explain(straight)).toEqual({ vectorizes: true });
+    for (const functor of [mortonEncode64, orientation64, crossesRightOf32]) {
+      expect(explain(functor)).toEqual({ vectorizes: true });
+    }
+  });
+
+  test.prop([sketches(straightLine)])('says yes to whatever is a straight line', (sketch) => {
+    expect(explainVectorization(moduleOfSketch(sketch))).toEqual({ vectorizes: true });
+  });
+
+  test('says why not, naming the functor', () => {
+    const loop = fn('loop', { n: u32 }, u32, ({ n }) => {
+      const sum = Var(u32(0));
+      For(0, n, (i) => sum.set(sum.add(i)));
+      return sum;
+    });
+    const quotient = wgsl('fn quotient(i: u32, y: u32) -> u32 { return i / y; }');
+    const lookup = fn('lookup', { i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(xs.at(i)));
+    expect([loop, quotient, lookup].map(explain)).toEqual([
+      {
+        vectorizes: false,
+        reason: 'The functor loop runs one index at a time: its rounds differ from index to index.',
+      },
+      { vectorizes: false, reason: 'The functor quotient runs one index at a time: it divides integers.' },
+      {
+        vectorizes: false,
+        reason: 'The functor lookup runs one index at a time: it reads an array at an index of its own.',
+      },
+    ]);
+  });
+
+  test.prop([fc.constantFrom('+', '-', '*')])('takes a function of the text front end', (operator) => {
+    expect(explain(wgsl(`fn f(i: u32, a: f32) -> f32 { return f32(i) ${operator} a; }`))).toEqual({ vectorizes: true });
+  });
+});

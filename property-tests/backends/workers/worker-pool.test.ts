@@ -1,0 +1,490 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Worker } from 'node:worker_threads';
+import { describe, expect, test } from 'vitest';
+import { CHUNK, kernelParameters, WORKER } from '../../../backends/workers/commands/kernel-arguments.ts';
+import type { Launch, Phase } from '../../../backends/workers/commands/launch.ts';
+import { startWorker } from '../../../backends/workers/node-threads.ts';
+import { createPool, type Pool } from '../../../backends/workers/threads/pool.ts';
+import { fixed } from '../../../backends/workers/threads/queue.ts';
+import { Code } from '../../../backends/workers/wasm/wasm-code.ts';
+import { atomic, type FunctionBody, I32, op, PAGE_BYTES } from '../../../backends/workers/wasm/wasm-encoder.ts';
+import { DeviceLostError } from '../../../primitives/errors.ts';
+import { startedBy } from './worker-pool-support.ts';
+
+const run = promisify(execFile);
+
+/** Where the kernels of these tests write. */
+const BASE: number = fixed.heap;
+
+function newMemory(): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: fixed.heap / PAGE_BYTES + 4, maximum: 65536, shared: true });
+}
+
+function kernel(write: (code: Code) => void): FunctionBody {
+  const code = new Code(kernelParameters);
+  write(code);
+  return code.finish();
+}
+
+/** memory[chunk] += 1, after some work. */
+const visit = kernel((code) => {
+  const rounds = code.local(I32);
+  code.i32(300);
+  code.set(rounds);
+  code.while(
+    () => code.get(rounds),
+    () => {
+      code.get(rounds);
+      code.i32(1);
+      code.op(op.i32Sub);
+      code.set(rounds);
+    },
+  );
+  code.get(CHUNK);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.i32(1);
+  code.atomic(atomic.i32Add, BASE);
+  code.op(op.drop);
+});
+
+/** memory[chunk] = 3 · memory[chunk] + memory[n − 1 − chunk] of the phase before, for 64 chunks; source, then target. */
+const mix = (source: number, target: number): FunctionBody =>
+  kernel((code) => {
+    code.get(CHUNK);
+    code.i32(2);
+    code.op(op.i32Shl);
+    code.get(CHUNK);
+    code.i32(2);
+    code.op(op.i32Shl);
+    code.memory(op.i32Load, BASE + source);
+    code.i32(3);
+    code.op(op.i32Mul);
+    code.i32(63);
+    code.get(CHUNK);
+    code.op(op.i32Sub);
+    code.i32(2);
+    code.op(op.i32Shl);
+    code.memory(op.i32Load, BASE + source);
+    code.op(op.i32Add);
+    code.memory(op.i32Store, BASE + target);
+  });
+
+const trap = kernel((code) => code.op(op.unreachable));
+/** memory[worker] += 1, then never ends. */
+const forever = kernel((code) => {
+  countWorker(code);
+  const again = code.loop();
+  code.br(again);
+  code.end();
+});
+/** Where the host writes 1 to let go of those that are held. */
+const GATE = 1000;
+/** memory[worker] += 1, then waits for the gate. */
+const held = kernel((code) => {
+  countWorker(code);
+  const again = code.loop();
+  code.i32(0);
+  code.atomic(atomic.i32Load, BASE + 4 * GATE);
+  code.op(op.i32Eqz);
+  code.brIf(again);
+  code.end();
+});
+const markWorker = kernel(countWorker);
+
+function countWorker(code: Code): void {
+  code.get(WORKER);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.i32(1);
+  code.atomic(atomic.i32Add, BASE);
+  code.op(op.drop);
+}
+
+function phase(runs: number, chunks: number): Phase {
+  return { run: runs, length: [0, 0, chunks], chunkSize: 1, minimum: 0 };
+}
+
+function launchOf(...phases: Phase[]): Launch {
+  return { words: [0], phases };
+}
+
+async function withPool<T>(
+  workers: number,
+  body: (pool: Pool, words: Int32Array, threads: readonly Worker[]) => Promise<T>,
+  helpMilliseconds = 0,
+): Promise<T> {
+  const memory = newMemory();
+  const threads: Worker[] = [];
+  const platform = startedBy((setup) => {
+    const thread = startWorker(setup);
+    threads.push(thread);
+    return thread;
+  });
+  const pool = await createPool(memory, workers, platform, helpMilliseconds);
+  try {
+    return await body(pool, new Int32Array(memory.buffer, BASE), threads);
+  } finally {
+    await pool.close();
+  }
+}
+
+describe.each([1, 2, 5])('a pool of %i', (workers) => {
+  test('runs every chunk of every phase exactly once', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      for (let round = 0; round < 200; round++)
+        pool.submit(launchOf(phase(first, 97), phase(first, 0), phase(first, 3)));
+      await pool.until(pool.issued);
+      expect(Array.from(words.subarray(0, 98))).toEqual([...new Array(3).fill(400), ...new Array(94).fill(200), 0]);
+      expect(pool.idle).toBe(true);
+    });
+  });
+
+  test('begins a phase when all of the one before is done', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([mix(0, 256), mix(256, 0)]);
+      let expected = Array.from({ length: 64 }, (_, i) => i);
+      words.set(expected);
+      for (let round = 0; round < 300; round++) pool.submit(launchOf(phase(first, 64), phase(first + 1, 64)));
+      for (let round = 0; round < 600; round++) {
+        expected = expected.map((x, i) => (Math.imul(x, 3) + expected[63 - i]!) | 0);
+      }
+      await pool.until(pool.issued);
+      expect(Array.from(words.subarray(0, 64))).toEqual(expected);
+    });
+  });
+
+  test.each([
+    ['its ring holds', 4],
+    ['its room for arguments holds', 5000],
+  ])('takes more phases than %s', async (_, size) => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      for (let round = 0; round < 6000; round++) {
+        pool.submit({ words: new Array(round % 7 === 0 ? size : 4).fill(round), phases: [phase(first, 1)] });
+      }
+      await pool.until(3000);
+      expect(pool.completed).toBeGreaterThanOrEqual(3000);
+      await pool.until(pool.issued);
+      expect(words[0]).toBe(6000);
+    });
+  });
+
+  test('lets every wait go on when its phase is done, not before', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      const waits = Array.from({ length: 40 }, async (_, i) => {
+        pool.submit(launchOf(phase(first, 50)));
+        await pool.until(i + 1);
+        return words[49]!;
+      });
+      const seen = await Promise.all(waits);
+      seen.forEach((count, i) => {
+        expect(count).toBeGreaterThanOrEqual(i + 1);
+      });
+    });
+  });
+
+  test('never misses the end of a phase', async () => {
+    await withPool(workers, async (pool) => {
+      const first = pool.install([visit]);
+      for (let round = 0; round < 3000; round++) {
+        pool.submit(launchOf(phase(first, 1 + (round % 5)), phase(first, 1)));
+        await pool.until(pool.issued);
+      }
+      expect(pool.completed).toBe(6000);
+    });
+  });
+
+  test('turns a trap into an error with its cause, and drops the rest', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([trap, visit]);
+      pool.submit(launchOf(phase(first, 1), phase(first + 1, 1)));
+      const error = await pool.until(2).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(DeviceLostError);
+      expect(error).toMatchObject({ code: 'device/worker', cause: { message: expect.stringMatching(/unreachable/) } });
+      expect(words[0]).toBe(0);
+      await expect(pool.until(1)).rejects.toBe(error);
+      expect(() => pool.submit(launchOf(phase(first, 1)))).toThrow(DeviceLostError);
+    });
+  });
+
+  test('turns the death of a thread into an error', async () => {
+    await withPool(workers, async (pool, words, threads) => {
+      const first = pool.install([forever]);
+      pool.submit(launchOf(phase(first, workers)));
+      const waiting = pool.until(1);
+      while (words[0] === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      void threads[0]!.terminate();
+      await expect(waiting).rejects.toMatchObject({ code: 'device/worker' });
+      for (const thread of threads) void thread.terminate();
+    });
+  });
+
+  test('stops at the next chunk', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([held, visit]);
+      pool.submit(launchOf(phase(first, 1000 * workers), phase(first + 1, 10)));
+      const waiting = pool.until(2);
+      while (words.subarray(0, workers).includes(0)) await new Promise((resolve) => setTimeout(resolve, 1));
+      const reason = new Error('enough');
+      pool.stop(reason);
+      await expect(waiting).rejects.toBe(reason);
+      Atomics.store(words, GATE, 1);
+      await pool.close();
+      // Every worker was in its first chunk.
+      expect(Array.from(words.subarray(0, 10))).toEqual([
+        ...new Array(workers).fill(1),
+        ...new Array(10 - workers).fill(0),
+      ]);
+    });
+  });
+
+  test('uses the calling thread only when asked', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([markWorker]);
+      pool.runHere(launchOf(phase(first, 10)));
+      expect(words[0]).toBe(10);
+      expect(pool.issued).toBe(0);
+    });
+  });
+});
+
+/** Longer than any of these tests takes. */
+const ALL_THE_TIME = 1e6;
+
+/** Until all threads sleep: they look for commands for less than a millisecond. */
+const nap = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
+
+describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
+  test('helps while all under way is brief, so that it is done at once', async () => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        const first = pool.install([visit]);
+        let atOnce = 0;
+        for (let round = 1; round <= 20; round++) {
+          await nap();
+          for (let k = 0; k < 3; k++) pool.submit(launchOf(phase(first, 40), phase(first, 0), phase(first, 5)), 0);
+          const waiting = pool.until(pool.issued);
+          if (pool.completed === pool.issued) atOnce++;
+          await waiting;
+          expect([words[4], words[5], words[39]]).toEqual([6 * round, 3 * round, 3 * round]);
+        }
+        // On a busy machine threads may not have got as far as sleeping.
+        expect(atOnce).toBeGreaterThan(0);
+      },
+      ALL_THE_TIME,
+    );
+  });
+
+  test.each([
+    ['what may take long', ALL_THE_TIME, undefined],
+    ['what it was told to leave alone', 0, 0],
+  ])('leaves %s to the threads', async (_, help, nanoseconds) => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        const first = pool.install([held]);
+        pool.submit(launchOf(phase(first, 1)), nanoseconds);
+        const waiting = pool.until(1);
+        expect(pool.completed).toBe(0);
+        Atomics.store(words, GATE, 1);
+        await waiting;
+        expect(Array.from(words.subarray(0, workers)).reduce((sum, count) => sum + count)).toBe(1);
+      },
+      help,
+    );
+  });
+
+  test('gives its event loop a turn when its time is up', async () => {
+    await withPool(
+      workers,
+      async (pool) => {
+        const first = pool.install([visit]);
+        let later = 0;
+        for (let round = 0; round < 10; round++) {
+          await nap();
+          pool.submit(launchOf(phase(first, 3e4), phase(first, 3e4)), 0);
+          const waiting = pool.until(pool.issued);
+          if (pool.completed < pool.issued) later++;
+          await waiting;
+        }
+        // On a busy machine the threads may get through while this one is not running.
+        expect(later).toBeGreaterThan(0);
+      },
+      1e-3,
+    );
+  });
+
+  test('finds that every chunk was run exactly once, whoever ran it', async () => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        const first = pool.install([visit, visit]);
+        const visits = new Array<number>(64).fill(0);
+        let seed = 1;
+        const random = (below: number): number => {
+          seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+          return Math.floor((seed / 2 ** 32) * below);
+        };
+        for (let round = 0; round < 1500; round++) {
+          const counts = Array.from({ length: 1 + random(4) }, () => random(64));
+          pool.submit(
+            launchOf(...counts.map((chunks, k) => phase(first + (k % 2), chunks))),
+            random(4) > 0 ? random(1e6) : undefined,
+          );
+          for (const chunks of counts) for (let chunk = 0; chunk < chunks; chunk++) visits[chunk]!++;
+          if (random(3) === 0) await pool.until(pool.issued - random(2));
+          if (random(100) === 0) await nap();
+        }
+        await pool.until(pool.issued);
+        expect(Array.from(words.subarray(0, 64))).toEqual(visits);
+      },
+      0.3,
+    );
+  });
+
+  test('hears of a trap in a chunk that it took', async () => {
+    await withPool(
+      workers,
+      async (pool) => {
+        const first = pool.install([trap]);
+        await nap();
+        pool.submit(launchOf(phase(first, 20)), 0);
+        await expect(pool.until(1)).rejects.toMatchObject({ code: 'device/worker' });
+      },
+      ALL_THE_TIME,
+    );
+  });
+
+  test('leaves functions to the threads that are forgotten while they run', async () => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        for (let round = 1; round <= 50; round++) {
+          const first = pool.install([visit]);
+          pool.submit(launchOf(phase(first, 30)), 0);
+          pool.uninstall([first]);
+          await pool.until(pool.issued);
+          expect(words[29]).toBe(round);
+        }
+      },
+      ALL_THE_TIME,
+    );
+  });
+});
+
+test('a thread in an endless loop does not keep the pool from closing', async () => {
+  await withPool(2, async (pool, words) => {
+    const first = pool.install([forever]);
+    pool.submit(launchOf(phase(first, 2)));
+    const waiting = pool.until(1).catch((reason: unknown) => reason);
+    while (words[0] === 0 || words[1] === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await pool.close();
+    expect(await waiting).toMatchObject({ code: 'device/closed' });
+  });
+});
+
+test('a worker that cannot start rejects with the cause', async () => {
+  const { Worker: NodeWorker } = await import('node:worker_threads');
+  const unlucky = startedBy(() => new NodeWorker('throw new Error("no luck")', { eval: true }));
+  const broken = createPool(newMemory(), 2, unlucky);
+  await expect(broken).rejects.toMatchObject({ code: 'device/worker', cause: { message: 'no luck' } });
+});
+
+test('a worker that is refused ends those that were started before it', async () => {
+  const threads: Worker[] = [];
+  const refusing = startedBy((setup) => {
+    if (threads.length === 2) throw Object.assign(new Error('not allowed'), { code: 'ERR_ACCESS_DENIED' });
+    threads.push(startWorker(setup));
+    return threads.at(-1)!;
+  });
+  const refused = createPool(newMemory(), 3, refusing);
+  await expect(refused).rejects.toMatchObject({
+    code: 'device/no-threads',
+    remedy: expect.stringContaining('--allow-worker'),
+    cause: { code: 'ERR_ACCESS_DENIED' },
+  });
+  // Threads that have ended have no number.
+  expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1]);
+});
+
+test('a worker that fails while it starts ends the others', async () => {
+  const { Worker: NodeWorker } = await import('node:worker_threads');
+  const threads: Worker[] = [];
+  const unlucky = startedBy((setup) => {
+    threads.push(
+      setup.worker === 2 ? new NodeWorker('throw new Error("no luck")', { eval: true }) : startWorker(setup),
+    );
+    return threads.at(-1)!;
+  });
+  const broken = createPool(newMemory(), 3, unlucky);
+  await expect(broken).rejects.toMatchObject({ code: 'device/worker' });
+  expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1, -1]);
+});
+
+describe.each([1, 3])('functions of a pool of %i', (workers) => {
+  test('are forgotten when no command runs them any more, and never before', async () => {
+    await withPool(workers, async (pool, words) => {
+      let kept: number[] = [];
+      let visits = 0;
+      for (let round = 0; round < 400; round++) {
+        const first = pool.install([visit]);
+        for (const run of [first, ...kept]) {
+          pool.submit(launchOf(phase(run, 1 + (round % 7)), phase(run, 1)));
+          visits++;
+        }
+        kept.push(first);
+        if (kept.length > 5) {
+          pool.uninstall(kept.splice(0, 4));
+          if (round % 50 === 0) await pool.until(pool.issued);
+        }
+      }
+      await pool.until(pool.issued);
+      // Every phase visits chunk 0.
+      expect(words[0]).toBe(2 * visits);
+      pool.uninstall(kept);
+      kept = [];
+    });
+  });
+});
+
+describe('a process', () => {
+  const script = (end: string): string => `
+    import { createWorkersBackend } from './backends/workers/index.ts';
+    const before = process.getActiveResourcesInfo();
+    const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+    const buffer = backend.allocate(10);
+    const module = {
+      functions: [{ name: 'f', parameters: [{ kind: 'local', type: 'u32', id: 0 }], results: ['u32'], fast: false,
+        body: [{ kind: 'return', values: [{ kind: 'local', type: 'u32', id: 0 }] }] }],
+      arrays: new Map(), uniforms: new Map(),
+    };
+    const program = { module, arrays: new Map(), uniforms: new Map() };
+    backend.forEach(10, program, [{ buffer, offset: 0, capacity: 10, value: 0 }]);
+    console.log((await backend.read(buffer, 0, 10)).join());
+    ${end}`;
+  const start = (end: string): Promise<{ stdout: string; stderr: string }> =>
+    run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(end)], { timeout: 100_000 });
+
+  test('ends by itself after close', async () => {
+    expect(await start('await backend.close();')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
+  });
+
+  test('has nothing left of the backend after close', async () => {
+    const end = `await backend.close();
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const kind of process.getActiveResourcesInfo()) {
+        if (before.includes(kind)) before.splice(before.indexOf(kind), 1);
+        else console.log(kind);
+      }`;
+    expect(await start(end)).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
+  });
+
+  test('ends by itself where close was forgotten', async () => {
+    expect(await start('')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
+  });
+});

@@ -1,0 +1,334 @@
+import { fc } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createReferenceBackend } from '../../../backends/reference/backend.ts';
+import { createWorkersBackend } from '../../../backends/workers/index.ts';
+import { explainVectorization } from '../../../backends/workers/wasm/explain-vectorization.ts';
+import type { Backend, Store } from '../../../primitives/contract/backend.ts';
+import { Break, Continue, For, If, Var } from '../../../primitives/functors/control.ts';
+import { array, bool, type FunctorDescription, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
+import { bitsToI32 } from '../../../primitives/functors/standard/bits.ts';
+import { dotOfHalves } from '../../../primitives/functors/standard/halves.ts';
+import type { ArrayValue, Bool, U32, Variable } from '../../../primitives/functors/value.ts';
+import { caseCount } from '../../cases.ts';
+import { bind, type Capture, randomWords, upload } from '../../support/workers-programs.ts';
+
+/** Functors with loops and branches, which workers run for several vectors of indices at once. */
+
+const backends: { readonly name: string; readonly backend: Backend }[] = [];
+let reference: Backend;
+
+beforeAll(async () => {
+  reference = createReferenceBackend();
+  const inline = { workers: 1, inlineNanoseconds: Number.POSITIVE_INFINITY };
+  backends.push({ name: 'one', backend: await createWorkersBackend(inline) });
+  backends.push({ name: 'two', backend: await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }) });
+});
+
+afterAll(async () => {
+  for (const { backend } of backends) await backend.close();
+});
+
+interface Launch {
+  readonly length: number;
+  readonly arrays: { readonly [name: string]: Capture };
+  readonly uniforms: { readonly [name: string]: number };
+  /** Results, and where they go in place of one behind the other. */
+  readonly stores: readonly Pick<Store, 'value' | 'guard' | 'index'>[];
+}
+
+async function run(backend: Backend, { module }: FunctorDescription, launch: Launch): Promise<readonly Uint32Array[]> {
+  const { length, arrays, uniforms } = launch;
+  const program = bind(backend, module, arrays, uniforms);
+  const outs = launch.stores.map(() => upload(backend, new Uint32Array(length).fill(7)));
+  const stores = launch.stores.map((store, k) => ({ ...store, buffer: outs[k]!, offset: 0, capacity: length }));
+  backend.forEach(length, program, stores);
+  const results = await Promise.all(outs.map((out) => backend.read(out, 0, length)));
+  const copies = results.map((words) => words.slice());
+  for (const buffer of [...outs, ...[...program.arrays.values()].map(({ buffer }) => buffer)]) backend.release(buffer);
+  return copies;
+}
+
+async function expectSame(functor: FunctorDescription, launch: Launch): Promise<void> {
+  expect(explainVectorization(functor.module)).toEqual({ vectorizes: true });
+  const expected = await run(reference, functor, launch);
+  for (const { name, backend } of backends) {
+    const got = await run(backend, functor, launch);
+    const differing = expected.map((words, k) => words.findIndex((word, i) => word !== got[k]![i]));
+    expect({ name, differing }).toEqual({ name, differing: expected.map(() => -1) });
+  }
+}
+
+/** What a body does, as fast-check draws it; numbers choose among what there is. */
+type Sketch =
+  | { readonly kind: 'set'; readonly target: number; readonly from: number; readonly how: number }
+  | { readonly kind: 'declare'; readonly from: number }
+  | { readonly kind: 'read'; readonly target: number; readonly shift: number; readonly isTable: boolean }
+  | {
+      readonly kind: 'if';
+      readonly of: number;
+      readonly bit: number;
+      readonly isEven: boolean;
+      readonly yes: readonly Sketch[];
+      readonly no: readonly Sketch[];
+    }
+  | { readonly kind: 'for'; readonly rounds: number; readonly body: readonly Sketch[] }
+  | { readonly kind: 'jump'; readonly round: number; readonly isBreak: boolean };
+
+const number = fc.nat({ max: 1000 });
+const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie) => ({
+  body: fc.array(tie('statement'), { minLength: 1, maxLength: 5, depthIdentifier: 'body' }),
+  statement: fc.oneof(
+    { depthIdentifier: 'body', maxDepth: 4 },
+    fc.record({ kind: fc.constant('set' as const), target: number, from: number, how: number }),
+    fc.record({ kind: fc.constant('declare' as const), from: number }),
+    fc.record({
+      kind: fc.constant('read' as const),
+      target: number,
+      shift: fc.integer({ min: -20, max: 20 }),
+      isTable: fc.boolean(),
+    }),
+    fc.record({ kind: fc.constant('jump' as const), round: fc.nat({ max: 3 }), isBreak: fc.boolean() }),
+    fc.record({
+      kind: fc.constant('if' as const),
+      of: number,
+      bit: fc.nat({ max: 3 }),
+      isEven: fc.boolean(),
+      yes: tie('body'),
+      no: tie('body'),
+    }),
+    fc.record({ kind: fc.constant('for' as const), rounds: fc.nat({ max: 4 }), body: tie('body') }),
+  ),
+}));
+
+interface Scope {
+  readonly values: readonly U32[];
+  readonly variables: readonly Variable<'u32'>[];
+  readonly index: U32;
+  readonly xs: ArrayValue<'u32'>;
+  readonly table: ArrayValue<'u32'>;
+  readonly k: U32;
+  /** Of the loop around, where all indices are in it. */
+  readonly round: U32 | undefined;
+}
+
+function write(sketches: readonly Sketch[], outer: Scope): void {
+  let scope = outer;
+  const pick = <T>(from: readonly T[], which: number): T => from[which % from.length]!;
+  const declare = (value: U32): void => {
+    const variable = Var(value);
+    scope = { ...scope, values: [...scope.values, variable], variables: [...scope.variables, variable] };
+  };
+  for (const sketch of sketches) {
+    switch (sketch.kind) {
+      case 'declare':
+        declare(pick(scope.values, sketch.from).add(1));
+        break;
+      case 'set': {
+        const target = pick(scope.variables, sketch.target);
+        const from = pick(scope.values, sketch.from);
+        target.set(pick([target.add(from), from, target.xor(from.mul(3)), from.min(target)], sketch.how));
+        break;
+      }
+      case 'read': {
+        const shift = sketch.isTable ? scope.table.at(scope.k.add(sketch.shift)) : u32(sketch.shift >>> 0);
+        const target = pick(scope.variables, sketch.target);
+        target.set(target.add(scope.xs.at(scope.index.add(shift))));
+        break;
+      }
+      case 'if': {
+        const tested: U32 = sketch.isEven ? scope.k : pick(scope.values, sketch.of);
+        const holds: Bool = tested.shr(sketch.bit).and(1).eq(0);
+        const inside = { ...scope, round: sketch.isEven ? scope.round : undefined };
+        If(holds, () => write(sketch.yes, inside)).Else(() => write(sketch.no, inside));
+        break;
+      }
+      case 'for':
+        For(0, sketch.rounds, (round) => {
+          const before = scope;
+          write(sketch.body, { ...scope, values: [...scope.values, round], round });
+          scope = before;
+        });
+        break;
+      case 'jump':
+        if (scope.round !== undefined) If(scope.round.eq(sketch.round), () => (sketch.isBreak ? Break() : Continue()));
+    }
+  }
+}
+
+function functorOf(sketches: readonly Sketch[]): FunctorDescription {
+  const parameters = { i: u32, xs: array(u32), table: array(u32), k: uniform(u32) };
+  return fn('sketched', parameters, { sum: u32, other: u32, odd: bool }, ({ i, xs, table, k }) => {
+    const variables = [Var(i.mul(7)), Var(xs.at(i)), Var(k)];
+    // A loop, so that it is no straight line.
+    For(0, 2, (round) => {
+      write(sketches, { values: [i, k, ...variables, round], variables, index: i, xs, table, k, round });
+    });
+    const [a, b, c] = variables as [Variable<'u32'>, Variable<'u32'>, Variable<'u32'>];
+    return { sum: a.add(b.mul(3)), other: b.xor(c), odd: c.and(1).eq(1) };
+  });
+}
+
+describe('loops and branches', () => {
+  test('give what the reference gives, wherever indices go different ways', async () => {
+    const lengths = fc.oneof(fc.nat({ max: 200 }), fc.constantFrom(1000, 4097));
+    const property = fc.asyncProperty(
+      body,
+      lengths,
+      fc.nat({ max: 15 }),
+      fc.boolean(),
+      async (sketch, length, k, guards) => {
+        const words = randomWords(length + 3, 5).map((word) => word & 1023);
+        const table = randomWords(8, 3).map((word) => (word % 41) - 20);
+        await expectSame(functorOf(sketch), {
+          length,
+          arrays: { xs: { words, length: words.length }, table: { words: table, length: table.length } },
+          uniforms: { k },
+          stores: guards ? [{ value: 0, guard: 2 }, { value: 1 }] : [{ value: 0 }, { value: 1 }, { value: 2 }],
+        });
+      },
+    );
+    await fc.assert(property, { numRuns: caseCount(300) });
+  });
+
+  test('store where results say, too', async () => {
+    const reversed = fn('reversed', { i: u32, n: uniform(u32) }, { place: u32, sum: u32 }, ({ i, n }) => {
+      const sum = Var(u32(0));
+      For(0, 5, (k) => sum.set(sum.mul(3).add(i).add(k)));
+      return { place: n.sub(1).sub(i), sum };
+    });
+    await expectSame(reversed, {
+      ...{ length: 1003, arrays: {}, uniforms: { n: 1003 } },
+      stores: [{ value: 1, index: 0 }],
+    });
+  });
+});
+
+describe('a loop over a table of offsets in the rows of a grid', () => {
+  type Storage = 'u8' | 'i16' | 'u32';
+  const sumAround = (type: typeof u32 | typeof i32) =>
+    fn(
+      'sumAround',
+      { i: u32, xs: array(type as typeof u32), table: array(u32), width: uniform(u32), margin: uniform(u32) },
+      { sum: u32, last: u32 },
+      ({ i, xs, table, width, margin }) => {
+        const [sum, last] = [Var(u32(0)), Var(u32(3))];
+        const [row, column] = [i.div(width), i.rem(width)];
+        If(column.ge(margin).and(column.add(margin).lt(width)), () => {
+          For(0, table.length(), (k) => {
+            const value = u32(xs.at(i.add(table.at(k))));
+            sum.set(sum.mul(5).add(value).add(row));
+            If(value.and(3).eq(0), () => last.set(k));
+          });
+        });
+        return { sum, last };
+      },
+    );
+
+  test('reads what it should, whatever the width, and nothing past the ends', async () => {
+    const property = fc.asyncProperty(
+      fc.constantFrom(1, 3, 63, 64, 65, 100, 131, 640),
+      fc.constantFrom(0, 50, 800, 5000, 70_001),
+      fc.constantFrom<Storage[]>('u8', 'i16', 'u32'),
+      fc.array(fc.integer({ min: -700, max: 700 }), { maxLength: 6 }),
+      fc.constantFrom(0, 1, 20, 40),
+      async (width, length, storage, offsets, margin) => {
+        const words = randomWords(length + 3, width);
+        const elements = { u8: 4, i16: 2, u32: 1 }[storage] * words.length;
+        await expectSame(sumAround(storage === 'i16' ? i32 : u32), {
+          length,
+          arrays: {
+            xs: { words, storage, length: Math.min(length, elements) },
+            table: { words: Uint32Array.from(offsets, (each) => each >>> 0), length: offsets.length },
+          },
+          uniforms: { width, margin },
+          stores: [{ value: 0 }, { value: 1 }],
+        });
+      },
+    );
+    await fc.assert(property, { numRuns: caseCount(60) });
+  });
+});
+
+describe('products of halves', () => {
+  const EXTREMES = [0, 1, 0x7fff, 0x8000, 0xffff, 0x80008000, 0x7fff7fff, 0xffffffff, 0x80007fff, 0x12345678];
+
+  test('are summed as written, also where two are the same or the sum wraps', async () => {
+    const dots = fn('dots', { i: u32, xs: array(u32), table: array(u32) }, { sum: i32, own: i32 }, (given) => {
+      const { i, xs, table } = given;
+      const [sum, own] = [Var(i32(0)), Var(i32(0))];
+      For(0, table.length(), (k) => {
+        sum.set(sum.mul(3).add(dotOfHalves(xs.at(i), table.at(k))));
+        own.set(own.xor(dotOfHalves(xs.at(i.add(k)), xs.at(i))));
+      });
+      return { sum, own };
+    });
+    const words = Uint32Array.from({ length: 100 }, (_, i) => EXTREMES[i % 10]! ^ (i < 50 ? 0 : i));
+    const table = Uint32Array.from(EXTREMES);
+    await expectSame(dots, {
+      ...{ length: 100, uniforms: {}, stores: [{ value: 0 }, { value: 1 }] },
+      arrays: { xs: { words, length: 100 }, table: { words: table, length: table.length } },
+    });
+  });
+
+  test('are not taken for what only looks like them', async () => {
+    const low = (word: U32) => bitsToI32(word.shl(16)).shr(16);
+    const high = (word: U32) => bitsToI32(word).shr(16);
+    const near = fn(
+      'near',
+      { i: u32, xs: array(u32), k: uniform(u32) },
+      { a: i32, b: i32, c: i32, d: i32 },
+      (given) => {
+        const { i, xs, k } = given;
+        const sums = [0, 0, 0, 0].map((zero) => Var(i32(zero)));
+        For(0, 3, (n) => {
+          const [x, y] = [xs.at(i), xs.at(i.add(n))];
+          const words = [
+            low(x)
+              .mul(high(y))
+              .add(high(x).mul(low(y))),
+            low(x)
+              .mul(low(y))
+              .add(low(x).mul(low(y))),
+            low(x)
+              .mul(low(y))
+              .add(high(x).mul(high(k))),
+            bitsToI32(x.shl(15))
+              .shr(16)
+              .mul(low(y))
+              .add(high(x).mul(high(y))),
+          ];
+          for (const [s, sum] of sums.entries()) sum.set(sum.mul(3).add(words[s]!));
+        });
+        return { a: sums[0]!, b: sums[1]!, c: sums[2]!, d: sums[3]! };
+      },
+    );
+    const words = randomWords(100, 9);
+    await expectSame(near, {
+      ...{ length: 97, uniforms: { k: 0x9abc_def0 }, stores: [0, 1, 2, 3].map((value) => ({ value })) },
+      arrays: { xs: { words, length: 100 } },
+    });
+  });
+});
+
+describe('what indices do not go through together', () => {
+  test('is told', () => {
+    const until = fn('until', { i: u32 }, u32, ({ i }) => {
+      const at = Var(u32(0));
+      For(0, 9, (k) => {
+        If(k.gt(i), () => Break());
+        at.set(k);
+      });
+      return at;
+    });
+    const lookup = fn('lookup', { i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
+      const at = Var(i);
+      For(0, 3, () => at.set(xs.at(at)));
+      return at;
+    });
+    const reason = ({ module }: FunctorDescription): string | undefined => explainVectorization(module).reason;
+    expect(reason(until)).toBe('The functor until runs one index at a time: its rounds differ from index to index.');
+    expect(reason(lookup)).toBe(
+      'The functor lookup runs one index at a time: it reads an array at an index of its own.',
+    );
+  });
+});

@@ -1,0 +1,193 @@
+import type { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createFailoverBackend } from '../../../backends/failover/index.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { createWorkersBackend, type WorkersOptions } from '../../../backends/workers/index.ts';
+import { Context } from '../../../primitives/context.ts';
+import type { Backend } from '../../../primitives/contract/backend.ts';
+import * as q from '../../../primitives/index.ts';
+import { costlyCaseCount } from '../../cases.ts';
+import { interrupted } from '../../support/faulty-backend.ts';
+
+const { bool, fn, input, u32, uniform } = q;
+
+type Words = q.Column<'u32'>;
+
+const plusBy = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(2654435761).add(by));
+const isOdd = fn({ x: u32 }, bool, ({ x }) => x.and(1).ne(0));
+const isOver = fn({ x: u32, end: uniform(u32) }, bool, ({ x, end }) => x.ge(end));
+const plusOne = fn({ x: u32 }, u32, ({ x }) => x.add(1));
+const forever = fn({ x: u32 }, u32, ({ x }) => {
+  const sum = q.Var(x);
+  q.While(
+    () => sum.ge(0),
+    () => sum.set(sum.add(1)),
+  );
+  return sum;
+});
+
+const ROWS = 500;
+const data = new Uint32Array(ROWS).map((_, i) => Math.imul(i, 40503));
+
+const ways: readonly (readonly [string, WorkersOptions])[] = [
+  ['on the calling thread', { workers: 2, inlineNanoseconds: 1e9 }],
+  ['on the workers', { workers: 2, inlineNanoseconds: 0 }],
+  ['on both', { workers: 2, inlineNanoseconds: 1500 }],
+  ['tile by tile', { workers: 2, inlineNanoseconds: 0, fusedRows: 64 }],
+];
+
+/** Commands of every kind that a tape can hold, some of them of a length that the device knows. */
+function pipeline(x: Words, by: number): Words {
+  const changed = q.map(plusBy, { x, by });
+  const chosen = q.copyIf(changed, q.map(isOdd, { x: changed }));
+  return q.inclusiveScan(q.sort(chosen), q.plus(u32));
+}
+
+function prepare(context: Context) {
+  return context.prepare({ x: input(u32, ROWS), by: uniform(u32) }, ({ x, by }) => pipeline(x, by));
+}
+
+describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
+  test('makes nothing in ten thousand calls', async () => {
+    const context = new Context(await createWorkersBackend(options));
+    const prepared = prepare(context);
+    const x = context.column(data);
+    const calls = async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) {
+        context.dispose(prepared({ x, by: i }));
+        if (i % 50 === 0) await context.sync();
+      }
+      await context.sync();
+    };
+    await calls(200);
+    const { compilations, allocations, liveBytes, liveBuffers } = context.backend.counters;
+    await calls(10_000);
+    expect(context.backend.counters).toMatchObject({ compilations, allocations, liveBytes, liveBuffers });
+    await context.close();
+  }, 120_000);
+
+  test('keeps what each of more calls was given than the queue has room for', async () => {
+    const context = new Context(await createWorkersBackend(options));
+    const reference = new Context(createReferenceBackend());
+    const prepared = prepare(context);
+    const x = context.column(data);
+    const made = Array.from({ length: 400 }, (_each, by) => prepared({ x: q.slice(x, by % 90, ROWS - by), by }));
+    const start = reference.column(data);
+    for (const [by, result] of made.entries()) {
+      expect(await context.read(result)).toEqual(
+        await reference.read(pipeline(q.slice(start, by % 90, ROWS - by), by)),
+      );
+    }
+    await context.close();
+    await reference.close();
+  }, 120_000);
+
+  test('gives the same bytes or says that there is too little memory, whatever the limit', async () => {
+    const reference = new Context(createReferenceBackend());
+    const expected = await reference.read(pipeline(reference.column(data), 7));
+    const told = new Set<string>();
+    for (let memoryBytes = 8000; memoryBytes < 80_000; memoryBytes += 8000) {
+      const context = new Context(await createWorkersBackend({ ...options, limits: { memoryBytes } }));
+      try {
+        const result = prepare(context)({ x: context.column(data), by: 7 });
+        expect(await context.read(result)).toEqual(expected);
+        told.add('right');
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'memory/limit' });
+        told.add('too little');
+      }
+      await context.close();
+      expect(context.backend.counters).toMatchObject({ liveBytes: 0, liveBuffers: 0 });
+    }
+    expect([...told].sort()).toEqual(['right', 'too little']);
+    await reference.close();
+  }, 120_000);
+
+  test('ends at an abort: reads under way and later calls get its reason', async () => {
+    const context = new Context(await createWorkersBackend(options));
+    const prepared = prepare(context);
+    const x = context.column(data);
+    const reads = Array.from({ length: 60 }, (_each, by) => context.read(prepared({ x, by })));
+    const ended = Promise.allSettled(reads);
+    const reason = new Error('enough');
+    context.backend.abort(reason);
+    for (const read of await ended) {
+      if (read.status === 'rejected') expect(read.reason).toBe(reason);
+    }
+    expect(() => prepared({ x, by: 0 })).toThrow(reason);
+    await context.close();
+    expect(context.backend.counters).toMatchObject({ liveBytes: 0, liveBuffers: 0 });
+  }, 60_000);
+
+  test('and a loop over it go on where a worker is killed before any of their calls', async () => {
+    const expected = await runAll(createReferenceBackend());
+    let lost = 0;
+    const property = fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.nat(1), async (at, which) => {
+      const threads: Worker[] = [];
+      const add = (thread: Worker): void => void threads.push(thread);
+      process.on('worker', add);
+      const workers = await createWorkersBackend(options);
+      process.off('worker', add);
+      let end: Promise<unknown> | undefined;
+      const backend = createFailoverBackend(
+        interrupted(workers, at, () => {
+          end = threads[which]!.terminate();
+        }),
+        { standby: () => createWorkersBackend(options) },
+      );
+      expect(await runAll(backend)).toEqual(expected);
+      await end;
+      lost += backend.failovers.length;
+    });
+    await fc.assert(property, {
+      numRuns: costlyCaseCount(8, 2),
+      examples: [
+        [5, 0],
+        [5, 1],
+      ],
+    });
+    if (options.inlineNanoseconds === 0) expect(lost).toBeGreaterThan(0);
+  }, 240_000);
+
+  test('looks once a batch whether a loop is over, and stops at the round', async () => {
+    const context = new Context(await createWorkersBackend(options));
+    const step = stepOf(context);
+    const x = context.column(new Uint32Array(ROWS));
+    const { counters } = context.backend;
+    const before = counters.readbacks;
+    const { result, rounds } = await context.iterate(step, { x, end: 99 }, { maxRounds: 1000, batch: 40 });
+    expect(rounds).toBe(99);
+    expect(await context.read(result.x)).toEqual(new Uint32Array(ROWS).fill(99));
+    expect(counters.readbacks - before).toBeLessThanOrEqual(6);
+    await context.close();
+  }, 60_000);
+});
+
+function stepOf(context: Context) {
+  return context.prepare({ x: input(u32, ROWS), end: uniform(u32) }, (given) => {
+    const x = context.materialize(q.map(plusOne, { x: given.x }));
+    return { x, done: q.all(x, q.map(isOver, { x, end: given.end })) };
+  });
+}
+
+async function runAll(backend: Backend): Promise<unknown> {
+  const context = new Context(backend);
+  const prepared = prepare(context);
+  const x = context.column(data);
+  const results: unknown[] = [];
+  for (let by = 0; by < 4; by++) results.push(await context.read(prepared({ x, by })));
+  const { result, rounds } = await context.iterate(stepOf(context), { x, end: 2 ** 31 }, { maxRounds: 20, batch: 6 });
+  results.push(rounds, await context.read(result.x));
+  await context.close();
+  return results;
+}
+
+test('a prepared pipeline whose functor never ends is given up after the limit', async () => {
+  const context = new Context(await createWorkersBackend({ workers: 2, hangLimit: 300 }));
+  const prepared = context.prepare({ x: input(u32, ROWS) }, ({ x }) => context.materialize(q.map(forever, { x })));
+  const result = prepared({ x: context.column(data) });
+  await expect(context.read(result)).rejects.toMatchObject({ code: 'device/hang' });
+  expect(() => prepared({ x: context.column(data) })).toThrow(expect.objectContaining({ code: 'device/hang' }));
+  await context.close();
+}, 60_000);

@@ -1,0 +1,146 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testAdapter } from '../../backends/webgpu-node/index.ts';
+import { builtCommand } from '../support/built-package.ts';
+import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
+
+const BIN = await builtCommand();
+let shop: Workshop;
+
+beforeAll(async () => {
+  shop = await openWorkshop();
+  await shop.write('zones.json', collection(zone('a', rectangle(0, 0, 2, 2))));
+  await shop.writeRaster('raster.tif');
+});
+afterAll(() => shop.remove());
+
+function start(
+  words: readonly string[],
+  environment = {},
+  node: readonly string[] = [],
+): ChildProcessWithoutNullStreams {
+  const files = ['--zones', 'zones.json', '--raster', 'raster.tif', '--unique'];
+  const repeated = files.filter((_, i) => !words.includes(files[i - (i % 2)]!));
+  return spawn(process.execPath, [...node, BIN, 'zonal', ...repeated, ...words], {
+    cwd: shop.folder,
+    env: { ...process.env, ...environment },
+  });
+}
+
+/** Resolves with how a process ended and all that it said. */
+async function ended(child: ChildProcessWithoutNullStreams) {
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => (stdout += chunk));
+  child.stderr.on('data', (chunk) => (stderr += chunk));
+  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { exitCode, stdout, stderr };
+}
+
+/**
+ * Loaded before the program: presses Ctrl-C at the first progress, and tells what files there were, and how much work
+ * was done from then on. A test that pressed the keys itself would depend on how busy the machine is.
+ */
+const PRESS = `
+  import { readdirSync } from 'node:fs';
+  const write = process.stderr.write.bind(process.stderr);
+  const tell = (fields) => write(JSON.stringify(fields) + '\\n');
+  let before;
+  process.stderr.write = (text, ...rest) => {
+    const isRoom = write(text, ...rest);
+    if (before === undefined && /"event":"progress".*"doneCells":[1-9]/.test(text)) {
+      before = process.cpuUsage();
+      tell({ event: 'pressed', files: readdirSync('.') });
+      process.kill(process.pid, 'SIGINT');
+    }
+    return isRoom;
+  };
+  process.on('exit', () => {
+    const { user, system } = process.cpuUsage(before);
+    tell({ event: 'exit', cpuSeconds: (user + system) / 1e6 });
+  });
+`;
+
+describe('Ctrl-C while counting', () => {
+  const [columns, rows] = [4096, 12_288];
+
+  beforeAll(async () => {
+    const [stepX, stepY] = [4 / columns, -4 / rows];
+    await shop.writeRaster(
+      'large.tif',
+      { width: columns, height: rows, originY: 4, stepX, stepY, stripRows: 64, compression: 'deflate', level: 1 },
+      new Uint8Array(columns * rows),
+    );
+    await shop.write('all.json', collection(zone('all', rectangle(0, 0, 4, 4))));
+    await shop.write('press.mjs', PRESS);
+  });
+
+  const webgpu = ['--backend', 'webgpu', '--adapter', testAdapter()];
+  test.each([
+    ['workers', ['--backend', 'workers', '--workers', '2']],
+    ['webgpu', webgpu],
+    ['reference', ['--backend', 'reference']],
+  ])('ends with exit code 130 and leaves no file behind: on %s', async (_, backend) => {
+    const before = await readdir(shop.folder);
+    const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
+    // Small windows, so that the slow ones of these backends come to an end of one soon.
+    const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '8MB'];
+    const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
+    const { exitCode, stdout, stderr } = await ended(run);
+    const events = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const [error, exit] = events.slice(-2);
+    expect(error).toMatchObject({ event: 'error', code: 'run/interrupted', exitCode: 130 });
+    expect(events.filter(({ event }) => event === 'result')).toEqual([]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
+    const { files: during } = events.find(({ event }) => event === 'pressed');
+    expect(during.filter((name: string) => name.endsWith('.tmp'))).toHaveLength(3);
+    expect(await readdir(shop.folder)).toEqual(before);
+    expect(exit.cpuSeconds).toBeLessThan(2);
+  });
+});
+
+describe('a device that is not there', () => {
+  const noDrivers = { VK_DRIVER_FILES: join(tmpdir(), 'no-driver.json') };
+
+  test.each([
+    [['--backend', 'webgpu']],
+    [['--backend', 'webgpu', '--adapter', 'hardware']],
+    [['--adapter', 'hardware']],
+  ])('is bad usage, said in one line: %j', async (words) => {
+    const { exitCode, stdout, stderr } = await ended(start([...words, '--out', 'out.csv'], noDrivers));
+    expect(stderr).toMatch(
+      /^quadrille: There is no Vulkan (loader \(libvulkan\.so\.1\)|driver) on this machine\. Install the graphics driver, or .+\n$/,
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(await readdir(shop.folder)).not.toContain('out.csv');
+  });
+
+  test('does not matter to --backend auto, which says nothing of it', async () => {
+    const { exitCode, stderr } = await ended(start([], noDrivers));
+    expect(stderr).toMatch(/^1 zone, 4 cells inside, [\d.]+ s on workers\.\nCell centres [^\n]+\n$/);
+    expect(exitCode).toBe(0);
+  });
+
+  test('is told with what to install where it is the software adapter', async () => {
+    const hook = `export function resolve(specifier, context, next) {
+      if (specifier === '@sparticuz/chromium') throw new Error('not installed');
+      return next(specifier, context);
+    }`;
+    const url = `data:text/javascript,${encodeURIComponent(hook)}`;
+    const register = `import { register } from 'node:module'; register(${JSON.stringify(url)});`;
+    await shop.write('not-installed.mjs', register);
+    const words = ['--backend', 'webgpu', '--adapter', 'software', '--out', 'out.csv'];
+    const run = start(words, {}, ['--import', shop.path('not-installed.mjs')]);
+    const { exitCode, stdout, stderr } = await ended(run);
+    expect(stderr).toMatch(
+      /^quadrille: The software adapter cannot be started\. .+ npm install @sparticuz\/chromium@143\..+\n$/,
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(await readdir(shop.folder)).not.toContain('out.csv');
+  });
+});

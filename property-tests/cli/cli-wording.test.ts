@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
+
+let shop: Workshop;
+beforeAll(async () => {
+  shop = await openWorkshop();
+  await shop.write('zones.json', collection(zone('a', rectangle(0, 0, 4, 3))));
+  await shop.writeRaster('raster.tif');
+});
+afterAll(() => shop.remove());
+
+const zonal = (zones: string, ...more: string[]) =>
+  shop.quadrille(['zonal', '--zones', zones, '--raster', '@raster.tif', '--backend', 'reference', '--quiet', ...more]);
+
+describe('edges of bins', () => {
+  test('are printed as one would write them, and count as the same edges written out', async () => {
+    const even = await zonal('@zones.json', '--bins', '-1:11.5:0.05');
+    const edges = Array.from({ length: 251 }, (_, i) => Number(`${-100 + 5 * i}e-2`)).join(',');
+    const written = await zonal('@zones.json', '--edges', edges);
+    expect(even).toEqual(written);
+    expect(even.exitCode).toBe(0);
+    for (const number of even.stdout.match(/-?\d+\.\d+/g) ?? []) expect(number).toMatch(/^-?\d+\.\d{1,2}$/);
+  });
+});
+
+describe('zones that are gzipped', () => {
+  test('are unpacked', async () => {
+    const plain = await readFile(shop.path('zones.json'));
+    await shop.write('zones.json.gz', new Uint8Array(gzipSync(plain)));
+    expect(await zonal('@zones.json.gz', '--unique')).toEqual(await zonal('@zones.json', '--unique'));
+  });
+
+  test('and cut off are told as that', async () => {
+    const whole = gzipSync(await readFile(shop.path('zones.json')));
+    await shop.write('cut.json.gz', new Uint8Array(whole.subarray(0, whole.length / 2)));
+    const { exitCode, stderr } = await zonal('@cut.json.gz', '--unique');
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(
+      /^quadrille: cut\.json\.gz: The gzip stream is damaged or cut off\. .+ Fetch or write the file again\.\n$/,
+    );
+  });
+});
+
+describe('an address', () => {
+  for (const address of [
+    'https://example.org/zones.json',
+    's3://bucket/zones.json',
+    '/vsicurl/https://example.org/z',
+  ]) {
+    test(`${address} is told as one, with what to do`, async () => {
+      const { exitCode, stderr } = await zonal(address, '--unique');
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain('This is an address, and addresses are not read. Download it first');
+    });
+  }
+
+  test('is none where only a file is missing', async () => {
+    expect((await zonal('@missing.json', '--unique')).stderr).toContain('There is no such file.');
+  });
+});
+
+test('a line of a CSV that does not end is told as long; a quote only where one is open', async () => {
+  await shop.write('set.wkt', 'POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))\n');
+  const built = await shop.quadrille([
+    'index',
+    'build',
+    '@set.wkt',
+    '-o',
+    '@set.maq',
+    '--levels',
+    '4',
+    '--backend',
+    'reference',
+  ]);
+  expect(built.exitCode).toBe(0);
+  const ask = async (text: string) => {
+    await shop.write('points.csv', `x,y\n${text}`);
+    return shop.quadrille(['index', 'query', '@set.maq', '--points', '@points.csv', '--backend', 'reference']);
+  };
+  const long = await ask('1'.repeat(3 << 20));
+  expect([long.exitCode, long.stderr]).toEqual([2, expect.stringContaining('A line is too long to be a row.')]);
+  const quoted = await ask(`"${'1'.repeat(3 << 20)}`);
+  expect([quoted.exitCode, quoted.stderr]).toEqual([2, expect.stringContaining('A quote is opened and not closed.')]);
+});
+
+test('help says what the exact answers are exact of', async () => {
+  const said = async (...words: string[]) =>
+    (await shop.quadrille([...words, '--help'])).stdout.replaceAll(/\s+/g, ' ');
+  expect(await said('index', 'query')).toMatch(/exact on the tree's grid.*37 mm/);
+  expect(await said('compare')).toContain('sloped edges are sampled at the centres of pixels');
+  expect(await said()).toMatch(/129 by SIGHUP.*130 by SIGINT.*143 by SIGTERM/);
+  expect(await said('tune')).toContain('quadrille bench and quadrille tune take it with --tuning FILE');
+});

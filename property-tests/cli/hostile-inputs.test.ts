@@ -1,0 +1,354 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { truncate, writeFile } from 'node:fs/promises';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openWorkshop, type Workshop } from '../support/cli-support.ts';
+
+/**
+ * Files that are small, or take no room on disk, and would fill the memory: each is refused with a coded error, and memory
+ * stays within its bound.
+ */
+const MEMORY = '48MB';
+/** As many on every machine: each takes some 20 MB that are not its data. */
+const THREADS = ['--backend', 'workers', '--workers', '2'];
+/** What a run takes beside its data: threads, their code, what is garbage and not collected yet. */
+const MAX_BYTES = 350e6;
+
+let shop: Workshop;
+beforeAll(async () => {
+  shop = await openWorkshop();
+  await shop.writeRaster('raster.tif');
+  await shop.write('square.json', SQUARE);
+  await shop.write('square.wkt', 'POLYGON((0 0,1 0,1 1,0 0))\n');
+  await shop.write('tree.geojson', SQUARE);
+  await shop.quadrille([
+    'index',
+    'build',
+    '@tree.geojson',
+    '-o',
+    '@tree.maq',
+    '--levels',
+    '4',
+    '--backend',
+    'reference',
+  ]);
+});
+afterAll(() => shop.remove());
+
+const ring = [
+  [0, 0],
+  [1, 0],
+  [1, 1],
+  [0, 0],
+];
+const SQUARE = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [ring] } };
+
+const zonal = (zones: string): string[] => ['zonal', '--zones', zones, '--raster', '@raster.tif', '--unique'];
+const build = (file: string): string[] => ['index', 'build', file, '-o', '@out.maq'];
+const compare = (a: string, b = a): string[] => ['compare', a, b, ...THREADS];
+
+/** A file of any size that takes no room: what is behind its head reads as zeros. */
+async function sparse(name: string, size: number, head: Uint8Array | string = ''): Promise<void> {
+  await writeFile(shop.path(name), head);
+  await truncate(shop.path(name), size);
+}
+
+/** A text around a nest of brackets. */
+const nested = (depth: number, open: string, close: string, inside: string): string =>
+  open.repeat(depth) + inside + close.repeat(depth);
+
+/** 200 polygons that each name one arc of many vertices, 40 times. */
+function topology(): object {
+  const arc = Array.from({ length: 20_000 }, (_, at) => [at % 100, Math.floor(at / 100)]);
+  const polygon = { type: 'Polygon', arcs: [Array.from({ length: 40 }, () => 0)] };
+  const geometries = Array.from({ length: 200 }, () => polygon);
+  return { type: 'Topology', arcs: [arc], objects: { many: { type: 'GeometryCollection', geometries } } };
+}
+
+function chunk(type: string, data: Uint8Array): Uint8Array {
+  const [head, tail] = [Buffer.alloc(4), Buffer.alloc(4)];
+  head.writeUInt32BE(data.length);
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  let crc = -1;
+  for (const byte of body) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
+  }
+  tail.writeUInt32BE(~crc >>> 0);
+  return Buffer.concat([head, body, tail]);
+}
+
+/** A PNG whose rows are all alike. */
+function png(width: number, height: number, depth: number, { byte = 0, interlaced = 0 } = {}): Uint8Array {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header[8] = depth;
+  header[12] = interlaced;
+  const row = new Uint8Array(1 + Math.ceil((width * depth) / 8)).fill(byte, 1);
+  const rows = Buffer.concat(Array.from({ length: height }, () => row));
+  const data = deflateSync(rows, { level: 1 });
+  const chunks = [chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', new Uint8Array(0))];
+  return Buffer.concat([Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a), ...chunks]);
+}
+
+function nifti(width: number, height: number, slices: number, type: number): Uint8Array {
+  const bytes = Buffer.alloc(352);
+  bytes.writeInt32LE(348, 0);
+  for (const [index, size] of [3, width, height, slices, 1, 1, 1, 1].entries())
+    bytes.writeInt16LE(size, 40 + 2 * index);
+  bytes.writeInt16LE(type, 70);
+  bytes.writeFloatLE(352, 108);
+  bytes.write('n+1', 344);
+  return bytes;
+}
+
+/** A star of many long edges, which pass through quadrants of every level all along. */
+function star(points: number): object {
+  const coordinates = Array.from({ length: points + 1 }, (_, at) => {
+    const angle = (2 * Math.PI * (at % points)) / points;
+    const radius = at % 2 === 0 ? 80 : 10;
+    return [radius * Math.cos(angle), radius * Math.sin(angle)];
+  });
+  return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [coordinates] } };
+}
+
+interface Hostile {
+  readonly what: string;
+  readonly make: () => Promise<unknown>;
+  readonly words: readonly string[];
+  readonly code: string;
+  /** Parts of what is said. */
+  readonly says?: readonly string[];
+}
+
+const MEMORY_SAYS = ['Expected at most', '--memory'];
+
+const CASES: readonly Hostile[] = [
+  {
+    what: 'zones out of a device that never ends',
+    make: async () => undefined,
+    words: zonal('/dev/zero'),
+    code: 'memory/limit',
+  },
+  {
+    what: 'zones in a file of 8 GB',
+    make: () => sparse('large.json', 8e9, '['),
+    words: zonal('@large.json'),
+    code: 'format/too-large',
+    says: [],
+  },
+  {
+    what: 'gzipped zones that unpack to more than memory',
+    make: () => shop.write('zones.json.gz', gzipSync(Buffer.alloc(40e6, 32), { level: 1 })),
+    words: zonal('@zones.json.gz'),
+    code: 'memory/limit',
+  },
+  {
+    what: 'zones of lists that take many times their text',
+    make: () => shop.write('lists.json', `{"type":"Feature","properties":{"a":[${'[],'.repeat(1e6)}0]}}`),
+    words: zonal('@lists.json'),
+    code: 'memory/limit',
+  },
+  {
+    what: 'a TopoJSON file whose arcs are named again and again, as zones',
+    make: () => shop.write('arcs.json', topology()),
+    words: zonal('@arcs.json'),
+    code: 'memory/limit',
+    says: ['vertices', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a TopoJSON file whose arcs are named again and again, as a layer',
+    make: () => shop.write('arcs.json', topology()),
+    words: build('@arcs.json'),
+    code: 'memory/limit',
+    says: ['vertices', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a layer that is one record without end',
+    make: () => sparse('record.geojson', 4e9, '{"type":"FeatureCollection","features":["'),
+    words: [...build('@record.geojson'), '--input-format', 'geojson'],
+    code: 'memory/limit',
+  },
+  {
+    what: 'a layer of WKT without a line end',
+    make: () => sparse('endless.wkt', 4e9, 'POLYGON(('),
+    words: [...build('@endless.wkt'), '--input-format', 'wkt'],
+    code: 'memory/limit',
+  },
+  {
+    what: 'a device as a layer',
+    make: async () => undefined,
+    words: build('/dev/zero'),
+    code: 'format/not-a-file',
+    says: [],
+  },
+  {
+    what: 'a tree of 30 levels',
+    make: () => shop.write('star.geojson', star(400)),
+    words: [...build('@star.geojson'), '--levels', '30', '--backend', 'reference'],
+    code: 'quadrants/limit',
+    says: ['from level', '--levels', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a tree larger than memory',
+    make: async () => sparse('huge.maq', 8e9, readFileSync(shop.path('tree.maq'))),
+    words: ['index', 'info', '@huge.maq'],
+    code: 'memory/limit',
+  },
+  {
+    what: 'points in a line without end',
+    make: () => sparse('points.csv', 4e9, 'x,y\n'),
+    words: ['index', 'query', '@tree.maq', '--points', '@points.csv'],
+    code: 'csv/',
+    says: [],
+  },
+  {
+    what: 'a PNG with a run for every two pixels',
+    make: () => shop.write('stripes.png', png(8000, 4000, 1, { byte: 0xaa })),
+    words: compare('@stripes.png'),
+    code: 'memory/limit',
+    says: ['runs', ...MEMORY_SAYS],
+  },
+  {
+    what: 'an interlaced PNG',
+    make: () => shop.write('interlaced.png', png(8000, 4000, 8, { interlaced: 1 })),
+    words: compare('@interlaced.png'),
+    code: 'memory/limit',
+    says: ['interlac', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a volume of large slices',
+    make: () => sparse('slices.nii', 352 + 20_000 * 20_000 * 4, nifti(20_000, 20_000, 1, 8)),
+    words: compare('@slices.nii'),
+    code: 'memory/limit',
+    says: ['slices', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a gzipped volume that unpacks to more than memory',
+    make: () =>
+      shop.write('bomb.nii.gz', gzipSync(Buffer.concat([nifti(1000, 1000, 60, 2), Buffer.alloc(60e6)]), { level: 1 })),
+    words: compare('@bomb.nii.gz'),
+    code: 'memory/limit',
+    says: ['unpack the file', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a tile of text of 4 GB',
+    make: () => sparse('large.wkt', 4e9),
+    words: compare('@large.wkt', '@square.wkt'),
+    code: 'memory/limit',
+  },
+  {
+    what: 'a tile of text that is all vertices',
+    make: () => shop.write('dense.txt', `a ${'0,0 1,1 '.repeat(250_000)}\n`),
+    words: compare('@dense.txt'),
+    code: 'memory/limit',
+    says: ['vertices', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a COCO file of 4 GB',
+    make: () => sparse('coco.json', 4e9, '{"annotations":['),
+    words: compare('@coco.json'),
+    code: 'memory/limit',
+  },
+  {
+    what: 'a mask of a COCO file that says to be larger than any memory',
+    make: () =>
+      shop.write('mask.json', {
+        images: [{ id: 1, file_name: 'a.png' }],
+        annotations: [{ id: 1, image_id: 1, segmentation: { size: [2 ** 31, 2 ** 31], counts: [1, 2 ** 62 - 1] } }],
+      }),
+    words: compare('@mask.json'),
+    code: 'format/bad-rle',
+    says: [],
+  },
+  {
+    what: 'GeoJSON nested deeply where positions should be, as a tile',
+    make: () => shop.write('deep.geojson', `{"type":"Polygon","coordinates":${nested(20_000, '[', ']', '0')}}`),
+    words: compare('@deep.geojson', '@square.json'),
+    code: 'geometry/not-finite',
+    says: [],
+  },
+  {
+    what: 'the same as zones',
+    make: () => shop.write('deep.geojson', `{"type":"Polygon","coordinates":${nested(20_000, '[', ']', '0')}}`),
+    words: zonal('@deep.geojson'),
+    code: 'geometry/not-finite',
+    says: [],
+  },
+  {
+    what: 'COCO nested deeply',
+    make: () =>
+      shop.write(
+        'deep.json',
+        `{"annotations":[{"id":1,"image_id":1,"segmentation":[[${nested(20_000, '[', ']', '0')},1]]}]}`,
+      ),
+    words: compare('@deep.json'),
+    code: 'geometry/not-finite',
+    says: [],
+  },
+];
+
+/** Starts to count the most memory that the process has resident anew, where the system lets it. */
+function resetPeak(): void {
+  try {
+    writeFileSync('/proc/self/clear_refs', '5');
+  } catch {
+    // The peak since the process began is an upper bound.
+  }
+}
+
+function status(field: string): number {
+  return 1024 * Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))![1]);
+}
+
+describe('is refused within its memory', () => {
+  test.each(CASES)('$what', async ({ make, words, code, says = MEMORY_SAYS }) => {
+    await make();
+    resetPeak();
+    const before = status('VmRSS');
+    const { exitCode, stderr } = await shop.quadrille([...words, '--memory', MEMORY, '--json-log']);
+    const peak = status('VmHWM');
+    const error =
+      stderr
+        .split('\n')
+        .filter((line) => line.includes('"error"'))
+        .at(-1) ?? stderr;
+    expect(error).toContain(`"code":"${code}`);
+    for (const part of says) expect(error).toContain(part);
+    expect(exitCode).toBeGreaterThan(0);
+    expect(peak - before).toBeLessThan(MAX_BYTES);
+  });
+});
+
+test('what nests deeply and is well is read', async () => {
+  const collection = nested(
+    20_000,
+    '{"type":"GeometryCollection","geometries":[',
+    ']}',
+    JSON.stringify(SQUARE.geometry),
+  );
+  await shop.write(
+    'nest.geojson',
+    `{"type":"Feature","properties":{"a":${nested(20_000, '[', ']', '')}},"geometry":${collection}}`,
+  );
+  await shop.write('nest.wkt', `${nested(20_000, 'GEOMETRYCOLLECTION(', ')', 'POLYGON((0 0,1 0,1 1,0 0))')}\n`);
+  for (const words of [
+    zonal('@nest.geojson'),
+    build('@nest.geojson'),
+    compare('@nest.geojson'),
+    compare('@nest.wkt'),
+  ]) {
+    expect(await shop.quadrille([...words, '--quiet'])).toMatchObject({ exitCode: 0 });
+  }
+});
+
+test('a PNG that is large and plain takes no memory for its pixels', async () => {
+  await shop.write('plain.png', png(16_000, 16_000, 8));
+  resetPeak();
+  const before = status('VmRSS');
+  expect(await shop.quadrille([...compare('@plain.png'), '--memory', MEMORY, '--quiet'])).toMatchObject({
+    exitCode: 0,
+  });
+  expect(status('VmHWM') - before).toBeLessThan(MAX_BYTES);
+});

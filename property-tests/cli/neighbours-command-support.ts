@@ -1,0 +1,198 @@
+import { Writable } from 'node:stream';
+import type { Metric } from '../../algorithms/neighbours/index.ts';
+import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.ts';
+import { jsonLog } from '../../cli/json-log.ts';
+import { runNeighbours } from '../../cli/neighbours.ts';
+import { parseNeighboursArguments } from '../../cli/neighbours-arguments.ts';
+import { type NeighbourIndex, neighbourIndex } from '../../cli/neighbours-index.ts';
+import type { NeighboursParts } from '../../cli/neighbours-run.ts';
+import { fieldsOfTable, type TableField, type TableFile } from '../../formats/index.ts';
+import { rebatched } from '../../formats/tables/rebatch.ts';
+import type { Context } from '../../primitives/context.ts';
+import { byDistance, type HostPoints, type Near, rowOf } from '../support/neighbours-by-hand.ts';
+
+/** Tables in memory, by their paths. */
+export type Tables = Readonly<Record<string, HostTable>>;
+
+/** How tables and queries come in batches. */
+export interface Batches {
+  /** Rows that a file gives at once. */
+  readonly rows?: number | undefined;
+  /** Queries that are searched for at once. */
+  readonly queries?: number | undefined;
+  /** Called before queries are searched for, with the number of the batch. */
+  readonly onSearch?: (batch: number) => void;
+}
+
+function tableFile(file: string, columns: HostTable, rowsPerBatch: number | undefined): TableFile {
+  const fields: TableField[] = fieldsOfTable(columns);
+  const [first] = Object.values(columns);
+  const rows = first === undefined ? 0 : first.type === 'string' ? first.codes.length : first.values.length;
+  return {
+    ...{ file, format: 'arrow', fields, unread: [], rows },
+    batches({ columns: names = Object.keys(columns) } = {}) {
+      const chosen = Object.fromEntries(names.map((name) => [name, columns[name]!]));
+      async function* all() {
+        yield { rows, columns: chosen };
+      }
+      return rebatched(all(), rowsPerBatch);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** A context that is used for many runs, and stays open. */
+interface Lent {
+  readonly backend: { readonly name: string };
+  abort(reason: unknown): void;
+  close(): Promise<void>;
+}
+
+function partsOn(context: Context, tables: Tables, batches: Batches): NeighboursParts<Lent> {
+  return {
+    openTable: async (path) => tableFile(path, tables[path]!, batches.rows),
+    openContext: async () => ({ backend: context.backend, abort: () => undefined, close: async () => undefined }),
+    async neighbourIndex(_, job): Promise<NeighbourIndex> {
+      const index = neighbourIndex(context, job);
+      let batch = 0;
+      return {
+        ...index,
+        maxQueries: Math.min(index.maxQueries, batches.queries ?? Number.POSITIVE_INFINITY),
+        search(elements, own) {
+          batches.onSearch?.(batch++);
+          return index.search(elements, own);
+        },
+      };
+    },
+  };
+}
+
+/** A line of the log. */
+interface Told {
+  readonly event: string;
+  readonly code?: string;
+  readonly message?: string;
+  readonly count?: number;
+}
+
+/** What a run printed and told. */
+export interface Ran {
+  readonly stdout: Buffer;
+  /** What it told of an event, such as `note`. */
+  told(event: string): readonly Told[];
+}
+
+/** Runs `quadrille neighbours points …` over tables in memory. */
+export async function neighboursOf(
+  context: Context,
+  tables: Tables,
+  words: readonly string[],
+  batches: Batches = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Ran> {
+  const [printed, told]: [Buffer[], string[]] = [[], []];
+  const stdout = new Writable({
+    write(chunk, _, done) {
+      printed.push(chunk);
+      done();
+    },
+  });
+  const log = jsonLog({ write: (text: string) => told.push(text) }, { quiet: false });
+  const options = parseNeighboursArguments(['points', ...words]);
+  await runNeighbours(options, partsOn(context, tables, batches), { log, stdout, signal, beforeExit: () => undefined });
+  const events = told.map((line) => JSON.parse(line) as Told);
+  return { stdout: Buffer.concat(printed), told: (event) => events.filter((each) => each.event === event) };
+}
+
+const AXES = ['x', 'y', 'z', 'u', 'v'];
+
+/** Points as columns of f32; the options name them. */
+export function columnsOf({ elements, dimensions }: HostPoints): HostTable {
+  const count = elements.length / dimensions;
+  return Object.fromEntries(
+    AXES.slice(0, dimensions).map((name, d) => [
+      name,
+      { type: 'f32', values: Float32Array.from({ length: count }, (_, i) => elements[i * dimensions + d]!) },
+    ]),
+  );
+}
+
+/** The words that choose the columns of {@link columnsOf}. */
+export function columnWords(dimensions: number): string[] {
+  return ['--columns', AXES.slice(0, dimensions).join(',')];
+}
+
+export function metricWord(metric: Metric): string {
+  return typeof metric === 'string' ? metric : `l${metric.lp}`;
+}
+
+/** What a plain evaluation is asked. */
+export interface Question {
+  readonly points: HostPoints;
+  /** Undefined where the points are the queries. */
+  readonly queries: HostPoints | undefined;
+  readonly metric: Metric;
+  readonly withSelf: boolean;
+  readonly asked: { readonly k: number } | { readonly radius: number };
+}
+
+/** The rows of an answer: query, id and distance. */
+export type Row = readonly [query: number, id: number, distance: number];
+
+/** What the command has to answer, by looking at all points; those that are not finite are left out. */
+export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Row[] {
+  const rows: Row[] = [];
+  for (const [query, place] of placesOf(queries ?? points)) {
+    const near = byDistance(metric, points, place)
+      .filter(({ id }) => rowOf(points, id).every(Number.isFinite))
+      .filter(({ id }) => queries !== undefined || withSelf || id !== query);
+    for (const { id, distance } of chosen(near, metric, asked)) rows.push([query, id, rooted(metric, distance)]);
+  }
+  return rows;
+}
+
+function placesOf(points: HostPoints): [number, Float32Array][] {
+  const all = Array.from({ length: points.elements.length / points.dimensions }, (_, i) => rowOf(points, i));
+  return [...all.entries()].filter(([, place]) => place.every(Number.isFinite));
+}
+
+function chosen(near: readonly Near[], metric: Metric, asked: Question['asked']): readonly Near[] {
+  if ('k' in asked) return near.slice(0, asked.k);
+  const radius = Math.fround(asked.radius);
+  const power = metric === 'l2' ? 2 : typeof metric === 'object' ? metric.lp : 1;
+  const limit = Math.fround((metric === 'l2' ? radius : asked.radius) ** power);
+  return near.filter(({ distance }) => distance <= limit);
+}
+
+function rooted(metric: Metric, sum: number): number {
+  if (metric === 'l2') return Math.fround(Math.sqrt(sum));
+  return typeof metric === 'object' ? Math.fround(sum ** (1 / metric.lp)) : sum;
+}
+
+/** The rows of a CSV, and whether ranks count from 1 for every query. */
+export function rowsOfCsv(csv: string): Row[] {
+  const [header, ...lines] = csv.trimEnd().split('\n');
+  const isRanked = header === 'query,rank,id,distance';
+  if (!isRanked && header !== 'query,id,distance') throw new Error(`the header is ${header}`);
+  let [last, rank] = [-1, 0];
+  return lines.map((line) => {
+    const [query, ...rest] = line.split(',').map(Number) as [number, ...number[]];
+    rank = query === last ? rank + 1 : 1;
+    last = query;
+    if (isRanked && rest.shift() !== rank) throw new Error(`${line} is not of rank ${rank}`);
+    return [query, rest[0]!, Math.fround(rest[1]!)];
+  });
+}
+
+/** A column of f64. */
+export const f64 = (...values: number[]): HostColumn => ({ type: 'f64', values: Float64Array.from(values) });
+
+/** A column of strings that differ. */
+export const strings = (...dictionary: string[]): HostColumn => ({
+  type: 'string',
+  codes: Uint32Array.from(dictionary.keys()),
+  dictionary,
+});
+
+/** Four points with names. */
+export const square: HostTable = { x: f64(0, 3, 1, 5), y: f64(0, 4, 1, 5), name: strings('a', 'b', 'c', 'd') };

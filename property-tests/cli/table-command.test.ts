@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { onEveryBackend } from '../backends.ts';
+import { caseCount, costlyCaseCount } from '../cases.ts';
+import { groupsByHand, rowsByHand, someKeys, somePredicate, someQuestions, topByHand } from './table-command-oracle.ts';
+import { FORMATS, type Ride, rideFile, someRides, tableAnswer } from './table-command-support.ts';
+
+const TIMEOUT_MS = 120_000;
+/** How rides lie in a file, and how that is read. */
+interface Place {
+  readonly format: (typeof FORMATS)[number];
+  readonly rowGroupSize: number;
+  readonly rowsPerBatch: number | undefined;
+}
+
+const size = fc.constantFrom(1, 3, 32, 64, 1000);
+const place: fc.Arbitrary<Place> = fc.record({
+  format: fc.constantFrom(...FORMATS),
+  rowGroupSize: size,
+  rowsPerBatch: fc.constantFrom(undefined, 1, 5, 33),
+});
+
+describe('quadrille table', () => {
+  onEveryBackend((opened, { name }) => {
+    const numRuns = name === 'reference' ? caseCount(80) : name === 'workers' ? caseCount(40) : costlyCaseCount(4);
+
+    /** What the command writes for rides in a file, however that is made and read. */
+    async function answerOf(
+      rides: readonly Ride[],
+      { format, rowGroupSize, rowsPerBatch }: Place,
+      words: readonly string[],
+    ): Promise<string> {
+      const path = await rideFile(rides, format, rowGroupSize);
+      const { stdout } = await tableAnswer(opened().context, [path, ...words], { rowsPerBatch });
+      return stdout.toString();
+    }
+
+    test(
+      'groups and what they come to are those of a plain evaluation',
+      async () => {
+        const law = fc.asyncProperty(
+          someRides,
+          fc.option(somePredicate, { nil: undefined }),
+          someKeys,
+          someQuestions,
+          place,
+          async (rides, where, keys, questions, file) => {
+            const words = [
+              ...(where === undefined ? [] : ['--where', where[0]]),
+              ...(keys.length === 0 ? [] : ['--group-by', keys.join(', ')]),
+              ...['--aggregate', questions.map(([text]) => text).join(', ')],
+            ];
+            const { liveBuffers } = opened().context.backend.counters;
+            const found = await answerOf(rides, file, words);
+            expect(found).toBe(groupsByHand(rides, where ?? ['', () => true], keys, questions));
+            expect(opened().context.backend.counters.liveBuffers).toBe(liveBuffers);
+          },
+        );
+        await fc.assert(law, { numRuns });
+      },
+      TIMEOUT_MS,
+    );
+
+    test(
+      'rows that are chosen come in the order of the file, top rows in theirs',
+      async () => {
+        const columns = fc.shuffledSubarray(['zone', 'hour', 'fare', 'tip', 'card'] as const, { minLength: 1 });
+        const top = fc.record({ k: fc.constantFrom(1, 3, 100), descending: fc.boolean() });
+        const law = fc.asyncProperty(
+          someRides,
+          somePredicate,
+          columns,
+          top,
+          place,
+          async (rides, where, names, order, file) => {
+            const rows = await answerOf(rides, file, ['--where', where[0], '--columns', names.join(',')]);
+            expect(rows).toBe(rowsByHand(rides, where, names));
+            const { k, descending } = order;
+            const by = descending ? 'fare desc' : 'fare';
+            const words = ['--where', where[0], '--columns', 'fare,zone,tip', '--order-by', by, '--top', String(k)];
+            expect(await answerOf(rides, file, words)).toBe(topByHand(rides, where, k, descending));
+          },
+        );
+        await fc.assert(law, { numRuns });
+      },
+      TIMEOUT_MS,
+    );
+  });
+});

@@ -1,0 +1,137 @@
+import { describe, expect } from 'vitest';
+import { encodeMaq, type MaqFile, openMaq } from '../../formats/maq-file.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { fc, test } from '../law-test.ts';
+
+const column = (length: number) => fc.uint32Array({ minLength: length, maxLength: length });
+
+const sets = fc.array(
+  fc.record(
+    {
+      name: fc.string({ unit: 'grapheme' }),
+      crs: fc.constantFrom('OGC:CRS84', 'EPSG:2056'),
+      names: fc.oneof(
+        fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }),
+        fc.nat({ max: 5 }).map((count) => Array.from({ length: count }, (_, i) => String(i))),
+      ),
+    },
+    { requiredKeys: ['name', 'names'], noNullPrototype: true },
+  ),
+  { maxLength: 3 },
+);
+const entry = (count: number) => ({ polygon: column(count), set: column(count), boundary: column(count) });
+const edgesOf = (entries: number) =>
+  fc.record({
+    corner: column(entries),
+    first: column(entries),
+    count: column(entries),
+    edge: fc.uint32Array({ maxLength: 9 }),
+    ends: fc.nat({ max: 5 }).chain((edges) => fc.int32Array({ minLength: 4 * edges, maxLength: 4 * edges })),
+  });
+const number = fc.double({ noNaN: true });
+const size = fc.nat({ max: 20 });
+const maqFile: fc.Arbitrary<MaqFile> = fc.tuple(size, size, sets, fc.boolean()).chain(([nodes, entries, sets, edges]) =>
+  fc.record({
+    domain: fc.record({ left: number, bottom: number, size: number }),
+    levels: fc.nat({ max: 30 }),
+    sets: fc.constant(sets),
+    tree: fc.record({
+      nodes: fc.record({
+        code: fc.record({ lo: column(nodes), hi: column(nodes) }),
+        level: column(nodes),
+        firstChild: column(nodes),
+        childCount: column(nodes),
+        firstEntry: column(nodes),
+        entryCount: column(nodes),
+        next: column(nodes),
+      }),
+      entries: fc.record(entry(entries)),
+      extent: fc.record({
+        levels: fc.nat({ max: 30 }),
+        sets: fc.constant(sets.length),
+        polygons: fc.nat({ max: 2 ** 32 - 1 }),
+      }),
+      ...(edges ? { edges: edgesOf(entries) } : {}),
+    }),
+  }),
+);
+
+const codeOf = (bytes: Uint8Array): string => {
+  try {
+    openMaq(bytes, { file: 'birds.maq' });
+  } catch (error) {
+    if (error instanceof FormatError && error.place?.file === 'birds.maq') return error.code;
+    throw error;
+  }
+  return 'opened';
+};
+
+describe('files of MAQ-trees', () => {
+  test.prop([maqFile, fc.nat({ max: 8 })])(
+    'give back what was written, wherever they lie in memory',
+    (written, shift) => {
+      const encoded = new Uint8Array(encodeMaq(written));
+      expect(openMaq(encoded)).toEqual(written);
+      const shared = new Uint8Array(new SharedArrayBuffer(encoded.length + 8), shift, encoded.length);
+      shared.set(encoded);
+      expect(openMaq(shared)).toEqual(written);
+      const { polygon } = openMaq(shared).tree.entries;
+      // Without a copy where that can be.
+      expect(polygon.buffer === shared.buffer).toBe(shift % 4 === 0);
+    },
+  );
+
+  test.prop([maqFile, fc.nat(), fc.integer({ min: 1, max: 255 })])(
+    'are refused where one byte is another',
+    (written, at, change) => {
+      const encoded = new Uint8Array(encodeMaq(written));
+      const place = at % encoded.length;
+      encoded[place]! ^= change;
+      const isVersion = place >= 8 && place < 12 && new Uint32Array(encoded.slice(8, 12).buffer)[0]! <= 2;
+      const ofVersion = isVersion && encoded[8] !== 0 ? ['maq/damaged'] : ['maq/newer'];
+      const expected = place < 8 ? ['maq/foreign'] : place < 12 ? ofVersion : ['maq/damaged', 'maq/truncated'];
+      expect(expected).toContain(codeOf(encoded));
+    },
+  );
+
+  test.prop([maqFile, fc.nat()])('are refused where all bits of a word are others', (written, at) => {
+    const words = new Uint32Array(encodeMaq(written));
+    const places = [...words.keys()].slice(3);
+    // What a medium gives back that has lost a word: of zeros ones, and of ones zeros.
+    const uniform = places.filter((place) => words[place] === 0 || words[place] === 2 ** 32 - 1);
+    const place = uniform.length === 0 ? places[at % places.length]! : uniform[at % uniform.length]!;
+    words[place] = ~words[place]!;
+    expect(['maq/damaged', 'maq/truncated']).toContain(codeOf(new Uint8Array(words.buffer)));
+  });
+
+  test.prop([maqFile, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 9 })])(
+    'are refused where they are cut, or something follows',
+    (written, at, more) => {
+      const encoded = new Uint8Array(encodeMaq(written));
+      const cut = encoded.subarray(0, at % encoded.length);
+      expect(codeOf(cut)).toBe(cut.length === 0 ? 'maq/foreign' : 'maq/truncated');
+      expect(codeOf(Uint8Array.from([...encoded, ...more]))).toBe('maq/truncated');
+    },
+  );
+
+  test.prop([maqFile, fc.boolean()])(
+    'have version 2 where polygons have further sheets alone',
+    (written, hasSheets) => {
+      const { boundary } = written.tree.entries;
+      for (const [i, each] of boundary.entries()) boundary[i] = each % (hasSheets ? 3 : 2);
+      const [, , version] = new Uint32Array(encodeMaq(written));
+      expect(version).toBe(boundary.includes(2) ? 2 : 1);
+    },
+  );
+
+  test.prop([fc.uint8Array({ maxLength: 200 })])('are none of any bytes', (bytes) => {
+    expect(['maq/foreign', 'maq/truncated', 'maq/newer', 'maq/damaged']).toContain(codeOf(bytes));
+  });
+
+  test.prop([maqFile])('open without a look at the checksum, if told so', (written) => {
+    const encoded = new Uint8Array(encodeMaq(written));
+    encoded[56]! ^= 1;
+    expect(codeOf(encoded)).toBe('maq/damaged');
+    expect(openMaq(encoded, { verify: false })).toEqual(written);
+  });
+});

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
+
+interface ZoneDraft {
+  readonly name: string;
+  readonly counts: readonly bigint[];
+  readonly nodata: bigint;
+  readonly below: bigint;
+  readonly above: bigint;
+}
+
+const EDGES = [-2, -0.5, 0, 0.1, 0.30000000000000004, 1e-7 + 1, 12345.678, 1e21];
+
+/** Zone names with everything in them that a CSV reader can trip over. */
+export const awkwardName: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: fc.constantFrom(',', '"', '\n', '\r', ' ', 'a', 'é', '\t', ';') }),
+);
+
+// A zone has ten counts; their sum must fit u64.
+const count = fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 2n ** 60n }), fc.bigInt({ min: 0n, max: 9n }));
+
+const draft: fc.Arbitrary<ZoneDraft> = fc.record({
+  name: awkwardName,
+  counts: fc.array(count, { minLength: EDGES.length - 1, maxLength: EDGES.length - 1 }),
+  nodata: count,
+  below: count,
+  above: count,
+});
+
+/** Results of zonal histogramming that are sound in shape: bins in order, none empty, counts adding up to cells. */
+export const zonalHistogram: fc.Arbitrary<WithStatistics> = fc.array(draft, { maxLength: 8 }).map(toHistogram);
+
+function toHistogram(zones: readonly ZoneDraft[]): WithStatistics {
+  const rows = zones.flatMap((zone, index) =>
+    zone.counts.flatMap((n, bin) => (n === 0n ? [] : [{ zone: index, bin, count: n }])),
+  );
+  const valid = zones.map((zone) => zone.counts.reduce((sum, n) => sum + n, zone.below + zone.above));
+  const blankOr = (value: number) => Float64Array.from(valid, (cells) => (cells === 0n ? Number.NaN : value));
+  return {
+    names: zones.map((zone) => zone.name),
+    binning: { kind: 'edges', edges: EDGES },
+    sample: 'f32',
+    bins: {
+      zone: Uint32Array.from(rows, (row) => row.zone),
+      lower: Float64Array.from(rows, (row) => EDGES[row.bin]!),
+      upper: Float64Array.from(rows, (row) => EDGES[row.bin + 1]!),
+      count: BigUint64Array.from(rows, (row) => row.count),
+    },
+    cells: BigUint64Array.from(zones, (zone, index) => valid[index]! + zone.nodata),
+    nodata: BigUint64Array.from(zones, (zone) => zone.nodata),
+    below: BigUint64Array.from(zones, (zone) => zone.below),
+    above: BigUint64Array.from(zones, (zone) => zone.above),
+    statistics: {
+      minimum: blankOr(-3.5),
+      maximum: blankOr(1e22),
+      sum: blankOr(0.1 + 0.2),
+      mean: blankOr(1 / 3),
+    },
+    gridStep: [2 ** -20, 2 ** -21],
+    notes: [],
+  };
+}

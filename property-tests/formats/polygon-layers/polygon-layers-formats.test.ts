@@ -1,0 +1,264 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'flatgeobuf/lib/mjs/geojson.js';
+import { describe, expect } from 'vitest';
+import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
+import { readZones } from '../../../formats/zones.ts';
+import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from '../../fixtures/random-zones.ts';
+import { fc, test } from '../../law-test.ts';
+import {
+  blockSizes,
+  bytesOf,
+  features,
+  featuresOf,
+  flatGeobufOf,
+  openRings,
+  readBytes,
+  readText,
+  ringsIn,
+  shapefileOf,
+  wktOf,
+} from '../../support/polygon-layers-support.ts';
+
+const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
+
+describe('FlatGeobuf', () => {
+  test.prop([features, blockSizes])('has the rings and names that were written', async (written, sizes) => {
+    const { zones } = await readBytes(flatGeobufOf(written), { id: 'name' }, sizes);
+    expect(zones.names).toEqual(written.map(({ name }) => name));
+    expect(ringsOf(zones.polygons)).toEqual(openRings(written));
+  });
+
+  test('has the coordinate system that its header names', async () => {
+    const written = [{ name: 'a', parts: [[[[0, 0], [9, 0], [0, 9], [0, 0]]]] }] as const; // biome-ignore format: four positions
+    expect((await readBytes(flatGeobufOf(written, 26915))).zones.crs).toBe('EPSG:26915');
+    const { zones, notes } = await readBytes(flatGeobufOf(written));
+    expect([zones.crs, notes.map(({ code }) => code)]).toEqual([undefined, ['zones/crs-unknown']]);
+    expect((await readBytes(flatGeobufOf(written, 26915), { crs: 'EPSG:3857' })).zones.crs).toBe('EPSG:3857');
+  });
+
+  const properties = fc.record({
+    text: fc.string(),
+    number: fc.double({ noNaN: true }),
+    truth: fc.boolean(),
+    parsed: fc.constant({ a: [1] }),
+  });
+  test.prop([fc.array(properties, { minLength: 1, maxLength: 3 }), fc.constantFrom('text', 'number', 'truth')])(
+    'names by a column of any type',
+    async (list, column) => {
+      const geometry = { type: 'Polygon', coordinates: [[[0, 0], [9, 0], [0, 9], [0, 0]]] }; // biome-ignore format: four positions
+      const bytes = serialize({
+        type: 'FeatureCollection',
+        features: list.map((properties) => ({ type: 'Feature', properties, geometry })),
+      } as never);
+      const { zones } = await readBytes(bytes, { id: column });
+      expect(zones.names).toEqual(list.map((properties) => String(properties[column as 'text'])));
+      await expect(readBytes(bytes, { id: 'none' })).rejects.toMatchObject({
+        code: 'format/missing-property',
+        remedy: 'There are "text", "number", "truth", "parsed".',
+      });
+    },
+  );
+
+  const others = fc.array(fc.constantFrom('Point', 'Polygon', 'Mixed', 'LineString', 'MultiPolygon'), { minLength: 1 });
+  test.prop([others])('leaves out points and lines, with a note', async (kinds) => {
+    const ring = [[0, 0], [9, 0], [0, 9], [0, 0]]; // biome-ignore format: four positions
+    const geometries: Record<string, { type: string; [member: string]: unknown }> = {
+      Point: { type: 'Point', coordinates: [1, 2] },
+      LineString: { type: 'LineString', coordinates: ring },
+      Polygon: { type: 'Polygon', coordinates: [ring] },
+      MultiPolygon: { type: 'MultiPolygon', coordinates: [[ring], [ring]] },
+    };
+    const mixed = {
+      type: 'GeometryCollection',
+      geometries: [geometries.Point, geometries.MultiPolygon, geometries.Polygon],
+    };
+    const list = [...kinds, 'Mixed'].map((kind) => ({
+      type: 'Feature',
+      properties: {},
+      geometry: geometries[kind] ?? mixed,
+    }));
+    const read = await readBytes(serialize({ type: 'FeatureCollection', features: list } as never));
+    const kept = [...kinds, 'Mixed'].flatMap((kind, index) => (/Polygon|Mixed/.test(kind) ? [String(index)] : []));
+    expect(read.zones.names).toEqual(kept);
+    const count = kinds.filter((kind) => !kind.endsWith('Polygon')).length + 1;
+    expect(read.notes).toContainEqual(expect.objectContaining({ code: 'polygons/other-geometry', count }));
+  });
+
+  test.each(['shapes.fgb', 'shapes-plain.fgb', 'shapes-xyzm.fgb'])(
+    'of GDAL is as another reader has it: %s',
+    async (name) => {
+      const { zones } = await readPolygonLayer(fixture(name), { id: 'label' });
+      const theirs: [string, Ring[]][] = [];
+      for await (const { properties, geometry } of deserialize(new Uint8Array(await readFile(fixture(name))))) {
+        theirs.push([properties!.label, ringsIn(geometry)]);
+      }
+      expect(ringsOf(zones.polygons).map((rings, index) => [zones.names[index], rings])).toEqual(theirs);
+      expect(zones.crs).toBe(name.includes('xyzm') ? 'EPSG:32633' : 'EPSG:4326');
+    },
+  );
+
+  test('of GDAL may be empty, and may be named by a number', async () => {
+    const { zones, notes } = await readPolygonLayer(fixture('empty.fgb'));
+    expect([zones.names, notes.map(({ code }) => code)]).toEqual([[], ['zones/none']]);
+    const { zones: numbered } = await readPolygonLayer(fixture('shapes-plain.fgb'), { id: 'count' });
+    expect(numbered.names).toEqual(['7', '-3', '2147483647']);
+    await expect(readPolygonLayer(fixture('shapes-plain.fgb'), { id: 'area' })).rejects.toMatchObject({
+      code: 'format/missing-property',
+      place: { record: 1 },
+    });
+  });
+});
+
+describe('well-known text', () => {
+  test.prop([features, blockSizes, fc.constantFrom('\n', '\r\n', ';\n', '\n\n#x\n'), fc.boolean()])(
+    'has the rings that were written',
+    async (written, sizes, newline, ends) => {
+      const text = wktOf(written).replaceAll('\n', newline);
+      const { zones } = await readText(ends ? text : text.trimEnd(), { format: 'wkt' }, sizes);
+      expect(zones.names).toEqual(written.map((_, index) => String(index)));
+      expect(ringsOf(zones.polygons)).toEqual(openRings(written));
+    },
+  );
+
+  const square = 'POLYGON((0 0,9 0,9 9,0 0))';
+
+  test('is noted as other formats are', async () => {
+    const lines = [
+      square,
+      'POINT(1 2)',
+      'POLYGON EMPTY',
+      'polygon z ((0 0 1, 9 0 1, 0 9 1))',
+      'POLYGON((0 0,1 1,0 0))',
+    ];
+    const { zones, notes } = await readText(['#', ...lines, `GEOMETRYCOLLECTION(${square},POINT(1 1))`].join('\n'));
+    expect(zones.names).toEqual(['0', '2', '3', '4', '5']);
+    expect(notes.map(({ code, count, zone }) => [code, count, zone])).toEqual([
+      ['polygons/other-geometry', 2, '1'],
+      ['zones/no-geometry', 2, '2'],
+      ['zones/unclosed-rings', 1, '3'],
+      ['polygons/short-rings', 1, '4'],
+      ['zones/crs-unknown', undefined, undefined],
+    ]);
+  });
+
+  test('has the coordinate system of its geometries, which must be one', async () => {
+    const read = (...srids: string[]) => readText(srids.map((srid) => srid + square).join('\n'));
+    expect((await read('SRID=26915;', 'srid=26915;', '')).zones.crs).toBe('EPSG:26915');
+    expect((await read('SRID=0;', '')).zones.crs).toBeUndefined();
+    await expect(read('SRID=26915;', 'SRID=4326;')).rejects.toMatchObject({
+      code: 'format/mixed-crs',
+      place: { record: 1 },
+    });
+    const jump = 'SRID=4326;POLYGON((170 0,-170 0,-170 9,170 0))';
+    expect((await readText(jump)).notes).toMatchObject([{ code: 'zones/antimeridian-jumps' }]);
+  });
+
+  test('names line, column and record of what is bad, or goes on behind it', async () => {
+    const text = `#\n${square}\n\nPOLYGON((0 0,9 x\n${square} ${square}\nPOLYGON((0 0,1e999 1,2 2,0 0))\n${square}`;
+    await expect(readText(text, {}, [7])).rejects.toMatchObject({
+      code: 'geometry/not-finite',
+      place: { file: 'layer', line: 4, column: 16, record: 1 },
+    });
+    const { zones, notes } = await readText(text, { onBadRecord: 'skip' });
+    expect([zones.names, notes[0]]).toMatchObject([['0', '4'], { code: 'polygons/bad-records', count: 3, zone: '1' }]);
+  });
+});
+
+describe('TopoJSON', () => {
+  test.prop([wholeDegrees, blockSizes])('has the rings that were written', async (written, sizes) => {
+    const { zones, notes } = await readText(topoJsonText(written), {}, sizes);
+    expect(ringsOf(zones.polygons)).toEqual(written.map((parts) => parts.flat().map((ring) => ring.slice(0, -1))));
+    expect(zones.crs).toBe('OGC:CRS84');
+    expect(notes.every(({ code }) => code === 'zones/zero-area-rings')).toBe(true);
+  });
+
+  test.each([
+    ['counties-10m.json', 'counties', undefined],
+    ['counties-10m.json', 'states', 'name'],
+    ['counties-albers-10m.json', 'counties', undefined],
+  ])('of the United States is as readZones reads it: %s, %s', async (name, layer, id) => {
+    const file = join(import.meta.dirname, '..', '..', '..', 'node_modules', 'us-atlas', name);
+    const [ours, theirs] = [await readPolygonLayer(file, { layer, id }), await readZones(file, { layer, id })];
+    expect(ours.zones).toEqual(theirs.zones);
+    const brief = (notes: typeof ours.notes) => notes.map(({ code, count, zone }) => [code, count, zone]);
+    expect(brief(ours.notes)).toEqual(brief(theirs.notes));
+  });
+
+  const arcs = [[[0, 0], [9, 0], [0, 9], [0, 0]]]; // biome-ignore format: four positions
+  const topology = (geometries: unknown) =>
+    JSON.stringify({ type: 'Topology', arcs, objects: { layer: { type: 'GeometryCollection', geometries } } });
+  const polygon = { type: 'Polygon', arcs: [[0]] };
+
+  test('leaves out points and lines, and members that cannot be read where that is asked for', async () => {
+    const point = { type: 'Point', coordinates: [0, 0] };
+    const collection = { type: 'GeometryCollection', id: 'mixed', geometries: [point, polygon, point] };
+    const list = [
+      point,
+      polygon,
+      collection,
+      { type: null },
+      { ...polygon, arcs: [[7]] },
+      5,
+      { type: 'Circle' },
+      polygon,
+    ];
+    await expect(readText(topology(list))).rejects.toMatchObject({
+      code: 'format/malformed-topojson',
+      place: { record: 4 },
+    });
+    const { zones, notes } = await readText(topology(list), { onBadRecord: 'skip' });
+    expect(zones.names).toEqual(['1', 'mixed', '3', '7']);
+    expect([...zones.polygons.polygonRings]).toEqual([0, 1, 2, 2, 3]);
+    expect(notes.map(({ code, count, zone }) => [code, count, zone])).toEqual([
+      ['polygons/other-geometry', 2, '0'],
+      ['zones/no-geometry', 1, '3'],
+      ['polygons/bad-records', 3, '4'],
+    ]);
+    await expect(readText(topology([point]))).rejects.toMatchObject({ code: 'format/not-polygon' });
+    await expect(readText(topology({}))).rejects.toMatchObject({ code: 'format/malformed-topojson' });
+    await expect(readText(topology([]), { layer: 'x' })).rejects.toMatchObject({ code: 'usage/unknown-layer' });
+  });
+});
+
+describe('the format', () => {
+  const names = ['shapes.geojson', 'shapes.geojsonseq', 'shapes.fgb', 'shapes.shp'];
+  test.each(names)('of a file of GDAL is told, and its size: %s', async (name) => {
+    const layer = await openPolygonLayer(fixture(name));
+    const formats = { geojson: 'geojson', geojsonseq: 'geojson-lines', fgb: 'flatgeobuf', shp: 'shapefile' };
+    expect(layer.format).toBe(formats[name.split('.')[1] as keyof typeof formats]);
+    expect(layer.size).toBe((await readFile(fixture(name))).length);
+    expect(layer.crs).toBe(name.includes('geojson') ? 'OGC:CRS84' : 'EPSG:4326');
+    let bytesRead = 0;
+    for await (const batch of layer.batches()) bytesRead = batch.bytesRead;
+    expect(bytesRead).toBe(layer.size);
+  });
+
+  test('that is foreign is refused, with what to do', async () => {
+    const remedy = async (text: string) =>
+      (await readBytes(Buffer.from(text, 'latin1')).catch((error) => error)).remedy;
+    expect(await remedy('PK\x03\x04')).toContain('Unpack');
+    expect(await remedy('SQLite format 3\0')).toContain('ogr2ogr');
+    expect(await remedy('hello')).toContain('Convert');
+    await expect(openPolygonLayer(fixture('shapes.dbf'))).rejects.toMatchObject({
+      code: 'format/unknown-layer',
+      remedy: 'Name the file that ends in .shp.',
+    });
+    await expect(openPolygonLayer(fixture('none.shp'))).rejects.toMatchObject({ code: 'format/missing-file' });
+    await expect(openPolygonLayer(fixture(''))).rejects.toMatchObject({
+      code: 'format/not-a-file',
+      message: expect.stringContaining('This is a directory. Name a file inside it.'),
+    });
+    await expect(readPolygonLayer(fixture('shapes.fgb'), { layer: 'x' })).rejects.toMatchObject({
+      code: 'usage/unknown-layer',
+    });
+  });
+
+  test.prop([features])('makes no difference', async (written) => {
+    const text = JSON.stringify({ type: 'FeatureCollection', features: featuresOf(written) });
+    const expected = openRings(written);
+    for (const bytes of [bytesOf(text), flatGeobufOf(written), shapefileOf(written), bytesOf(wktOf(written))]) {
+      expect(ringsOf((await readBytes(bytes)).zones.polygons)).toEqual(expected);
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect } from 'vitest';
+import type { PolygonLayerFormat, PolygonLayerOptions } from '../../../formats/polygon-layers/polygon-layer.ts';
+import type { ReadZones } from '../../../formats/zones.ts';
+import { QuadrilleError } from '../../../primitives/errors.ts';
+import { caseCount } from '../../cases.ts';
+import { topoJsonText } from '../../fixtures/random-zones.ts';
+import { fc, test } from '../../law-test.ts';
+import {
+  type BlockSizes,
+  blockSizes,
+  bytesOf,
+  dbaseOf,
+  featuresOf,
+  flatGeobufOf,
+  readBytes,
+  shapefileOf,
+  type WrittenFeature,
+  wktOf,
+} from '../../support/polygon-layers-support.ts';
+
+const ring = [[0, 0], [9, 0], [9, 4.5], [0, 0]] as const; // biome-ignore format: four positions
+const hole = [[1, 1], [2, 1], [2, 2], [1, 1]] as const; // biome-ignore format: four positions
+const written: readonly WrittenFeature[] = [
+  { name: 'a', parts: [[ring, hole]] },
+  { name: 'b', parts: [[ring], [hole]] },
+  { name: 'c', parts: [[hole]] },
+];
+const names = written.map(({ name }) => name);
+const mixed = [
+  { type: 'Feature', properties: null, geometry: null },
+  { type: 'Feature', geometry: { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: [1, 2] }] } },
+];
+const list = [...featuresOf(written), ...mixed];
+
+/** A file of each format that is read without error. */
+const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
+  geojson: bytesOf(JSON.stringify({ type: 'FeatureCollection', crs: null, features: list, name: 'x' })),
+  'geojson-lines': bytesOf(list.map((feature) => `\x1e${JSON.stringify(feature)}`).join('\n')),
+  topojson: bytesOf(topoJsonText(written.map(({ parts }) => parts))),
+  flatgeobuf: flatGeobufOf(written, 4326),
+  shapefile: shapefileOf([...written, { parts: [] }]),
+  wkt: bytesOf(`${wktOf(written)}POLYGON EMPTY\nPOINT Z (1 2 3)`),
+};
+const FORMATS = Object.keys(VALID) as PolygonLayerFormat[];
+
+/** One change to a file: a piece of it is replaced by other bytes, or by another piece of it. */
+type Change = (bytes: Uint8Array) => Uint8Array;
+const piece = fc.tuple(fc.nat({ max: 3000 }), fc.oneof(fc.constantFrom(0, 1, 4), fc.nat({ max: 40 })));
+const word = (value: number, low: boolean): Uint8Array => {
+  const view = new DataView(new ArrayBuffer(4));
+  view.setUint32(0, value, low);
+  return new Uint8Array(view.buffer);
+};
+const inserted = fc.oneof(
+  fc.uint8Array({ maxLength: 6 }),
+  fc
+    .tuple(fc.constantFrom(0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff, 1000), fc.boolean())
+    .map(([v, low]) => word(v, low)),
+  fc
+    .constantFrom('[', ']', '{', '}', '"', '\\', ',', '\n', '\x1e', '-', '1e999', 'null', '(', ')', 'EMPTY', '0')
+    .map(bytesOf),
+);
+const spliced = (bytes: Uint8Array, at: number, length: number, piece: Uint8Array): Uint8Array =>
+  Uint8Array.from([...bytes.subarray(0, at), ...piece, ...bytes.subarray(at + length)]);
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.tuple(piece, inserted).map(
+    ([[at, length], piece]): Change =>
+      (bytes) =>
+        spliced(bytes, at % (bytes.length + 1), length, piece),
+  ),
+  // In place, which the lengths and offsets of a binary format survive.
+  fc.tuple(fc.nat({ max: 3000 }), inserted).map(
+    ([at, piece]): Change =>
+      (bytes) =>
+        spliced(bytes, at % (bytes.length + 1), piece.length, piece),
+  ),
+  fc.tuple(piece, fc.nat({ max: 3000 })).map(
+    ([[from, length], to]): Change =>
+      (bytes) =>
+        spliced(bytes, to % (bytes.length + 1), 0, bytes.subarray(from % (bytes.length + 1)).subarray(0, length)),
+  ),
+  fc.nat({ max: 3000 }).map(
+    (length): Change =>
+      (bytes) =>
+        bytes.subarray(0, length % (bytes.length + 1)),
+  ),
+);
+const changes = fc.array(change, { minLength: 1, maxLength: 4 });
+const changed = (bytes: Uint8Array, list: readonly Change[]) => list.reduce((file, one) => one(file), bytes);
+
+/** A whole answer, or an error of ours with a code. */
+async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void> {
+  let answer: ReadZones;
+  try {
+    answer = await read;
+  } catch (error) {
+    expect(error).toBeInstanceOf(QuadrilleError);
+    expect((error as QuadrilleError).code).toMatch(/^(format|geometry|capacity|usage)\/[a-z0-9-]+$/);
+    expect((error as QuadrilleError).place?.file).toMatch(/^layer/);
+    return;
+  }
+  const { names, polygons } = answer.zones;
+  const { polygonRings, ringVertices, x, y } = polygons;
+  expectStarts(polygonRings, ringVertices.length - 1);
+  expectStarts(ringVertices, x.length);
+  expect([polygonRings.length, y.length]).toEqual([names.length + 1, x.length]);
+  expect([...x, ...y].every(Number.isFinite)).toBe(true);
+  expect(x.length).toBeLessThanOrEqual(max);
+}
+
+/** Starts of rows begin at 0, never fall and end at the number of what is in the rows. */
+function expectStarts(starts: Uint32Array, end: number): void {
+  expect([starts[0], starts[starts.length - 1]]).toEqual([0, end]);
+  for (let row = 1; row < starts.length; row++) expect(starts[row]! >= starts[row - 1]!).toBe(true);
+}
+
+const policy: fc.Arbitrary<PolygonLayerOptions> = fc.record({
+  onBadRecord: fc.constantFrom('stop', 'skip'),
+  id: fc.constantFrom(undefined, undefined, 'name'),
+});
+
+describe.each(FORMATS)('the reader of %s', (format) => {
+  // Only of TopoJSON may the text be shorter than what it asks for: rings share arcs.
+  const read = (bytes: Uint8Array, options: PolygonLayerOptions, sizes?: BlockSizes) => {
+    const beside = { '.dbf': dbaseOf('name', [...names, 'd']) };
+    return expectAnswer(
+      readBytes(bytes, options, sizes, beside),
+      (format === 'topojson' ? 100 : 1) * (bytes.length + 1),
+    );
+  };
+
+  test('reads the file that is changed below', async () => {
+    const { zones } = await readBytes(VALID[format]);
+    expect(zones.polygons.x.length).toBe(format === 'topojson' ? 15 : 15);
+    expect(zones.names.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test.prop([changes, policy, blockSizes], { numRuns: caseCount(1500) })(
+    'answers a changed file or refuses it',
+    (list, options, sizes) => read(changed(VALID[format], list), { format, ...options }, sizes),
+  );
+
+  test.prop([changes, policy], { numRuns: caseCount(300) })(
+    'answers a changed file of no stated format or refuses it',
+    (list, options) => read(changed(VALID[format], list), options),
+  );
+
+  test('refuses or shortens a file that is cut off anywhere, and never makes up a vertex', async () => {
+    const whole = (await readBytes(VALID[format])).zones.polygons;
+    for (let length = 0; length < VALID[format].length; length++) {
+      const options = { format, onBadRecord: 'skip' } as const;
+      const cut = await readBytes(VALID[format].subarray(0, length), options).catch((error) => error);
+      if (cut instanceof QuadrilleError) continue;
+      // Of lines, those before the cut are whole.
+      expect(format === 'geojson-lines' || format === 'wkt' || length > VALID[format].length - 2).toBe(true);
+      expect([...cut.zones.polygons.x]).toEqual([...whole.x].slice(0, cut.zones.polygons.x.length));
+    }
+  });
+
+  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })(
+    'answers any bytes or refuses them',
+    (bytes) => read(bytes, { format }),
+  );
+});
+
+test.prop([changes, policy, blockSizes], { numRuns: caseCount(1000) })(
+  'attributes that are changed are answered or refused',
+  (list, options, sizes) => {
+    const dbf = changed(dbaseOf('name', [...names, 'd']), list);
+    return expectAnswer(
+      readBytes(VALID.shapefile, { id: 'name', ...options }, sizes, { '.dbf': dbf, '.prj': dbf, '.cpg': dbf }),
+      100,
+    );
+  },
+);

@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { open } from 'shapefile';
+import { describe, expect } from 'vitest';
+import { readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
+import { crsOfWkt } from '../../../formats/polygon-layers/projection.ts';
+import { type Ring, ringsOf } from '../../fixtures/random-zones.ts';
+import { fc, test } from '../../law-test.ts';
+import {
+  blockSizes,
+  bytesOf,
+  dbaseOf,
+  features,
+  openRings,
+  readBytes,
+  ringsIn,
+  shapefileOf,
+} from '../../support/polygon-layers-support.ts';
+
+const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
+
+/** Rings in an order that does not depend on how a reader nests them. */
+const sorted = (rings: readonly Ring[]) => rings.map((ring) => JSON.stringify(ring)).sort();
+
+describe('a Shapefile', () => {
+  const kinds = fc.constantFrom<5 | 15 | 25>(5, 15, 25);
+
+  test.prop([features, kinds, blockSizes])(
+    'has the rings and names that were written',
+    async (written, type, sizes) => {
+      const beside = { '.dbf': dbaseOf('name', written.map(({ name }) => name)) }; // biome-ignore format: one column
+      const { zones } = await readBytes(shapefileOf(written, type), { id: 'name' }, sizes, beside);
+      expect(zones.names).toEqual(written.map(({ name }) => name));
+      expect(ringsOf(zones.polygons)).toEqual(openRings(written));
+    },
+  );
+
+  test.prop([features, kinds])('has the rings that another reader finds', async (written, type) => {
+    const bytes = shapefileOf(written, type);
+    const { zones } = await readBytes(bytes);
+    const source = await open(Uint8Array.from(bytes));
+    for (const rings of ringsOf(zones.polygons)) {
+      const { value } = await source.read();
+      expect(sorted(rings)).toEqual(sorted(ringsIn(value.geometry)));
+    }
+    expect((await source.read()).done).toBe(true);
+  });
+
+  test.each(['shapes.shp', 'shapes-zm.shp'])('of GDAL is as another reader has it: %s', async (name) => {
+    const { zones, notes } = await readPolygonLayer(fixture(name), { id: 'label' });
+    expect(notes).toMatchObject([{ code: 'zones/no-geometry', count: 1, zone: 'nothing' }]);
+    expect(zones.crs).toBe(name.includes('zm') ? 'EPSG:32633' : 'EPSG:4326');
+    const encoding = name.includes('zm') ? 'iso-8859-1' : 'utf-8';
+    const source = await open(fixture(name), undefined, { encoding });
+    for (const [index, rings] of ringsOf(zones.polygons).entries()) {
+      const { value } = await source.read();
+      expect(zones.names[index]).toBe(value.properties!.label);
+      expect(sorted(rings)).toEqual(value.geometry === null ? [] : sorted(ringsIn(value.geometry)));
+    }
+  });
+
+  const square = [[[0, 0], [9, 0], [9, 9], [0, 0]]] as const; // biome-ignore format: four positions
+  const three = [{ parts: [square] }, { parts: [] }, { parts: [square] }];
+
+  test('keeps null shapes, and leaves out what is marked as deleted', async () => {
+    const read = await readBytes(shapefileOf(three), { id: 'n' }, [9], {
+      '.DBF': new Uint8Array(),
+      '.dbf': dbaseOf('n', ['a', 'b', 'c'], [0]),
+    });
+    expect(read.zones.names).toEqual(['b', 'c']);
+    expect(read.notes.map(({ code, count, zone }) => [code, count, zone])).toEqual([
+      ['polygons/deleted-records', 1, '0'],
+      ['zones/no-geometry', 1, 'b'],
+      ['zones/crs-unknown', undefined, undefined],
+    ]);
+  });
+
+  test('needs attributes to be named by them, as many as shapes', async () => {
+    const shp = shapefileOf(three);
+    const failure = (beside: Record<string, Uint8Array>, id?: string) =>
+      readBytes(shp, { id }, undefined, beside).catch((error) => error);
+    expect(await failure({}, 'n')).toMatchObject({ code: 'format/missing-file' });
+    expect(await failure({ '.dbf': dbaseOf('n', ['a', 'b', 'c']) }, 'm')).toMatchObject({
+      code: 'format/missing-property',
+      remedy: 'There are "other", "n".',
+    });
+    expect(await failure({ '.dbf': dbaseOf('n', ['a', 'b']) })).toMatchObject({ code: 'format/unequal-counts' });
+    expect(await failure({ '.dbf': dbaseOf('n', ['a', 'b', 'c', 'd']) })).toMatchObject({
+      code: 'format/unequal-counts',
+    });
+    expect(await failure({ '.dbf': dbaseOf('n', ['a', 'b', 'c']).subarray(0, -9) })).toMatchObject({
+      code: 'format/truncated',
+    });
+    const blank = await failure({ '.dbf': dbaseOf('n', ['a', ' ', 'c']) }, 'n');
+    expect(blank).toMatchObject({ code: 'format/missing-property', place: { record: 1 } });
+  });
+
+  test('notes what stands behind its end', async () => {
+    const { zones, notes } = await readBytes(Uint8Array.from([...shapefileOf(three), 0, 0, 0, 1]));
+    expect(zones.names.length).toBe(3);
+    expect(notes).toContainEqual(expect.objectContaining({ code: 'polygons/trailing-bytes' }));
+  });
+
+  test('of points is no layer of polygons', async () => {
+    const bytes = shapefileOf(three);
+    const view = new DataView(bytes.buffer);
+    view.setInt32(32, 1, true);
+    view.setInt32(108, 1, true);
+    expect((await readBytes(bytes)).notes).toMatchObject([
+      { code: 'polygons/other-geometry' },
+      { code: 'zones/no-geometry' },
+      {},
+    ]);
+    await expect(readBytes(Uint8Array.from(shapefileHeadOf(bytes, 1)))).rejects.toMatchObject({
+      code: 'format/not-polygon',
+    });
+  });
+
+  /** The file with its first records alone. */
+  const shapefileHeadOf = (bytes: Uint8Array, records: number): Uint8Array => {
+    let end = 100;
+    for (let record = 0; record < records; record++) end += 8 + 2 * new DataView(bytes.buffer).getInt32(end + 4);
+    const head = bytes.slice(0, end);
+    new DataView(head.buffer).setInt32(24, end / 2);
+    return head;
+  };
+
+  const lies: [string, number, number, boolean, string][] = [
+    ['of a length beyond the file', 24, 0x7fffffff, false, 'format/truncated'],
+    ['of a length below its head', 24, 10, false, 'format/truncated'],
+    ['of another version', 28, 999, true, 'format/malformed-shapefile'],
+    ['of unknown shapes', 32, 99, true, 'format/malformed-shapefile'],
+    ['with a record beyond the file', 104, 0x7fffffff, false, 'format/truncated'],
+    ['with a record of an unknown shape', 108, 99, true, 'format/malformed-shapefile'],
+    ['with more parts than bytes', 144, 0x7fffffff, true, 'format/malformed-shapefile'],
+    ['with more points than bytes', 148, 0x7fffffff, true, 'format/malformed-shapefile'],
+    ['with a part that begins behind its end', 152, 5, true, 'format/malformed-shapefile'],
+    ['with infinite coordinates', 160, 0x7ff00000, true, 'geometry/not-finite'],
+  ];
+  test.each(lies)('%s is refused', async (_, at, value, low, code) => {
+    const bytes = shapefileOf(three);
+    new DataView(bytes.buffer).setInt32(at, value, low);
+    await expect(readBytes(bytes)).rejects.toMatchObject({ code, place: { file: 'layer' } });
+  });
+
+  test('has a coordinate system that its .prj names', async () => {
+    const wkt = (name: string, more = '') => `PROJCS["${name}",GEOGCS["GCS_WGS_1984",AUTHORITY["EPSG","4326"]]${more}]`;
+    expect(crsOfWkt(wkt('WGS_1984_UTM_Zone_5S'))).toBe('EPSG:32705');
+    expect(crsOfWkt(wkt('NAD_1983_UTM_Zone_15N'))).toBe('EPSG:26915');
+    expect(crsOfWkt(wkt('CH1903+_LV95'))).toBe('CH1903+_LV95');
+    expect(crsOfWkt(wkt('NAD_1983_UTM_Zone_60N'))).toBe('NAD_1983_UTM_Zone_60N');
+    expect(crsOfWkt(wkt('x', ',AUTHORITY["EPSG","2056"]'))).toBe('EPSG:2056');
+    expect(crsOfWkt('PROJCRS["x",ID["EPSG",2056]]\n')).toBe('EPSG:2056');
+    expect(crsOfWkt('GEOGCS["GCS_North_American_1983",DATUM[]]')).toBe('EPSG:4269');
+    expect(['', 'nothing', '\0\0'].map(crsOfWkt)).toEqual([undefined, undefined, undefined]);
+    const prj = { '.prj': bytesOf(wkt('WGS_1984_UTM_Zone_33N')) };
+    expect((await readBytes(shapefileOf(three), {}, [3], prj)).zones.crs).toBe('EPSG:32633');
+  });
+});

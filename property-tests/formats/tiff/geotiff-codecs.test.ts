@@ -1,0 +1,66 @@
+import { describe, expect } from 'vitest';
+import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { unpackLzw } from '../../../formats/tiff/lzw.ts';
+import { unpackPackBits } from '../../../formats/tiff/packbits.ts';
+import { caseCount } from '../../cases.ts';
+import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
+import { packLzw } from '../../fixtures/lzw-encoder.ts';
+import { bytesOf, randomCells } from '../../fixtures/random-raster.ts';
+import { fc, test } from '../../law-test.ts';
+
+const bytes = fc
+  .tuple(fc.integer({ min: 0, max: 20000 }), fc.integer(), fc.constantFrom(1, 2, 5, 256))
+  .map(([count, seed, levels]) => new Uint8Array(bytesOf(randomCells('u8', count, seed, levels))));
+
+describe('LZW', () => {
+  test.prop([bytes])('unpacks what it packed', (plain) => {
+    expect(unpackLzw(packLzw(plain), plain.length)).toEqual(plain);
+  });
+
+  test.prop([bytes], { numRuns: caseCount(30) })('goes on without new entries when the table is full', (plain) => {
+    expect(unpackLzw(packLzw(plain, Number.POSITIVE_INFINITY), plain.length)).toEqual(plain);
+  });
+
+  test.prop([bytes, fc.double({ min: 0, max: 1, noNaN: true })])(
+    'unpacks the beginning of what is cut off or asked for in part',
+    (plain, fraction) => {
+      const packed = packLzw(plain);
+      const part = unpackLzw(packed.subarray(0, Math.floor(fraction * packed.length)), plain.length)!;
+      expect(part).toEqual(plain.subarray(0, part.length));
+      const wanted = Math.floor(fraction * plain.length);
+      expect(unpackLzw(packed, wanted)).toEqual(plain.subarray(0, wanted));
+    },
+  );
+
+  test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])('takes any bytes without a crash', (packed, size) => {
+    expect(unpackLzw(packed, size)?.length ?? 0).toBeLessThanOrEqual(size);
+  });
+
+  test('refuses a code that has no entry yet', () => {
+    expect(unpackLzw(Uint8Array.of(0x80, 0x7f, 0xff), 10)).toBeUndefined();
+  });
+});
+
+describe('PackBits', () => {
+  test('unpacks the example of Apple Technical Note 1023', () => {
+    const packed = Buffer.from('fe aa 02 80 00 2a fd aa 03 80 00 2a 22 f7 aa'.replaceAll(' ', ''), 'hex');
+    const plain = 'aa aa aa 80 00 2a aa aa aa aa 80 00 2a 22 aa aa aa aa aa aa aa aa aa aa';
+    expect(Buffer.from(unpackPackBits(packed, 24)).toString('hex')).toBe(plain.replaceAll(' ', ''));
+  });
+
+  test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])('takes any bytes without a crash', (packed, size) => {
+    expect(unpackPackBits(packed, size).length).toBeLessThanOrEqual(size);
+  });
+});
+
+describe('a raster packed by', () => {
+  const plain = Uint8Array.from({ length: 12 }, (_, i) => i);
+  const runs = Uint8Array.of(11, ...plain);
+  test.each([
+    ['LZW', 5, packLzw(plain)],
+    ['PackBits', 32773, runs],
+  ])('%s is read', async (_, compression, packed) => {
+    const source = await openGeoTiff(craftedTiff({ compression: [compression] }, packed));
+    expect([...(await source.read({ column: 1, row: 1, columns: 2, rows: 2 }))]).toEqual([5, 6, 9, 10]);
+  });
+});

@@ -1,0 +1,198 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import { describe, expect } from 'vitest';
+import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { QuadrilleError } from '../../../primitives/errors.ts';
+import { caseCount } from '../../cases.ts';
+import { craftedTiff, entryOffset, type Tags } from '../../fixtures/crafted-tiff.ts';
+import { packLzw } from '../../fixtures/lzw-encoder.ts';
+import { geoTiffBytes, randomRaster } from '../../fixtures/random-raster.ts';
+import { fc, test } from '../../law-test.ts';
+
+/** Opens a file and reads some of it: ends in cells or in one of our errors, or the test fails. */
+async function readOrRefuse(bytes: Uint8Array): Promise<'read' | 'refused'> {
+  try {
+    const source = await openGeoTiff(bytes, { maxBlockBytes: 2 ** 24 });
+    const columns = Math.min(source.width, 64);
+    const rows = Math.min(source.height, 64);
+    await source.read({ column: source.width - columns, row: source.height - rows, columns, rows });
+    return 'read';
+  } catch (error) {
+    expect(error).toBeInstanceOf(QuadrilleError);
+    expect(error).toMatchObject({ code: expect.stringMatching(/^(format|usage)\//), remedy: expect.any(String) });
+    return 'refused';
+  }
+}
+
+describe('a file that is no GeoTIFF', () => {
+  test.prop([fc.uint8Array({ maxLength: 400 })])('is refused, whatever its bytes', async (bytes) => {
+    expect(await readOrRefuse(bytes)).toBe('refused');
+  });
+
+  test.prop(
+    [
+      fc.uint8Array({ maxLength: 400 }),
+      fc.constantFrom('49492a0008000000', '4d4d002a00000008', '49492b00080000001000000000000000'),
+    ],
+    {
+      numRuns: caseCount(300),
+    },
+  )('is refused or read behind any good header', async (bytes, header) => {
+    await readOrRefuse(Buffer.concat([Buffer.from(header, 'hex'), bytes]));
+  });
+
+  test('is refused where it is missing, a directory or a device', async () => {
+    await expect(openGeoTiff(join(tmpdir(), 'no-such-file.tif'))).rejects.toMatchObject({
+      code: 'format/missing-file',
+      message: expect.stringContaining('no-such-file.tif'),
+    });
+    await expect(openGeoTiff(tmpdir())).rejects.toMatchObject({ code: 'format/not-a-file' });
+    await expect(openGeoTiff('/dev/null')).rejects.toMatchObject({ code: 'format/not-a-file' });
+  });
+});
+
+describe('a damaged GeoTIFF', () => {
+  const damage = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), fc.nat(255)), {
+    minLength: 1,
+    maxLength: 6,
+  });
+
+  test.prop([randomRaster, damage], { numRuns: caseCount(400) })(
+    'is read or refused, never a crash',
+    async (raster, changes) => {
+      const file = await geoTiffBytes(raster);
+      for (const [place, value] of changes) file[Math.floor(place * file.length)] = value;
+      await readOrRefuse(file);
+    },
+  );
+
+  test.prop([damage], { numRuns: caseCount(400) })('is read or refused where its directory is hit', async (changes) => {
+    const file = craftedTiff({ compression: [8], predictor: [2] }, deflateSync(Buffer.alloc(12, 7)));
+    const start = file.readUInt32LE(4);
+    for (const [place, value] of changes) file[start + Math.floor(place * (file.length - start))] = value;
+    await readOrRefuse(file);
+  });
+
+  test.prop([randomRaster, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })], { numRuns: caseCount(150) })(
+    'is refused where its end is missing',
+    async (raster, fraction) => {
+      const file = await geoTiffBytes(raster);
+      expect(await readOrRefuse(file.subarray(0, Math.floor(fraction * (file.length - 1))))).toBe('refused');
+    },
+  );
+
+  test('whose strips lie beyond its end is refused by the strip', async () => {
+    await expect(openGeoTiff(craftedTiff({ stripOffsets: [100000] }))).rejects.toMatchObject({
+      code: 'format/truncated',
+      message: expect.stringContaining('strip 0'),
+    });
+    await expect(openGeoTiff(craftedTiff({ stripByteCounts: [100000] }))).rejects.toMatchObject({
+      code: 'format/truncated',
+    });
+  });
+
+  const packed = deflateSync(Uint8Array.from({ length: 12 }, (_, i) => i));
+  const wrongSum = Uint8Array.from(packed, (byte, i) => (i === packed.length - 1 ? byte ^ 1 : byte));
+  test.each([
+    ['deflate that is cut off', 8, packed.subarray(0, 6)],
+    ['deflate whose sum is wrong', 8, wrongSum],
+    ['deflate of too few bytes', 8, deflateSync(Buffer.alloc(11))],
+    ['deflate of far too many bytes', 8, deflateSync(Buffer.alloc(10000))],
+    ['LZW that is cut off', 5, packLzw(Buffer.alloc(11))],
+    ['LZW of the old kind, low bit first', 5, Uint8Array.of(0x00, 0x03, 0x04, 0x10, 0x30)],
+    ['PackBits that is cut off', 32773, Uint8Array.of(11, 1, 2, 3)],
+  ])('with %s is refused when the block is read', async (_, compression, strip) => {
+    const source = await openGeoTiff(craftedTiff({ compression: [compression] }, strip));
+    await expect(source.read({ column: 0, row: 0, columns: 4, rows: 3 })).rejects.toMatchObject({
+      code: 'format/damaged-tiff',
+      place: { block: 0 },
+    });
+  });
+
+  test('that shrinks after it was opened is refused', async () => {
+    const file = join(tmpdir(), `quadrille-shrinks-${process.pid}.tif`);
+    await writeFile(file, craftedTiff());
+    const source = await openGeoTiff(file);
+    await writeFile(file, 'II');
+    await expect(source.read({ column: 0, row: 0, columns: 4, rows: 3 })).rejects.toMatchObject({
+      code: 'format/truncated',
+    });
+    await source.close();
+    await rm(file);
+  });
+
+  const contradictions: [string, Tags][] = [
+    ['no width', { imageWidth: undefined }],
+    ['a height of 0', { imageLength: [0] }],
+    ['no samples', { samplesPerPixel: [0] }],
+    ['a planar configuration of 3', { planarConfiguration: [3] }],
+    ['fewer strips than rows ask for', { rowsPerStrip: [1] }],
+    ['no sizes of strips', { stripByteCounts: undefined }],
+    ['a strip too short for its cells', { stripByteCounts: [11] }],
+    ['a compressed strip too short for its cells', { compression: [8], imageWidth: [5000] }],
+    ['tiles of no width', { tileOffsets: [8], tileByteCounts: [12], tileWidth: [0], tileLength: [16] }],
+    ['a float predictor on integers', { compression: [8], predictor: [3] }],
+    ['an unknown predictor', { compression: [8], predictor: [9] }],
+    ['numbers in place of text', { gdalNodata: [1, 2] }],
+    ['text in place of numbers', { modelPixelScale: '1 2 3', imageWidth: '12345' }],
+  ];
+  test.each(contradictions)('with %s is refused', async (_, tags) => {
+    await expect(openGeoTiff(craftedTiff(tags))).rejects.toMatchObject({
+      name: 'FormatError',
+      remedy: expect.any(String),
+    });
+  });
+
+  test('with a tag of a billion values is refused before memory is taken for them', async () => {
+    for (const tag of ['bitsPerSample', 'stripOffsets', 'geoKeyDirectory', 'modelTiepoint'] as const) {
+      const file = craftedTiff();
+      file.writeUInt32LE(2 ** 30, entryOffset(file, tag) + 4);
+      await expect(openGeoTiff(file)).rejects.toMatchObject({ name: 'FormatError' });
+    }
+  });
+
+  test('that says it has 2^30 × 2^30 cells in a few bytes is refused', async () => {
+    const tags = { imageWidth: [2 ** 30], imageLength: [2 ** 30], rowsPerStrip: [2 ** 30] };
+    await expect(openGeoTiff(craftedTiff(tags))).rejects.toMatchObject({ code: 'format/damaged-tiff' });
+  });
+});
+
+describe('a GeoTIFF of a kind that is not read', () => {
+  const kinds: [string, Tags, string][] = [
+    ['JPEG', { compression: [7] }, 'format/unsupported-compression'],
+    ['WebP', { compression: [50001] }, 'format/unsupported-compression'],
+    ['Zstandard', { compression: [50000] }, 'format/unsupported-compression'],
+    ['LERC', { compression: [34887] }, 'format/unsupported-compression'],
+    ['code 12345', { compression: [12345] }, 'format/unsupported-compression'],
+    ['f64', { bitsPerSample: [64], sampleFormat: [3] }, 'format/unsupported-sample-type'],
+    ['f16', { bitsPerSample: [16], sampleFormat: [3] }, 'format/unsupported-sample-type'],
+    ['u64', { bitsPerSample: [64] }, 'format/unsupported-sample-type'],
+    ['complex f32', { bitsPerSample: [64], sampleFormat: [6] }, 'format/unsupported-sample-type'],
+    ['1-bit unsigned', { bitsPerSample: undefined }, 'format/unsupported-sample-type'],
+    ['12-bit unsigned', { bitsPerSample: [12] }, 'format/unsupported-sample-type'],
+    ['u8, u16', { samplesPerPixel: [2], bitsPerSample: [8, 16] }, 'format/unsupported-sample-type'],
+    ['YCbCr', { photometricInterpretation: [6] }, 'format/unsupported-colours'],
+    ['reversed bits', { fillOrder: [2] }, 'format/unsupported-fill-order'],
+  ];
+  test.each(kinds)('is refused by name: %s', async (name, tags, code) => {
+    await expect(openGeoTiff(craftedTiff(tags))).rejects.toMatchObject({
+      name: 'FormatError',
+      code,
+      message: expect.stringContaining(name),
+    });
+  });
+
+  test.each([0, 2, 1.5, Number.NaN, -1])('is refused where band %d is asked for and one is there', async (band) => {
+    await expect(openGeoTiff(craftedTiff(), { band })).rejects.toMatchObject({
+      name: 'UsageError',
+      code: 'usage/unknown-band',
+    });
+  });
+
+  test('is read with a note where its orientation is not the usual', async () => {
+    const { notes } = await openGeoTiff(craftedTiff({ orientation: [4] }));
+    expect(notes.map((note) => note.code)).toEqual(['raster/orientation-ignored']);
+  });
+});

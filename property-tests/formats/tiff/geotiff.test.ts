@@ -1,0 +1,344 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fromArrayBuffer } from 'geotiff';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
+import type { Cells, RasterGrid, Window } from '../../../algorithms/geometry/raster.ts';
+import { type GeoTiffSource, openGeoTiff } from '../../../formats/geotiff.ts';
+import { type GeoTiffRaster, writeGeoTiff } from '../../../formats/geotiff-writer.ts';
+import { caseCount } from '../../cases.ts';
+import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
+import {
+  bytesOf,
+  geoTiffBytes,
+  randomCells,
+  randomRaster,
+  sliceBytes,
+  windowAt,
+  windowFractions,
+} from '../../fixtures/random-raster.ts';
+import { fc, test } from '../../law-test.ts';
+
+const whole = ({ width, height }: RasterGrid): Window => ({ column: 0, row: 0, columns: width, rows: height });
+
+describe('openGeoTiff', () => {
+  test.prop([randomRaster], { numRuns: caseCount(150) })(
+    'reads every band as it was written, bit for bit',
+    async (written) => {
+      const file = await geoTiffBytes(written);
+      for (const [index, cells] of written.bands.entries()) {
+        const source = await openGeoTiff(file, { band: index + 1 });
+        expect(source).toMatchObject({ width: written.raster.width, sample: written.raster.sample });
+        expect(bytesOf(await source.read(whole(source))).equals(bytesOf(cells))).toBe(true);
+      }
+    },
+  );
+
+  test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 8 }), fc.nat(4096)], {
+    numRuns: caseCount(100),
+  })(
+    'reads windows that are slices of the whole, one after the other and at once',
+    async (written, fractions, keepBytes) => {
+      const source = await openGeoTiff(await geoTiffBytes(written), { keepBytes });
+      const windows = fractions.map((fraction) => windowAt(fraction, source));
+      const expected = windows.map((window) => sliceBytes(written.bands[0]!, source.width, window));
+      for (const [index, window] of windows.entries()) {
+        expect(bytesOf(await source.read(window))).toEqual(expected[index]);
+      }
+      const together = await Promise.all(windows.map((window) => source.read(window)));
+      expect(together.map(bytesOf)).toEqual(expected);
+    },
+  );
+
+  test.prop([randomRaster], { numRuns: caseCount(40) })(
+    'agrees with geotiff.js on files of low byte first',
+    async (drawn) => {
+      const written = { ...drawn, raster: { ...drawn.raster, byteOrder: 'little' as const } };
+      const file = await geoTiffBytes(written);
+      const image = await (await fromArrayBuffer(new Uint8Array(file).buffer)).getImage();
+      const rasters = await image.readRasters({ interleave: false });
+      const source = await openGeoTiff(file);
+      expect([...(await source.read(whole(source)))]).toEqual([...(rasters[0] as Cells)]);
+    },
+  );
+
+  test('reads samples that do not stand on the boundary of a word', async () => {
+    const bytes = [...new Uint8Array(Float32Array.from({ length: 12 }, (_, i) => i / 8).buffer)];
+    const strips = Buffer.from([...bytes.slice(0, 32), 0, ...bytes.slice(32)]);
+    const tags = {
+      bitsPerSample: [32],
+      sampleFormat: [3],
+      rowsPerStrip: [2],
+      stripOffsets: [8, 41],
+      stripByteCounts: [32, 16],
+    };
+    const source = await openGeoTiff(craftedTiff(tags, strips));
+    expect([...(await source.read({ column: 1, row: 1, columns: 3, rows: 2 }))]).toEqual(
+      [5, 6, 7, 9, 10, 11].map((value) => value / 8),
+    );
+  });
+
+  test('names the value, the place and the coordinate system that the file states', async () => {
+    const raster = {
+      width: 4,
+      height: 3,
+      originX: 10.5,
+      originY: 60.25,
+      stepX: 0.1,
+      stepY: -0.2,
+      sample: 'i16',
+    } as const;
+    const bytes = await geoTiffBytes({
+      raster: { ...raster, crs: 'EPSG:4326', nodata: -9999 },
+      bands: [new Int16Array(12)],
+    });
+    expect(await openGeoTiff(bytes)).toMatchObject({ ...raster, crs: 'EPSG:4326', geographic: true, nodata: -9999 });
+  });
+
+  test('closes its file, also when it refuses it', async () => {
+    const before = await openFiles();
+    const folder = await mkdtemp(join(tmpdir(), 'quadrille-geotiff-'));
+    await writeFile(join(folder, 'good.tif'), craftedTiff());
+    await writeFile(join(folder, 'bad.tif'), craftedTiff({ compression: [7] }));
+    const source = await openGeoTiff(join(folder, 'good.tif'));
+    await source.read(whole(source));
+    await source.close();
+    await source.close();
+    await expect(openGeoTiff(join(folder, 'bad.tif'))).rejects.toMatchObject({
+      code: 'format/unsupported-compression',
+    });
+    await expect(source.read(whole(source))).rejects.toMatchObject({ code: 'format/closed' });
+    await rm(folder, { recursive: true });
+    expect(await openFiles()).toBe(before);
+  });
+});
+
+/** How many files this process has open, on Linux; elsewhere the test cannot see a leak. */
+async function openFiles(): Promise<number> {
+  return process.platform === 'linux' ? (await readdir('/proc/self/fd')).length : 0;
+}
+
+describe('a window', () => {
+  test.each([
+    ['left of the raster', { column: -1, row: 0, columns: 1, rows: 1 }],
+    ['beyond its last column', { column: 3, row: 0, columns: 2, rows: 1 }],
+    ['beyond its last row', { column: 0, row: 3, columns: 1, rows: 1 }],
+    ['of half a cell', { column: 0, row: 0, columns: 0.5, rows: 1 }],
+    ['of NaN cells', { column: 0, row: 0, columns: Number.NaN, rows: 1 }],
+  ])('%s is refused', async (_, window) => {
+    const source = await openGeoTiff(craftedTiff());
+    await expect(source.read(window)).rejects.toMatchObject({ code: 'argument/window-outside' });
+  });
+
+  test('of no cells is read as no cells', async () => {
+    const source = await openGeoTiff(craftedTiff());
+    expect(await source.read({ column: 4, row: 3, columns: 0, rows: 0 })).toHaveLength(0);
+  });
+
+  test('fails with the reason of a signal that is aborted, before and while reading', async () => {
+    const raster = { ...ramp, width: 64, height: 4096, compression: 'deflate' } as const;
+    const file = await geoTiffBytes({ raster, bands: [randomCells('u16', 64 * 4096, 1, 256)] });
+    const source = await openGeoTiff(file);
+    const controller = new AbortController();
+    const reading = source.read(whole(source), controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+    await expect(source.read(whole(source), controller.signal)).rejects.toThrow('enough');
+    expect(await source.read({ column: 0, row: 0, columns: 1, rows: 1 })).toHaveLength(1);
+  });
+});
+
+const ramp = { width: 64, height: 64, originX: 0, originY: 0, stepX: 1, stepY: -1, sample: 'u16' } as const;
+
+describe('placement', () => {
+  const place = async (tags: Parameters<typeof craftedTiff>[0]) => {
+    const { originX, originY, stepX, stepY, crs, geographic, notes } = await openGeoTiff(craftedTiff(tags));
+    return { originX, originY, stepX, stepY, crs, geographic, notes: notes.map((note) => note.code) };
+  };
+  const keys = (...values: number[]) => [1, 1, 0, values.length / 4, ...values];
+
+  test('by scale and tie point takes the tie point where it ties', async () => {
+    expect(await place({ modelTiepoint: [1, 2, 0, 100, 200, 0] })).toMatchObject({
+      originX: 98,
+      originY: 206,
+      stepX: 2,
+      stepY: -3,
+      crs: 'EPSG:32633',
+      geographic: false,
+    });
+  });
+
+  test('by points shifts by half a cell to the north-west corner', async () => {
+    const geoKeyDirectory = keys(1024, 0, 1, 1, 1025, 0, 1, 2, 3072, 0, 1, 32633);
+    expect(await place({ geoKeyDirectory })).toMatchObject({ originX: 99, originY: 201.5 });
+  });
+
+  test('by a matrix can run from south to north, and shifts points to the south-west corner', async () => {
+    const modelTransformation = [0.5, 0, 0, 7, 0, 0.25, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1];
+    const tags = { modelPixelScale: undefined, modelTiepoint: undefined, modelTransformation };
+    expect(await place(tags)).toMatchObject({ originX: 7, originY: 8, stepX: 0.5, stepY: 0.25 });
+    const geoKeyDirectory = keys(1025, 0, 1, 2);
+    expect(await place({ ...tags, geoKeyDirectory })).toMatchObject({ originX: 6.75, originY: 7.875 });
+  });
+
+  test('by a negative scale is north-up, with a note, as in GDAL', async () => {
+    expect(await place({ modelPixelScale: [2, -3, 0] })).toMatchObject({
+      stepY: -3,
+      notes: ['raster/negative-scale'],
+    });
+  });
+
+  test.each([
+    ['a projected system', keys(1024, 0, 1, 1, 3072, 0, 1, 5070), 'EPSG:5070', false],
+    ['a geographic system', keys(1024, 0, 1, 2, 2048, 0, 1, 4269), 'EPSG:4269', true],
+    ['the base of a projected system', keys(1024, 0, 1, 1, 2048, 0, 1, 4269, 3072, 0, 1, 5070), 'EPSG:5070', false],
+    ['no model, but a geographic system', keys(2048, 0, 1, 4326), 'EPSG:4326', true],
+    ['a projected system of its own', keys(1024, 0, 1, 1, 2048, 0, 1, 4326, 3072, 0, 1, 32767), undefined, false],
+    ['a geographic system of its own', keys(1024, 0, 1, 2, 2048, 0, 1, 32767), undefined, true],
+    ['nothing', undefined, undefined, false],
+  ])('names the coordinate system where the keys state %s', async (_, geoKeyDirectory, crs, geographic) => {
+    const notes = crs === undefined ? ['raster/crs-unknown'] : [];
+    expect(await place({ geoKeyDirectory })).toMatchObject({ crs, geographic, notes });
+  });
+
+  test.each([
+    ['no place', { modelPixelScale: undefined, modelTiepoint: undefined }, 'format/no-geotransform'],
+    ['tie points alone', { modelPixelScale: undefined }, 'format/no-geotransform'],
+    ['a scale of zero', { modelPixelScale: [0, 3, 0] }, 'format/unsupported-geotransform'],
+    ['a scale that is NaN', { modelPixelScale: [Number.NaN, 3, 0] }, 'format/unsupported-geotransform'],
+    ['columns from east to west', { modelPixelScale: [-2, 3, 0] }, 'format/unsupported-geotransform'],
+    [
+      'a rotation',
+      { modelPixelScale: undefined, modelTransformation: [1, 0.1, 0, 0, 0.1, 1, 0, 0] },
+      'format/unsupported-geotransform',
+    ],
+    [
+      'gradians',
+      { geoKeyDirectory: keys(1024, 0, 1, 2, 2048, 0, 1, 4326, 2054, 0, 1, 9105) },
+      'format/unsupported-geotransform',
+    ],
+  ])('with %s is refused', async (_, tags, code) => {
+    await expect(place(tags)).rejects.toMatchObject({ name: 'FormatError', code, remedy: expect.any(String) });
+  });
+});
+
+describe('nodata', () => {
+  const nodataOf = async (sample: [number, number], gdalNodata: string | undefined, nodata?: number) => {
+    const [bits, format] = sample;
+    const tags = { bitsPerSample: [bits], sampleFormat: [format], gdalNodata };
+    const source = await openGeoTiff(craftedTiff(tags, new Uint8Array((12 * bits) / 8)), { nodata });
+    return [source.nodata, source.notes.map((note) => note.code)];
+  };
+  const u8: [number, number] = [8, 1];
+  const i16: [number, number] = [16, 2];
+  const f32: [number, number] = [32, 3];
+
+  test.each([
+    ['u8', u8, '255', 255],
+    ['i16', i16, '-9999.0', -9999],
+    ['i16', i16, ' -32768 ', -32768],
+    ['u8', u8, '-0.4', 0],
+    ['f32', f32, '0.1', Math.fround(0.1)],
+    ['f32', f32, '-3.4028234663852886e+038', -(2 - 2 ** -23) * 2 ** 127],
+    ['f32', f32, 'nan', Number.NaN],
+    ['f32', f32, '-inf', Number.NEGATIVE_INFINITY],
+  ])('of a band of %s is the text rounded to the type (%#)', async (_, sample, text, value) => {
+    expect(await nodataOf(sample, text)).toEqual([value, []]);
+  });
+
+  test.each([
+    ['u8', u8, '256'],
+    ['u8', u8, '-1'],
+    ['u8', u8, 'nan'],
+    ['i16', i16, 'none'],
+    ['i16', i16, '0x10'],
+    ['f32', f32, '-1.7976931348623157e+308'],
+  ])('of a band of %s that it cannot hold is none, with a note (%#)', async (_, sample, text) => {
+    expect(await nodataOf(sample, text)).toEqual([undefined, ['raster/nodata-unusable']]);
+  });
+
+  test('of the caller goes before that of the file', async () => {
+    expect(await nodataOf(i16, '-9999', 7)).toEqual([7, []]);
+    expect(await nodataOf(i16, undefined, 7.4)).toEqual([7, []]);
+    expect(await nodataOf(u8, '3', 300)).toEqual([undefined, ['raster/nodata-unusable']]);
+  });
+
+  test('fills blocks that were never written, and 0 does where there is none', async () => {
+    for (const [nodata, fill] of [
+      [-5, -5],
+      [undefined, 0],
+    ] as const) {
+      const file = await written({ ...ramp, sample: 'i16', nodata, stripRows: 8 }, ({ row, columns, rows }) =>
+        row === 8 ? undefined : new Int16Array(columns * rows).fill(3),
+      );
+      expect(file.notes).toMatchObject([{ code: 'raster/crs-unknown' }, { code: 'raster/sparse-blocks', count: 1 }]);
+      expect([...(await file.read({ column: 63, row: 7, columns: 1, rows: 10 }))]).toEqual([
+        3,
+        fill,
+        fill,
+        fill,
+        fill,
+        fill,
+        fill,
+        fill,
+        fill,
+        3,
+      ]);
+      await file.close();
+    }
+  });
+});
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quadrille-geotiff-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function written(raster: GeoTiffRaster, cells: Parameters<typeof writeGeoTiff>[2]): Promise<GeoTiffSource> {
+  await writeGeoTiff(join(folder, 'a.tif'), raster, cells);
+  return openGeoTiff(join(folder, 'a.tif'));
+}
+
+describe('memory', () => {
+  test.each([
+    ['a single strip', 3000, 'raster/single-block', 'one compressed block of 17 MiB'],
+    ['several strips', 2999, 'raster/large-blocks', 'compressed blocks of 17 MiB'],
+  ])('holds large compressed strips as wholes, and says so: %s', async (_, stripRows, code, words) => {
+    const side = 3000;
+    const raster = { ...ramp, width: side, height: side, stripRows, compression: 'deflate' } as const;
+    const cells = randomCells('u16', side * side, 1, 1);
+    const source = await written(raster, ({ row, rows }) => cells.slice(row * side, (row + rows) * side));
+    const note = source.notes.find((other) => other.code === code);
+    expect(note?.message).toContain(`${words}, which cannot be read in windows`);
+    expect(note?.message).toContain('gdal_translate -co TILED=YES');
+    expect(await source.read({ column: 2999, row: 2999, columns: 1, rows: 1 })).toHaveLength(1);
+    await source.close();
+    await expect(openGeoTiff(join(folder, 'a.tif'), { maxBlockBytes: 2 ** 20 })).rejects.toMatchObject({
+      code: 'format/block-too-large',
+      message: expect.stringContaining('cannot be read in windows'),
+      remedy: expect.stringContaining('gdal_translate -co TILED=YES'),
+    });
+  });
+
+  test.each([
+    ['strips of 16 MiB', 'deflate', 2796],
+    ['a single uncompressed strip', 'none', 3000],
+  ] as const)('says nothing of %s', async (_, compression, stripRows) => {
+    const raster = { ...ramp, width: 3000, height: 3000, stripRows, compression } as const;
+    const source = await written(raster, ({ rows }) => new Uint16Array(rows * 3000));
+    expect(source.notes.map(({ code }) => code)).not.toContain('raster/single-block');
+    expect(source.notes.map(({ code }) => code)).not.toContain('raster/large-blocks');
+    await source.close();
+  });
+
+  test('reads an uncompressed raster of one strip in windows', async () => {
+    const side = 3000;
+    const cells = randomCells('u16', side * side, 1, 256);
+    const source = await written({ ...ramp, width: side, height: side, stripRows: side }, () => cells);
+    expect(source.blockRows).toBeLessThan(side);
+    const window = { column: 17, row: 600, columns: 100, rows: 1500 };
+    expect(bytesOf(await source.read(window))).toEqual(sliceBytes(cells, side, window));
+    await source.close();
+  });
+});

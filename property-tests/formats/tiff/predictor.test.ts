@@ -1,0 +1,53 @@
+import { expect } from 'vitest';
+import { undoDifferences, undoFloatDifferences } from '../../../formats/tiff/predictor.ts';
+import { caseCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+
+/** Rows of words, so many samples standing together, from whole vectors to odd widths. */
+const rows = fc
+  .record({
+    cells: fc.integer({ min: 1, max: 40 }),
+    stride: fc.integer({ min: 1, max: 4 }),
+    count: fc.integer({ min: 1, max: 4 }),
+  })
+  .chain(({ cells, stride, count }) => {
+    const words = fc.array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), {
+      minLength: cells * stride * count,
+      maxLength: cells * stride * count,
+    });
+    return words.map((values) => ({ rowWords: cells * stride, stride, values: Uint32Array.from(values) }));
+  });
+
+/** Differences along rows, as an encoder takes them. */
+function differences<A extends Uint8Array | Uint16Array | Uint32Array>(words: A, rowWords: number, stride: number): A {
+  return words.map((word, at) => (at % rowWords < stride ? word : word - words[at - stride]!)) as A;
+}
+
+/** The bytes of the words of a row, high ones first. */
+function planes(words: Uint32Array, rowWords: number): Uint8Array {
+  return Uint8Array.from({ length: 4 * words.length }, (_, at) => {
+    const row = Math.floor(at / (4 * rowWords));
+    const inRow = at - 4 * rowWords * row;
+    return words[rowWords * row + (inRow % rowWords)]! >>> (24 - 8 * Math.floor(inRow / rowWords));
+  });
+}
+
+test.prop([rows, fc.constantFrom(Uint8Array, Uint16Array, Uint32Array)], { numRuns: caseCount(300) })(
+  'differences along rows are undone, whatever the words',
+  ({ rowWords, stride, values }, Words) => {
+    const words = Words.from(values);
+    const undone = differences(words, rowWords, stride);
+    undoDifferences(undone, rowWords, stride);
+    expect(undone).toEqual(words);
+  },
+);
+
+test.prop([rows, fc.nat(3)], { numRuns: caseCount(500) })(
+  'differences of the bytes of floats are undone, wherever the bytes lie',
+  ({ rowWords, stride, values }, shift) => {
+    const packed = differences(planes(values, rowWords), 4 * rowWords, stride);
+    const bytes = new Uint8Array(packed.length + shift).subarray(shift);
+    bytes.set(packed);
+    expect(undoFloatDifferences(bytes, rowWords, stride)).toEqual(values);
+  },
+);

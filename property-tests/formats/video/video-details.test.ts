@@ -1,0 +1,260 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { encode } from 'fast-png';
+import jpeg from 'jpeg-js';
+import { describe, expect } from 'vitest';
+import { openVideo } from '../../../formats/index.ts';
+import { standardTables } from '../../../formats/video/jpeg-tables.ts';
+import { compareNatural } from '../../../formats/video/natural-order.ts';
+import { caseCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+import { aviOf, aviStream, chunkOf, fileOf, listOf, newPath, readAll, someFrames, tiffBytes } from './video-support.ts';
+
+const shape = { width: 6, height: 5 };
+const frames = [1, 2, 3].map((seed) => Uint8Array.from({ length: 30 }, (_, i) => (i * seed * 37) & 255));
+const expected = frames.map((frame) => [...frame]);
+const codes = (notes: readonly { readonly code: string }[] = []): string[] => notes.map(({ code }) => code);
+
+describe('Motion JPEG', () => {
+  /** A JPEG of a smooth picture, and its channels. */
+  function smoothJpeg(width: number, height: number, tilt: number) {
+    const data = new Uint8Array(4 * width * height);
+    for (let i = 0; i < width * height; i++) {
+      const value = Math.min(255, 40 + tilt * (i % width) + 3 * Math.floor(i / width));
+      data.set([value, value, value, 255], 4 * i);
+    }
+    const grey = Array.from({ length: width * height }, (_, i) => data[4 * i]!);
+    return { bytes: new Uint8Array(jpeg.encode({ width, height, data }, 100).data), grey };
+  }
+  const aviOfJpegs = (width: number, height: number, jpegs: readonly Uint8Array[]): Promise<string> =>
+    fileOf(
+      aviOf(
+        [aviStream({ width, height, depth: 24, coding: 'MJPG' })],
+        jpegs.map((each) => chunkOf('00dc', each)),
+      ),
+    );
+  /** Without the segments of Huffman tables, which are the standard ones. */
+  function withoutTables(bytes: Uint8Array): Uint8Array {
+    const view = Buffer.from(bytes);
+    const at = view.indexOf(Buffer.from([0xff, 0xc4]));
+    return new Uint8Array(Buffer.concat([view.subarray(0, at), view.subarray(at + 2 + view.readUInt16BE(at + 2))]));
+  }
+
+  test.prop([fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 5 })], {
+    numRuns: caseCount(30),
+  })('gives what was encoded, with Huffman tables and without', async (width, height, tilt) => {
+    const { bytes, grey } = smoothJpeg(width, height, tilt);
+    expect(withoutTables(bytes).length).toBe(bytes.length - standardTables().length);
+    const { frames: read, error } = await readAll(await aviOfJpegs(width, height, [bytes, withoutTables(bytes)]));
+    expect(error).toBeUndefined();
+    expect(read[1]).toEqual(read[0]);
+    for (const [i, value] of read[0]!.entries()) expect(Math.abs(value - grey[i]!)).toBeLessThanOrEqual(3);
+  });
+
+  test.prop(
+    [fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 3 }), fc.nat()],
+    { numRuns: caseCount(200) },
+  )('damaged or cut, is read or refused with its number', async (changes, cut) => {
+    const { bytes } = smoothJpeg(17, 9, 4);
+    const changed = new Uint8Array(bytes);
+    for (const [at, value] of changes) changed[at % changed.length] = value;
+    const whole = await readAll(await aviOfJpegs(17, 9, [bytes, changed]));
+    if (whole.error !== undefined)
+      expect(whole.error).toMatchObject({ code: expect.stringMatching(/^format\//), place: { frame: 1 } });
+    const short = await readAll(await aviOfJpegs(17, 9, [bytes, bytes.subarray(0, 1 + (cut % (bytes.length - 2)))]));
+    expect([short.frames.length, short.error]).toMatchObject([1, { code: 'format/damaged-jpeg', place: { frame: 1 } }]);
+  });
+});
+
+describe('AVI', () => {
+  const stream = aviStream({ ...shape, depth: 8, coding: 'Y800', count: 3 });
+  const chunks = frames.map((frame) => chunkOf('00dc', frame));
+
+  test('goes on in further RIFFs, through records and past junk and indices', async () => {
+    const more = chunkOf(
+      'RIFF',
+      Buffer.from('AVIX'),
+      listOf('movi', listOf('rec ', chunks[1]!, chunks[2]!), chunkOf('ix00', new Uint8Array(9))),
+    );
+    const path = await fileOf(aviOf([stream], [chunkOf('JUNK', new Uint8Array(5)), chunks[0]!], more));
+    const { video, frames: read } = await readAll(path);
+    expect([read, video?.notes, video?.frameCount]).toEqual([expected, [], 3]);
+  });
+
+  test('says that audio is not read, that empty frames repeat, and how many frames there are', async () => {
+    const audio = aviStream({ ...shape, depth: 8, type: 'auds' });
+    const all = [chunks[0]!, chunkOf('01wb', new Uint8Array(7)), chunkOf('00dc'), chunks[1]!, chunks[2]!];
+    const { video, frames: read } = await readAll(await fileOf(aviOf([stream, audio], all)));
+    expect(read).toEqual([expected[0], expected[0], expected[1], expected[2]]);
+    expect(codes(video?.notes)).toEqual(['video/other-streams', 'video/repeated-frames', 'video/frame-count']);
+  });
+
+  test('takes the colours of a palette', async () => {
+    const palette = Uint8Array.from([3, 2, 1, 0, 30, 20, 10, 0]);
+    const path = await fileOf(
+      aviOf([aviStream({ width: 4, height: -1, depth: 8, palette })], [chunkOf('00db', Uint8Array.of(0, 1, 1, 0))]),
+    );
+    const { video, frames: read } = await readAll(path, { channel: 'red' });
+    expect([read, codes(video?.notes)]).toEqual([[[1, 10, 10, 1]], ['video/colour-palette']]);
+  });
+});
+
+describe('TIFF', () => {
+  const described = (text: string) => ({
+    fields: [
+      { tag: 'imageDescription', type: 'ascii', text },
+      { tag: 'xResolution', type: 'rational', values: [4] },
+    ] as const,
+  });
+
+  test('tells the frame interval and the pixel size of ImageJ', async () => {
+    const text = 'ImageJ=1.53t\nimages=3\nslices=3\nunit=micron\nfinterval=0.05\nloop=false\n';
+    const { video, frames: read } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, described(text))));
+    expect([read, video?.frameRate, video?.pixelSize]).toEqual([expected, 20, 0.25]);
+  });
+
+  test('tells the frame interval and the pixel size of OME', async () => {
+    const text =
+      '<OME><Image><Pixels SizeC="1" SizeT="3" SizeZ="1" PhysicalSizeX="650" PhysicalSizeXUnit="nm" TimeIncrement="40" TimeIncrementUnit="ms"/></Image></OME>';
+    const { video } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, described(text))));
+    expect(video?.frameRate).toBeCloseTo(25);
+    expect(video?.pixelSize).toBeCloseTo(0.65);
+  });
+
+  test('takes no pixel size from the resolution of prints', async () => {
+    const fields = [{ tag: 'xResolution', type: 'rational', values: [72] }] as const;
+    const { video } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, { fields })));
+    expect([video?.pixelSize, codes(video?.notes)]).toEqual([undefined, ['video/print-resolution']]);
+  });
+
+  test('of one directory and images behind each other is read as ImageJ writes it, up to a cut', async () => {
+    const text = 'ImageJ=1.53t\nimages=3\n';
+    const fields = [
+      { tag: 'imageDescription', type: 'ascii', text },
+      { tag: 'stripOffsets', type: 'long', values: [2000] },
+    ] as const;
+    const head = tiffBytes({ ...shape, frames: [frames[0]!] }, { fields });
+    // Offsets have to lie in the file where the directory is made; images follow it.
+    const bytes = Buffer.concat([head, new Uint8Array(2000 - head.length), ...frames]);
+    expect((await readAll(await fileOf(bytes))).frames).toEqual(expected);
+    const cut = await readAll(await fileOf(bytes.subarray(0, -1)));
+    expect([cut.frames, cut.error]).toMatchObject([
+      expected.slice(0, 2),
+      { code: 'format/truncated', place: { frame: 2 } },
+    ]);
+  });
+
+  const ofImageJ = (lines: string) => described(`ImageJ=1.53t\n${lines}\n`);
+
+  test.each([
+    'images=2.5',
+    'images=0',
+    'images=-3',
+    'images=',
+    'images=three',
+    'images=1e300',
+    'images=Infinity',
+    'images=0x10',
+    'images=4294967296',
+    'images=3\u001b[2J\u009b31m',
+    'channels=0.5',
+    'slices=x',
+    'frames=1e3',
+  ])('whose ImageJ says %j is refused, by that', async (line) => {
+    const bytes = tiffBytes({ ...shape, frames: [frames[0]!] }, ofImageJ(line));
+    const { error, frames: read } = await readAll(await fileOf(bytes));
+    const [name] = line.split('=');
+    expect(read).toEqual([]);
+    expect(error).toMatchObject({
+      code: 'format/damaged-tiff',
+      expected: `${name}= with a whole number from 1 to 4294967295`,
+      got: expect.stringContaining(`"${name}=`),
+      remedy: expect.stringContaining('ImageJ'),
+      place: { frame: 0 },
+    });
+    expect((error as Error).message, 'nothing that a terminal obeys').not.toMatch(/\p{Cc}/u);
+  });
+
+  test('that has more images in its file than ImageJ says, or fewer, is read with a note', async () => {
+    for (const images of [1, 2, 4]) {
+      const { video, frames: read } = await readAll(
+        await fileOf(tiffBytes({ ...shape, frames }, ofImageJ(`images=${images}`))),
+      );
+      expect([read, video?.frameCount, codes(video?.notes)]).toEqual([expected, 3, ['video/frame-count']]);
+    }
+    const packed = tiffBytes({ ...shape, frames: [frames[0]!] }, { deflated: true, ...ofImageJ('images=3') });
+    const { video, frames: read } = await readAll(await fileOf(packed));
+    expect([read, codes(video?.notes)]).toEqual([[expected[0]], ['video/frame-count']]);
+  });
+
+  test.prop([someFrames(16)])(
+    'keeps the order of samples with a sign, and turns over those where 0 is white',
+    async (given) => {
+      const signed = await readAll(
+        await fileOf(tiffBytes(given, { fields: [{ tag: 'sampleFormat', type: 'short', values: [2] }] })),
+      );
+      expect(signed.frames).toEqual(
+        given.frames.map((frame) => Array.from(frame, (value) => ((value << 16) >> 16) + 32768)),
+      );
+      expect(codes(signed.video?.notes)).toEqual(['video/signed-values']);
+      const white = await readAll(
+        await fileOf(tiffBytes(given, { fields: [{ tag: 'photometricInterpretation', type: 'short', values: [0] }] })),
+      );
+      expect(white.frames).toEqual(given.frames.map((frame) => Array.from(frame, (value) => 65535 - value)));
+    },
+  );
+
+  test('skips masks and reduced images, and says so', async () => {
+    const [only] = frames;
+    const bytes = tiffBytes(
+      { ...shape, frames: [only!] },
+      { fields: [{ tag: 'newSubfileType', type: 'long', values: [1] }] },
+    );
+    expect((await readAll(await fileOf(bytes))).error).toMatchObject({ code: 'format/no-frames' });
+  });
+
+  test('the example is read', async () => {
+    const video = await openVideo('examples/leukocytes.tif');
+    expect(video).toMatchObject({ width: 200, height: 131, frameCount: 20, bits: 8, notes: [] });
+    await video.close();
+  });
+});
+
+describe('Y4M', () => {
+  const opened = async (rate: string) => {
+    const video = await openVideo(await fileOf(Buffer.from(`YUV4MPEG2 W6 H5 ${rate} Cmono\nFRAME\n`)));
+    await video.close();
+    return [video.frameRate, codes(video.notes)];
+  };
+
+  test('has the rate that its head says, none where it says 0:0, and a note where it is none', async () => {
+    expect(await opened('F30000:1001')).toEqual([30000 / 1001, []]);
+    expect(await opened('Ip')).toEqual([undefined, []]);
+    for (const unknown of ['F0:0', 'F25:0']) expect(await opened(unknown)).toEqual([undefined, []]);
+    for (const none of ['F25', 'F', 'F25:1:2', 'F-1:1', 'F2.5:1'])
+      expect(await opened(none)).toEqual([undefined, ['video/frame-rate']]);
+  });
+});
+
+describe('a folder of PNGs', () => {
+  test('reads palettes and transparency, and says what it leaves out and what is missing', async () => {
+    const folder = newPath();
+    await mkdir(folder);
+    const rgba = Uint8Array.from({ length: 120 }, (_, i) => (i % 4 === 3 ? 9 : (i >> 2) * 3));
+    for (const number of [1, 2, 4])
+      await writeFile(join(folder, `f${number}.png`), encode({ ...shape, data: rgba, channels: 4, depth: 8 }));
+    await writeFile(join(folder, 'notes.txt'), '');
+    const { video, frames: read } = await readAll(folder);
+    expect(read[0]).toEqual(Array.from({ length: 30 }, (_, i) => 3 * i));
+    expect(codes(video?.notes)).toEqual(['video/other-files', 'video/missing-numbers', 'video/transparency-ignored']);
+  });
+
+  test.prop([fc.array(fc.nat({ max: 100_000 }), { minLength: 2, maxLength: 20 })])(
+    'goes by the numbers in names',
+    (numbers) => {
+      const names = numbers.map((number) => `frame ${number}.png`).sort(compareNatural);
+      const sorted = [...numbers].sort((a, b) => a - b);
+      expect(names).toEqual(sorted.map((number) => `frame ${number}.png`));
+    },
+  );
+});

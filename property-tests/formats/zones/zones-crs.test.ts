@@ -1,0 +1,54 @@
+import { describe, expect } from 'vitest';
+import { isGeographicCrs, normalizeCrs, sameCrs } from '../../../formats/crs.ts';
+import { fc, test } from '../../law-test.ts';
+
+const epsg = fc.integer({ min: 1024, max: 32766 }).map((code) => `EPSG:${code}`);
+
+describe('names of coordinate systems', () => {
+  test.each([
+    ['urn:ogc:def:crs:EPSG::26915', 'EPSG:26915'],
+    ['urn:ogc:def:crs:EPSG:6.9:26915', 'EPSG:26915'],
+    ['urn:x-ogc:def:crs:EPSG:26915:26915', 'EPSG:26915'],
+    ['http://www.opengis.net/def/crs/EPSG/0/26915', 'EPSG:26915'],
+    ['https://www.opengis.net/def/crs/OGC/1.3/CRS84', 'OGC:CRS84'],
+    [' epsg:26915\n', 'EPSG:26915'],
+    ['esri:102003', 'ESRI:102003'],
+    ['my own', 'my own'],
+    ['', ''],
+  ])('%j is written %j', (name, normal) => {
+    expect(normalizeCrs(name)).toBe(normal);
+  });
+
+  test.prop([fc.string()])('are normal once they are normalized', (name) => {
+    expect(normalizeCrs(normalizeCrs(name))).toBe(normalizeCrs(name));
+  });
+
+  test.prop([epsg, epsg])('mean the same only if they are', (a, b) => {
+    expect(sameCrs(a, b)).toBe(a === b);
+    expect(sameCrs(a, `urn:ogc:def:crs:EPSG::${b.slice(5)}`)).toBe(a === b);
+  });
+
+  test('of longitude and latitude on WGS 84 mean the same, those on NAD 83 do not', () => {
+    const names = [
+      'OGC:CRS84',
+      'EPSG:4326',
+      'CRS:84',
+      'CRS84',
+      'urn:ogc:def:crs:OGC:1.3:CRS84',
+      'urn:ogc:def:crs:EPSG::4326',
+    ];
+    for (const a of names) {
+      for (const b of names) expect(sameCrs(a, b)).toBe(true);
+      expect(sameCrs(a, 'EPSG:4269')).toBe(false);
+      expect(sameCrs(a, 'OGC:CRS83')).toBe(false);
+      expect(isGeographicCrs(a)).toBe(true);
+    }
+  });
+
+  test('that are missing are the same as nothing', () => {
+    expect(sameCrs(undefined, undefined)).toBe(false);
+    expect(sameCrs('EPSG:4326', undefined)).toBe(false);
+    expect(isGeographicCrs(undefined)).toBe(false);
+    expect(isGeographicCrs('EPSG:26915')).toBe(false);
+  });
+});

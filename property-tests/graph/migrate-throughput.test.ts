@@ -1,0 +1,77 @@
+import { lastValueFrom, toArray } from 'rxjs';
+import { describe, expect } from 'vitest';
+import { type ItemFunction, migrator, pull } from '../../graph/index.ts';
+import { caseCount } from '../cases.ts';
+import { fc, test } from '../law-test.ts';
+import { sorted } from './graph-harness.ts';
+import { machines, VirtualTime } from './virtual-time.ts';
+
+interface Workload {
+  /** Sizes of the tiles. */
+  readonly sizes: readonly number[];
+  /** Milliseconds for a unit of size, on one core or on the GPU. */
+  readonly parse: { readonly cpu: number; readonly gpu: number };
+  readonly aggregate: { readonly cpu: number; readonly gpu: number };
+}
+
+/** How long a workload takes on two cores and a GPU, each doing one thing at a time, in virtual time. */
+async function simulate({ sizes, parse, aggregate }: Workload, enabled: boolean) {
+  const time = new VirtualTime();
+  const cores = machines(time, 2);
+  const device = machines(time, 1);
+  const on =
+    (machine: (ms: number) => Promise<void>, perSize: number): ItemFunction<number, number> =>
+    async (size) => {
+      await machine(size * perSize);
+      return size;
+    };
+  const balance = migrator({ enabled });
+  const shared = { cpuLanes: 2, gpuLanes: 1, sizeOf: (size: number) => size, capacity: 6, now: () => time.now };
+  const parser = balance.upstream('parse', { cpu: on(cores, parse.cpu), gpu: on(device, parse.gpu), ...shared });
+  const aggregator = balance.downstream('aggregate', {
+    cpu: on(cores, aggregate.cpu),
+    gpu: on(device, aggregate.gpu),
+    ...shared,
+  });
+  const results = lastValueFrom(pull(sizes).pipe(parser, aggregator, toArray()));
+  const makespan = await time.run(results);
+  expect(sorted(await results)).toEqual(sorted(sizes));
+  return { makespan, parsed: parser.counters().migrated, aggregated: aggregator.counters().migrated };
+}
+
+/** 200 tiles, from a tenth of the mean to twice it. */
+const tiles = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 200, maxLength: 200 });
+
+async function gain(workload: Workload): Promise<{ gain: number; parsed: number; aggregated: number }> {
+  const off = await simulate(workload, false);
+  const on = await simulate(workload, true);
+  expect(off).toMatchObject({ parsed: 0, aggregated: 0 });
+  return { ...on, gain: off.makespan / on.makespan };
+}
+
+describe('throughput in virtual time, with migration over without', () => {
+  const runs = { numRuns: caseCount(20) };
+
+  test.prop({ sizes: tiles }, runs)('a GPU at half the rate of the CPU: at least 1.15', async ({ sizes }) => {
+    const result = await gain({ sizes, parse: { cpu: 0.5, gpu: 5 }, aggregate: { cpu: 2, gpu: 2 } });
+    expect(result.gain).toBeGreaterThanOrEqual(1.15);
+    expect(result.aggregated).toBeGreaterThan(0);
+  });
+
+  test.prop({ sizes: tiles }, runs)('a GPU that starves behind the parser: at least 1.15', async ({ sizes }) => {
+    const result = await gain({ sizes, parse: { cpu: 2, gpu: 2 }, aggregate: { cpu: 2, gpu: 0.1 } });
+    expect(result.gain).toBeGreaterThanOrEqual(1.15);
+    expect(result.parsed).toBeGreaterThan(0);
+  });
+
+  // The two stages take equally long at home; elsewhere they take half of that, the same, or twice.
+  test.prop({ sizes: tiles, slower: fc.constantFrom(0.5, 1, 2) }, runs)(
+    'a balanced load: not below 0.97',
+    async ({ sizes, slower }) => {
+      const parse = { cpu: 2, gpu: 2 * slower };
+      const aggregate = { cpu: 2 * slower, gpu: 1 };
+      const result = await gain({ sizes, parse, aggregate });
+      expect(result.gain).toBeGreaterThanOrEqual(0.97);
+    },
+  );
+});

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { isPlain } from '../../primitives/given.ts';
+import { Column, type Context, isFunctor, QuadrilleError } from '../../primitives/index.ts';
+import { entries } from '../support/entry-sources.ts';
+import { algorithmCalls } from '../valid-calls/algorithms.ts';
+import { backendCalls } from '../valid-calls/backends.ts';
+import { formatCalls } from '../valid-calls/formats.ts';
+import { callOfFunctor, functorCalls } from '../valid-calls/functors.ts';
+import { graphCalls } from '../valid-calls/graph.ts';
+import { primitiveCalls } from '../valid-calls/primitives.ts';
+import { propertyTestCalls } from '../valid-calls/property-tests.ts';
+import {
+  type Arguments,
+  called,
+  context,
+  foreign,
+  garbage,
+  isAlike,
+  nameOf,
+  partAt,
+  pathsIn,
+  type ValidCall,
+  type ValidCalls,
+} from '../valid-calls/valid-call.ts';
+
+type Call = (...args: unknown[]) => unknown;
+
+/** Everything that the package exports and that can be called, once, by the first entry point that has it. */
+async function exportedCalls(): Promise<Map<string, Call>> {
+  const found = new Map<string, Call>();
+  const seen = new Set<unknown>();
+  for (const { source } of entries()) {
+    const module: Record<string, unknown> = await import(source);
+    for (const [name, value] of Object.entries(module)) {
+      if (typeof value !== 'function' || seen.has(value)) continue;
+      seen.add(value);
+      if (!isClass(value)) found.set(name, value as Call);
+      else for (const [own, call] of callsOfClass(name, value)) found.set(own, call);
+    }
+  }
+  return found;
+}
+
+function isClass(value: object): boolean {
+  return /^class\b/.test(Function.prototype.toString.call(value));
+}
+
+/** Methods that take arguments. */
+function methodsOf(prototype: object): string[] {
+  return Object.entries(Object.getOwnPropertyDescriptors(prototype))
+    .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function' && value.length > 0)
+    .map(([name]) => name);
+}
+
+function callsOfClass(name: string, made: object): [string, Call][] {
+  const Class = made as new (...args: unknown[]) => object;
+  const creation: [string, Call] = [`new ${name}`, (...args: unknown[]) => new Class(...args)];
+  return [creation, ...methodsOf(Class.prototype).map((method): [string, Call] => [`${name}.${method}`, creation[1]])];
+}
+
+const exported = await exportedCalls();
+const functors = [...exported].filter(([, call]) => isFunctor(call));
+const tables: ValidCalls = {
+  ...primitiveCalls,
+  ...functorCalls,
+  ...Object.fromEntries(functors.map(([name, functor]) => [name, callOfFunctor(functor as never)])),
+  ...backendCalls,
+  ...graphCalls,
+  ...algorithmCalls,
+  ...formatCalls,
+  ...propertyTestCalls,
+};
+
+const AN_ERROR = 'an error is made of whatever it is given, so that making it hides nothing';
+const MADE_INSIDE = 'only the library makes one, for every operand of a functor or every result';
+const NO_ARGUMENTS = 'takes no argument';
+/** Exports without a valid call here, and why. */
+const EXEMPT: { readonly [name: string]: string } = {
+  ...Object.fromEntries(
+    [...exported.keys()].filter((name) => /^new \w+(Error|Warning)$/.test(name)).map((name) => [name, AN_ERROR]),
+  ),
+  ...Object.fromEntries(['Column', 'Neighbours', 'NeighboursParameter'].map((name) => [`new ${name}`, MADE_INSIDE])),
+  'Context.allocateFor': 'only the library calls it',
+  'Context.materializeOnce': 'only the library calls it',
+  'Context.step': 'only the library calls it',
+  'Neighbours.at': 'a value of a functor: see functor-builder.test.ts',
+  Break: NO_ARGUMENTS,
+  Continue: NO_ARGUMENTS,
+  listDevices: NO_ARGUMENTS,
+  openTestGpu: NO_ARGUMENTS,
+  testAdapter: NO_ARGUMENTS,
+  useSoftwareVulkan: NO_ARGUMENTS,
+  createWebGpuBackend: 'needs a device; its options are in misuse-backends.test.ts',
+  openNodeGpu: 'needs a device; its adapter is in misuse-backends.test.ts',
+};
+
+const OTHERS_MEMORY = 'gives back memory that is not its own';
+/** Garbage collection may free stored views of earlier calls during one. It does not do so again and again. */
+const TRIES = 5;
+
+/** What is wrong with how a call ends that was given garbage; nothing where it ends as it should. */
+async function flawOf(
+  call: Call,
+  args: Arguments,
+  path: readonly string[],
+  given: unknown,
+  unnamed: boolean,
+): Promise<string | undefined> {
+  const valid = partAt(args, path);
+  const names = path.filter((name) => !/^\d+$/.test(name));
+  const name = names.at(-1)!;
+  const spoiled = Object.values(called(args, path, given) as Arguments);
+  const { liveBuffers } = context.backend.counters;
+  let error: unknown;
+  try {
+    await settled(call(...spoiled));
+  } catch (thrown) {
+    error = thrown;
+  }
+  if (error === undefined) {
+    const isLiteral = unnamed && (typeof given === 'number' || typeof given === 'boolean');
+    return isLiteral || mayBeTaken(given, valid, name) ? undefined : 'is taken';
+  }
+  if (!(error instanceof QuadrilleError)) return `ends in ${error}`;
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*\/[a-z0-9-]+$/.test(error.code)) return `has the code ${error.code}`;
+  const mayName = unnamed || !mustBeNamed(given, valid, error) || [name, ...fieldsOf(valid)];
+  if (mayName !== true && !mayName.some((each) => (error as Error).message.includes(nameOf(each))))
+    return `does not name it: ${error.message}`;
+  const change = context.backend.counters.liveBuffers - liveBuffers;
+  if (change > 0) return 'takes memory that it does not give back';
+  if (change < 0) return OTHERS_MEMORY;
+  return undefined;
+}
+
+/** Where a record is missing, the first of its fields may be named. */
+function fieldsOf(valid: unknown): string[] {
+  return typeof valid === 'object' && valid !== null && !Array.isArray(valid) ? Object.keys(valid) : [];
+}
+
+/** Waits for a promise, and for the first of what a generator yields; closes what can be closed. */
+async function settled(result: unknown): Promise<void> {
+  const awaited = await (result as Promise<unknown>);
+  const { next, close } = (awaited ?? {}) as Partial<AsyncGenerator & { close(): unknown }>;
+  if (typeof next === 'function') await (awaited as AsyncGenerator).next();
+  if (typeof close === 'function' && awaited !== context && awaited !== foreign) await (awaited as Context).close();
+}
+
+/** What is of the right kind may be wrong in a way that is told in other words: of no columns, of another monoid's type. */
+function mustBeNamed(given: unknown, valid: unknown, { code }: QuadrilleError): boolean {
+  return code !== 'column/contexts' && !isAlike(given, valid) && !(valid instanceof Column && mayBeTable(given));
+}
+
+function mayBeTable(given: unknown): boolean {
+  return given instanceof Column || (typeof given === 'object' && given !== null && Object.keys(given).length === 0);
+}
+
+function mayBeTaken(given: unknown, valid: unknown, name: string): boolean {
+  if (name.endsWith('?') && given === undefined) return true;
+  return isAlike(given, valid) || (name.endsWith('*') && mayBeTable(given) && isPlain(given as object));
+}
+
+describe('every call', () => {
+  test('is one of an export, and every export has one', () => {
+    const names = Object.keys(tables);
+    expect([...exported.keys()].filter((name) => !names.includes(name) && !(name in EXEMPT))).toEqual([]);
+    expect(Object.keys(EXEMPT).filter((name) => !exported.has(name))).toEqual([]);
+  });
+});
+
+describe.each(Object.entries(tables))('%s', (name, valid) => {
+  const {
+    args,
+    call = exported.get(name),
+    takes = {},
+    unnamed,
+  }: ValidCall = typeof valid === 'function' ? { args: valid } : valid;
+
+  test('succeeds', async () => {
+    await settled((call as Call)(...Object.values(called(args(), undefined, undefined) as Arguments)));
+  });
+
+  test('ends in an error that names what is wrong, whatever that is', async () => {
+    const flaws: string[] = [];
+    for (const path of pathsIn(args())) {
+      for (const [what, make] of Object.entries(garbage)) {
+        const at = path.map(nameOf).join('.');
+        if ('*' in takes || at in takes || `${at}: ${what}` in takes) continue;
+        const own = args();
+        const valid = partAt(own, path);
+        if (path.at(-1)!.endsWith('*') && what.startsWith('a column')) continue;
+        let flaw = await flawOf(call as Call, own, path, make(valid), unnamed !== undefined);
+        for (let tries = 1; flaw === OTHERS_MEMORY && tries < TRIES; tries++) {
+          const again = args();
+          flaw = await flawOf(call as Call, again, path, make(partAt(again, path)), unnamed !== undefined);
+        }
+        if (flaw !== undefined) flaws.push(`${at}: ${what} ${flaw}`);
+      }
+    }
+    expect(flaws).toEqual([]);
+  });
+
+  test('refuses options that it does not have', async () => {
+    // The parameters of a functor are its own.
+    const records = name === 'fn' ? [] : pathsIn(args()).filter((path) => isOptions(path, partAt(args(), path)));
+    for (const path of records) {
+      const own = args();
+      const more = { ...(called(partAt(own, path), undefined, undefined) as Arguments), notAnOption: 1 };
+      const given = Object.values(called(own, path, more) as Arguments);
+      const refused = (async () => settled((call as Call)(...given)))();
+      await expect(refused, path.join('.')).rejects.toMatchObject({
+        code: expect.stringMatching(/^(options\/unknown|(open|functor)\/option)$/),
+        message: expect.stringContaining('notAnOption'),
+      });
+    }
+  });
+});
+
+/** Arguments that are options, and options that are records of options. */
+const OPTIONS = ['options', 'job', 'policy', 'parameters'];
+const INNER_OPTIONS = ['limits', 'matching', 'migrate', 'policy', 'detection', 'tracking', 'linking'];
+
+function isOptions(path: readonly string[], value: unknown): boolean {
+  const [argument, ...inner] = path.map(nameOf);
+  return OPTIONS.includes(argument!) && inner.every((name) => INNER_OPTIONS.includes(name)) && isPlain(value as object);
+}

@@ -1,0 +1,70 @@
+import { describe, expect } from 'vitest';
+import { combineAll, prefixes } from '../../primitives/contract/combination-tree.ts';
+import { f32 } from '../../primitives/functors/functor.ts';
+import { plus } from '../../primitives/monoid.ts';
+import { reduce } from '../../primitives/reduce.ts';
+import { inclusiveScan } from '../../primitives/scan.ts';
+import { slice } from '../../primitives/slice.ts';
+import { fewRows, hostColumn } from '../arbitraries/columns.ts';
+import { testOnEveryBackend } from '../backends.ts';
+import { caseCount, THOROUGH } from '../cases.ts';
+import { test } from '../law-test.ts';
+import { canonicalLastPrefix, canonicalTotal } from '../laws/canonical-tree.ts';
+
+const concat = (a: string, b: string): string => a + b;
+const bracket = (a: string, b: string): string => `(${a}${b})`;
+const letters = (length: number): string[] => Array.from({ length }, (_, i) => String.fromCharCode(97 + (i % 26)));
+
+describe('the canonical tree', () => {
+  test.prop([fewRows], { numRuns: caseCount(30) })('keeps the order of the elements', (length) => {
+    const elements = letters(length);
+    expect(combineAll(elements, concat) ?? '').toBe(elements.join(''));
+    for (const [i, { exclusive, inclusive }] of prefixes(elements, concat).entries()) {
+      expect(exclusive ?? '').toBe(elements.slice(0, i).join(''));
+      expect(inclusive).toBe(elements.slice(0, i + 1).join(''));
+    }
+  });
+
+  test.prop([fewRows], { numRuns: caseCount(30) })('puts its brackets by the length alone', (length) => {
+    const one = combineAll(letters(length), bracket) ?? '';
+    const other = combineAll(letters(length).toReversed(), bracket) ?? '';
+    const shape = (text: string): string => text.replaceAll(/[a-z]/g, '.');
+    expect(shape(one)).toBe(shape(other));
+  });
+
+  test('is the one that is written down', () => {
+    expect(combineAll(letters(6), bracket)).toBe('((((ab)c)d)(ef))');
+    const bracketed = prefixes(letters(14), bracket).map(({ inclusive }) => inclusive);
+    expect(bracketed[2]).toBe('((ab)c)');
+    expect(bracketed[5]).toBe('((((ab)c)d)(ef))');
+    expect(bracketed[8]).toBe('(((((ab)c)d)(((ef)g)h))i)');
+    // The prefix before quad 3 is S(quads 0 and 1) ⊕ S(quad 2).
+    expect(bracketed[13]).toBe('((((((ab)c)d)(((ef)g)h))(((ij)k)l))(mn))');
+  });
+
+  test('skips what holds no element: -0 stays -0', () => {
+    const add = (a: number, b: number): number => a + b;
+    expect(combineAll([-0], add)).toBe(-0);
+    expect(prefixes([-0, -0, -0, -0, -0, -0], add).map(({ inclusive }) => inclusive)).toEqual(Array(6).fill(-0));
+  });
+});
+
+describe('beyond a million elements, where the tree has a third level', () => {
+  const values = hostColumn('calm', 2 ** 20 + 1029, { pattern: 'random', seed: 5 });
+  const add = (a: number, b: number): number => Math.fround(a + b);
+  const total = canonicalTotal([...values], add)!;
+  const last = canonicalLastPrefix([...values], add);
+
+  testOnEveryBackend('sums of f32 are those of the tree', async ({ context }) => {
+    const column = context.column(values);
+    const result = reduce(column, plus(f32));
+    expect(await context.read(result)).toEqual(Float32Array.of(total));
+    // The reference takes half a minute for prefixes.
+    if (THOROUGH || context.backend.name !== 'reference') {
+      const sums = context.materialize(slice(inclusiveScan(column, plus(f32)), values.length - 1));
+      expect(await context.read(sums)).toEqual(Float32Array.of(last.inclusive));
+      context.dispose(sums);
+    }
+    context.dispose(result, column);
+  });
+});

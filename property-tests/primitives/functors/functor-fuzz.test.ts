@@ -1,0 +1,78 @@
+import { describe, expect } from 'vitest';
+import { compileJavaScript } from '../../../backends/reference/emit-javascript.ts';
+import { wgsl } from '../../../primitives/functors/text/wgsl.ts';
+import type { Module } from '../../../primitives/ir/ir.ts';
+import { operationNames } from '../../../primitives/ir/operations.ts';
+import { everything, resultTypesOf } from '../../arbitraries/functor-sketch.ts';
+import { functorOfSketch } from '../../arbitraries/functor-sketch-builder.ts';
+import { moduleOfSketch } from '../../arbitraries/functor-sketch-ir.ts';
+import { textOfSketch } from '../../arbitraries/functor-sketch-text.ts';
+import { type FuzzCase, fuzzCases, type Inputs } from '../../arbitraries/functors.ts';
+import { fc, test } from '../../law-test.ts';
+import { expectSame, fuzz, fuzzTimeout, plain, runInterpreter } from '../../support/functor-comparison.ts';
+import { PROMISED, SPECIFIED } from '../../support/ir-interpreter.ts';
+
+const forText = { ...everything, boolCaptures: false };
+
+function runJavaScript(module: Module, { rows, arrays, uniforms }: Inputs): (number | boolean)[][] {
+  const readers = Object.entries(arrays).map(
+    ([name, values]) => [name, { at: (i: number) => values[i]!, length: () => values.length }] as const,
+  );
+  const entry = compileJavaScript(module)(new Map(readers), new Map(Object.entries(uniforms)));
+  return rows.map((row) => entry(...row));
+}
+
+describe('random programs', () => {
+  test.prop([fuzzCases()], fuzz(250))(
+    'compute the same as JavaScript and interpreted',
+    ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      expectSame(resultTypesOf(sketch), runJavaScript(module, inputs), runInterpreter(module, inputs), SPECIFIED);
+    },
+    fuzzTimeout,
+  );
+
+  test.prop([fuzzCases()], fuzz(200))(
+    'compute the same written by the builder',
+    ({ sketch, inputs }) => {
+      const expected = runInterpreter(moduleOfSketch(sketch), inputs);
+      expectSame(
+        resultTypesOf(sketch),
+        plain(runInterpreter(functorOfSketch(sketch).module, inputs)),
+        expected,
+        SPECIFIED,
+      );
+    },
+    fuzzTimeout,
+  );
+
+  test.prop([fuzzCases(forText)], fuzz(200))(
+    'compute the same written as text',
+    ({ sketch, inputs }) => {
+      const expected = runInterpreter(moduleOfSketch(sketch), inputs);
+      expectSame(
+        resultTypesOf(sketch),
+        plain(runInterpreter(wgsl(textOfSketch(sketch)).module, inputs)),
+        expected,
+        SPECIFIED,
+      );
+    },
+    fuzzTimeout,
+  );
+
+  test('mostly promise their bytes, use every kind of statement, and differ from row to row', () => {
+    const cases: FuzzCase[] = fc.sample(fuzzCases(), { numRuns: 200, seed: 7 });
+    const results = cases.map(({ sketch, inputs }) => runInterpreter(moduleOfSketch(sketch), inputs));
+    const values = results.flat(2);
+    expect(values.filter(({ reliance }) => reliance === PROMISED).length / values.length).toBeGreaterThan(0.6);
+    const varying = results.filter((rows) => new Set(rows.map((row) => JSON.stringify(row))).size > 1);
+    expect(varying.length / results.length).toBeGreaterThan(0.6);
+    const text = JSON.stringify(cases.map(({ sketch }) => moduleOfSketch(sketch).functions));
+    for (const kind of ['let', 'read', 'length', 'var', 'set', 'call', 'if', 'loop', 'break', 'continue', 'return']) {
+      expect(text).toContain(`"kind":"${kind}"`);
+    }
+    for (const name of operationNames) {
+      expect(text).toContain(`"name":"${name}"`);
+    }
+  });
+});

@@ -1,0 +1,4 @@
+import { testLaws } from '../backends.ts';
+import { gatherLaws } from '../laws/gather.ts';
+
+testLaws(gatherLaws);

@@ -1,0 +1,124 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, test } from 'vitest';
+import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { Context } from '../../../primitives/context.ts';
+import type { Backend } from '../../../primitives/contract/backend.ts';
+import * as q from '../../../primitives/index.ts';
+import { testBackends } from '../../backends.ts';
+import { THOROUGH } from '../../cases.ts';
+import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support.ts';
+
+const { bool, fn, input, u32, uniform } = q;
+
+const MANY = THOROUGH ? 100_000 : 20_000;
+/** A software GPU takes a tenth of a millisecond a call. 18,000 are more than the spine has epochs all the same. */
+const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 3_000;
+/** Calls before it is waited for. */
+const AT_ONCE = 500;
+/** Bytes of the heap that are no leak: a hundred for each of the calls would be far more. */
+const HEAP_BYTES = 2 ** 21;
+
+const opened: readonly { readonly name: string; readonly replays: number; open(): Promise<Backend> }[] =
+  testBackends.map((backend) =>
+    backend.name.startsWith('webgpu')
+      ? { name: backend.name, replays: ON_WEBGPU, open: () => openTestBackend({ tuning: lookingBack({}) }) }
+      : { name: backend.name, replays: MANY, open: backend.open },
+  );
+
+const plusBy = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.add(by));
+const isLast = fn({ x: u32, last: uniform(u32) }, bool, ({ x, last }) => x.eq(last));
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What is held, and on WebGPU, where prepared pipelines are taped, what was made. */
+function stateOf({ backend: { name, counters } }: Context): Record<string, number> {
+  const { allocations, bindGroups, compilations, liveBuffers, liveBytes } = counters;
+  const held = { compilations, liveBuffers, liveBytes };
+  return name === 'webgpu' ? { ...held, allocations, bindGroups } : held;
+}
+
+/** Work that leaves nothing and makes nothing, once it has been done before. */
+async function expectNothing(context: Context, before: () => Promise<void>, work: () => Promise<void>): Promise<void> {
+  await before();
+  collectGarbage();
+  const state = stateOf(context);
+  const { heapUsed } = process.memoryUsage();
+  await work();
+  collectGarbage();
+  expect(stateOf(context)).toEqual(state);
+  expect(process.memoryUsage().heapUsed - heapUsed).toBeLessThan(HEAP_BYTES);
+}
+
+describe.each(opened)('on $name', ({ replays, open }) => {
+  test(
+    'replays leave nothing and make nothing, and the last gives what the first gave',
+    async () => {
+      const context = new Context(await open());
+      const declared = { x: input(u32, 300), by: uniform(u32) };
+      const mapping = context.prepare(declared, ({ x, by }) => context.materialize(q.map(plusBy, { x, by })));
+      const scanning = context.prepare(declared, ({ x, by }) => q.inclusiveScan(q.map(plusBy, { x, by }), q.plus(u32)));
+      const x = context.column(Uint32Array.of(3, 1, 4));
+      const expectRight = async (by: number): Promise<void> => {
+        const results = { mapped: mapping({ x, by }), scanned: scanning({ x, by }) };
+        expect(await context.read(results)).toEqual({
+          mapped: Uint32Array.of(3 + by, 1 + by, 4 + by),
+          scanned: Uint32Array.of(3 + by, 4 + 2 * by, 8 + 3 * by),
+        });
+        context.dispose(results);
+      };
+      const replay = async (count: number): Promise<void> => {
+        for (let by = 0; by < count; by++) {
+          context.dispose(scanning({ x, by }));
+          if (by % 8 === 0) context.dispose(mapping({ x, by }));
+          if (by % AT_ONCE === 0) await context.sync();
+        }
+        await expectRight(count);
+      };
+      await expectNothing(
+        context,
+        () => replay(4 * AT_ONCE),
+        () => replay(replays),
+      );
+      await context.close();
+    },
+    2 * slow,
+  );
+
+  test(
+    'rounds of a loop leave nothing and make nothing, with a rule and without',
+    async () => {
+      const context = new Context(await open());
+      const step = context.prepare({ x: input(u32, 300) }, ({ x: before }) => ({
+        x: context.materialize(q.map(plusBy, { x: before, by: 3 })),
+      }));
+      const until = context.prepare({ x: input(u32, 300), last: uniform(u32) }, ({ x: before, last }) => {
+        const x = context.materialize(q.map(plusBy, { x: before, by: 3 }));
+        return { x, done: q.all(x, q.map(isLast, { x, last })) };
+      });
+      const x = context.column(new Uint32Array(2));
+      const iterate = async (rounds: number): Promise<void> => {
+        const loops = [
+          await context.iterate(step, { x }, { maxRounds: rounds }),
+          await context.iterate(until, { x, last: 3 * rounds }, { maxRounds: 2 * rounds }),
+        ];
+        for (const { result, rounds: done } of loops) {
+          expect(done).toBe(rounds);
+          expect(await context.read(result.x)).toEqual(new Uint32Array(2).fill(3 * rounds));
+          context.dispose(result);
+        }
+      };
+      await expectNothing(
+        context,
+        async () => {
+          // The two sets of results take turns in being the first.
+          for (let i = 0; i < 2; i++) await iterate(4 * AT_ONCE);
+        },
+        () => iterate(replays / 2),
+      );
+      await context.close();
+    },
+    2 * slow,
+  );
+});

@@ -1,0 +1,4 @@
+import { testLaws } from '../backends.ts';
+import { sliceLaws } from '../laws/slice.ts';
+
+testLaws(sliceLaws);

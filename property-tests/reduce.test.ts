@@ -1,4 +1,0 @@
-import { testLaws } from './backends.ts';
-import { reduceLaws } from './laws/reduce.ts';
-
-testLaws(reduceLaws);

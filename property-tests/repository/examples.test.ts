@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import fc from 'fast-check';
+import * as rxjs from 'rxjs';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { Context } from '../../primitives/context.ts';
+import { entries } from '../support/entry-sources.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** The sources of what package.json exports. */
+const entryPoints = entries().map(({ source }) => source);
+
+const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'bench', 'property-tests', '.'].flatMap(
+  (folder) =>
+    readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.config.ts'))
+      .map((file) => join(root, folder, file)),
+);
+
+interface Example {
+  readonly file: string;
+  /** What is documented, as far as the line behind the docstring names it. */
+  readonly name: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Every `@example` of a file's docstrings, without the stars and fences. */
+function examplesIn(file: string): Example[] {
+  const source = readFileSync(file, 'utf8');
+  return [...source.matchAll(/\/\*\*[\s\S]*?\*\//g)].flatMap((docstring) => {
+    const behind = source.slice(docstring.index + docstring[0].length);
+    const name = /^\s*export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/.exec(behind)?.[1] ?? '?';
+    return [...docstring[0].matchAll(/@example\n([\s\S]*?)(?=\n\s*\* @\w|\s*\*\/$)/g)].map((example) => ({
+      file: relative(root, file),
+      name,
+      line: source.slice(0, docstring.index + example.index).split('\n').length,
+      text: example[1]!.replaceAll(/^\s*\* ?/gm, '').replaceAll(/^```.*$/gm, ''),
+    }));
+  });
+}
+
+interface Runnable {
+  /** The body of an asynchronous function that returns the value of the last expression. */
+  readonly body: string;
+  /** What the comment behind it says that this is; undefined where there is none. */
+  readonly expected: string | undefined;
+}
+
+function runnableOf(text: string): Runnable {
+  const source = ts.createSourceFile('example.ts', text, ts.ScriptTarget.Latest, true);
+  const last = source.statements.at(-1);
+  if (last === undefined || !ts.isExpressionStatement(last)) return { body: text, expected: undefined };
+  const behind = text.slice(last.end).trim();
+  const comment = behind.split('\n').map((line) => line.replace(/^\s*\/\/ ?/, ''));
+  const typed = `${text.slice(0, last.getStart())}return (${last.expression.getText()});`;
+  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+  return {
+    body: ts.transpileModule(`async function example() {${typed}}`, { compilerOptions }).outputText,
+    expected: behind.startsWith('//') ? comment.join('\n') : undefined,
+  };
+}
+
+/** A value as Node prints it: `Uint32Array [1, 2]` and so on. */
+function parseValue(text: string): unknown {
+  const code = text.replaceAll(/(\w+Array) \[([^\]]*)\]/g, '$1.from([$2])');
+  return new Function(`return (${code});`)();
+}
+
+/** What an example may use by name: all that the package exports, RxJS, fast-check, and some of Node. */
+async function scopeOf(file: string): Promise<Record<string, unknown>> {
+  const modules = [...entryPoints, join(root, file)].map((path) => import(path) as Promise<Record<string, unknown>>);
+  const exported = Object.assign({}, ...(await Promise.all(modules))) as Record<string, unknown>;
+  const others = { fc, assert, join, tmpdir, mkdtemp, readFile, writeFile };
+  // Of names that both have, the graph's examples mean RxJS's.
+  return file.startsWith('graph/') ? { ...others, ...exported, ...rxjs } : { ...others, ...rxjs, ...exported };
+}
+
+/** Functions, functors among them, that package.json exports, and whether their docstring has an example. */
+function exportedFunctions(): { readonly name: string; readonly hasExample: boolean }[] {
+  const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config;
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const program = ts.createProgram(entryPoints, options);
+  const checker = program.getTypeChecker();
+  const symbols = entryPoints.flatMap((entry) => {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(entry)!)!;
+    return checker.getExportsOfModule(module).map((symbol) => resolve(symbol, checker));
+  });
+  return [...new Set(symbols)]
+    .filter((symbol) => symbol.flags & (ts.SymbolFlags.Function | ts.SymbolFlags.Variable))
+    .filter((symbol) => checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0)
+    .map((symbol) => ({
+      name: symbol.name,
+      hasExample: symbol.getJsDocTags(checker).some(({ name }) => name === 'example'),
+    }));
+}
+
+function resolve(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+describe('the examples of the docstrings', () => {
+  const examples = files.flatMap(examplesIn);
+
+  test('are all found', () => {
+    const mentions = files.flatMap((file) => readFileSync(file, 'utf8').match(/^ *\* @example$/gm) ?? []);
+    expect(examples.length).toBe(mentions.length);
+  });
+
+  test('are there for every function that the package exports', () => {
+    const functions = exportedFunctions();
+    expect(functions.length).toBeGreaterThan(150);
+    expect(functions.filter(({ hasExample }) => !hasExample)).toEqual([]);
+  });
+
+  test.each(examples)('$file:$line of $name gives what it says', async ({ file, text }) => {
+    const { body, expected } = runnableOf(text);
+    expect(expected, 'the last line must be an expression with its value in a comment behind it').toBeDefined();
+    const scope = await scopeOf(file);
+    const context = new Context(createReferenceBackend());
+    const names = Object.keys(scope);
+    const run = new Function('ctx', ...names, `${body}; return example();`) as (...args: unknown[]) => Promise<unknown>;
+    const value = await run(context, ...names.map((name) => scope[name]));
+    expect(value).toEqual(parseValue(expected!));
+    await context.close();
+  });
+});

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { installRemedy, isMissing, type OptionalPackage } from '../../primitives/optional-packages.ts';
+
+const { peerDependencies, peerDependenciesMeta, devDependencies } = manifest;
+/** fast-check is imported by the property tests alone, whose users have it. */
+const optional = Object.keys(peerDependencies).filter((name) => name !== 'fast-check') as OptionalPackage[];
+
+test('the README tells how many packages come with the library', () => {
+  const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', '..', name), 'utf8');
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
+  // The library itself, which the lock names '', is among them.
+  const installed = Object.values(packages).filter(({ dev }) => dev !== true).length;
+  expect(read('README.md')).toContain(`installs ${installed} packages`);
+});
+
+describe('optional packages', () => {
+  test('are peers that npm does not install by itself', () => {
+    expect(Object.keys(peerDependenciesMeta)).toEqual(Object.keys(peerDependencies));
+    expect(Object.values(peerDependenciesMeta).every(({ optional }) => optional)).toBe(true);
+  });
+
+  test.each(optional)('%s is installed by the command that errors give, as the tests have it', (name) => {
+    expect(installRemedy([name])).toMatch(new RegExp(`npm install ${name}@${devDependencies[name]}$`));
+    expect(`^${devDependencies[name]}`).toContain(peerDependencies[name]);
+  });
+
+  test('are told from what is missing in them', async () => {
+    const missing = await import('not-installed' as string).catch((error: unknown) => error);
+    const own = new Error('broken');
+    expect(isMissing(optional, missing)).toBe(false);
+    expect(isMissing(['not-installed' as OptionalPackage], missing)).toBe(true);
+    expect(isMissing(optional, own)).toBe(false);
+  });
+});

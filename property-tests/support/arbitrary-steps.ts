@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import type { Column } from '../../primitives/columns/column.ts';
+import { Context } from '../../primitives/context.ts';
+import * as q from '../../primitives/index.ts';
+
+/** A pipeline in steps, on columns of u32 that are numbered in the order in which they came to be, modulo how many are left. */
+export type Step =
+  | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
+  | { readonly kind: 'bring'; readonly rows: number; readonly seed: number; readonly how: Bringing }
+  | { readonly kind: 'derive'; readonly how: Derivation; readonly of: number }
+  | { readonly kind: 'add'; readonly of: number; readonly and: number }
+  | { readonly kind: 'read' | 'into' | 'lend' | 'count' | 'dispose'; readonly of: number }
+  | { readonly kind: 'sync' | 'await' | 'turn' };
+
+type Bringing = 'array' | 'reader' | 'late' | 'filler';
+type Derivation = 'map' | 'stored' | 'sort' | 'scan' | 'choose' | 'reduce' | 'sums' | 'histogram';
+
+const { bool, fn, u32, f32 } = q;
+const mixed = fn({ x: u32 }, u32, ({ x }) => x.mul(2654435761).xor(x.shr(15)));
+const isKept = fn({ x: u32 }, bool, ({ x }) => x.and(3).ne(1));
+const low = fn({ x: u32 }, u32, ({ x }) => x.rem(50));
+const float = fn({ x: u32 }, f32, ({ x }) => f32(x.and(1023)));
+const whole = fn({ x: f32 }, u32, ({ x }) => u32(x));
+const sum = fn({ x: u32, other: q.array(u32) }, u32, ({ x, other }) => x.add(other.at(x.rem(64))));
+
+/** Every kernel there is, and lengths that only the device knows. */
+const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32'>>> = {
+  map: (x) => q.map(mixed, { x }),
+  stored: (x) => x.context!.materialize(q.map(mixed, { x })),
+  sort: (x) => q.sort(x),
+  scan: (x) => q.inclusiveScan(x, q.plus(u32)),
+  choose: (x) => q.copyIf(x, isKept),
+  reduce: (x) => q.reduce(x, q.plus(u32)),
+  sums: (x) => q.map(whole, { x: q.inclusiveScan(q.map(float, { x }), q.plus(f32)) }),
+  histogram: (x) => q.histogram(q.map(low, { x }), 50),
+};
+
+const column = fc.nat(7);
+const rows = fc.oneof(fc.nat(40), fc.nat(5000));
+
+const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('upload' as const), rows, seed: fc.nat(1000) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('bring' as const),
+      how: fc.constantFrom<Bringing[]>('array', 'reader', 'late', 'filler'),
+      rows,
+      seed: fc.nat(1000),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('derive' as const),
+      how: fc.constantFrom(...(Object.keys(derivations) as Derivation[])),
+      of: column,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('add' as const), of: column, and: column }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('read' as const, 'dispose' as const), of: column }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('count' as const, 'into' as const, 'lend' as const), of: column }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('sync' as const, 'await' as const, 'turn' as const) }) },
+);
+
+export const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(arbitraryStep, { minLength: 1, maxLength: 25 });
+
+/** Steps that come to many calls of a backend and take much memory, for the case that a property meets whatever its seed. */
+export const manySteps: Step[] = [
+  { kind: 'upload', rows: 5000, seed: 1 },
+  { kind: 'derive', how: 'sort', of: 1 },
+  { kind: 'derive', how: 'scan', of: 2 },
+  { kind: 'read', of: 3 },
+];
+
+/** How each wait of a run ended, in the order of the steps. */
+export type Outcomes = readonly PromiseSettledResult<unknown>[];
+
+/**
+ * Runs steps, reads what is left at the end and frees everything. What a step throws ends the run and is its last outcome;
+ * what was waited for before that is there all the same.
+ */
+export async function runSteps(context: Context, steps: readonly Step[]): Promise<Outcomes> {
+  const waits: Promise<PromiseSettledResult<unknown>>[] = [];
+  const wait = (promise: Promise<unknown>): void => {
+    waits.push(Promise.allSettled([promise]).then(([outcome]) => outcome!));
+  };
+  const columns: Column<'u32'>[] = [];
+  try {
+    columns.push(context.column(words(100, 1)));
+    for (const step of steps) await take(context, columns, step, wait, waits);
+    for (const each of columns) wait(context.read(each));
+  } catch (reason) {
+    wait(Promise.reject(reason));
+  }
+  const outcomes = await Promise.all(waits);
+  context.dispose(columns);
+  return outcomes;
+}
+
+/** The same on the reference, where nothing goes wrong. */
+export async function undisturbed(steps: readonly Step[]): Promise<Outcomes> {
+  const outcomes = await runSteps(new Context(createReferenceBackend()), steps);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  return outcomes;
+}
+
+/** What went wrong, in order; what went well must be as it is where nothing goes wrong. */
+export function reasonsIn(outcomes: Outcomes, expected: Outcomes): unknown[] {
+  const reasons: unknown[] = [];
+  for (const [i, outcome] of outcomes.entries()) {
+    if (outcome.status === 'rejected') reasons.push(outcome.reason);
+    else expect(outcome).toEqual(expected[i]);
+  }
+  return reasons;
+}
+
+async function take(
+  context: Context,
+  columns: Column<'u32'>[],
+  step: Step,
+  wait: (promise: Promise<unknown>) => void,
+  waits: readonly Promise<unknown>[],
+): Promise<void> {
+  const at = (number: number): Column<'u32'> => columns[number % columns.length]!;
+  switch (step.kind) {
+    case 'upload':
+      columns.push(context.column(words(step.rows, step.seed)));
+      break;
+    case 'bring':
+      columns.push(await context.upload(sourceOf(step.how, words(step.rows, step.seed)) as Uint32Array));
+      break;
+    case 'derive':
+      columns.push(context.scope(() => context.materialize(derivations[step.how](at(step.of)))));
+      break;
+    case 'add':
+      columns.push(context.scope(() => context.materialize(q.map(sum, { x: at(step.of), other: at(step.and) }))));
+      break;
+    case 'read':
+      wait(context.read(at(step.of)));
+      break;
+    case 'into':
+      wait(context.read(at(step.of), { into: new Uint32Array(at(step.of).capacity) }));
+      break;
+    case 'lend':
+      wait(context.lendArray(at(step.of)).then(lookAt));
+      break;
+    case 'count':
+      wait(context.count(at(step.of)));
+      break;
+    case 'dispose':
+      // One is left, for other steps to work on.
+      if (columns.length > 1) context.dispose(columns.splice(step.of % columns.length, 1));
+      break;
+    case 'sync':
+      wait(context.sync());
+      break;
+    case 'await':
+      await Promise.all(waits);
+      break;
+    case 'turn':
+      await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** What lent memory holds. */
+function lookAt(lent: q.LentArray<'u32'>): Uint32Array {
+  using looked = lent;
+  return Uint32Array.from(looked.array);
+}
+
+/** The words as a source of each kind gives them. */
+function sourceOf(how: Bringing, data: Uint32Array): Uint32Array | q.ElementReader<'u32'> | q.ElementFiller<'u32'> {
+  const { length } = data;
+  const bytes = new Uint8Array(data.buffer);
+  const read = (into: Uint8Array, at: number): void => into.set(bytes.subarray(at, at + into.length));
+  const late = async (into: Uint8Array, at: number): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    read(into, at);
+  };
+  const fill = (into: Uint32Array, first: number): void => into.set(data.subarray(first, first + into.length));
+  if (how === 'array') return data;
+  return how === 'filler' ? { type: 'u32', length, fill } : { type: 'u32', length, read: how === 'late' ? late : read };
+}
+
+/** Made-up words, the same for a seed. */
+function words(length: number, seed: number): Uint32Array {
+  return Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 2246822519) ^ (i >>> 2));
+}

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { main } from '../../cli/main.ts';
+import { type GeoTiffRaster, writeGeoTiff } from '../../formats/geotiff-writer.ts';
+import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
+
+/** How a command line ended. */
+export interface Ending {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A folder for the files of a test, and the command line run in it. */
+export interface Workshop {
+  readonly folder: string;
+  /** Where a file of the folder is. */
+  path(name: string): string;
+  write(name: string, content: string | Uint8Array | object): Promise<void>;
+  /** Writes a GeoTIFF of 4 × 3 cells of u8 with values 0 to 11, one degree each, from 0°, 3° N; but for the changes. */
+  writeRaster(name: string, changes?: Partial<GeoTiffRaster>, cells?: ArrayLike<number>): Promise<void>;
+  /** Runs a command line in this process; `@name` is the path of a file, and messages have its name alone. */
+  quadrille(args: readonly string[]): Promise<Ending>;
+  remove(): Promise<void>;
+}
+
+/** Makes an empty folder to run command lines in. */
+export async function openWorkshop(): Promise<Workshop> {
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-cli-'));
+  const path = (name: string): string => join(folder, name);
+  return {
+    folder,
+    path,
+    write(name, content) {
+      const isText = typeof content === 'string' || content instanceof Uint8Array;
+      return writeFile(path(name), isText ? content : JSON.stringify(content));
+    },
+    writeRaster(name, changes = {}, cells = Array.from({ length: 12 }, (_, i) => i)) {
+      const raster = { ...RASTER, ...changes };
+      const all = CELL_ARRAYS[raster.sample].from(cells);
+      return writeGeoTiff(path(name), raster, ({ row, rows }) =>
+        all.slice(row * raster.width, (row + rows) * raster.width),
+      );
+    },
+    async quadrille(args) {
+      const [stdout, stderr] = [collector(), collector()];
+      const exitCode = await main(
+        args.map((word) => (word.startsWith('@') ? path(word.slice(1)) : word)),
+        '0.0.0',
+        { stdout: stdout.stream, stderr: stderr.stream },
+      );
+      return { exitCode, stdout: stdout.text(), stderr: stderr.text().replaceAll(`${folder}/`, '') };
+    },
+    remove: () => rm(folder, { recursive: true }),
+  };
+}
+
+const RASTER: GeoTiffRaster = {
+  width: 4,
+  height: 3,
+  originX: 0,
+  originY: 3,
+  stepX: 1,
+  stepY: -1,
+  crs: 'EPSG:4326',
+  sample: 'u8',
+};
+
+function collector(): { readonly stream: Writable; readonly text: () => string } {
+  let text = '';
+  const stream = new Writable({
+    decodeStrings: false,
+    write(chunk, _, done) {
+      text += chunk;
+      done();
+    },
+  });
+  return { stream, text: () => text };
+}
+
+/** A feature collection of features. */
+export const collection = (...features: readonly object[]): object => ({ type: 'FeatureCollection', features });
+
+/** A polygon feature with an id. */
+export const zone = (
+  id: string | number | undefined,
+  ...rings: readonly (readonly (readonly number[])[])[]
+): object => ({
+  type: 'Feature',
+  ...(id !== undefined && { id }),
+  properties: {},
+  geometry: { type: 'Polygon', coordinates: rings },
+});
+
+/** A closed rectangle. */
+export const rectangle = (left: number, bottom: number, right: number, top: number): number[][] => [
+  [left, bottom],
+  [right, bottom],
+  [right, top],
+  [left, top],
+  [left, bottom],
+];

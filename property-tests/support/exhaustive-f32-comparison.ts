@@ -1,0 +1,74 @@
+import { compileJavaScript } from '../../backends/reference/emit-javascript.ts';
+import type { Backend, Program } from '../../primitives/contract/backend.ts';
+import { fn, u32, uniform } from '../../primitives/functors/index.ts';
+import type { Module } from '../../primitives/ir/ir.ts';
+import { bitsOfF32, f32OfBits } from '../../primitives/ir/semantics.ts';
+import type { F32Case } from './exhaustive-f32-cases.ts';
+import { isNormalOrZero } from './ir-interpreter.ts';
+
+export interface Tally {
+  readonly name: string;
+  readonly evaluated: number;
+  /** Those whose bytes the contract promises: the result is a normal number or zero. */
+  compared: number;
+  different: number;
+  largest: number;
+  first: string;
+}
+
+/** Elements that one launch computes and one read brings back. */
+const chunk = 2 ** 22;
+
+/** Runs a case on a backend, on `max` operands at most, and compares every word of the results. */
+export async function compareCase(backend: Backend, test: F32Case, max: number, fast: boolean): Promise<Tally> {
+  const evaluated = Math.min(test.count, max);
+  const tally: Tally = { name: test.name, evaluated, compared: 0, different: 0, largest: 0, first: '' };
+  const device = deviceModule(test, fast);
+  const operands = hostOperands(test);
+  const buffer = backend.allocate(Math.min(chunk, evaluated));
+  for (let base = 0; base < evaluated; base += chunk) {
+    const length = Math.min(chunk, evaluated - base);
+    const program: Program = { module: device, arrays: new Map(), uniforms: new Map([['base', base]]) };
+    backend.forEach(length, program, [{ buffer, offset: 0, capacity: length, value: 0 }]);
+    const words = await backend.read(buffer, 0, length);
+    for (let i = 0; i < length; i++) compareWord(tally, test, operands(base + i), words[i]!);
+  }
+  backend.release(buffer);
+  return tally;
+}
+
+/** Bits of the result for an index. */
+function deviceModule(test: F32Case, fast: boolean): Module {
+  const functor = fn(
+    'case',
+    { index: u32, base: uniform(u32) },
+    u32,
+    ({ index, base }) => test.device(test.operands(index.add(base))),
+    { fast },
+  );
+  return functor.module;
+}
+
+/** Words of the operands for an index, computed by JavaScript. */
+function hostOperands(test: F32Case): (index: number) => readonly number[] {
+  const shape = { a: u32, b: u32, c: u32 };
+  const functor = fn('operands', { index: u32 }, shape, ({ index }) => test.operands(index));
+  const entry = compileJavaScript(functor.module)(new Map(), new Map());
+  return (index) => entry(index) as number[];
+}
+
+function compareWord(tally: Tally, test: F32Case, words: readonly number[], got: number): void {
+  const expected = test.host(words);
+  if (test.result === 'f32') {
+    // A quotient or product that is rounded up to the smallest normal number may be flushed before it is rounded.
+    if (!isNormalOrZero(expected) || Math.abs(expected) === 2 ** -126) return;
+  }
+  tally.compared++;
+  const bits = test.result === 'f32' ? bitsOfF32(expected) : expected >>> 0;
+  if (bits === got) return;
+  tally.different++;
+  tally.largest = Math.max(tally.largest, Math.abs(bits - got));
+  const hex = (word: number): string => word.toString(16).padStart(8, '0');
+  const show = (word: number): string => (test.result === 'f32' ? `${f32OfBits(word)}` : `${word}`);
+  tally.first ||= `${words.map(hex).join(' ')} → ${show(got)}, not ${show(bits)}`;
+}

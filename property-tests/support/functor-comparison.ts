@@ -1,0 +1,43 @@
+import { expect } from 'vitest';
+import type { Module, ScalarType } from '../../primitives/ir/ir.ts';
+import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
+import type { Inputs } from '../arbitraries/functors.ts';
+import { caseCount } from '../cases.ts';
+import { type Evaluated, interpret, type Reliance } from './ir-interpreter.ts';
+
+/** Interprets the entry of a module on every row of the inputs. */
+export function runInterpreter(module: Module, { rows, ...bindings }: Inputs): Evaluated[][] {
+  return rows.map((row) => interpret(module, row, bindings));
+}
+
+/** Values without what is known about them. */
+export function plain(rows: readonly (readonly Evaluated[])[]): (number | boolean)[][] {
+  return rows.map((row) => row.map(({ value }) => value));
+}
+
+/** Expects the same bytes wherever the expected values can be relied on as far as asked; any NaN is as good as another. */
+export function expectSame(
+  types: readonly ScalarType[],
+  got: readonly (readonly (number | boolean)[])[],
+  expected: readonly (readonly Evaluated[])[],
+  reliance: Reliance,
+): void {
+  const relied = (row: readonly (number | boolean)[], i: number): unknown[] =>
+    row.map((value, leaf) => (expected[i]![leaf]!.reliance < reliance ? 'any' : bitsOf(types[leaf]!, value)));
+  expect(got.map(relied)).toEqual(plain(expected).map(relied));
+}
+
+function bitsOf(type: ScalarType, value: number | boolean): number | boolean | 'NaN' {
+  if (type !== 'f32') return value;
+  return Number.isNaN(value) ? 'NaN' : bitsOfF32(value as number);
+}
+
+const factor = Number(process.env.QUADRILLE_FUZZ ?? 1);
+
+/** Milliseconds that a fuzz test may take. */
+export const fuzzTimeout: number = 120_000 * factor;
+
+/** How often a fuzz test runs (ten times as often with QUADRILLE_FUZZ=10), and how long it may shrink what it found. */
+export function fuzz(runs: number): { readonly numRuns: number; readonly interruptAfterTimeLimit: number } {
+  return { numRuns: caseCount(runs) * factor, interruptAfterTimeLimit: fuzzTimeout / 2 };
+}

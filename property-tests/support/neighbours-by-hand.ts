@@ -1,0 +1,64 @@
+import type { Metric } from '../../algorithms/neighbours/index.ts';
+
+const { fround } = Math;
+
+/** Points, coordinate by coordinate. */
+export interface HostPoints {
+  readonly elements: Float32Array;
+  readonly dimensions: number;
+}
+
+/** Distances by the stated formula: every operation rounded to f32, dimensions in order; what would be NaN is +∞. */
+function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
+  let [sum, dot, aa, bb] = [0, 0, 0, 0];
+  for (const [d, x] of a.entries()) {
+    const y = b[d]!;
+    const between = fround(x - y);
+    const size = Math.abs(between);
+    if (metric === 'l1') sum = fround(sum + size);
+    else if (metric === 'l2') sum = fround(sum + fround(between * between));
+    else if (metric === 'max') sum = Number.isNaN(sum) || Number.isNaN(size) ? Number.NaN : Math.max(sum, size);
+    else if (typeof metric === 'object') {
+      let power = size;
+      for (let p = 1; p < metric.lp; p++) power = fround(power * size);
+      sum = fround(sum + power);
+    }
+    dot = fround(dot + fround(x * y));
+    aa = fround(aa + fround(x * x));
+    bb = fround(bb + fround(y * y));
+  }
+  if (metric === 'inner') sum = fround(0 - dot);
+  if (metric === 'cosine') {
+    const [left, right] = [fround(Math.sqrt(aa)), fround(Math.sqrt(bb))];
+    sum = fround(1 - (left === 0 || right === 0 ? 0 : fround(dot / fround(left * right))));
+  }
+  return Number.isNaN(sum) ? Number.POSITIVE_INFINITY : sum + 0;
+}
+
+export interface Near {
+  readonly id: number;
+  readonly distance: number;
+}
+
+/** All points in the order of their distance from a query, equally far ones in that of their ids. */
+export function byDistance(metric: Metric, points: HostPoints, query: Float32Array): Near[] {
+  const count = points.elements.length / points.dimensions;
+  return Array.from({ length: count }, (_, id) => ({
+    id,
+    distance: distanceByHand(metric, query, rowOf(points, id)),
+  })).sort((a, b) => (a.distance === b.distance ? a.id - b.id : a.distance - b.distance));
+}
+
+export function rowOf({ elements, dimensions }: HostPoints, row: number): Float32Array {
+  return elements.subarray(row * dimensions, (row + 1) * dimensions);
+}
+
+/** Lists of k, filled up with no points. */
+export function listsOf(k: number, lists: readonly (readonly Near[])[]): { ids: Uint32Array; distances: Float32Array } {
+  const none: Near = { id: 2 ** 32 - 1, distance: Number.POSITIVE_INFINITY };
+  const all = lists.flatMap((list) => Array.from({ length: k }, (_, j) => list[j] ?? none));
+  return {
+    ids: Uint32Array.from(all, ({ id }) => id),
+    distances: Float32Array.from(all, ({ distance }) => distance),
+  };
+}

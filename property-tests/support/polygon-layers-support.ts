@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import { serialize } from 'flatgeobuf/lib/mjs/geojson.js';
+import type { Geometry, MultiPolygon, Polygon } from 'geojson';
+import type { LayerInput } from '../../formats/polygon-layers/layer-input.ts';
+import { openLayer, readLayer } from '../../formats/polygon-layers/open-polygon-layer.ts';
+import type { PolygonLayerOptions } from '../../formats/polygon-layers/polygon-layer.ts';
+import type { ReadZones } from '../../formats/zones.ts';
+import type { Parts, Ring } from '../fixtures/random-zones.ts';
+
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** How long the blocks are that a file comes in: one after the other, and again from the first. */
+export type BlockSizes = readonly number[];
+
+/** A file in memory, with the files beside it by their endings. */
+export function memoryInput(
+  bytes: Uint8Array,
+  sizes: BlockSizes = [65_536],
+  beside: Readonly<Record<string, Uint8Array>> = {},
+  file = 'layer',
+): LayerInput {
+  return {
+    file,
+    size: bytes.length,
+    async *blocks(signal) {
+      let at = 0;
+      for (let block = 0; at < bytes.length; block++) {
+        signal?.throwIfAborted();
+        const size = sizes[block % sizes.length]!;
+        // A copy that is overwritten afterwards: a block holds only until the next.
+        const copy = Uint8Array.from(bytes.subarray(at, at + size));
+        yield copy;
+        copy.fill(0xff);
+        at += size;
+      }
+    },
+    async beside(ending) {
+      const other = beside[ending];
+      return other === undefined ? undefined : memoryInput(other, sizes, {}, file + ending);
+    },
+  };
+}
+
+/** Reads a file in memory as a whole. */
+export async function readBytes(
+  bytes: Uint8Array,
+  options: PolygonLayerOptions = {},
+  sizes?: BlockSizes,
+  beside?: Readonly<Record<string, Uint8Array>>,
+): Promise<ReadZones> {
+  return readLayer(await openLayer(memoryInput(bytes, sizes, beside), options));
+}
+
+/** Reads a text as a whole. */
+export function readText(text: string, options: PolygonLayerOptions = {}, sizes?: BlockSizes): Promise<ReadZones> {
+  return readBytes(bytesOf(text), options, sizes);
+}
+
+/** Blocks of a byte, of a few, and of more than there is. */
+export const blockSizes: fc.Arbitrary<BlockSizes> = fc.oneof(
+  fc.constant([1]),
+  fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }),
+  fc.constant([65_536]),
+);
+
+/** Coordinates of few and of many digits, large and small, with and without an exponent. */
+const coordinate: fc.Arbitrary<number> = fc.oneof(
+  fc.integer({ min: -80, max: 80 }),
+  fc.integer({ min: -80_000_000, max: 80_000_000 }).map((value) => value / 1e6),
+  fc.double({ min: -80, max: 80, noNaN: true }),
+  fc.double({ min: -1e30, max: 1e30, noNaN: true }),
+);
+
+/** A closed ring of three vertices or more. */
+const ring: fc.Arbitrary<Ring> = fc
+  .array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 8 })
+  .map((vertices) => vertices.map(([x, y]) => [x + 0, y + 0] as const))
+  .filter((open) => open.at(-1)![0] !== open[0]![0] || open.at(-1)![1] !== open[0]![1])
+  .map((open) => [...open, open[0]!]);
+
+/** A feature's polygons, of rings; one of them is a Polygon, more are a MultiPolygon. */
+const parts: fc.Arbitrary<Parts> = fc.array(fc.array(ring, { minLength: 1, maxLength: 3 }), {
+  minLength: 1,
+  maxLength: 3,
+});
+
+export interface WrittenFeature {
+  readonly name: string;
+  readonly parts: Parts;
+}
+
+/** Features of names that every format can hold, a dBASE file too. */
+export const features: fc.Arbitrary<readonly WrittenFeature[]> = fc.array(
+  fc.record({ name: fc.stringMatching(/^[A-Za-z0-9äЖ]([A-Za-z0-9 äЖ"\\]{0,10}[A-Za-z0-9])?$/u), parts }),
+  { minLength: 1, maxLength: 6 },
+);
+
+/** The rings that a reader should give: all parts of a feature together, without closing vertices. */
+export function openRings(written: readonly WrittenFeature[]): Ring[][] {
+  return written.map(({ parts }) => parts.flat().map((ring) => ring.slice(0, -1)));
+}
+
+/** The open rings of a geometry by another reader, in its order. */
+export function ringsIn(geometry: Geometry | null): Ring[] {
+  const { type, coordinates } = geometry as Polygon | MultiPolygon;
+  const rings = type === 'Polygon' ? coordinates : coordinates.flat();
+  return rings.map((ring) => ring.slice(0, -1).map(([x, y]) => [x!, y!] as const));
+}
+
+/** A geometry of RFC 7946. */
+function geometryOf(parts: Parts): { type: 'Polygon' | 'MultiPolygon'; coordinates: unknown } {
+  const [only] = parts;
+  return parts.length === 1 ? { type: 'Polygon', coordinates: only } : { type: 'MultiPolygon', coordinates: parts };
+}
+
+/** GeoJSON features with a property `name`. */
+export function featuresOf(written: readonly WrittenFeature[]): { type: 'Feature'; [member: string]: unknown }[] {
+  return written.map(({ name, parts }) => ({ type: 'Feature', properties: { name }, geometry: geometryOf(parts) }));
+}
+
+/** FlatGeobuf, by npm's flatgeobuf. */
+export function flatGeobufOf(written: readonly WrittenFeature[], crs = 0): Uint8Array {
+  return serialize({ type: 'FeatureCollection', features: featuresOf(written) } as never, crs);
+}
+
+/** Well-known text, a geometry a line. */
+export function wktOf(written: readonly WrittenFeature[]): string {
+  const rings = (polygon: Parts[number]) =>
+    `(${polygon.map((ring) => `(${ring.map(([x, y]) => `${x} ${y}`).join(', ')})`).join(', ')})`;
+  const lines = written.map(({ parts }) =>
+    parts.length === 1 ? `POLYGON ${rings(parts[0]!)}` : `MULTIPOLYGON (${parts.map(rings).join(', ')})`,
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+/** Kinds of shapes, and how many numbers more than two their points have. */
+const MORE: Readonly<Record<number, number>> = { 5: 0, 15: 2, 25: 1 };
+
+/** A Shapefile of polygons; those without parts are null shapes. */
+export function shapefileOf(written: readonly Pick<WrittenFeature, 'parts'>[], type: 5 | 15 | 25 = 5): Uint8Array {
+  const records = written.map(({ parts }, index) => shapeRecord(parts, index, type));
+  const length = records.reduce((sum, record) => sum + record.length, 100);
+  const bytes = new Uint8Array(length);
+  const head = new DataView(bytes.buffer);
+  head.setInt32(0, 9994);
+  head.setInt32(24, length / 2);
+  head.setInt32(28, 1000, true);
+  head.setInt32(32, type, true);
+  let at = 100;
+  for (const record of records) {
+    bytes.set(record, at);
+    at += record.length;
+  }
+  return bytes;
+}
+
+function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array {
+  const rings = parts.flat();
+  const points = rings.flat();
+  const start = 52 + 4 * rings.length;
+  // Behind the points, of heights and measures, stand their range and one a point.
+  const length = rings.length === 0 ? 12 : start + 16 * points.length + MORE[type]! * (16 + 8 * points.length);
+  const bytes = new Uint8Array(length);
+  const view = new DataView(bytes.buffer);
+  view.setInt32(0, index + 1);
+  view.setInt32(4, (length - 8) / 2);
+  if (rings.length === 0) return bytes;
+  view.setInt32(8, type, true);
+  view.setInt32(44, rings.length, true);
+  view.setInt32(48, points.length, true);
+  let before = 0;
+  for (const [part, ring] of rings.entries()) {
+    view.setInt32(52 + 4 * part, before, true);
+    before += ring.length;
+  }
+  for (const [point, [x, y]] of points.entries()) {
+    view.setFloat64(start + 16 * point, x, true);
+    view.setFloat64(start + 16 * point + 8, y, true);
+  }
+  return bytes;
+}
+
+/** A dBASE file of one column of characters, and one before it. */
+export function dbaseOf(column: string, values: readonly string[], deleted: readonly number[] = []): Uint8Array {
+  const [other, width] = [3, 48];
+  const head = 32 + 2 * 32 + 1;
+  const record = 1 + other + width;
+  const bytes = new Uint8Array(head + record * values.length).fill(32);
+  bytes.fill(0, 0, head);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, 3);
+  view.setUint32(4, values.length, true);
+  view.setUint16(8, head, true);
+  view.setUint16(10, record, true);
+  for (const [field, name, type, length] of [
+    [0, 'other', 'N', other],
+    [1, column, 'C', width],
+  ] as const) {
+    bytes.set(bytesOf(name), 32 + 32 * field);
+    bytes.set(bytesOf(type), 32 + 32 * field + 11);
+    bytes[32 + 32 * field + 16] = length;
+  }
+  bytes[head - 1] = 0x0d;
+  for (const [row, value] of values.entries()) {
+    if (deleted.includes(row)) bytes[head + record * row] = 42;
+    bytes.set(bytesOf(value), head + record * row + 1 + other);
+  }
+  return bytes;
+}

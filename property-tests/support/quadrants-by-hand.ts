@@ -1,0 +1,129 @@
+import { DOMAIN_STEPS } from '../../algorithms/quadrants/index.ts';
+import type { Ring } from './ring-columns.ts';
+
+export interface QuadrantByHand {
+  readonly polygon: number;
+  readonly level: number;
+  readonly code: bigint;
+  readonly boundary: boolean;
+}
+
+export interface Place {
+  readonly column: number;
+  readonly row: number;
+  readonly level: number;
+}
+
+type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
+
+const edgesOfRings = (rings: readonly Ring[]): Edge[] =>
+  rings
+    .flatMap((ring) =>
+      ring.map(([x, y], i): Edge => {
+        const [u, v] = ring.at(i - 1)!;
+        return [BigInt(u), BigInt(v), BigInt(x), BigInt(y)];
+      }),
+    )
+    // A vertex that is written twice makes no edge.
+    .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
+
+/** Whether the rings hold the lower left corner of a quadrant, and which of their edges pass through it. */
+export function edgesByHand(rings: readonly Ring[], place: Place): { corner: boolean; edges: Edge[] } {
+  const edges = edgesOfRings(rings);
+  return { corner: holdsCorner(edges, place), edges: edges.filter((edge) => passesThrough(edge, place)) };
+}
+
+/** The quadrants of a polygon by recursion from the whole domain, each tested against every edge, in integers of any size. */
+export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
+  const edges = edgesOfRings(rings);
+  const split = (place: Place): QuadrantByHand[] => {
+    const boundary = edges.some((edge) => passesThrough(edge, place));
+    if (!boundary && !holdsCorner(edges, place)) return [];
+    if (!boundary || place.level === levels) return [{ polygon, level: place.level, code: codeOf(place), boundary }];
+    return [0, 1, 2, 3].flatMap((child) =>
+      split({
+        column: 2 * place.column + (child & 1),
+        row: 2 * place.row + (child >> 1),
+        level: place.level + 1,
+      }),
+    );
+  };
+  return split({ column: 0, row: 0, level: 0 });
+}
+
+/** Whether a part of the edge is strictly inside: cut by the four sides, and its middle looked at. */
+function passesThrough([ax, ay, bx, by]: Edge, place: Place): boolean {
+  const { left, bottom, side } = boxOf(place);
+  // Where along the edge it is inside, from and to as fractions over one denominator each.
+  let [from, to]: [Fraction, Fraction] = [
+    [0n, 1n],
+    [1n, 1n],
+  ];
+  for (const [a, b, low] of [
+    [ax, bx, left],
+    [ay, by, bottom],
+  ] as const) {
+    const high = low + side;
+    if (a === b) {
+      if (a <= low || a >= high) return false;
+      continue;
+    }
+    const [enter, leave] = a < b ? [low, high] : [high, low];
+    from = larger(from, fraction(enter - a, b - a));
+    to = smaller(to, fraction(leave - a, b - a));
+  }
+  return less(from, to);
+}
+
+type Fraction = readonly [over: bigint, under: bigint];
+
+const fraction = (over: bigint, under: bigint): Fraction => (under < 0n ? [-over, -under] : [over, under]);
+const less = (a: Fraction, b: Fraction): boolean => a[0] * b[1] < b[0] * a[1];
+const larger = (a: Fraction, b: Fraction): Fraction => (less(a, b) ? b : a);
+const smaller = (a: Fraction, b: Fraction): Fraction => (less(b, a) ? b : a);
+
+function holdsCorner(edges: readonly Edge[], place: Place): boolean {
+  const { left, bottom } = boxOf(place);
+  return holdsPoint(edges, left, bottom);
+}
+
+/** Even-odd by a ray to the left; points on an edge count as right of it, and ends of edges as above. */
+function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
+  let holds = false;
+  for (const [ax, ay, bx, by] of edges) {
+    if (ay <= y === by <= y) continue;
+    const [over, under] = fraction((y - ay) * (bx - ax), by - ay);
+    if (over <= (x - ax) * under) holds = !holds;
+  }
+  return holds;
+}
+
+/** Whether the rings hold a point. */
+export function ringsHold(rings: readonly Ring[], [x, y]: readonly [x: number, y: number]): boolean {
+  return holdsPoint(edgesOfRings(rings), BigInt(x), BigInt(y));
+}
+
+function boxOf({ column, row, level }: Place): { left: bigint; bottom: bigint; side: bigint } {
+  const side = BigInt(DOMAIN_STEPS) >> BigInt(level);
+  return { left: BigInt(column) * side, bottom: BigInt(row) * side, side };
+}
+
+/** Column and row with their bits in turn, the column's lowest first. */
+function codeOf({ column, row, level }: Place): bigint {
+  let code = 0n;
+  for (let bit = 0; bit < level; bit++) {
+    code |= BigInt((column >> bit) & 1) << BigInt(2 * bit);
+    code |= BigInt((row >> bit) & 1) << BigInt(2 * bit + 1);
+  }
+  return code;
+}
+
+/** The column and the row of a quadrant with a code. */
+export function placeOf(level: number, code: bigint): Place {
+  const place = { column: 0, row: 0, level };
+  for (let bit = 0; bit < level; bit++) {
+    place.column |= Number((code >> BigInt(2 * bit)) & 1n) << bit;
+    place.row |= Number((code >> BigInt(2 * bit + 1)) & 1n) << bit;
+  }
+  return place;
+}

@@ -1,0 +1,216 @@
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+
+/** Cells of a grid of at most 30 columns: bit `x` of `rows[y]` is the cell in column `x` of row `y`. */
+export interface CellMask {
+  readonly width: number;
+  readonly rows: Uint32Array;
+}
+
+/** Where the lines of a grid lie: `x` has one entry more than there are columns, `y` one more than rows, both ascending. */
+export interface GridLines {
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+}
+
+/** An axis-parallel rectangle of lattice points of a grid: columns `left … right − 1`, rows `top … bottom − 1`. */
+export interface CellRectangle {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** How the boundary of a mask is written down; none of it changes the region. */
+export interface RingStyle {
+  /** Decides at corners that cells share, and where rings begin and which way they run. */
+  readonly seed: number;
+  /** Some vertices lie within straight edges. */
+  readonly collinear: boolean;
+  /** Some vertices come twice or three times. */
+  readonly repeated: boolean;
+  /** Rings may go straight on where they meet themselves, so that they cross there. */
+  readonly crossing: boolean;
+  /** Some vertices are followed by a walk to the grid's first line and back, which encloses nothing. */
+  readonly spikes: boolean;
+}
+
+/** A ring as positions, without a closing one. */
+export type RingPositions = readonly (readonly [number, number])[];
+
+/** Area of the cells of a mask, each as large as the lines of the grid make it. */
+export function maskArea(mask: CellMask, lines: GridLines): bigint {
+  let area = 0n;
+  mask.rows.forEach((row, y) => {
+    area += BigInt(rowLength(row, lines.x)) * BigInt(lines.y[y + 1]! - lines.y[y]!);
+  });
+  return area;
+}
+
+function rowLength(row: number, lines: Float64Array): number {
+  let length = 0;
+  for (let x = 0; x + 1 < lines.length; x++) if (row & (1 << x)) length += lines[x + 1]! - lines[x]!;
+  return length;
+}
+
+/** A mask of the cells of a rectangle. */
+export function rectangleMask(width: number, height: number, { left, right, top, bottom }: CellRectangle): CellMask {
+  const row = (1 << right) - (1 << left);
+  return { width, rows: Uint32Array.from({ length: height }, (_, y) => (y >= top && y < bottom ? row : 0)) };
+}
+
+/** Cells of two masks by a bit operation of their rows. */
+export function combineMasks(a: CellMask, b: CellMask, combine: (a: number, b: number) => number): CellMask {
+  return { width: a.width, rows: a.rows.map((row, y) => combine(row, b.rows[y]!)) };
+}
+
+/**
+ * The boundary of a mask as rings, by walking along the edges between a cell and what is not the mask.
+ *
+ * Two cells that meet in a corner alone leave four edges there; the style's seed joins them in pairs in one of the three
+ * possible ways, so that a ring touches another ring or itself, turning either way, or crosses itself. By the even-odd
+ * rule the region is the mask in all of them.
+ */
+export function traceMask(mask: CellMask, style: RingStyle): [number, number][][] {
+  const lattice = boundaryEdges(mask);
+  const rings: [number, number][][] = [];
+  for (let y = 0; y <= mask.rows.length; y++)
+    for (let x = 0; x <= mask.width; x++)
+      while (lattice.has(x, y, EAST)) rings.push(styleRing(walk(lattice, x, y, style), style, rings.length));
+  return rings;
+}
+
+/** A rectangle's ring. */
+export function rectangleRing({ left, right, top, bottom }: CellRectangle): [number, number][] {
+  return [
+    [left, top],
+    [right, top],
+    [right, bottom],
+    [left, bottom],
+  ];
+}
+
+/** Polygons, each of rings of lattice points, as columns with the positions of the grid's lines. */
+export function polygonColumns(polygons: readonly (readonly RingPositions[])[], lines: GridLines): Polygons {
+  const rings = polygons.flat();
+  const positions = rings.flat();
+  return {
+    polygonRings: starts(polygons.map((rings) => rings.length)),
+    ringVertices: starts(rings.map((ring) => ring.length)),
+    x: Float64Array.from(positions, ([x]) => lines.x[x]!),
+    y: Float64Array.from(positions, ([, y]) => lines.y[y]!),
+  };
+}
+
+/** The polygons of all arguments one after another. */
+export function concatenatePolygons(all: readonly Polygons[]): Polygons {
+  const lengths = (column: 'polygonRings' | 'ringVertices') =>
+    all.flatMap((polygons) => Array.from(polygons[column].subarray(1), (end, i) => end - polygons[column][i]!));
+  return {
+    polygonRings: starts(lengths('polygonRings')),
+    ringVertices: starts(lengths('ringVertices')),
+    x: Float64Array.from(all.flatMap(({ x }) => [...x])),
+    y: Float64Array.from(all.flatMap(({ y }) => [...y])),
+  };
+}
+
+function starts(lengths: readonly number[]): Uint32Array {
+  let end = 0;
+  return Uint32Array.of(
+    0,
+    ...lengths.map((length) => {
+      end += length;
+      return end;
+    }),
+  );
+}
+
+const EAST = 0;
+const SOUTH = 1;
+const WEST = 2;
+const NORTH = 3;
+const STEP_X = [1, 0, -1, 0];
+const STEP_Y = [0, 1, 0, -1];
+
+interface Lattice {
+  has(x: number, y: number, direction: number): boolean;
+  remove(x: number, y: number, direction: number): void;
+  /** Directions in which an edge of the whole boundary, walked or not, leaves a lattice point. */
+  degree(x: number, y: number): number;
+}
+
+/** Edges of the lattice that have a cell of the mask on one side alone. */
+function boundaryEdges({ width, rows }: CellMask): Lattice {
+  const cell = (x: number, y: number): number => (x < 0 || x >= width ? 0 : ((rows[y] ?? 0) >>> x) & 1);
+  const exists = (x: number, y: number, direction: number): boolean => {
+    if (direction === EAST) return cell(x, y) !== cell(x, y - 1);
+    if (direction === SOUTH) return cell(x, y) !== cell(x - 1, y);
+    return direction === WEST ? exists(x - 1, y, EAST) : exists(x, y - 1, SOUTH);
+  };
+  const key = (x: number, y: number, direction: number): number => {
+    if (direction === WEST) return key(x - 1, y, EAST);
+    if (direction === NORTH) return key(x, y - 1, SOUTH);
+    return ((y + 1) * (width + 2) + x + 1) * 2 + direction;
+  };
+  const walked = new Set<number>();
+  return {
+    has: (x, y, direction) => exists(x, y, direction) && !walked.has(key(x, y, direction)),
+    remove: (x, y, direction) => void walked.add(key(x, y, direction)),
+    degree: (x, y) => [EAST, SOUTH, WEST, NORTH].filter((direction) => exists(x, y, direction)).length,
+  };
+}
+
+/** Lattice points of the ring that leaves a point to the east, every one that it passes. */
+function walk(lattice: Lattice, startX: number, startY: number, style: RingStyle): [number, number][] {
+  const ring: [number, number][] = [];
+  let [x, y, direction] = [startX, startY, EAST];
+  do {
+    ring.push([x, y]);
+    lattice.remove(x, y, direction);
+    x += STEP_X[direction]!;
+    y += STEP_Y[direction]!;
+    direction = leave(lattice, x, y, direction, style);
+  } while (lattice.has(x, y, direction));
+  return ring;
+}
+
+/** The direction in which a ring leaves a point that it reached in another one. */
+function leave(lattice: Lattice, x: number, y: number, arrived: number, style: RingStyle): number {
+  if (lattice.degree(x, y) === 4) return turnAtCorner(arrived, style, x, y);
+  const back = (arrived + 2) % 4;
+  for (const direction of [arrived, (arrived + 1) % 4, (arrived + 3) % 4])
+    if (lattice.has(x, y, direction)) return direction;
+  return back;
+}
+
+/** Of the three ways to join four edges in pairs, the one that the seed has for the point. */
+function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): number {
+  const way = hash(style.seed, x, y) % (style.crossing ? 3 : 2);
+  if (way === 2) return arrived;
+  const pairs = way === 0 ? [SOUTH, EAST, NORTH, WEST] : [NORTH, WEST, SOUTH, EAST];
+  return pairs[(arrived + 2) % 4]!;
+}
+
+/** A ring with the vertices, the start and the direction that a style gives it. */
+function styleRing(points: readonly [number, number][], style: RingStyle, ring: number): [number, number][] {
+  const styled = points.flatMap((point, i): [number, number][] => {
+    const [before, after] = [points.at(i - 1)!, points[(i + 1) % points.length]!];
+    const straight = before[0] === after[0] || before[1] === after[1];
+    const luck = hash(style.seed, i, ring + 1000);
+    if (straight && !(style.collinear && luck % 3 === 0)) return [];
+    if (style.spikes && luck % 8 === 1) return [point, [0, point[1]], point];
+    return style.repeated && luck % 4 === 1 ? Array<[number, number]>(2 + (luck & 1)).fill(point) : [point];
+  });
+  const first = style.seed === 0 ? 0 : hash(style.seed, ring, 2000) % styled.length;
+  const turned = [...styled.slice(first), ...styled.slice(0, first)];
+  return hash(style.seed, ring, 3000) % 2 === 1 ? turned.reverse() : turned;
+}
+
+/** A number that looks random and depends on its arguments alone; 0 for the seed 0. */
+function hash(seed: number, a: number, b: number): number {
+  let h = Math.imul(seed, 0x9e3779b1);
+  for (const value of [a, b]) {
+    h = Math.imul(h ^ (h >>> 15), 0x85ebca6b ^ (seed === 0 ? 0 : value * 0x632be5ab));
+    h ^= h >>> 13;
+  }
+  return h >>> 0;
+}

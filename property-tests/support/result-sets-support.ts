@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { textAt } from '../../algorithms/text-column.ts';
+import { parseTile } from '../../formats/result-sets/parse-tile.ts';
+import type { PolygonTile, ResultSetFormat, TileParameters } from '../../formats/result-sets/result-set.ts';
+
+export type Vertex = readonly [number, number];
+
+/** A polygon of a file: its id, and its rings without closing vertices. */
+export interface WrittenPolygon {
+  readonly id: string;
+  readonly rings: readonly (readonly Vertex[])[];
+}
+
+const coordinate: fc.Arbitrary<number> = fc.oneof(
+  { arbitrary: fc.integer({ min: -(2 ** 31), max: 2 ** 31 }), weight: 3 },
+  { arbitrary: fc.integer({ min: 0, max: 9 }), weight: 2 },
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
+
+/** Three vertices or more, of which the last is not the first. */
+const ring: fc.Arbitrary<readonly Vertex[]> = fc
+  .array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 20 })
+  .filter((vertices) => {
+    const [first, last] = [vertices[0]!, vertices.at(-1)!];
+    return first[0] !== last[0] || first[1] !== last[1];
+  });
+
+/** An id that no format needs to quote. */
+const plainId: fc.Arbitrary<string> = fc.stringMatching(/^[A-Za-z0-9_äЖ-][A-Za-z0-9_äЖ.:-]{0,12}[A-Za-z0-9]$/u);
+
+export const polygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
+  fc.record({ id: plainId, rings: fc.array(ring, { minLength: 1, maxLength: 4 }) }),
+  { maxLength: 12 },
+);
+
+/** Parses a text, or bytes, as a tile of a format. */
+export function read(
+  format: ResultSetFormat,
+  text: string | Uint8Array,
+  more: Partial<TileParameters> = {},
+): PolygonTile {
+  const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+  return parseTile(bytes, { format, place: 'tile', ...more });
+}
+
+/** The polygons of a tile, as they could have been written. */
+export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }: PolygonTile): WrittenPolygon[] {
+  return Array.from({ length: polygonRings.length - 1 }, (_, polygon) => {
+    const rings: Vertex[][] = [];
+    for (let r = polygonRings[polygon]!; r < polygonRings[polygon + 1]!; r++) {
+      const vertices: Vertex[] = [];
+      for (let v = ringVertices[r]!; v < ringVertices[r + 1]!; v++) vertices.push([x[v]!, y[v]!]);
+      rings.push(vertices);
+    }
+    return { id: textAt(ids, polygon), rings };
+  });
+}
+
+/** The codes and counts of a tile's notes. */
+export function noted({ notes }: PolygonTile): Record<string, number | undefined> {
+  return Object.fromEntries(notes.map(({ code, count }) => [code, count]));
+}
+
+/** A number as a text that `Number` reads back, a sign kept on zero. */
+export function numberText(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+/** Whether the centre of a pixel is inside, even-odd over all rings. */
+export function coversPixel(rings: WrittenPolygon['rings'], column: number, row: number): boolean {
+  let inside = false;
+  for (const vertices of rings) {
+    for (let v = 0; v < vertices.length; v++) {
+      const [[fromX, fromY], [, toY]] = [vertices[v]!, vertices[(v + 1) % vertices.length]!];
+      // Edges of pixels: only upright ones can cross the row.
+      if (fromY < row + 0.5 !== toY < row + 0.5 && fromX > column + 0.5) inside = !inside;
+    }
+  }
+  return inside;
+}

@@ -1,0 +1,19 @@
+import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+
+/** Vertices of a ring; the edge from the last to the first is implied. */
+export type Ring = readonly (readonly [x: number, y: number])[];
+
+/** Polygons, given as their rings, in CSR form with whole coordinates. */
+export function columnsOfRings(polygons: readonly (readonly Ring[])[]): GridPolygons {
+  const rings = polygons.flat();
+  const before = <T>(lists: readonly (readonly T[])[]): Uint32Array => {
+    let sum = 0;
+    return Uint32Array.from([0, ...lists.map((list) => (sum += list.length))]);
+  };
+  return {
+    polygonRings: before(polygons),
+    ringVertices: before(rings),
+    x: Int32Array.from(rings.flat(), ([x]) => x),
+    y: Int32Array.from(rings.flat(), ([, y]) => y),
+  };
+}

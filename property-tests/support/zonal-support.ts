@@ -1,0 +1,72 @@
+import type { Zones } from '../../algorithms/geometry/polygons.ts';
+import type { Cells, RasterSource, Sample } from '../../algorithms/geometry/raster.ts';
+import type { ZonalHistogram } from '../../algorithms/zonal/index.ts';
+
+/** A histogram as text, to compare byte by byte. */
+export const plain = (histogram: ZonalHistogram): string =>
+  JSON.stringify(histogram, (_, value) =>
+    // JSON has neither bigints nor NaN, infinities and −0.
+    typeof value === 'bigint' || !(Number.isFinite(value) || typeof value !== 'number') || Object.is(value, -0)
+      ? `${Object.is(value, -0) ? '-0' : value}`
+      : value,
+  );
+
+/** The cells of every zone as numbers. */
+export const cellsOf = ({ cells }: ZonalHistogram): number[] => Array.from(cells, Number);
+
+/** A rectangle as a ring. */
+export const box = (left: number, bottom: number, right: number, top: number): Rings[number] => [
+  [left, bottom],
+  [right, bottom],
+  [right, top],
+  [left, top],
+];
+
+/** A raster in memory. */
+export function rasterOf(cells: Cells, width: number, sample: Sample, grid: Partial<RasterSource> = {}): RasterSource {
+  const height = cells.length / width;
+  return {
+    width,
+    height,
+    originX: 0,
+    originY: height,
+    stepX: 1,
+    stepY: -1,
+    crs: undefined,
+    geographic: false,
+    sample,
+    nodata: undefined,
+    blockColumns: width,
+    blockRows: 1,
+    read: async ({ column, row, columns, rows }) => {
+      const window = cells.slice(0, columns * rows);
+      for (let r = 0; r < rows; r++) {
+        window.set(cells.subarray((row + r) * width + column, (row + r) * width + column + columns), r * columns);
+      }
+      return window;
+    },
+    close: async () => {},
+    ...grid,
+  };
+}
+
+/** The rings of a zone. */
+export type Rings = readonly (readonly (readonly [x: number, y: number])[])[];
+
+/** Zones named by their numbers. */
+export function zonesOf(all: readonly Rings[]): Zones {
+  const rings = all.flat();
+  const vertices = rings.flat();
+  const starts = (lengths: readonly number[]): Uint32Array =>
+    Uint32Array.from([0, ...lengths], (_, i) => lengths.slice(0, i).reduce((sum, length) => sum + length, 0));
+  return {
+    names: all.map((_, zone) => `${zone}`),
+    polygons: {
+      polygonRings: starts(all.map(({ length }) => length)),
+      ringVertices: starts(rings.map(({ length }) => length)),
+      x: Float64Array.from(vertices, ([x]) => x),
+      y: Float64Array.from(vertices, ([, y]) => y),
+    },
+    crs: undefined,
+  };
+}
