@@ -150,7 +150,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   const resolve = (buffer: DeviceBuffer): Held => {
     const held = byId.get(buffer.id);
     if (held !== undefined) return held;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
       remedy: 'Keep the column alive, or return it from its scope.',
     });
   };

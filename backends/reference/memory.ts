@@ -31,7 +31,7 @@ export function createHostMemory(limitBytes: number): HostMemory {
   const resolve = (buffer: DeviceBuffer): HostBuffer => {
     const found = buffers.get(buffer.id);
     if (found !== undefined) return found;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
       remedy: 'Keep the column alive, or return it from its scope.',
     });
   };
@@ -86,8 +86,8 @@ function viewsOf(memory: ArrayBuffer): HostBuffer['views'] {
 }
 
 function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
-  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
-    expected: `at most ${limit} bytes in all`,
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit in addition to the ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in total`,
     got: `${live + bytes}`,
     remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
   });

@@ -225,7 +225,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
     resolve(given) {
       const buffer = given as Spillable;
       if (owned.has(buffer) && !buffer.released) return buffer;
-      throw new ArgumentError('memory/released', `Buffer ${given.id} is used after its release.`, {
+      throw new ArgumentError('memory/released', `Buffer ${given.id} must not be used after its release.`, {
         remedy: 'Keep the column alive, or return it from its scope.',
       });
     },

@@ -54,36 +54,39 @@ import type { Tuning } from './tuning/tuning.ts';
 import type { TuningChoice } from './tuning/tuning-choice.ts';
 
 export interface WebGpuOptions {
-  /** Where to ask for an adapter; the browser's own if left out. In Node: `openNodeGpu()` of `backends/webgpu-node`. */
+  /**
+   * Where adapters are requested; by default the browser's `navigator.gpu`. In Node: `openNodeGpu()` of
+   * `backends/webgpu-node`.
+   */
   readonly gpu?: Gpu | undefined;
   readonly adapter?: AdapterChoice | undefined;
   /**
-   * A device that somebody else works with too, in place of one of an adapter; it is never destroyed. With `gpu` it is known
-   * whether its subgroups can be used, else a trial tells.
+   * A device that your program works with too, instead of a new one. It is never destroyed. Whether its subgroups are
+   * usable is read from `gpu` if given, otherwise found out by a test compilation.
    */
   readonly device?: GpuDevice | undefined;
   /** Lowers the device's limits. */
   readonly limits?: Partial<Limits> | undefined;
-  /** Otherwise than the device's class has it: how fast kernels are, never what they compute. */
+  /** Overrides the tuning for the device's class: it affects the speed of kernels, never their results. */
   readonly tuning?: TuningChoice | undefined;
   /**
-   * Milliseconds that may pass without an answer while somebody waits, after which the device is taken for lost. It must be
-   * longer than the longest wait of a pipeline; without it, waits are as long as the device takes.
+   * Milliseconds without an answer, while somebody waits, after which the device is considered lost. Must be longer
+   * than the longest wait of a pipeline. By default, waits are unlimited.
    */
   readonly hangLimit?: number | undefined;
   /**
-   * Milliseconds that `close()` waits for what the device is at. After that the device is left, with the warning
-   * `warning/device-left`, and destroyed once it is through. 4,000 by default.
+   * Milliseconds that `close()` waits for the device to finish its work. After that, `close()` returns with the warning
+   * `warning/device-left`, and the device is destroyed once it has finished. 4,000 by default.
    */
   readonly closeLimit?: number | undefined;
   /**
-   * Host memory that the device maps for transfers: `buffers` of `bytes` each for uploads, and as many bytes for reads. 4 of
-   * 16 MiB by default. They are made as they are needed, and kept until memory is short.
+   * Host memory that the device maps for transfers: `buffers` buffers of `bytes` bytes each for uploads, and the same
+   * amount for reads. By default 4 of 16 MiB. They are allocated on demand and kept until memory runs short.
    */
   readonly staging?: StagingSize | undefined;
-  /** Is told of warnings. Default: a warning of the platform. */
+  /** Receives warnings; by default they go to the platform. */
   readonly onWarning?: OnWarning | undefined;
-  /** Overrides what the probe of the device chose. */
+  /** Overrides the choice of the device's probe. */
   readonly arithmetic?: Partial<Arithmetic> | undefined;
 }
 
@@ -96,12 +99,15 @@ const OPTIONS: FieldKinds<WebGpuOptions> = {
   tuning: someRecord,
   hangLimit: aNumber,
   closeLimit: aNumber,
-  staging: aRecord<StagingSize>({ buffers: aWhole(1), bytes: where('a multiple of 256 from 256', isStagingBytes) }),
+  staging: aRecord<StagingSize>({
+    buffers: aWhole(1),
+    bytes: where('a multiple of 256 that is at least 256', isStagingBytes),
+  }),
   onWarning: aFunction,
   arithmetic: someRecord,
 };
 
-/** A backend on WebGPU, with what is known of its device. */
+/** A WebGPU backend, with information about its device. */
 export interface WebGpuBackend extends Backend {
   readonly name: 'webgpu';
   readonly info: GpuAdapterInfo;
@@ -109,17 +115,17 @@ export interface WebGpuBackend extends Backend {
   readonly arithmetic: Arithmetic;
   readonly tuning: Tuning;
   /**
-   * Measures how long the device takes for commands, by its own clock: milliseconds, without what the host does. Waits
-   * for everything before them first. Of several groups of commands, which follow each other without a pause, it measures
-   * each: a device that was idle is slow at first, so that the first group should be something to warm up with.
+   * Measures the time that the device takes for commands, by its own clock: milliseconds, without the time of the host.
+   * First waits for all earlier commands. Given several groups of commands, it runs them without a pause and measures
+   * each. An idle device starts slowly, so the first group should be a warm-up.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
   time(commands: () => void): Promise<number>;
   time(groups: readonly (() => void)[]): Promise<readonly number[]>;
   /**
-   * Measures each of some commands by itself, in order: which kernel it was, of which functor, and its milliseconds. The
-   * first 4,095 are measured. Commands wait for each other here, so that they take longer than in {@link time}.
+   * Measures each of the commands separately, in order: its kernel, its functor, and its milliseconds. Only the first
+   * 4,095 are measured. Commands run one after another here, so they take longer than in {@link time}.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
@@ -129,13 +135,14 @@ export interface WebGpuBackend extends Backend {
 /**
  * Opens a backend on WebGPU.
  *
- * Commands are recorded and handed over when someone waits for them. A buffer longer than one binding is split over
- * several GPU buffers, which kernels see as one. Commands that read and write one buffer read what it held before.
+ * Commands are recorded, and submitted when somebody waits for them or a batch is full. A buffer longer than one
+ * binding is split over several GPU buffers, which kernels see as one. A command that reads and writes the same buffer
+ * reads its contents from before the command.
  *
- * @throws DeviceLostError `device/no-adapter` where there is no adapter of the kind asked for; `device/lost` where the device
- * given is lost.
- * @throws ArgumentError `device/limits` where the device given was made with limits too low for the kernels.
- * @throws ArgumentError `tuning/member` where the tuning has members that kernels cannot be right with.
+ * @throws DeviceLostError `device/no-adapter` if there is no adapter of the requested kind; `device/lost` if the given
+ * device is lost.
+ * @throws ArgumentError `device/limits` if the given device was made with limits too low for the kernels.
+ * @throws ArgumentError `tuning/member` if the tuning has members with which kernels would be wrong.
  *
  * @example
  * ```ts
@@ -164,12 +171,12 @@ export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<
 }
 
 function adapterOfDevice(): ArgumentError {
-  return new ArgumentError('open/device', 'A device was given, and an adapter asked for.', {
-    remedy: 'Leave the option adapter out: the device has one.',
+  return new ArgumentError('open/device', 'The options device and adapter exclude each other.', {
+    remedy: 'Omit the option adapter: the device already has one.',
   });
 }
 
-/** Starts the machine, or lets the device go. */
+/** Starts the machine; if that fails, closes the device. */
 function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): GpuMachine {
   try {
     return startMachine(open, options, gpu);
@@ -187,13 +194,13 @@ function backendOf(
   const engine: Engine = { ...machine.engine, arithmetic };
   const { failure, transfers, plans } = machine;
   const { pool, recorder, counters, limits } = engine;
-  // The probe of the device came before.
+  // Applies only now, so that it does not limit the probe of the device.
   pool.keepWithin(limits.memoryBytes);
   const tapes = createTapes(engine);
   Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart, clear: tapes.clear });
   let closed = false;
   const signature = new CommandSignature(pool);
-  /** Carries out a command, by its plan if it has rows: of no rows there is nothing to find again. */
+  /** Runs a command, by its plan if its extent is not 0; empty commands are not worth a plan. */
   const issue = (
     name: string,
     { module }: Program,
@@ -367,7 +374,7 @@ function backendOf(
     },
     play(script, call) {
       failure.guard();
-      // Commands that are measured are issued one by one.
+      // While commands are measured, they are issued one by one.
       if (machine.timer.isProfiling || !tapes.play(script, call)) return false;
       recorder.endCommand();
       return true;
@@ -407,7 +414,7 @@ function requireCopyable({ parts }: Memory): void {
   if (!parts.every(isCopyable)) throw withoutUsage('COPY_SRC', 'be copied to the host');
 }
 
-/** What a program is made of, as users named it: its entry, and the functors that it calls. */
+/** The functors of a program by the users' names: the entry, and the functors that it calls. */
 function namesIn({ functions }: Module): string {
   const [entry, ...called] = new Set(functions.map(({ name }) => name.replace(/^m\d+_/, '')).reverse());
   return called.length === 0 ? entry! : `${entry}: ${called.join(', ')}`;

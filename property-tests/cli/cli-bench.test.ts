@@ -377,7 +377,7 @@ describe('bad input', () => {
     [['--experiment', '@runless.mjs'], 'run of x is no function'],
     [['--experiment', '@typed.mjs'], 'types of x must be among u32, i32, f32'],
     [['--experiment', '@twice.mjs'], 'Two experiments are called map.'],
-    [['--tuning', '@tuning.json', '--adapter', 'software'], "tuning.json: 'scan.itens' is no member of a tuning."],
+    [['--tuning', '@tuning.json', '--adapter', 'software'], "tuning.json: A tuning has no member 'scan.itens'."],
     [['--out', '@text.mjs'], 'text.mjs is not a writable folder.'],
   ])('%j is refused', async (words, sentence) => {
     await shop.write('text.mjs', 'this is no module');

@@ -1,37 +1,46 @@
 /**
- * How f32 operations are written so that they give what `semantics.ts` says; a probe of the device chooses. *plain* is
- * WGSL's own operation, the other form is exact on devices where that one is not.
+ * Which WGSL forms f32 operations take so that results match `semantics.ts`; a probe of the device chooses. *plain* is
+ * WGSL's own operation; the other forms are exact on devices where that one is not.
  */
 export interface Arithmetic {
   /**
-   * `guarded` hides products: from the contraction of `a*b + c` to a fused operation, and from `a*b + a*c = a*(b + c)`;
-   * `corrected` also returns the smallest normal number where the device flushes what rounds up to it.
+   * `guarded` hides products, to prevent the fusion of `a*b + c` into one operation and the rewriting of `a*b + a*c` as
+   * `a*(b + c)`; `corrected` also returns the smallest normal number where the device flushes results that round up to
+   * it.
    */
   readonly product: 'plain' | 'guarded' | 'corrected';
-  /** `guarded` hides sums from reassociation; `kept` only those of which a part could cancel out, as in `(a - b) + b`. */
+  /**
+   * `guarded` hides all sums from reassociation; `kept` only sums with a part that could cancel out, as in `(a - b) +
+   * b`.
+   */
   readonly sum: 'plain' | 'kept' | 'guarded';
-  /** `guarded` hides constants, which compilers merge (`a*3*5 = a*15`), invert (`a/3`) and drop (`a + 0`, `a*0`). */
+  /**
+   * `guarded` hides constants, because compilers merge (`a*3*5 = a*15`), invert (`a/3`) and drop them (`a + 0`, `a*0`).
+   */
   readonly constant: 'plain' | 'guarded';
   /**
-   * `guarded` hides quotients, as in `a/b*b`; `corrected` finds the rounding error of a quotient of mantissas in integers
-   * as well.
+   * `guarded` hides quotients from rewriting, as of `a/b*b`; `corrected` also computes the rounding error of a quotient
+   * of mantissas in integers.
    */
   readonly quotient: 'plain' | 'guarded' | 'corrected';
-  /** `corrected` finds the rounding error of a square root of a mantissa in integers. */
+  /** `corrected` computes the rounding error of a square root of a mantissa in integers. */
   readonly root: 'plain' | 'corrected';
-  /** `bits` compares the bits of the operands: right for NaN where the device assumes that there are none. */
+  /** `bits` compares the bits of the operands: correct for NaN on devices that assume there are none. */
   readonly comparison: 'plain' | 'bits';
-  /** `ranked` compares the bits of the operands: right for zeros and NaN where the device is not. */
+  /** `ranked` compares the bits of the operands: correct for zeros and NaN on devices whose own operation is not. */
   readonly extremum: 'plain' | 'ranked';
   /** `integer` rounds 32-bit integers to 24 bits before it converts them. */
   readonly conversion: 'plain' | 'integer';
-  /** `checked` compares numbers with the bounds of integers before it converts them; what may be NaN is checked anyway. */
+  /**
+   * `checked` compares numbers with the bounds of the integer type before converting; a possible NaN is checked in both
+   * forms.
+   */
   readonly truncation: 'plain' | 'checked';
 }
 
 export type ArithmeticChoice = keyof Arithmetic;
 
-/** WGSL as it is: what `fast` functors get everywhere. */
+/** Plain WGSL, which `fast` functors get on every device. */
 export const plainArithmetic: Arithmetic = {
   product: 'plain',
   sum: 'plain',
@@ -44,7 +53,7 @@ export const plainArithmetic: Arithmetic = {
   truncation: 'plain',
 };
 
-/** Every operation in the form that relies on integers alone. */
+/** Every operation in the form that relies only on integers. */
 export const guardedArithmetic: Arithmetic = {
   product: 'corrected',
   sum: 'guarded',

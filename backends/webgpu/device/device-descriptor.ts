@@ -14,10 +14,11 @@ const wantedLimits = [
 ] as const;
 
 /**
- * What to ask an adapter for, so that the device is as good for `open({ device })` as the one that `open()` would ask for by
- * itself: all of its limits that kernels use, subgroups and timestamps where it has them. Add what else your program needs.
+ * The descriptor to request a device with, so that `open({ device })` works as well as `open()` with a device of its
+ * own: all limits that kernels use, and subgroups and timestamps if the adapter has them. Add whatever else your
+ * program needs.
  *
- * A device made without it works too, as long as it has WebGPU's default limits: kernels then take the portable path, and
+ * Devices requested without it work too if they have WebGPU's default limits: kernels then take the portable path, and
  * columns above 128 MiB are split over several buffers.
  *
  * @example
@@ -30,7 +31,7 @@ const wantedLimits = [
 export function deviceDescriptor(adapter: GpuAdapter): GpuDeviceDescriptor {
   if (typeof adapter?.requestDevice !== 'function') {
     throw wrongArgument('deviceDescriptor', 'adapter', adapter, 'a GPUAdapter', {
-      remedy: 'It is what await navigator.gpu.requestAdapter() gives, where that is not null.',
+      remedy: 'Pass the result of await navigator.gpu.requestAdapter(), if it is not null.',
     });
   }
   const { features, limits } = adapter;

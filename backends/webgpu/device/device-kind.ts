@@ -1,9 +1,9 @@
 import { type Kind, where } from '../../../primitives/kinds.ts';
 
-/** A device of WebGPU, whichever implementation it is of. */
+/** A WebGPU device, of any implementation. */
 export const aDevice: Kind = where('a GPUDevice', isDevice, {
   code: 'open/device',
-  remedy: 'It is what await adapter.requestDevice(deviceDescriptor(adapter)) gives.',
+  remedy: 'Pass the result of await adapter.requestDevice(deviceDescriptor(adapter)).',
 });
 
 function isDevice(given: unknown): boolean {

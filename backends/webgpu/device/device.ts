@@ -5,37 +5,37 @@ import { adapterName } from './adapter-name.ts';
 import { deviceDescriptor } from './device-descriptor.ts';
 import { lostError } from './failure.ts';
 
-/** Which adapters to take: `auto` takes a hardware one if there is one. */
+/** Which adapters to accept; `auto` prefers a hardware adapter. */
 export type AdapterChoice = 'hardware' | 'software' | 'auto';
 
-/** A device with what was asked of its adapter. */
+/** A device with the properties of its adapter. */
 export interface OpenDevice {
-  /** Unknown of a device that the caller gave. */
+  /** Unknown if the caller gave the device. */
   readonly adapter: GpuAdapter | undefined;
   readonly device: GpuDevice;
   readonly info: GpuAdapterInfo;
-  /** What the device can do at most. */
+  /** The limits of the device. */
   readonly limits: Limits;
   readonly features: ReadonlySet<string>;
   readonly subgroups: Subgroups | undefined;
-  /** Whether the caller gave it, who goes on working with it: it is never destroyed, and nothing is left on it. */
+  /** Whether the caller gave the device and goes on using it: it is never destroyed, and nothing is left on it. */
   readonly shared: boolean;
 }
 
-/** Subgroups of at least 4 lanes, that know their numbers. */
+/** Subgroups of at least 4 lanes whose ids are available in WGSL. */
 export interface Subgroups {
-  /** Lanes at least and at most. */
+  /** Minimum and maximum number of lanes. */
   readonly min: number;
   readonly max: number;
 }
 
-/** Lanes of a subgroup where all have as many. */
+/** The number of lanes of a subgroup, if it is fixed. */
 export function widthOf({ min, max }: Subgroups): number | undefined {
   return min === max ? min : undefined;
 }
 
 /**
- * Opens a device with all that its adapter offers.
+ * Opens a device with everything that its adapter offers.
  *
  * @throws DeviceLostError `device/no-adapter`
  */
@@ -52,15 +52,15 @@ export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): P
 }
 
 /**
- * Takes a device that somebody else works with. What it can do is what it was made with.
+ * Wraps a device that the caller works with too. Its limits and features are those it was requested with.
  *
- * @throws ArgumentError `device/limits` where kernels need more than it was made with.
+ * @throws ArgumentError `device/limits` if they are too low for the kernels.
  * @throws DeviceLostError `device/lost`
  */
 export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Promise<OpenDevice> {
   requireLeast(device.limits);
   await requireAlive(device);
-  // Older browsers do not tell of the adapter.
+  // Missing in older browsers.
   const info = (device.adapterInfo as GpuAdapterInfo | undefined) ?? UNKNOWN_ADAPTER;
   const known = gpu?.wgslLanguageFeatures.has(NUMBERED_SUBGROUPS);
   const hasNumbers = device.features.has('subgroups') && (known ?? (await compilesNumberedSubgroups(device)));
@@ -69,7 +69,7 @@ export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Prom
   return { adapter: undefined, device, info, limits: limitsOf(device.limits), features, subgroups, shared: true };
 }
 
-/** What kernels need at least; every device of WebGPU has it but for those of its compatibility mode. */
+/** Minimum limits of the kernels. Every WebGPU device has them, except in compatibility mode. */
 const MIN_COUNT = {
   maxStorageBuffersPerShaderStage: 4,
   maxStorageBufferBindingSize: 4096,
@@ -89,12 +89,13 @@ function requireLeast(limits: GPUSupportedLimits): void {
   throw new ArgumentError('device/limits', 'The device was made with limits too low for the kernels.', {
     expected: `at least ${list(MIN_COUNT as never)}`,
     got: list(limits),
-    remedy: 'Request it with deviceDescriptor(adapter), or with these as requiredLimits: adapter.requestDevice(…).',
+    remedy:
+      'Request it with deviceDescriptor(adapter), or with at least these requiredLimits: adapter.requestDevice(…).',
   });
 }
 
 async function requireAlive({ lost }: GpuDevice): Promise<void> {
-  // What has been lost already wins over a turn of the event loop.
+  // The `lost` promise of a device that is already lost settles before the next turn of the event loop.
   const reason = await Promise.race([lost, new Promise<undefined>((resolve) => setTimeout(resolve, 0))]);
   if (reason !== undefined) throw lostError(reason);
 }
@@ -109,10 +110,10 @@ const UNKNOWN_ADAPTER = {
   isFallbackAdapter: false,
 } as GpuAdapterInfo;
 
-/** The language feature with which subgroups know their numbers. */
+/** The language feature that provides the ids of subgroups. */
 const NUMBERED_SUBGROUPS = 'subgroup_id';
 
-/** Node has no `navigator.gpu` that would tell of language features. */
+/** Tests by compiling: Node has no `navigator.gpu` to ask for language features. */
 async function compilesNumberedSubgroups(device: GpuDevice): Promise<boolean> {
   device.pushErrorScope('validation');
   device.createShaderModule({
@@ -142,22 +143,23 @@ async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapt
   if (choice === 'hardware' && isFallbackAdapter) {
     throw noAdapter(`The only adapter here is a software one (${adapterName(adapter.info)}).`);
   }
-  if (software && !isFallbackAdapter) throw noAdapter(`The adapter is no software one (${adapterName(adapter.info)}).`);
+  if (software && !isFallbackAdapter)
+    throw noAdapter(`The adapter is not a software adapter (${adapterName(adapter.info)}).`);
   return adapter;
 }
 
 function noWebGpu(): DeviceLostError {
-  return new DeviceLostError('device/no-adapter', 'There is no WebGPU here.', {
+  return new DeviceLostError('device/no-adapter', 'WebGPU is not available here.', {
     remedy:
-      'On a page, take a browser that has it, and serve the page over https or from localhost; in Node, pass the gpu of ' +
-      'openNodeGpu(); or take another backend.',
+      'On a page, use a browser with WebGPU, and serve the page over https or from localhost; in Node, pass the gpu of ' +
+      'openNodeGpu(); or use another backend.',
   });
 }
 
 function noAdapter(sentence: string): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
     remedy:
-      "Install the graphics driver, or take the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
+      "Install the graphics driver, or use the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
   });
 }
 
@@ -166,16 +168,16 @@ function limitsOf(limits: GPUSupportedLimits): Limits {
     bindingBytes: Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize),
     workgroups: limits.maxComputeWorkgroupsPerDimension,
     storageBuffers: limits.maxStorageBuffersPerShaderStage,
-    // WebGPU does not tell how much memory there is; what is too much comes back as an error.
+    // WebGPU does not reveal the amount of memory; an allocation that exceeds it reports an error.
     memoryBytes: Number.MAX_SAFE_INTEGER,
   };
 }
 
-/** Below these the kernels cannot work: a block of the combination tree fills 4 KiB. */
+/** Minimum limits for the kernels to work: a block of the combination tree fills 4 KiB. */
 const minLimits: Limits = { bindingBytes: 4096, workgroups: 1, storageBuffers: 4, memoryBytes: 0 };
 
 /**
- * The limits of a device, lowered to what the caller wants.
+ * The limits of a device, lowered as the caller asks.
  *
  * @throws ArgumentError `limits/too-low`
  */

@@ -1,16 +1,16 @@
 import { ArgumentError, DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
 import type { Watchdog } from '../../common/watchdog.ts';
 
-/** Why a backend can do no more, told to everyone who waits. */
+/** The failure that ends a backend, passed on to everyone who waits. */
 export interface Failure {
   readonly failed: boolean;
-  /** Throws the reason once there is one. */
+  /** Throws the reason if the backend has failed. */
   guard(): void;
-  /** Ends everything under way with a reason; only the first one counts. */
+  /** Fails everything pending with a reason; only the first call counts. */
   fail(reason: unknown): void;
-  /** Calls back when the backend fails, or at once where it has; returns a function that takes that back. */
+  /** Calls back when the backend fails, or immediately if it has; returns a function that removes the listener. */
   onFailure(listener: (reason: unknown) => void): () => void;
-  /** A promise that settles as the work does, or rejects when the backend fails first. */
+  /** Settles like `work`, but rejects if the backend fails first. */
   guarded<T>(work: Promise<T>): Promise<T>;
 }
 
@@ -56,10 +56,10 @@ export function createFailure(watchdog: Watchdog): Failure {
   };
 }
 
-/** Errors of the device are caught in these scopes, the last one opened first. */
+/** The error scopes that catch errors of the device; the last one is innermost. */
 export const errorScopes = ['validation', 'out-of-memory', 'internal'] as const;
 
-/** Closes the scopes of {@link errorScopes}: what the device found in each. */
+/** Pops the scopes of {@link errorScopes}; the result has the errors found in each. */
 export function closeErrorScopes(device: GPUDevice): Promise<QuadrilleError | undefined>[] {
   return [...errorScopes].reverse().map(async (scope) => {
     const error = await device.popErrorScope();
@@ -67,7 +67,7 @@ export function closeErrorScopes(device: GPUDevice): Promise<QuadrilleError | un
   });
 }
 
-/** Commands that the device refused because of a buffer that they read and that is not ours. */
+/** The error for commands that the device refused because of a borrowed buffer. */
 export function refusedError(cause: QuadrilleError): ArgumentError {
   return new ArgumentError(
     'buffer/refused',
@@ -80,7 +80,7 @@ export function refusedError(cause: QuadrilleError): ArgumentError {
   );
 }
 
-/** An error that the device reported in a scope, in the library's words. */
+/** An error of the device, found in a scope, as an error of the library. */
 function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): QuadrilleError {
   switch (scope) {
     case 'out-of-memory':
@@ -91,7 +91,7 @@ function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): Quad
     case 'validation':
       return new QuadrilleError('device/validation', `The device refused a command: ${cause.message}`, { cause });
     case 'internal':
-      return new DeviceLostError('device/internal', `The device could not carry out a command: ${cause.message}`, {
+      return new DeviceLostError('device/internal', `The device failed to run a command: ${cause.message}`, {
         cause,
       });
   }
@@ -99,21 +99,21 @@ function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): Quad
 
 export function lostError({ reason, message }: GPUDeviceLostInfo): DeviceLostError {
   return new DeviceLostError('device/lost', `The device was lost (${reason}): ${message}`, {
-    remedy: 'Open a new context; what was on the device is gone.',
+    remedy: 'Open a new context; the data on the device is lost.',
   });
 }
 
-/** A device that was waited for in vain. */
+/** The error for a device that does not answer. */
 export function hangError(limit: number): DeviceLostError {
-  return new DeviceLostError('device/hang', `The device did not answer for ${limit} ms and is taken for lost.`, {
+  return new DeviceLostError('device/hang', `The device did not answer for ${limit} ms and is considered lost.`, {
     remedy: 'Open a new context, work in smaller windows, or raise hangLimit.',
   });
 }
 
-/** Milliseconds in which a device that was lost says so, after it has refused something for that reason. */
+/** Milliseconds in which a lost device should report the loss, after it has refused something because of it. */
 const GRACE = 1000;
 
-/** Finds out what was wrong when the device refused to answer: mostly it was lost, which it may say a little later. */
+/** Finds the reason why a device refused to answer: usually it is lost, which it may report a little later. */
 export function createExplanation(device: GPUDevice, failure: Failure): (cause: unknown) => Promise<unknown> {
   return async (cause) => {
     if (cause instanceof QuadrilleError) return cause;

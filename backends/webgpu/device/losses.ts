@@ -1,11 +1,11 @@
 type Listener = (reason: GPUDeviceLostInfo) => void;
 
-/** Who wants to know of the loss of a device: nobody can take a reaction to its promise back. */
+/** The listeners of each device, because a reaction to the promise `lost` cannot be removed. */
 const listenersOf = new WeakMap<GPUDevice, Set<Listener>>();
 
 /**
- * Calls back when a device is lost. The function that it returns takes that back, so that nothing is left of a context on a
- * device that outlives it.
+ * Calls back when a device is lost. The returned function removes the listener, so that a context leaves nothing behind
+ * on a device that outlives it.
  */
 export function onLoss(device: GPUDevice, listener: Listener): () => void {
   const listeners = listenersOf.get(device) ?? watch(device);

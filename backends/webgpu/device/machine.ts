@@ -25,30 +25,30 @@ import type { ProbeRun } from './probe.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { usage } from './usage.ts';
 
-/** A device with everything that commands are made, recorded and waited for with. */
+/** A device, with everything needed to compile, record and await commands. */
 export interface GpuMachine {
   readonly failure: Failure;
   readonly transfers: Transfers;
-  /** Writes f32 operations plainly until a probe has chosen otherwise. */
+  /** Emits f32 operations in plain WGSL until a probe has chosen their forms. */
   readonly engine: Engine;
-  /** Of commands with the engine's arithmetic as a probe has chosen it. */
+  /** Plans of commands. Valid only for the engine's final arithmetic, as chosen by the probe. */
   readonly plans: CommandPlans;
   /** Runs a module for the probe of the device. */
   readonly run: ProbeRun;
   readonly timer: Timer;
   readonly reserved: ReservedMemory;
-  /** Waits for everything that was recorded. */
+  /** Waits for everything recorded. */
   finish(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Is told, by whoever keeps memory in reserve, what to do about it. */
+/** How the owner of reserved memory reacts to requests. */
 export interface ReservedMemory {
-  /** Gives it up, as memory is short. */
+  /** Frees the reserved memory, because memory is short. */
   giveUp(): void;
-  /** Forgets what refers to a buffer that is to be destroyed. */
+  /** Drops everything that refers to a buffer that is about to be destroyed. */
   forgetPart(part: BufferPart): void;
-  /** Gives it up, and forgets what is known of the kernels that work in it. */
+  /** Frees the reserved memory, and drops everything cached about the kernels that work in it. */
   clear(): void;
 }
 
@@ -84,7 +84,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     device,
     counters,
     bindingBytes: limits.bindingBytes,
-    // Who gave the device may draw from what is computed.
+    // The owner of a shared device may draw from results.
     usage: shared ? usage.vertex | usage.index | usage.indirect : 0,
     watched: recorder.watched,
     madePart: recorder.made,
@@ -117,10 +117,10 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     shared: device.limits.maxComputeWorkgroupStorageSize,
     threads: Math.min(device.limits.maxComputeInvocationsPerWorkgroup, device.limits.maxComputeWorkgroupSizeX),
   };
-  // Dawn in Node needs these to stay referenced as long as they are in use, and to be dropped after that.
+  // Dawn in Node needs these objects to stay referenced while they are in use, and to be dropped afterwards.
   let alive: readonly unknown[] | undefined = [gpu, adapter, device];
   const forgetDevice = onLoss(device, (reason) => failure.fail(lostError(reason)));
-  // What nobody catches on a device that others use too is none of our calls.
+  // On a shared device, uncaptured errors belong to the other users.
   if (!shared) {
     device.addEventListener('uncapturederror', ({ error }) => {
       failure.fail(
@@ -168,7 +168,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
         }
         alive = undefined;
       };
-      // Dawn's destroy() blocks the calling thread until the device is through with its work.
+      // Dawn's destroy() blocks the calling thread until the device has finished its work.
       const done = shared ? undefined : Promise.race([device.queue.onSubmittedWorkDone(), device.lost]);
       const idle = Promise.all([done, transfers.quiet()]);
       const { closeLimit = CLOSE_LIMIT, onWarning } = options;
@@ -180,10 +180,10 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
 }
 
 function deviceLeft(limit: number): QuadrilleWarning {
-  const sentence = `The device, or a reader that fills its memory, was still at work ${limit} ms after it was to close, and is left.`;
+  const sentence = `The device, or a reader that fills its memory, did not finish within ${limit} ms of closing; it was left running.`;
   return new QuadrilleWarning('warning/device-left', sentence, {
     remedy:
-      'See that every loop of a functor, and every read of a reader, ends. Where one does not, end the process: the device is not freed before.',
+      'Make sure that every loop of a functor and every read of a reader ends. If one does not, end the process: until then the device is not freed.',
   });
 }
 

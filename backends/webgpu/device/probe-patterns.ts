@@ -14,12 +14,14 @@ type Value = number | boolean;
 /** An expression over the operands a, b, c of a probe and constants, as a tree. */
 type Expression = 'a' | 'b' | 'c' | number | readonly [OperationName, ScalarType, ...Expression[]];
 
-/** What a device is asked to compute. */
+/** A computation that a device is tested with. */
 export interface Pattern {
   readonly title: string;
-  /** What the emitter can do where the device's answer is not the specified one. */
+  /** How the emitter can compensate if the device's result is not the specified one. */
   readonly remedy: Partial<Arithmetic>;
-  /** `edges` make results near the smallest normal number, `words` are integers, `specials` also NaN and infinities. */
+  /**
+   * `edges` gives results near the smallest normal number, `words` are integers, `specials` include NaN and infinities.
+   */
   readonly operands: 'floats' | 'edges' | 'words' | 'specials';
   readonly expression: Expression;
 }
@@ -99,7 +101,7 @@ export const patterns: readonly Pattern[] = [
       title: `${type}(f32) of numbers`,
       remedy: { truncation: 'checked' },
       operands: 'specials',
-      // NaN is less than anything, so that emitters know this for a number.
+      // The maximum with −∞ tells the emitter that this is never NaN.
       expression: ['convert', type, ['max', 'f32', 'a', Number.NEGATIVE_INFINITY]],
     }),
   ),
@@ -119,8 +121,8 @@ const isNormalOrZero = (value: Value): boolean =>
   typeof value === 'boolean' || value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
 
 /**
- * What a pattern gives by the written rules, as a word; undefined where an operand or an intermediate value is one that
- * the contract leaves open (subnormal; without `specials` also infinite or NaN).
+ * The specified result of a pattern, as a word. Undefined if an operand or an intermediate value is one for which
+ * nothing is specified: a subnormal or, without `specials`, an infinity or NaN.
  */
 export function expectedWord(
   { expression, operands }: Pattern,
@@ -150,14 +152,14 @@ export function expectedWord(
     ];
   };
   const [type, value] = compute(expression);
-  // Nothing says which bits a NaN has.
+  // The bits of a NaN are not specified.
   if (open || (type === 'f32' && Number.isNaN(value))) return undefined;
   return type === 'f32' ? (evaluate('bits', 'f32', 'u32', [value]) as number) : Number(value) >>> 0;
 }
 
 /**
- * A program of the index that computes patterns on element i of their operands. It is not recorded: the recorder would compute
- * operations on literals, which are the device's to compute here.
+ * A program of the index that computes patterns on element i of their operands. It is not made with the recorder, which
+ * would evaluate operations on literals instead of leaving them to the device.
  */
 export function probeModule(asked: readonly Pattern[]): Module {
   const body: Statement[] = [];

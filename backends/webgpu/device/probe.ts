@@ -3,14 +3,14 @@ import type { Module } from '../../../primitives/ir/ir.ts';
 import { type Arithmetic, type ArithmeticChoice, guardedArithmetic, plainArithmetic } from './arithmetic.ts';
 import { expectedWord, type Pattern, patterns, probeModule } from './probe-patterns.ts';
 
-/** Evaluates a module of the index over columns of words: its results, one column each. */
+/** Evaluates a module of the index over columns of words; returns one column for each result. */
 export type ProbeRun = (
   module: Module,
   columns: ReadonlyMap<string, Uint32Array>,
   arithmetic: Arithmetic,
 ) => Promise<readonly Uint32Array[]>;
 
-/** How to write f32 operations for a device, and what is known of the results. */
+/** The arithmetic chosen for a device, and the resulting determinism. */
 export interface Verdict {
   readonly arithmetic: Arithmetic;
   readonly determinism: Determinism;
@@ -19,8 +19,8 @@ export interface Verdict {
 const known = new Map<string, Promise<Verdict>>();
 
 /**
- * Finds out what a device makes of f32 operations and chooses how to write them. Asks each kind of adapter once; `wanted`
- * choices are kept whatever the device does, and show in the level that is reached.
+ * Tests how a device computes f32 operations and chooses their forms. Each kind of adapter is tested once. `wanted`
+ * choices override the result of the test; their effect shows in the level of determinism.
  */
 export function probe(info: GPUAdapterInfo, run: ProbeRun, wanted: Partial<Arithmetic> = {}): Promise<Verdict> {
   const { vendor, architecture, device, description } = info;
@@ -41,7 +41,10 @@ async function judge(run: ProbeRun, wanted: Partial<Arithmetic>): Promise<Verdic
   return { arithmetic, determinism: { level, ulp, reasons: reasonsOf(plain, left, arithmetic) } };
 }
 
-/** What the device does by itself, remedy by remedy; what is left of it; and what is not asked of it. */
+/**
+ * Sentences about how the device deviates, remedy by remedy; about what remains after the remedies; and about what is
+ * not tested.
+ */
 function reasonsOf(plain: readonly Finding[], left: readonly Finding[], arithmetic: Arithmetic): string[] {
   const choices = Object.keys(arithmetic) as ArithmeticChoice[];
   const differing = plain.filter(({ wrong }) => wrong > 0);
@@ -49,7 +52,7 @@ function reasonsOf(plain: readonly Finding[], left: readonly Finding[], arithmet
     const found = differing.filter(({ pattern }) => pattern.remedy[choice] !== undefined);
     if (found.length === 0) return [];
     return [
-      `By itself the device does not round ${found.map(describe).join(', ')}; ${choice} is ${arithmetic[choice]}.`,
+      `The device itself does not round ${found.map(describe).join(', ')} correctly; ${choice} is ${arithmetic[choice]}.`,
     ];
   });
   const exact =
@@ -94,7 +97,7 @@ async function measure(run: ProbeRun, arithmetic: Arithmetic): Promise<Finding[]
 
 interface Questions {
   readonly columns: ReadonlyMap<string, Uint32Array>;
-  /** What every pattern should give for each of its operands. */
+  /** The specified result of every pattern for each of its operands. */
   readonly expected: readonly (readonly (number | undefined)[])[];
 }
 
@@ -109,12 +112,12 @@ function pose(): Questions {
   return { columns, expected };
 }
 
-/** Orders the bits of floats as integers, −0 just below +0. */
+/** Maps the bits of floats to integers in the same order, −0 just below +0. */
 function rank(bits: number): number {
   return bits >= 0x80000000 ? 0x7fffffff - bits : bits;
 }
 
-/** The remedies of all that differs; of two remedies for one operation the stronger. */
+/** The remedies for all deviations; if two concern the same operation, the stronger. */
 function chooseFor(findings: readonly Finding[]): Arithmetic {
   const choices: { -readonly [choice in keyof Arithmetic]: string } = { ...plainArithmetic };
   for (const { wrong, pattern } of findings) {
@@ -126,17 +129,18 @@ function chooseFor(findings: readonly Finding[]): Arithmetic {
   return choices as Arithmetic;
 }
 
-/** Compilers take longer for one large shader than for several small ones. */
+/** One large shader takes longer to compile than several small ones. */
 const PATTERNS_A_SHADER = 6;
-/** How many operands every pattern is tried on. */
+/** Number of operands that every pattern is tested with. */
 const COUNT = 2048;
 const special = [
   0, 0x80000000, 0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x3f800000, 0xbf800000, 0x4f800000, 0xcf000000,
 ];
 
 /**
- * Columns of operands: floats whose exponents lie near each other, within ±60 and anywhere (a third each), with mantissas
- * that often are all zeros or all ones, and zeros; words of all lengths; floats among infinities and NaN.
+ * Columns of operands: floats with exponents close to each other, within ±60, and arbitrary (a third each), with zeros
+ * among them and mantissas that are often all zeros or all ones; words of all lengths; floats with infinities and NaN
+ * among them.
  */
 function probeColumns(): ReadonlyMap<string, Uint32Array> {
   const random = mixer();
@@ -165,7 +169,7 @@ function probeColumns(): ReadonlyMap<string, Uint32Array> {
   return new Map(columns);
 }
 
-/** Numbers a, b and c such that a · b and a / c are about 2^-126: b and c are powers of two or nearly so. */
+/** Numbers a, b and c such that a · b and a / c are close to 2^-126; b and c are powers of two or nearly so. */
 function edgeOperands(bits: number, i: number): [number, number, number] {
   const exponent = 1 + (bits % 126);
   const mantissa = [0x7fffff, 0x7ffffe, bits >>> 9, 0][i % 4]!;
@@ -173,7 +177,7 @@ function edgeOperands(bits: number, i: number): [number, number, number] {
   return [(exponent << 23) | mantissa, ((127 - exponent) << 23) | last, ((127 + exponent) << 23) | last];
 }
 
-/** Repeatable random words. */
+/** A generator of repeatable pseudo-random words. */
 function mixer(): () => number {
   let state = 0x2545f491;
   return () => {

@@ -4,7 +4,7 @@ import type { Engine } from '../launches/engine.ts';
 import type { Failure } from './failure.ts';
 import { usage } from './usage.ts';
 
-/** Buffers that the context and the owner of the device both use. */
+/** Lends and borrows buffers between a context and the owner of its device. */
 export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, failure: Failure): SharedDevice {
   const alignment = device.limits.minStorageBufferOffsetAlignment;
   return {
@@ -12,7 +12,8 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
       failure.guard();
       if ((gpu.usage & usage.storage) === 0) throw withoutUsage('STORAGE', 'be read by kernels');
       if (pool.isOwn(gpu)) throw ownBuffer();
-      // A binding has a word at least: no elements at the end of a buffer lie behind its last word, or in one of our own.
+      // A binding has at least one word. If there are no elements, it covers the last word of the buffer, or a word of
+      // our own if the buffer has none.
       if (gpu.size < 4) return { buffer: pool.allocate(1), byte: 0 };
       const lastWord = Math.floor(gpu.size / 4) * 4 - 4;
       const start = Math.floor(Math.min(byte, lastWord) / alignment) * alignment;
@@ -29,25 +30,25 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
   };
 }
 
-/** A buffer that was made without a usage that it needs. */
+/** The error for a buffer that lacks a usage. */
 export function withoutUsage(name: string, purpose: string): ArgumentError {
   return new ArgumentError('buffer/usage', `A borrowed buffer cannot ${purpose}.`, {
-    expected: `GPUBufferUsage.${name} among its usages`,
+    expected: `a buffer with GPUBufferUsage.${name}`,
     got: 'a buffer without it',
     remedy: `Create it with usage: … | GPUBufferUsage.${name}.`,
   });
 }
 
 function ownBuffer(): ArgumentError {
-  return new ArgumentError('buffer/own', 'The buffer is one that the context has lent.', {
-    remedy: 'Go on with the column that was lent.',
+  return new ArgumentError('buffer/own', 'A buffer that the context has lent cannot be borrowed.', {
+    remedy: 'Use the column that was lent.',
   });
 }
 
 function split(parts: number, words: number): ArgumentError {
-  return new ArgumentError('buffer/split', 'The column is longer than one GPU buffer of the context may be.', {
+  return new ArgumentError('buffer/split', 'The column is longer than one GPU buffer of the context.', {
     expected: 'a column in one buffer',
     got: `${words * 4} bytes in ${parts} buffers`,
-    remedy: 'Lend slices of it that were materialised, or raise limits.bindingBytes, as far as the device allows it.',
+    remedy: 'Materialize slices of it and lend these, or raise limits.bindingBytes as far as the device allows.',
   });
 }

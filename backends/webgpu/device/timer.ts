@@ -8,20 +8,20 @@ import { usage } from './usage.ts';
 
 /** Measures how long the device works, by its own clock. */
 export interface Timer {
-  /** Milliseconds of each of some groups of commands, which follow each other without a pause. */
+  /** Milliseconds of each group of commands; the groups run without a pause. */
   time(groups: readonly (() => void)[]): Promise<number[]>;
-  /** Milliseconds of every command, in order. Each waits for the one before, so that they take longer than together. */
+  /** Milliseconds of every command, in order. Commands run one after another, so they take longer than together. */
   profile(commands: () => void): Promise<CommandTime[]>;
   /** Whether commands are being profiled. */
   readonly isProfiling: boolean;
-  /** Notes that a command was recorded, if they are being profiled. */
+  /** While profiling, records that a command was recorded. */
   mark(command: () => string): void;
   destroy(): void;
 }
 
-/** Most stamps of one set, which WebGPU gives to every device. */
+/** Maximum number of timestamps in a set, on every WebGPU device. */
 const MAX_STAMPS = 4096;
-/** Words of a stamp. */
+/** Words of a timestamp. */
 const WORDS = 2;
 
 interface Stamps {
@@ -50,7 +50,7 @@ export function createTimer(
 
   const create = (count: number): Stamps => {
     if (!features.has('timestamp-query')) {
-      throw new ArgumentError('device/no-timestamps', 'This device has no timestamps.', {
+      throw new ArgumentError('device/no-timestamps', 'This device does not support timestamps.', {
         remedy: 'Measure the time until sync() instead.',
       });
     }
@@ -67,7 +67,7 @@ export function createTimer(
     part.gpu.destroy();
   };
 
-  /** Reads the first stamps of a set, in nanoseconds. */
+  /** Reads the first timestamps of a set, in nanoseconds. */
   const read = async ({ set, part }: Stamps, count: number): Promise<BigUint64Array> => {
     recorder.resolve(set, part);
     const memory: Memory = { id: 0, words: part.bytes / 4, parts: [part], shift: 31 };
@@ -76,7 +76,7 @@ export function createTimer(
   };
 
   const measure = async (max: number, record: (set: GPUQuerySet) => number): Promise<number[]> => {
-    if (max > MAX_STAMPS) throw new RangeError(`more than ${MAX_STAMPS - 1} times at once`);
+    if (max > MAX_STAMPS) throw new RangeError(`more than ${MAX_STAMPS - 1} times in one call`);
     await finish();
     const stamps = stampsFor(max);
     recorder.stamp(stamps.set, 0);

@@ -1,4 +1,4 @@
-/** WebGPU's buffer usages and map modes, by number: the global objects that name them exist only in browsers. */
+/** WebGPU's buffer usages and map modes as numbers: the global objects that name them exist only in browsers. */
 export const usage = {
   mapRead: 0x1,
   mapWrite: 0x2,

@@ -2,10 +2,13 @@ import type { AtomicCombination } from '../../../primitives/contract/backend.ts'
 import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 
-/** `update` is for words that are read and written; `spine` for those that workgroups of one dispatch tell each other. */
+/**
+ * `update` is for words that are both read and written; `spine` for words that workgroups of one dispatch use to
+ * communicate.
+ */
 export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';
 
-/** A run of the parts of a device buffer as a kernel binds it. */
+/** A range of the parts of a device buffer, as a kernel binds it. */
 export interface Binding {
   readonly memory: Memory;
   readonly access: Access;
@@ -14,29 +17,32 @@ export interface Binding {
 }
 
 /**
- * The storage buffers of one kernel. A binding of several parts looks like one array of words that starts with its first
- * part.
+ * The storage buffers of one kernel. A binding of several parts looks like a single array of words that starts at its
+ * first part.
  */
 export interface Bindings {
-  /** Binds a buffer, or `count` of its parts from `first` on, and returns the number of the binding. */
+  /** Binds a buffer, or `count` of its parts starting at `first`; returns the index of the binding. */
   bind(memory: Memory, access: Access, first?: number, count?: number): number;
   /**
-   * Lets a buffer that is read be read by fours too: `quad_n(q)` is the four words from 4q on, `quad_n_x(q)` … `quad_n_w(q)`
-   * one of them. Says whether it can be: it takes whole fours in one part.
+   * Makes a buffer readable by fours too: `quad_n(q)` is the four words from 4q on, `quad_n_x(q)` … `quad_n_w(q)` one
+   * of them. Returns whether that is possible: the buffer must be a single part with a multiple of four words.
    */
   readByFours(slot: number): boolean;
-  /** Storage buffers in use. */
+  /** Number of storage buffers in use. */
   readonly size: number;
   readonly parts: readonly BufferPart[];
-  /** What of the bindings shapes compiled code. */
+  /** Everything about the bindings that affects compiled code. */
   key(): string;
-  /** One letter a storage buffer, as {@link Compiler.kernel} wants it. */
+  /** One letter a storage buffer, as {@link Compiler.kernel} expects. */
   access(): string;
-  /** WGSL of the buffers and of functions that read and write them: `load_n`, `store_n`, `add_n`, `peek_n` … */
+  /**
+   * WGSL declarations of the buffers, and of functions that read and write them: `load_n`, `store_n`, `add_n`, `peek_n`
+   * …
+   */
   declarations(): string;
 }
 
-/** Whether two take the same parts of the same buffer. */
+/** Whether two bindings cover the same parts of the same buffer. */
 export function samePlace(a: Omit<Binding, 'access'>, b: Omit<Binding, 'access'>): boolean {
   return a.memory === b.memory && a.first === b.first && a.count === b.count;
 }
@@ -106,7 +112,7 @@ fn quad_${slot}(quad: u32) -> vec4<u32> { return ${name}[quad]; }
 ${words.join('\n')}`;
 }
 
-/** Adds to a word and says whether the sum left 32 bits. */
+/** Adds to a word; returns whether the sum overflowed 32 bits. */
 function carrier(slot: number, name: string): string {
   return `fn carry_${slot}(word: u32, value: u32) -> bool { return atomicAdd(&${name}[word], value) > ~value; }`;
 }

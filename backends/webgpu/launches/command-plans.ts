@@ -10,20 +10,22 @@ import type { Engine } from './engine.ts';
 import type { SlotPlace } from './recorder.ts';
 
 /**
- * Plans of commands by their signatures. What a kernel does for a command follows from the signature but for the buffers, the
- * values of uniforms and the epochs of the spine: a command that was carried out before is carried out again by the steps that
- * were taken then.
+ * Plans of commands, by signature. The signature determines everything a kernel does for a command, except the buffers,
+ * the values of uniforms and the epochs of the spine. A command with a known signature repeats the recorded steps.
  */
 export type CommandPlans = Structures<KnownCommand>;
 
-/** A command that was seen: the second time its steps are noted, as most commands that never return have one time only. */
+/**
+ * A known command. Its steps are recorded when it comes the second time, because most commands that do not recur come
+ * only once.
+ */
 interface KnownCommand {
   readonly plan: CommandPlan | undefined;
 }
 
-/** Words that all signatures and steps together have, about: some 10 MB. */
+/** Bound of the words in all signatures and steps: about 10 MB. */
 const MAX_WORDS = 2 ** 21;
-/** What a step takes, in words. */
+/** Memory of a step, in words. */
 const STEP_WORDS = 256;
 
 export function createCommandPlans(): CommandPlans {
@@ -32,10 +34,10 @@ export function createCommandPlans(): CommandPlans {
 
 const SEEN_ONCE: KnownCommand = { plan: undefined };
 
-/** A kernel as commands call it: with the engine, and with its programs, which a trace gives values of its own. */
+/** A kernel's call, given the engine and a function that replaces the uniforms of its programs by traced ones. */
 export type TracedRun = (engine: Engine, traced: <P extends Program | undefined>(program: P) => P) => void;
 
-/** Carries out a command by its plan where there is one, and else by its kernel. */
+/** Runs a command by its plan if it has one, otherwise by its kernel. */
 export function runPlanned(engine: Engine, plans: CommandPlans, signature: CommandSignature, run: TracedRun): void {
   const { list, memories, uniforms } = signature;
   const known = plans.get(list);
@@ -57,7 +59,7 @@ function holds({ guards }: CommandPlan, uniforms: readonly (number | boolean)[])
   return true;
 }
 
-/** Takes the steps of a plan with other buffers and uniforms. */
+/** Repeats the steps of a plan with other buffers and uniforms. */
 function play(
   engine: Engine,
   { steps }: CommandPlan,

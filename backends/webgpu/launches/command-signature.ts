@@ -22,15 +22,15 @@ import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 
 /**
- * Writes down all of commands that decides which launches they take: the structure of their modules, their lengths, offsets and
- * capacities, which of their arrays share a buffer, and how long the buffers are. What is left are data: which buffers these
- * are, and the values of uniforms.
+ * Writes down everything about commands that determines their launches: the structure of their modules, their lengths,
+ * offsets and capacities, which arrays share a buffer, and the lengths of the buffers. The rest is data: the buffers
+ * themselves and the values of uniforms.
  */
 export class CommandSignature {
   readonly list: NumberList = new NumberList();
-  /** The buffers, each once, in the order in which the commands name them. */
+  /** The buffers, each once, in the order in which the commands mention them. */
   readonly memories: Memory[] = [];
-  /** The values of uniforms, program by program in the order of their modules. */
+  /** The values of uniforms, program by program, in the order of their modules. */
   readonly uniforms: (number | boolean)[] = [];
   readonly #pool: Pick<MemoryPool, 'resolve'>;
 
@@ -130,7 +130,7 @@ const BOUNDARIES: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant']
 const FORMS: readonly ScanForm['kind'][] = ['compact', 'runs'];
 const COMBINATIONS: readonly Store['combine'][] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
-/** How each kernel's call is written down. */
+/** Writes down the call of each kernel. */
 export const signatures = {
   forEach(to: CommandSignature, extent: Length, program: Program, stores: readonly Store[]): void {
     to.number(0);

@@ -1,6 +1,6 @@
-/** How long one command took. */
+/** The duration of one command. */
 export interface CommandTime {
-  /** The kernel and the name of the functor that it ran: `scan fillBits`. */
+  /** The kernel and the name of its functor, such as `scan fillBits`. */
   readonly command: string;
   readonly milliseconds: number;
 }

@@ -5,16 +5,19 @@ import type { Engine, LaunchTrace, TracedDispatch } from './engine.ts';
 import type { ParameterSlot } from './recorder.ts';
 import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
-/** A part of a memory of a command: of its buffers, then of what it takes for itself; or of the spine. */
+/**
+ * A part of a memory of a command. The memories are the command's buffers, followed by temporary memory; or it is a
+ * part of the spine.
+ */
 export interface PartPlace {
   readonly memory: number;
   readonly part: number;
 }
 
-/** In place of a memory's number. */
+/** Replaces the index of a memory if the part belongs to the spine. */
 export const SPINE = -1;
 
-/** What a command does, with all numbers but for the values of uniforms and the epochs of the spine. */
+/** What a command does, with all numbers except the values of uniforms and the epochs of the spine. */
 export type TraceStep =
   | { readonly kind: 'allocate'; readonly words: number }
   | { readonly kind: 'release'; readonly memory: number }
@@ -35,11 +38,11 @@ export type TraceStep =
 
 export interface DispatchStep extends TracedDispatch {
   readonly kind: 'dispatch';
-  /** The number of the parameters among those that were placed. */
+  /** Index of the parameters among those placed by the command. */
   readonly parameters: number;
   readonly words: Uint32Array;
   readonly parts: readonly PartPlace[];
-  /** The parts that it was last given, and their bind group. */
+  /** The parts of its last use, and their bind group. */
   bound: readonly BufferPart[];
   group: GPUBindGroup | undefined;
 }
@@ -49,11 +52,11 @@ export interface CommandPlan {
   readonly guards: readonly Guard[];
 }
 
-/** Notes the steps of one command while they are taken. */
+/** Records the steps of one command while it runs. */
 export class CommandTrace implements CommandPlan, LaunchTrace {
   readonly steps: TraceStep[] = [];
   readonly guards: Guard[] = [];
-  /** Whether all that was done is among the steps. */
+  /** Whether the steps contain everything the command did. */
   complete = true;
   readonly #memories: Memory[];
   readonly #parts = new Map<BufferPart, PartPlace>();
@@ -65,7 +68,7 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     memories.forEach((memory, number) => void this.#know(memory, number));
   }
 
-  /** A program whose uniforms are told apart. Programs of the command are given in their order. */
+  /** A program with traced uniforms. The programs of the command must be passed in order. */
   traced<P extends Program | undefined>(program: P): P {
     if (program === undefined) return program;
     const uniforms = new Map<string, number | boolean>();
@@ -76,7 +79,7 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
     return { ...program, uniforms };
   }
 
-  /** An engine that does what another does and notes it here. */
+  /** An engine that works like another one and records the steps here. */
   watch(engine: Engine): Engine {
     const { pool, recorder, spine } = engine;
     const { steps } = this;
@@ -164,7 +167,7 @@ export class CommandTrace implements CommandPlan, LaunchTrace {
 
   #placeOf(part: BufferPart): PartPlace {
     const place = this.#parts.get(part);
-    if (place === undefined) throw new RangeError('a command works on memory that is not its own');
+    if (place === undefined) throw new RangeError('A command works on memory that is not its own.');
     return place;
   }
 }

@@ -3,33 +3,33 @@ import type { Counters } from '../../../primitives/contract/backend.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { DispatchRecorder, SlotPlace } from './recorder.ts';
 
-/** A compiled kernel; its storage buffers are bound in the order of its layout. */
+/** A compiled kernel. Its storage buffers are bound in the order of its layout. */
 export interface Kernel {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
   readonly layoutKey: string;
 }
 
-/** Pipelines, layouts and bind groups, made once for every structure. */
+/** Pipelines, layouts and bind groups, each made once per structure. */
 export interface Compiler {
   /**
-   * The kernel of a key, compiled from the text that `code` returns if it is new. `access` has one letter a storage
-   * buffer: r (read only) or w (read and write).
+   * The kernel for a key; if it is new, it is compiled from the text that `code` returns. `access` has one letter per
+   * storage buffer: r (read only) or w (read and write).
    */
   kernel(key: string, access: string, code: () => string): Kernel;
   storageGroup(kernel: Kernel, parts: readonly BufferPart[]): GPUBindGroup;
-  /** The bind group of the parameters of a command and of a dispatch; they are chosen by dynamic offsets. */
+  /** The bind group for the parameters of a command and of a dispatch, which are selected by dynamic offsets. */
   parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
-  /** Forgets what refers to a buffer that is to be destroyed. */
+  /** Drops all bind groups that refer to a buffer that is about to be destroyed. */
   forget(part: BufferPart): void;
-  /** Forgets everything that was made. */
+  /** Drops everything. */
   clear(): void;
 }
 
 const COMPUTE = 4;
-/** Pipelines that are kept; a steady loop needs far fewer. */
+/** Maximum number of cached pipelines; a steady loop needs far fewer. */
 const MAX_KERNELS = 2048;
-/** Bind groups that are kept; a steady loop needs far fewer. */
+/** Maximum number of cached bind groups; a steady loop needs far fewer. */
 const MAX_GROUPS = 8192;
 
 export function createCompiler(
@@ -115,13 +115,13 @@ export function createCompiler(
   };
 }
 
-/** A number of the chunks, whose ids count down from −1 to some hundreds, and of the bytes that are bound of each. */
+/** A number for two chunks and the bytes bound of each. Ids of chunks count down from −1 to a few hundred below. */
 function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
   const commandKey = -command.chunk.id * MAX_BYTES + command.bytes;
   return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
 }
 
-/** More than a slot has. */
+/** More than the size of a slot. */
 const MAX_BYTES = 2 ** 17;
 
 function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {

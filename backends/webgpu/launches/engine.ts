@@ -13,7 +13,7 @@ import { type Parameters, parameterDeclarations } from './parameters.ts';
 import type { DispatchRecorder, ParameterSlot } from './recorder.ts';
 import type { UniformWord } from './traced-uniform.ts';
 
-/** What kernels are made with. */
+/** The services that kernels use. */
 export interface Engine {
   readonly limits: Limits;
   readonly pool: MemoryPool;
@@ -23,22 +23,22 @@ export interface Engine {
   readonly tuning: Tuning;
   readonly counters: Counters;
   readonly spine: Spine;
-  /** The subgroups that kernels may use, if there are any. */
+  /** The subgroups that kernels may use, if any. */
   readonly subgroups: Subgroups | undefined;
-  /** Bytes of workgroup memory, and threads of a workgroup at most. */
+  /** Bytes of workgroup memory, and the maximum number of threads in a workgroup. */
   readonly shared: number;
   readonly threads: number;
-  /** On the tape of a loop: kernels do nothing where its first word is not 0. */
+  /** Only on the tape of a loop: if its first word is not 0, kernels do nothing. */
   readonly gate?: Memory | undefined;
-  /** Notes what the command under way does, if that is to be done again. */
+  /** Records the steps of the current command, if they are to be repeated. */
   readonly trace?: LaunchTrace;
 }
 
-/** Is told what launches do. */
+/** Observes launches. */
 export interface LaunchTrace {
-  /** Parameters were placed. */
+  /** Called when parameters are placed. */
   placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void;
-  /** A kernel was launched. */
+  /** Called when a kernel is dispatched. */
   dispatched(
     dispatch: TracedDispatch,
     parameters: ParameterSlot,
@@ -47,23 +47,24 @@ export interface LaunchTrace {
   ): void;
 }
 
-/** A dispatch, but for what it is given. */
+/** A dispatch without its data. */
 export interface TracedDispatch {
   readonly kernel: Kernel;
   readonly access: string;
   readonly groups: readonly [number, number, number];
-  /** Which of its words is the epoch of the spine. */
+  /** Index of the word that is the epoch of the spine. */
   readonly epochAt: number | undefined;
 }
 
-/** The text of a kernel, but for its parameters and bindings. */
+/** The text of a kernel, without its parameters and bindings. */
 export interface KernelText {
   readonly threads: number;
   /** Functions and workgroup variables. */
   readonly declarations: string;
   /**
-   * The body of `main(wg: vec3<u32>, t: u32)`: the workgroup's id and the thread's number in it. With `subgroups` also
-   * `sg`, `sid` and `lane`: the size of a subgroup, its number in the workgroup and the thread's number in it.
+   * The body of `main(wg: vec3<u32>, t: u32)`; the parameters are the workgroup's id and the thread's index in it. With
+   * `subgroups` there are also `sg`, `sid` and `lane`: the size of a subgroup, its index in the workgroup and the
+   * thread's index in it.
    */
   readonly main: string;
   readonly subgroups?: boolean;
@@ -71,23 +72,23 @@ export interface KernelText {
 }
 
 export interface Launch {
-  /** What shapes the code beside the bindings. */
+  /** Everything that affects the code, besides the bindings. */
   readonly key: string;
   readonly parameters: Parameters;
-  /** Where several launches share the parameters, as they were placed for all of them. */
+  /** The placed parameters, if several launches share them. */
   readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
   readonly code: () => KernelText;
-  /** Workgroups, at most 2³²−1; those past one dispatch's grid go into further ones. */
+  /** Number of workgroups, at most 2³²−1. If they exceed the grid of one dispatch, several dispatches follow. */
   readonly groups: number;
-  /** Words of the kernel's own, at most four, with the epoch of the spine before them where there is one. */
+  /** Additional words for the kernel, at most four. If there is a spine, its epoch comes first. */
   readonly words?: readonly number[];
   readonly run?: SpineRun | undefined;
 }
 
 /**
- * Brings the parameters of a command to the device; launches that follow see them. Words of the device are copied, but for
- * those that a binding is given for.
+ * Transfers the parameters of a command to the device, for the launches that follow. Words that only the device knows
+ * are copied, except those with a binding.
  */
 export function placeParameters(
   { recorder, trace }: Engine,
@@ -109,14 +110,14 @@ export function placeParameters(
   return slot;
 }
 
-/** The part of a memory that holds a word, and which word of it that is. */
+/** The part of a memory that contains a word, and the word's index in that part. */
 function partOf({ parts, shift }: Memory, word: number): { readonly part: number; readonly inPart: number } {
   return parts.length === 1 ? { part: 0, inPart: word } : { part: word >>> shift, inPart: word & (2 ** shift - 1) };
 }
 
 /**
- * Binds what holds device words, where there is room and the kernel does not write there: a copy would have the device
- * finish what it does, copy, and begin anew, which takes longer than many a launch.
+ * Binds the buffers of device words, if there are bindings left and the kernel does not write to them. Copying the
+ * words instead would make the device finish its work, copy and start anew, which takes longer than many a launch.
  */
 function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
   if (deviceWords.length === 0) return [];
@@ -129,7 +130,10 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
   });
 }
 
-/** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
+/**
+ * Records a launch, in as many dispatches as its workgroups need. The last may have a few more workgroups than asked
+ * for.
+ */
 export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
   const { compiler, recorder, limits, trace } = engine;
   const epoch = given.run?.epoch;
@@ -168,10 +172,13 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
   }
 }
 
-/** Where the words of the kernel's own begin among those of a dispatch. */
+/** Index of the first word of the kernel's own in the words of a dispatch. */
 const OWN_WORDS = 4;
 
-/** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */
+/**
+ * A grid of slightly more than `groups` workgroups, or the largest that one dispatch allows, and the number of
+ * workgroups in it.
+ */
 function gridOf(groups: number, max: number): { grid: [number, number, number]; count: number } {
   const count = Math.min(groups, max ** 3);
   const z = Math.ceil(count / max ** 2);
@@ -204,9 +211,9 @@ ${main}
 }`;
 }
 
-/** A kernel that cannot bind all the buffers it needs. */
+/** The error for a kernel that needs more bindings than the device has. */
 export function tooManyBindings(needed: number, max: number): ArgumentError {
-  return new ArgumentError('device/bindings', 'A kernel reads more buffers at once than the device binds.', {
+  return new ArgumentError('device/bindings', 'A kernel reads more buffers than the device can bind.', {
     expected: `at most ${max} storage buffers`,
     got: `${needed}`,
     remedy: 'Materialize some of the columns that its functors read, or capture fewer.',

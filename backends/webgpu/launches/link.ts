@@ -24,35 +24,35 @@ export interface LinkedArray {
   readonly storage: Storage;
   readonly pattern: AccessPattern;
   readonly memory: Memory;
-  /** First element, as the program has it, and where it lies among the parameters. */
+  /** The first element, and the index of the parameter that holds it. */
   readonly offset: number;
   readonly offsetWord: number;
   readonly length: LengthWords;
-  /** The length as the program has it, and whether it is the extent's at least. */
+  /** The length in the program, and whether it is at least the extent. */
   readonly bound: Length;
   readonly covers: boolean;
-  /** Whether an index below the extent is read below the length. */
+  /** Whether every index below the extent is below the length. */
   readonly isInside: boolean;
-  /** The parameters that are the elements which are read at constant indices. */
+  /** If the array is only read at constant indices: the parameter of each such element. */
   readonly cells: ReadonlyMap<number, number> | undefined;
 }
 
-/** A program whose data has its places among the parameters of a command. */
+/** A program whose data has places among the parameters of a command. */
 export interface LinkedProgram {
   readonly prefix: string;
   readonly module: Module;
   readonly arrays: readonly LinkedArray[];
   readonly uniforms: ReadonlyMap<string, number>;
-  /** Uniforms that are the extent at least. */
+  /** Uniforms that are at least the extent. */
   readonly bounds: ReadonlySet<string>;
 }
 
-/** Log2 of the elements in a word. */
+/** Log2 of the number of elements in a word. */
 export function packing(storage: Storage): number {
   return storage === 'u8' || storage === 'i8' ? 2 : storage === 'u16' || storage === 'i16' ? 1 : 0;
 }
 
-/** Puts a program's offsets, lengths and uniforms among the parameters. */
+/** Adds a program's offsets, lengths and uniforms to the parameters. */
 export function linkProgram(
   prefix: string,
   { module, arrays, uniforms }: Program,
@@ -86,13 +86,13 @@ export function linkProgram(
   return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
 }
 
-/** Whether a uniform's value is a number at least; of one that is another in each call nobody knows. */
+/** Whether a uniform is at least `bound`; false for placeholders that differ from call to call. */
 function isAtLeast(value: number | boolean | TracedUniform | SymbolicUniform, bound: number): boolean {
   if (value instanceof SymbolicUniform) return false;
   return value instanceof TracedUniform ? value.reaches(bound) : (value as number) >= bound;
 }
 
-/** Whether a length is an extent's at least. */
+/** Whether a length is at least the extent. */
 export function reaches(length: Length, extent: Extent): boolean {
   if (typeof length === 'number') return capacityOf(extent) <= length;
   if (typeof extent === 'number') return false;
@@ -100,7 +100,7 @@ export function reaches(length: Length, extent: Extent): boolean {
   return buffer === length.buffer && word === length.word && minus >= length.minus && limit <= length.limit;
 }
 
-/** A word past the end of its buffer is past the array's length too: its value does not matter. */
+/** A word past the end of its buffer is also past the array's length, so its value does not matter. */
 function cellWord(parameters: Parameters, memory: Memory, word: number): number {
   return word < memory.words ? parameters.cell(memory, word) : parameters.word(0);
 }
@@ -110,15 +110,18 @@ export function boundArrays(program: LinkedProgram): readonly LinkedArray[] {
   return program.arrays.filter(({ cells }) => cells === undefined);
 }
 
-/** The binding of every array of a program in a kernel, by name. */
+/** The binding of each array of a program, by name. */
 export type ArraySlots = ReadonlyMap<string, number>;
 
-/** Binds the arrays of a program whole. */
+/** Binds the arrays of a program, each with all its parts. */
 export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
   return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
 }
 
-/** What of a linked program shapes compiled code; its parameters follow from what was linked before it. */
+/**
+ * Everything about a linked program that affects compiled code. The places of its parameters follow from the programs
+ * linked before it.
+ */
 export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
   const [firstUniform] = uniforms.values();
   const each = arrays.map(({ name, storage, length, isInside, offsetWord, cells }) => {
@@ -128,7 +131,7 @@ export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, 
   return `${prefix}${moduleNumber(module)}(${each.join()};${firstUniform ?? ''})`;
 }
 
-/** The WGSL functions of a linked program: its arrays' readers and the module's functions. */
+/** Emits the WGSL functions of a linked program: the readers of its arrays, and the module's functions. */
 export function emitProgram(
   program: LinkedProgram,
   slots: ArraySlots,
@@ -141,7 +144,7 @@ export function emitProgram(
   return [...readers, functions].join('\n');
 }
 
-/** How functions read what a linked program captures, beside {@link emitProgram}. */
+/** How functions read the captures of a linked program, for use without {@link emitProgram}. */
 export function capturesOf({
   prefix,
   arrays,
@@ -156,8 +159,8 @@ export function capturesOf({
 }
 
 /**
- * A reader loads whatever is there and then drops what is not the array's: WebGPU keeps loads inside of buffers, and
- * loads without branches overlap. What kernels evaluate past the extent they drop themselves.
+ * A reader loads first and then discards elements past the array's length: WebGPU keeps loads inside of buffers, and
+ * loads without branches overlap. Kernels themselves discard what they evaluate past the extent.
  */
 export function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
   const { type, length, isInside, cells } = array;

@@ -5,45 +5,48 @@ import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 import { TracedUniform, type UniformWord } from './traced-uniform.ts';
 
-/** The parameters that a length is computed from: the raw count, what is taken off, and the limit. */
+/** Indices of the parameters that a length is computed from: the raw count, the number to subtract, and the limit. */
 export interface LengthWords {
   readonly raw: number;
   readonly minus: number;
   readonly limit: number;
 }
 
-/** A word of device memory among the parameters. */
+/** A parameter that is a word of device memory. */
 export interface DeviceWord {
   readonly memory: Memory;
   readonly word: number;
-  /** The parameter that it is copied to before a launch, or that says where a kernel reads it. */
+  /**
+   * Index of the parameter that it is copied to before a launch, or, if a kernel reads it from a binding, that holds
+   * its place.
+   */
   readonly to: number;
 }
 
-/** On a tape: a word to which one of the values of a call is added. */
+/** Only on a tape: adds one of the call's values to a word. */
 export interface Patch {
   readonly at: number;
   readonly value: number;
 }
 
 /**
- * The words that travel with the launches of one command: offsets, lengths, uniforms. Kernels see them as uniform
- * memory, so that none of them shapes compiled code.
+ * The words passed to the launches of one command: offsets, lengths, uniforms. Kernels see them as uniform memory, so
+ * none of them affects compiled code.
  */
 export interface Parameters {
   readonly words: readonly number[];
   readonly deviceWords: readonly DeviceWord[];
-  /** The words that are uniforms of a command that is traced. */
+  /** If the command is traced: the words that are uniforms. */
   readonly uniforms: readonly UniformWord[];
   /** Words to which a value of each call is added. */
   readonly patches: readonly Patch[];
-  /** Adds a word and says where it lies. */
+  /** Adds a word; returns its index. */
   word(value: number | boolean): number;
-  /** Adds the value of a uniform, an f32 by its bits. */
+  /** Adds the value of a uniform; an f32 by its bits. */
   uniform(type: ScalarType, value: number | boolean | TracedUniform | SymbolicUniform): number;
-  /** The first element of an array in a memory. */
+  /** Adds the index of the first element of an array in a memory. */
   offset(memory: Memory, value: number): number;
-  /** A word that the device holds: one, however often it is asked for. */
+  /** Adds a word of device memory; the same word is added only once. */
   cell(memory: Memory, word: number): number;
   length(length: Length): LengthWords;
   /** Changes a word between launches. */
@@ -95,24 +98,24 @@ export function createParameters(pool: MemoryPool): Parameters {
   };
 }
 
-/** Where the numbers of device words begin; other parameters are fewer. */
+/** Indices from here on are device words; there are fewer other parameters. */
 const CELLS = 2 ** 16;
 
-/** A parameter word in WGSL. */
+/** The WGSL expression for a parameter word. */
 export function parameter(at: number): string {
   if (at >= CELLS) return `cell_${at - CELLS}()`;
   return `P[${at >> 2}].${'xyzw'[at & 3]}`;
 }
 
-/** `min(limit, max(0, raw − minus))` in WGSL. */
+/** The WGSL expression `min(limit, max(0, raw − minus))`. */
 export function lengthExpression({ raw, minus, limit }: LengthWords): string {
   return `min(${parameter(limit)}, max(${parameter(raw)}, ${parameter(minus)}) - ${parameter(minus)})`;
 }
 
 /**
- * WGSL declarations of the parameters of the command, of whose device words some are read from a binding, and of the
- * dispatch. The dispatch has, first, the number of its
- * first workgroup, the grid's width and height, and a zero that no compiler can know; then words of the kernel's own.
+ * WGSL declarations of the command's parameters, some of whose device words are read from a binding, and of the
+ * dispatch's. The dispatch's words are the index of its first workgroup, the grid's width and height, and a zero that
+ * the compiler cannot know; the kernel's own words follow.
  */
 export function parameterDeclarations(
   { words, deviceWords }: Parameters,
@@ -126,7 +129,10 @@ export function parameterDeclarations(
 @group(0) @binding(1) var<uniform> D: array<vec4<u32>, 2>;${cells.join('')}`;
 }
 
-/** The dispatch's number of a workgroup in WGSL, and its word `at` of four. */
+/**
+ * The WGSL expressions for a workgroup's index across dispatches, for the opaque zero, and for word `at` of the
+ * kernel's own four.
+ */
 export const GROUP_NUMBER = '(D[0].x + wg.x + D[0].y * (wg.y + D[0].z * wg.z))';
 export const OPAQUE_ZERO = 'D[0].w';
 export function dispatchWord(at: number): string {

@@ -4,17 +4,17 @@ import { closeErrorScopes, errorScopes, type Failure, refusedError } from '../de
 import { usage } from '../device/usage.ts';
 import type { BufferPart } from '../memory/part.ts';
 
-/** Where words lie that travel with a launch. */
+/** The place of words that are passed to a launch. */
 export interface SlotPlace {
   readonly chunk: BufferPart;
   readonly byteOffset: number;
   readonly bytes: number;
 }
 
-/** Words that travel with a launch: `data` reaches the device before the launch does. */
+/** Words that are passed to a launch: `data` reaches the device before the launch does. */
 export interface ParameterSlot extends SlotPlace {
   readonly data: Uint32Array;
-  /** On a tape: a value of each call is to be added to a word. */
+  /** Only on a tape: adds a value of each call to a word. */
   readonly patch?: (at: number, value: number) => void;
 }
 
@@ -25,77 +25,79 @@ export interface Dispatch {
   readonly offsets: readonly [number, number];
   readonly storage: GPUBindGroup;
   readonly parts: readonly BufferPart[];
-  /** For every part a letter: r where it is read only. */
+  /** One letter for every part; r means read only. */
   readonly access: string;
 }
 
-/** Commands that are handed to the device together. */
+/** A batch of commands submitted to the device together. */
 export interface Submission {
   /**
-   * Settles when the device has said whether it accepts them. Rejects with an `OutOfMemoryError` where it had no memory for
-   * them, or for something that they need; any other error ends the backend.
+   * Settles when the device has accepted or refused them. Rejects with an `OutOfMemoryError` if it had too little
+   * memory for them or for their buffers; any other error fails the backend.
    */
   readonly accepted: Promise<void>;
 }
 
-/** Host memory that commands copy from or to, and that the device must not have while it is mapped. */
+/** Mapped host memory that commands copy from or to. It must be unmapped when they are submitted. */
 export interface Staged {
-  /** Called before the commands are handed over. */
+  /** Called before the commands are submitted. */
   handOver(): void;
-  /** Called once they have been handed over, or else dropped. */
+  /** Called once they have been submitted or dropped. */
   ended(handedOver: boolean): void;
 }
 
-/** Records commands into one encoder until someone waits for them. */
+/** Records commands into one encoder until somebody waits for them. */
 export interface DispatchRecorder {
-  /** The number of the submission that is open or will be next. */
+  /** The number of the current submission, or of the next one if none is open. */
   readonly submission: number;
-  /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
+  /** Opens a submission if there is none. Everything that may raise an error of the device must happen inside one. */
   begin(): Submission;
   /**
-   * Makes a call with which the device may find fault, now and not when the commands are handed over. On a device that others
-   * use too, its errors are caught in scopes that are closed before it returns: theirs do not get into ours, nor ours into theirs.
+   * Makes a call that may raise an error of the device now rather than at submission. On a shared device, errors are
+   * caught in scopes that are closed before it returns, so that the users do not see each other's errors.
    */
   watched<T>(call: () => T): T;
-  /** Notes that a buffer was made, for which the device may have no memory. */
+  /** Records the creation of a buffer, for which the device may lack memory. */
   made(part: BufferPart): void;
-  /** Bytes of which the place of a slot is a multiple. */
+  /** The offset of a slot is a multiple of this many bytes. */
   readonly alignment: number;
   /** A zeroed slot for the launches of this submission. */
   slot(words: number): ParameterSlot;
-  /** A slot with the words of another one, of which there are as many as a slot has. */
+  /** Copies the words of another slot into a new slot; they must fill a slot. */
   place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
   copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
   clear(part: BufferPart, byte: number, bytes: number): void;
-  /** The pass of this submission, to dispatch in; until the next copy or clear. */
+  /** The compute pass of this submission, to dispatch in; valid until the next copy or clear. */
   pass(): GPUComputePassEncoder;
-  /** Notes dispatches in it: what they use, and what of that they write. */
+  /** Records dispatches made in the pass: the parts that they use, and those that they write. */
   note(dispatches: number, parts: readonly BufferPart[], written: readonly BufferPart[]): void;
-  /** Notes the device's time when all that was recorded so far is done. */
+  /** Records a timestamp of the device when everything recorded so far is done. */
   stamp(set: GPUQuerySet, index: number): void;
-  /** Writes the stamps of a set to a buffer. */
+  /** Writes the timestamps of a set to a buffer. */
   resolve(set: GPUQuerySet, to: BufferPart): void;
-  /** Tells staging memory what becomes of the commands that are recorded now. */
+  /** Makes staging memory follow the submission of the commands that are being recorded. */
   stage(staged: Staged): void;
-  /** Writes host words, after what has been recorded so far. */
+  /** Writes host words, after everything recorded so far. */
   write(part: BufferPart, byte: number, data: Uint32Array): void;
-  /** Destroys a buffer once the commands recorded so far are handed over. */
+  /** Destroys a buffer once the commands recorded so far are submitted. */
   destroyLater(part: BufferPart): void;
   /**
-   * Ends a command of the backend: hands over what was recorded if that is much. Since somebody waited last, a little is much
-   * at first, so that the device is at work while more is recorded.
+   * Ends a command of the backend, and submits if enough is recorded. After a wait, a little is enough at first, so
+   * that the device works while more is recorded.
    */
   endCommand(): void;
-  /** Hands over as little as possible of what is recorded within: the device does it without a pause. */
+  /** Avoids submitting while `record` runs, so that the device runs its commands without a pause. */
   together<T>(record: () => T): T;
-  /** Submits what was recorded. */
+  /** Submits everything recorded. */
   flush(): void;
-  /** Submits at the end of the current task, together with what else it records; resolves once that is submitted. */
+  /**
+   * Submits at the end of the current task, together with everything else it records; resolves after the submission.
+   */
   flushSoon(): Promise<void>;
-  /** Resolves when the device has accepted what was submitted; see {@link Submission.accepted}. */
+  /** Resolves when the device has accepted all submissions; see {@link Submission.accepted}. */
   accepted(): Promise<unknown>;
-  /** Drops what was recorded. */
+  /** Drops everything recorded. */
   drop(): void;
   destroy(): void;
 }
@@ -106,25 +108,25 @@ export interface RecorderOptions {
   readonly shared: boolean;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Commands after which a submission is handed over although nobody waits. */
+  /** Number of commands after which a submission is made even if nobody waits. */
   readonly commandsPerSubmission: number;
-  /** Is told when the device had no memory for some commands: what was made with them is nothing. */
+  /** Called when the device lacked memory for some commands: the contents of what they made are lost. */
   readonly onShortage: () => void;
-  /** Why the device did not answer, for which it gave this reason itself. */
+  /** Finds out why the device did not answer, given the reason that it reported. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
 /** A submission that is open, or that the device has not accepted yet. */
 interface Flight extends Submission {
-  /** What it writes, and what was made for it. */
+  /** The parts that it writes, and those created for it. */
   readonly parts: Set<BufferPart>;
   /** Staging memory that its commands use. */
   readonly staged: Set<Staged>;
-  /** Whether it reads buffers that are somebody else's. */
+  /** Whether it reads borrowed buffers. */
   borrows: boolean;
-  /** What the device finds in the calls that were made for it. */
+  /** The errors found in the calls made for it. */
   readonly answers: Promise<QuadrilleError | undefined>[];
-  /** The device lacked memory for what its commands need, or refused what they read. */
+  /** The reason if the device lacked memory for its commands, or refused what they read. */
   shortage: QuadrilleError | undefined;
   accept(outcome: Promise<void>): void;
 }
@@ -134,7 +136,8 @@ function createFlight(): Flight {
   const accepted = new Promise<void>((resolve) => {
     accept = resolve;
   });
-  // Whether anybody waits for it is their affair: what it should have written says so as well.
+  // Callers may not await it, so a rejection must not count as unhandled; the parts that it writes report the error as
+  // well.
   accepted.catch(() => {});
   return {
     accepted,
@@ -149,9 +152,9 @@ function createFlight(): Flight {
 
 /** Bytes of a buffer of parameters. */
 export const CHUNK_BYTES = 65536;
-/** Commands that are handed over first, twice as many the next time, and so on. */
+/** Number of commands in the first submission after a wait; it doubles from one submission to the next. */
 const FIRST_COMMANDS = 64;
-/** Writes behind recorded commands that are longer than this hand those over first. */
+/** Before a longer write, recorded commands are submitted. */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
 export function createRecorder(options: RecorderOptions): DispatchRecorder {
@@ -249,19 +252,19 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     for (const staged of flight.staged) staged.ended(handedOver);
   };
 
-  /** Takes note of what the device has to say about a submission. */
+  /** Evaluates the device's answer about a submission. */
   const judge = async (
     flight: Flight,
     answer: Promise<(QuadrilleError | undefined)[]>,
     before: Promise<void> | undefined,
   ): Promise<void> => {
-    // What failed before is why this did; whether it did is for others to say.
+    // An earlier failure is the cause of this one. It is reported elsewhere.
     await before?.catch(() => {});
     try {
       const errors = (await answer).filter((error) => error !== undefined);
       const shortage = errors.find((error) => error instanceof OutOfMemoryError);
       if (shortage !== undefined) spoil(flight, shortage);
-      // What needs memory that is not there is refused as well.
+      // Commands that use memory which could not be allocated are refused too; that error is a consequence.
       else if (flight.shortage === undefined && errors.length > 0) {
         if (flight.borrows) spoil(flight, refusedError(errors[0]!));
         else failure.fail(errors[0]);
@@ -274,7 +277,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     failure.guard();
   };
 
-  /** Takes what a submission and all after it were to write for lost. */
+  /** Marks everything that a submission and all later ones write as lost. */
   const spoil = (flight: Flight, shortage: QuadrilleError): void => {
     if (open !== undefined) reset(false);
     const flights = [...underWay];
@@ -301,7 +304,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
 
-  /** The chunk that has room for so many bytes more. */
+  /** The chunk with room for `bytes` more bytes. */
   const chunkFor = (bytes: number): (typeof chunks)[number] => {
     begin();
     if ((chunks[chunk]?.used ?? 0) + bytes > CHUNK_BYTES) chunk++;

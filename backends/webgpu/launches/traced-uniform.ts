@@ -3,19 +3,19 @@ import type { ScalarType } from '../../../primitives/ir/ir.ts';
 /** A parameter that is the value of a uniform. */
 export interface UniformWord {
   readonly at: number;
-  /** The number of the uniform among those of the command. */
+  /** Index of the uniform among those of the command. */
   readonly uniform: number;
   readonly type: ScalarType;
 }
 
-/** What has to be so that the steps are right: on which side of a bound a uniform is. */
+/** A condition under which recorded steps may be repeated: whether a uniform reaches a bound. */
 export interface Guard {
   readonly uniform: number;
   readonly bound: number;
   readonly reaches: boolean;
 }
 
-/** The value of a uniform in a command that is traced; it counts as the number that it is. */
+/** The value of a uniform in a traced command; converts to its number. */
 export class TracedUniform {
   readonly value: number | boolean;
   readonly uniform: number;
@@ -27,7 +27,7 @@ export class TracedUniform {
     this.uniform = uniform;
   }
 
-  /** Whether it is as large as a bound, on which the code may depend. */
+  /** Whether the value is at least `bound`. Records a guard, because the code may depend on it. */
   reaches(bound: number): boolean {
     const reaches = (this.value as number) >= bound;
     this.#guards.push({ uniform: this.uniform, bound, reaches });

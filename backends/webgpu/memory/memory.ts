@@ -4,42 +4,45 @@ import { usage } from '../device/usage.ts';
 import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { BufferPart } from './part.ts';
 
-/** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
+/** A device buffer: one part, or as many as bindings need; every part except the last has `1 << shift` words. */
 export interface Memory extends DeviceBuffer {
   readonly parts: readonly BufferPart[];
-  /** Binary logarithm of the words of a part; word w lies in part `w >> shift`. */
+  /** Log2 of the words of a part: word w is in part `w >> shift`. */
   readonly shift: number;
-  /** On a tape: which of the values of a call says where the memory begins. */
+  /** Only on a tape: the index of the call's value that says where the memory starts. */
   readonly offsetValue?: number;
-  /** On a tape: the values of a call are its words, from this one on. */
+  /** Only on a tape: the words are the call's values, starting at this index. */
   readonly valuesFrom?: number;
-  /** On a tape: is told that it is read by fours, so that it has to begin at a multiple of four. */
+  /** Only on a tape: called when the memory is read by fours, so it must start at a multiple of four. */
   readonly onFours?: () => void;
 }
 
-/** GPU buffers by size class, handed out and taken back. */
+/** A pool of GPU buffers by size class. */
 export interface MemoryPool {
   readonly live: { buffers: number; bytes: number };
-  /** Words of a part of a buffer that needs several. */
+  /** Words of a part, for buffers that need several. */
   readonly partWords: number;
-  /** Allocates no more than so many bytes in all from now on. */
+  /** Bounds the total number of bytes allocated from now on. */
   keepWithin(bytes: number): void;
   allocate(words: number): Memory;
   release(buffer: DeviceBuffer): void;
-  /** So many bytes of somebody else's buffer, from a place on where bindings may begin. */
+  /** Wraps `bytes` bytes of a buffer of the user's, starting at a byte where bindings may start. */
   borrow(gpu: GPUBuffer, byte: number, bytes: number): Memory;
-  /** Whether a GPU buffer was made here. */
+  /** Whether a GPU buffer was created by this pool. */
   isOwn(gpu: GPUBuffer): boolean;
-  /** Memory for a tape. It is given up where memory is short, and does not count as being in use. */
+  /** Memory for a tape. It does not count as in use, and is given up if memory runs short. */
   reserve(words: number): Memory;
   giveUp(memory: Memory): void;
-  /** Runs a command, and gives back what it allocated where it throws. */
+  /** Runs a command; if it throws, releases what it allocated. */
   attempt(command: () => void): void;
-  /** The memory of a buffer that has not been released; throws why it holds nothing, where it does not. */
+  /**
+   * The memory of an unreleased buffer. Throws if the buffer was released, or, with the reason, if its contents are
+   * lost.
+   */
   resolve(buffer: DeviceBuffer): Memory;
-  /** Whether that throws for the reason that it holds nothing. */
+  /** Whether the contents of a buffer are lost. */
   isLost(buffer: DeviceBuffer): boolean;
-  /** Destroys the buffers that nobody holds. */
+  /** Destroys the buffers that are not in use. */
   trim(): void;
   destroy(): void;
 }
@@ -48,17 +51,17 @@ export interface PoolOptions {
   readonly device: GPUDevice;
   readonly counters: Counters;
   readonly bindingBytes: number;
-  /** What others may do with the GPU buffers, beside what kernels need. */
+  /** Additional usages of the GPU buffers, besides those that kernels need. */
   readonly usage: number;
-  /** Makes a call with which the device may find fault. */
+  /** Makes a call that may raise an error of the device. */
   readonly watched: DispatchRecorder['watched'];
-  /** Is told of every GPU buffer that is made. */
+  /** Called for every GPU buffer that is created. */
   readonly madePart: (part: BufferPart) => void;
-  /** Destroys a GPU buffer as soon as no recorded command needs it. */
+  /** Destroys a GPU buffer once no recorded command needs it. */
   readonly destroyPart: (part: BufferPart) => void;
-  /** Forgets a part that was borrowed. */
+  /** Drops everything that refers to a borrowed part. */
   readonly forgetPart: (part: BufferPart) => void;
-  /** Gives up what was reserved: memory is short. */
+  /** Frees reserved memory, because memory is short. */
   readonly giveUpReserved: () => void;
 }
 
@@ -66,8 +69,8 @@ const STORAGE = usage.storage | usage.copySource | usage.copyDestination;
 const SMALLEST = 256;
 
 /**
- * Device memory of 32-bit words out of a pool with four size classes an octave. Released buffers are used again at once:
- * commands take effect in order, so what was issued before still sees the old contents.
+ * Device memory of 32-bit words, from a pool with four size classes per octave. Released buffers are reused
+ * immediately: commands take effect in order, so earlier commands still see the old contents.
  */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
   const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart, giveUpReserved } = options;
@@ -103,7 +106,10 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     return undefined;
   };
 
-  /** The oldest is handed out first, so that a loop is given the same ones in every turn, and binds them as it did before. */
+  /**
+   * The oldest buffer is reused first, so that a loop gets the same buffers in every round and can reuse their bind
+   * groups.
+   */
   const putBack = (part: BufferPart): void => {
     const pooled = free.get(part.bytes) ?? [];
     free.set(part.bytes, pooled);
@@ -138,7 +144,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   const ownedBy = (buffer: DeviceBuffer): Memory => {
     const memory = owned.get(buffer.id);
     if (memory !== undefined) return memory;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
       remedy: 'Keep the column alive, or return it from its scope.',
     });
   };
@@ -229,7 +235,7 @@ function partSizes(bytes: number, bindingBytes: number, partBytes: number): numb
   return rest === 0 ? sizes : [...sizes, sizeClass(rest, bindingBytes)];
 }
 
-/** The size rounded up to a quarter of its octave, so that sizes that are nearly alike share buffers. */
+/** The size rounded up to a quarter of its octave, so that buffers of similar sizes are interchangeable. */
 export function sizeClass(bytes: number, max: number): number {
   const size = Math.max(bytes, SMALLEST);
   const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));
@@ -237,8 +243,8 @@ export function sizeClass(bytes: number, max: number): number {
 }
 
 function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
-  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
-    expected: `at most ${limit} bytes in all`,
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit in addition to the ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in total`,
     got: `${live + bytes}`,
     remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
   });

@@ -5,14 +5,17 @@ export interface BufferPart {
   readonly id: number;
   readonly gpu: GPUBuffer;
   readonly bytes: number;
-  /** The submission whose commands used it last. */
+  /** The last submission that used it. */
   lastUse: number;
-  /** Why it does not hold what was written to it, if it does not. */
+  /** The reason why its contents are lost, if they are. */
   spoiled?: QuadrilleError;
-  /** Called before commands write to it, or it is destroyed: reads of it that have not begun begin then. */
+  /** Called before commands write to it and before it is destroyed: reads that still wait are then started. */
   beforeWrite?: (() => void) | undefined;
-  /** Where it begins in its GPU buffer, which is somebody else's then: it is only read, and neither kept nor destroyed. */
+  /**
+   * Where it starts in the user's GPU buffer, if it is borrowed; borrowed buffers are only read, and neither pooled nor
+   * destroyed.
+   */
   readonly borrowedAt?: number;
-  /** On a tape: the number of what stands for it in a call. It has no GPU buffer then. */
+  /** Only on a tape: the index of the buffer that a call provides. There is no GPU buffer then. */
   readonly stand?: number;
 }

@@ -7,11 +7,11 @@ export interface WordRange {
   /** First word within the part. */
   readonly word: number;
   readonly words: number;
-  /** Where the words lie in the whole. */
+  /** Position of the words in the whole range. */
   readonly at: number;
 }
 
-/** The pieces of a range of words, one for every part that it touches, and none longer than `max`. */
+/** Splits a range of words into pieces, at the boundaries of parts, none longer than `max`. */
 export function* rangesOf(
   memory: Memory,
   word: number,

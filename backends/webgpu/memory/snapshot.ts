@@ -2,7 +2,7 @@ import type { ArrayBinding, DeviceBuffer, Extent, Length, Program } from '../../
 import type { Engine } from '../launches/engine.ts';
 import type { Memory } from './memory.ts';
 
-/** What a command reads, apart from what it writes. */
+/** The inputs of a command, separate from its outputs. */
 export interface Inputs<P> {
   readonly extent: Extent;
   readonly programs: P;
@@ -10,8 +10,8 @@ export interface Inputs<P> {
 }
 
 /**
- * Lets a command read buffers that it also writes as they were before it: such buffers are copied, because WebGPU forbids
- * to read and write one buffer in one dispatch, and because a command may take several.
+ * Lets a command read the previous contents of buffers that it also writes. Such buffers are copied, because WebGPU
+ * forbids reading and writing one buffer in the same dispatch, and because a command may take several dispatches.
  */
 export function separate<P extends readonly Program[]>(
   { pool, recorder }: Engine,

@@ -4,28 +4,28 @@ import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { Memory } from './memory.ts';
 import type { BufferPart } from './part.ts';
 
-/** One use of the spine by a kernel whose workgroups tell each other what they have. */
+/** One use of the spine by a kernel whose workgroups communicate. */
 export interface SpineRun {
   readonly memory: Memory;
-  /** Marks the words of this run; others are taken for not written. */
+  /** Marks the words of this run; words with another epoch count as not written. */
   readonly epoch: number;
-  /** On a tape: which of the values of a call is added to the epoch. */
+  /** Only on a tape: the index of the call's value that is added to the epoch. */
   readonly epochValue?: number;
 }
 
 /**
- * Words through which workgroups of one dispatch pass results on, tile by tile. A run does not clear them: what it writes
- * carries an epoch.
+ * Words through which the workgroups of one dispatch pass on results, tile by tile. They are not cleared between runs:
+ * every word written carries an epoch.
  */
 export interface Spine {
-  /** Begins a run that needs so many words. */
+  /** Starts a run that needs `words` words. */
   begin(words: number): SpineRun;
-  /** Begins so many runs one after the other, and gives the first. */
+  /** Starts several consecutive runs; returns the first. */
   beginMany(words: number, runs: number): SpineRun;
   destroy(): void;
 }
 
-/** Bits of a word that are left for the epoch beside 16 of payload and 2 of state. */
+/** Bits of a word for the epoch, besides 16 bits of payload and 2 of state. */
 const EPOCH_BITS = 14;
 
 export function createSpine(device: GPUDevice, recorder: DispatchRecorder, counters: Counters): Spine {
@@ -46,7 +46,7 @@ export function createSpine(device: GPUDevice, recorder: DispatchRecorder, count
 
   const beginMany = (words: number, runs: number): SpineRun => {
     recorder.begin();
-    // Where the device had no memory for it, it is no buffer.
+    // If the device lacked memory for it, the buffer is unusable.
     const isUsable = memory !== undefined && memory.words >= words && memory.parts[0]!.spoiled === undefined;
     if (memory === undefined || !isUsable) memory = grow(words);
     const first = epoch + 1;
@@ -68,5 +68,8 @@ export function createSpine(device: GPUDevice, recorder: DispatchRecorder, count
   };
 }
 
-/** Ids of spines' buffers; the pool's are positive, those of parameters count down from −1 to some hundreds. */
+/**
+ * Ids of the buffers of spines. Those of the pool are positive, those of parameters count down from −1 to a few hundred
+ * below.
+ */
 let nextId = -1_000_000;

@@ -8,9 +8,11 @@ import { rangesOf, type WordRange } from '../memory/ranges.ts';
 import { DOWNLOAD_USAGE, type Mapper } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';
 
-/** Copies from the device to the host. */
+/** Copies data from the device to the host. */
 export interface Downloads {
-  /** Hands words to `take` as they are after what has been recorded so far, whatever is recorded later. */
+  /**
+   * Passes words to `take`, with their contents after everything recorded so far; later commands do not affect them.
+   */
   read(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
   /** Destroys the staging buffers that are not in use. */
   trim(): void;
@@ -24,7 +26,7 @@ export interface DownloadsOptions {
   readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Why the device did not answer, for which it gave this reason itself. */
+  /** Finds out why the device did not answer, given the reason that it reported. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
@@ -39,7 +41,7 @@ interface ReadPiece extends WordRange {
   readonly read: Read;
 }
 
-/** A staging buffer that pieces of one submission are copied to, one behind the other. */
+/** A staging buffer that receives the pieces of one submission, one after another. */
 interface Landing extends Staged {
   readonly part: BufferPart;
   readonly pieces: { readonly piece: ReadPiece; readonly from: number }[];
@@ -48,9 +50,12 @@ interface Landing extends Staged {
   readonly done: Promise<void>;
 }
 
-/** Reads of at most this share of a staging buffer share one of four times that with others of the same submission. */
+/**
+ * Reads of at most this fraction of a staging buffer's size share a staging buffer of four times that size with other
+ * reads of the same submission.
+ */
 const SMALL = 2 ** -10;
-/** Copies of this share are handed over at once: the device is at them while the host goes on. */
+/** Copies of at least this fraction are submitted at once, so that the device works on them while the host goes on. */
 const WORTH_SUBMITTING = 2 ** -4;
 
 export function createDownloads(options: DownloadsOptions): Downloads {
@@ -61,9 +66,9 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const idle: BufferPart[] = [];
   let idleBytes = 0;
   let landingBytes = 0;
-  /** Takes the small pieces of the submission that is open. */
+  /** Receives the small pieces of the current submission. */
   let shared: Landing | undefined;
-  /** Pieces that wait for staging buffers, in order, and what begins them. */
+  /** Pieces that wait for staging buffers, in order, with the functions that start them. */
   const waiting = new Map<ReadPiece, () => void>();
   let isClosed = false;
 
@@ -80,7 +85,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     return part;
   };
 
-  /** Keeps a staging buffer for later; mapping a fresh one costs ten times the copy. */
+  /** Returns a staging buffer for reuse: mapping a fresh one costs ten times as much as the copy. */
   const putBack = (part: BufferPart): void => {
     idle.push(part);
     idleBytes += part.bytes;
@@ -95,7 +100,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     for (const part of idle.splice(0)) destroyPart(part);
   };
 
-  /** Copies a piece to a staging buffer, and resolves once it has been taken from there. */
+  /** Copies a piece to a staging buffer; resolves once it has been taken from there. */
   const land = (piece: ReadPiece): Promise<void> => {
     const bytes = piece.words * 4;
     const isSmall = bytes <= small;
@@ -107,7 +112,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     return copyTo(shared, piece);
   };
 
-  /** The last piece of a long read takes a buffer like the others. */
+  /** The last piece of a long read takes a full-sized buffer like the others. */
   const stagingBytes = ({ words, at }: ReadPiece): number =>
     at > 0 ? size.bytes : sizeClass(words * 4, device.limits.maxBufferSize);
 
@@ -128,7 +133,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     const done = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    // Whether anybody waits for it is their affair.
+    // Callers may not await it, so a rejection must not count as unhandled.
     done.catch(() => {});
     const landing: Landing = {
       part,
@@ -140,7 +145,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
       },
       ended(handedOver) {
         if (shared === landing) shared = undefined;
-        // What was dropped has a reason, which those who wait are told.
+        // If the submission was dropped, `accepted` rejects with the reason, which everyone who waits receives.
         settle!(handedOver ? finish(landing, accepted, isNew) : accepted.finally(() => leave(landing)));
       },
     };
@@ -150,14 +155,14 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const leave = ({ part }: Landing): void => {
     landingBytes -= part.bytes;
     part.gpu.destroy();
-    // Not in the middle of a submission that is dropped.
+    // Deferred, so that nothing starts in the middle of dropping a submission.
     queueMicrotask(beginMore);
   };
 
   const finish = async (landing: Landing, accepted: Promise<void>, isNew: boolean): Promise<void> => {
     const { part, pieces, used } = landing;
     try {
-      // What the device had no memory for cannot be mapped either.
+      // If the device had no memory for the buffer, mapping it would fail as well, with a less useful error.
       if (isNew) await accepted;
       await failure.guarded(Promise.all([mapped(part.gpu, MAP_MODE_READ, used), accepted]));
       const words = new Uint32Array(part.gpu.getMappedRange(0, used));
@@ -165,7 +170,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
       part.gpu.unmap();
     } catch (cause) {
       leave(landing);
-      // What the device says of the commands says more than what it says of the mapping.
+      // An error of the commands is more useful than an error of the mapping.
       await accepted;
       throw await explain(cause);
     }
@@ -195,7 +200,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
     }
   };
 
-  /** Lets a piece wait for staging buffers. Before its words are written to, it is copied to one in any case. */
+  /** Queues a piece until staging buffers are free. It is copied earlier if its words are about to be overwritten. */
   const wait = (piece: ReadPiece): Promise<void> => {
     piece.part.beforeWrite = () => beginAll(piece.part);
     return new Promise((resolve, reject) => {
@@ -218,7 +223,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
 
   const begin = (piece: ReadPiece): Promise<void> => {
     const isSmall = piece.words * 4 <= small;
-    // What is somebody else's may be written to by them.
+    // Borrowed buffers may be overwritten by their owner at any time, so reads of them do not wait.
     const mayWait = piece.part.borrowedAt === undefined && !isSmall;
     if (mayWait && (waiting.size > 0 || !hasRoom(piece))) return wait(piece);
     const done = land(piece);

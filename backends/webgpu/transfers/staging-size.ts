@@ -1,10 +1,10 @@
-/** How much host memory a device maps for transfers. */
+/** The host memory that a device maps for transfers. */
 export interface StagingSize {
-  /** Buffers that uploads are written to in turn; reads under way have as many bytes besides. */
+  /** Number of buffers that uploads use in turn. Pending reads may use the same number of bytes in addition. */
   readonly buffers: number;
-  /** Bytes of one of them: longer transfers go in pieces of this size. */
+  /** Bytes of each buffer; longer transfers are split into pieces of this size. */
   readonly bytes: number;
 }
 
-/** 64 MiB each way. Larger buffers are slower, and fewer leave readers of files waiting for the device. */
+/** 64 MiB each way. Larger buffers are slower; with fewer, readers of files wait for the device. */
 export const STAGING: StagingSize = { buffers: 4, bytes: 2 ** 24 };

@@ -3,7 +3,9 @@ import { usage } from '../device/usage.ts';
 /** Maps the first bytes of a buffer. */
 export type Mapper = (gpu: GPUBuffer, mode: number, bytes: number) => Promise<unknown>;
 
-/** What the device finds wrong with a mapping is told by its promise, and, on a device that others use too, by nothing else. */
+/**
+ * A failed mapping rejects its promise. On a shared device, the error must not appear anywhere else, hence the scope.
+ */
 export function createMapper(device: GPUDevice, shared: boolean): Mapper {
   if (!shared) return (gpu, mode, bytes) => gpu.mapAsync(mode, 0, bytes);
   return (gpu, mode, bytes) => {

@@ -13,13 +13,13 @@ export interface Transfers {
   write(memory: Memory, word: number, data: Uint32Array): void;
   /** Fills a buffer that nobody else uses. */
   upload(memory: Memory, source: WordSource): Promise<void>;
-  /** Hands words to `take`, piece by piece. */
+  /** Passes words to `take`, piece by piece. */
   readTo(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
   read(memory: Memory, word: number, words: number): Promise<Uint32Array>;
   /** Destroys staging buffers that are not in use. */
   trim(): void;
   destroy(): void;
-  /** Resolves when nobody writes to staging memory any more: the device must not be destroyed before. */
+  /** Resolves when no source writes to staging memory any more. The device must not be destroyed before that. */
   quiet(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface TransfersOptions {
   readonly recorder: DispatchRecorder;
   readonly failure: Failure;
   readonly counters: Counters;
-  /** Why the device did not answer, for which it gave this reason itself. */
+  /** Finds out why the device did not answer, given the reason that it reported. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 

@@ -6,31 +6,35 @@ import type { BufferPart } from '../memory/part.ts';
 import { type Mapper, UPLOAD_USAGE } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';
 
-/** A staging buffer that is mapped. */
+/** A mapped staging buffer. */
 export interface Slab {
   readonly part: BufferPart;
-  /** Bytes from its start that are to be copied already. */
+  /** Bytes from its start that already wait to be copied. */
   readonly used: number;
 }
 
-/** Staging buffers that are written by the host, copied from by the device, and mapped again. */
+/** A ring of staging buffers: written by the host, copied from by the device, and mapped again. */
 export interface UploadRing {
   readonly size: StagingSize;
-  /** A buffer with room that can be written to now, where there is one. For `bytes` that would go another way otherwise. */
+  /**
+   * A buffer with room that can be written immediately, if there is one. For `bytes` bytes that are otherwise uploaded
+   * another way.
+   */
   now(bytes: number): Slab | undefined;
-  /** A whole buffer, as soon as there is one; for {@link room}. Undefined where none can be made. */
+  /** A whole buffer, as soon as one is free, for {@link room}. Undefined if none can be made. */
   take(): Promise<Slab | undefined>;
   /**
-   * The first bytes of the room that a buffer has, for {@link copy} or {@link giveUp} next. No more than they are mapped: a
-   * garbage collection would follow every few times that whole buffers were, as engines count what is mapped as garbage to be.
-   * Undefined where they cannot be had: the buffer went with its device, or the host has no memory for them.
+   * The first bytes of a buffer's free room, to be followed by {@link copy} or {@link giveUp}. Only these bytes are
+   * mapped: engines count mapped bytes as future garbage, so mapping whole buffers would trigger frequent garbage
+   * collections. Undefined if they cannot be mapped, because the buffer was lost with its device or the host has no
+   * memory.
    */
   room(slab: Slab, bytes: number): ArrayBuffer | undefined;
-  /** Copies the first bytes of the room that a buffer has to a part; says whether it was filled with that. */
+  /** Copies the first bytes of a buffer's room to a part; returns whether the buffer is now full. */
   copy(slab: Slab, part: BufferPart, byte: number, bytes: number): boolean;
-  /** Destroys a buffer whose room nothing was copied from: ranges of one mapping must not overlap. */
+  /** Destroys a buffer whose mapped room was not used: ranges of one mapping must not overlap. */
   giveUp(slab: Slab): void;
-  /** Destroys the buffers that nobody writes to at the moment. */
+  /** Destroys the buffers that nobody is writing to. */
   trim(): void;
   destroy(): void;
 }
@@ -46,20 +50,23 @@ export interface UploadRingOptions {
 
 interface RingSlab extends Slab, Staged {
   used: number;
-  /** Whether somebody took it, and may write to it at any time. */
+  /** Whether a caller has taken it and may write to it at any time. */
   taken: boolean;
 }
 
-/** Ranges of a mapping begin at multiples of it. */
+/** Ranges of a mapping must start at multiples of this. */
 const RANGE_ALIGNMENT = 8;
 
 export function createUploadRing({ device, size, mapped, recorder, failure, counters }: UploadRingOptions): UploadRing {
   const all = new Set<RingSlab>();
   const ready: RingSlab[] = [];
   let waiting: ((slab: RingSlab | undefined) => void)[] = [];
-  /** Has copies in the submission that is open, and room for more. */
+  /** The buffer that has copies in the open submission and room for more. */
   let filling: RingSlab | undefined;
-  /** Bytes that went another way for want of a buffer, which pay for the next one: making it takes as long as they did. */
+  /**
+   * Bytes uploaded another way for lack of a buffer. A new buffer is made once they have cost as much time as making
+   * it.
+   */
   let owed = 0;
   let isClosed = false;
 
@@ -76,7 +83,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       all.add(slab);
       return slab;
     } catch {
-      // The host has no memory for it; there are other ways.
+      // The host has no memory for it; the caller uploads another way.
       gpu?.destroy();
       return undefined;
     }
@@ -101,7 +108,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return slab;
   };
 
-  /** Maps a buffer that was copied from. What the device had no memory for cannot be mapped either. */
+  /** Maps a buffer again after a copy. If the device had no memory for the copy, mapping would fail too. */
   const map = async (slab: RingSlab, accepted: Promise<void> | undefined): Promise<void> => {
     const { gpu } = slab.part;
     try {
@@ -114,7 +121,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     restore(slab);
   };
 
-  /** A buffer that is mapped, and that nothing is to be copied from, can be written to. */
+  /** Makes a mapped buffer without pending copies available again. */
   const restore = (slab: RingSlab): void => {
     slab.used = 0;
     slab.taken = false;
@@ -137,7 +144,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return slab;
   };
 
-  /** A buffer that can be written to; those are not that the device had no memory for, or that went with their device. */
+  /** An available buffer. Drops buffers that the device had no memory for, or that were lost with their device. */
   const takeReady = (): RingSlab | undefined => {
     for (let slab = ready.pop(); slab !== undefined; slab = ready.pop()) {
       if (slab.part.spoiled === undefined && slab.part.gpu.mapState === 'mapped') return slab;
@@ -146,7 +153,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return undefined;
   };
 
-  /** Destroys a buffer that cannot be mapped again; another one may be made for those who wait. */
+  /** Destroys a buffer that cannot be mapped again; waiting callers may get a new one. */
   const lose = (slab: RingSlab): void => {
     if (filling === slab) filling = undefined;
     drop(slab);
@@ -179,7 +186,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       try {
         return slab.part.gpu.getMappedRange(slab.used, bytes);
       } catch {
-        // What was recorded copies from a buffer that is being filled.
+        // Recorded commands copy from a buffer that is being filled, so it must not be destroyed.
         if (slab === filling) filling = undefined;
         else lose(slab);
         return undefined;

@@ -9,24 +9,24 @@ import type { Slab, UploadRing } from './upload-ring.ts';
 
 /** Copies from the host to the device. */
 export interface GpuUploads {
-  /** Puts words into a buffer, after what has been recorded so far. */
+  /** Writes words into a buffer, after everything recorded so far. */
   write(memory: Memory, word: number, data: Uint32Array): void;
   /** Fills a buffer that nobody else uses. */
   upload(memory: Memory, source: WordSource): Promise<void>;
-  /** Resolves when no source writes to memory of the device any more. */
+  /** Resolves when no source writes to device memory any more. */
   quiet(): Promise<void>;
 }
 
-/** Bytes from which on words go through staging buffers, as a share of one of them: `writeBuffer` is as fast for fewer. */
+/** Uploads of at least this fraction of a staging buffer use one; for smaller ones `writeBuffer` is as fast. */
 const MIN_SHARE = 1 / 64;
-/** A source is read in so many pieces at least, so that several reads are under way, where they have a length like this. */
+/** Sources are split into pieces of about this size or more, so that several reads are pending at a time. */
 const MIN_PIECE = 2 ** 20;
 
 export interface UploadsOptions {
   readonly ring: UploadRing;
   readonly recorder: DispatchRecorder;
   readonly failure: Failure;
-  /** Why the device did not answer, for which it gave this reason itself. */
+  /** Finds out why the device did not answer, given the reason that it reported. */
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
@@ -46,7 +46,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
         if (slab === undefined || room === undefined) recorder.write(part, byte, unshared(piece));
         else {
           new Uint32Array(room).set(piece);
-          // The device copies what it has while the host goes on.
+          // Submits now, so that the device copies while the host goes on.
           if (ring.copy(slab, part, byte, length * 4)) recorder.flush();
         }
         done += length;
@@ -54,7 +54,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     }
   };
 
-  /** Lets a source write to memory, which it may do until that is over. */
+  /** Reads from a source into memory; until this settles, the source may write to it. */
   const read = async (source: WordSource, into: Uint8Array, at: number): Promise<void> => {
     const under = source.read(into, at);
     if (under === undefined) return;
@@ -70,7 +70,10 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     }
   };
 
-  /** A staging buffer, if there is one. Who waits for one that a slow source has does not wait for the device. */
+  /**
+   * Takes a staging buffer. If it must wait for one that a slow source holds, that wait does not count as waiting for
+   * the device.
+   */
   const takeSlab = (): Promise<Slab | undefined> => {
     if (reading.size === 0) return failure.guarded(ring.take());
     return new Promise((resolve, reject) => {
@@ -92,7 +95,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     await failure.guarded(Promise.all(accepted));
   };
 
-  /** Reads a piece to a staging buffer, and has the device copy it from there. */
+  /** Reads a piece into a staging buffer and records a copy to the device. */
   const bring = async (source: WordSource, piece: WordRange, slab: Slab): Promise<void> => {
     const room = ring.room(slab, piece.words * 4);
     if (room === undefined) return bringInPasses(source, piece);
@@ -102,7 +105,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
       requireSound(slab.part);
       requireSound(piece.part);
     } catch (cause) {
-      // Memory goes with its device, and then its source fails.
+      // A mapped range vanishes with its device, and then the source fails.
       const isGone = room.byteLength === 0;
       ring.giveUp(slab);
       throw isGone ? await explain(cause) : cause;
@@ -110,7 +113,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
     ring.copy(slab, piece.part, piece.word * 4, piece.words * 4);
   };
 
-  /** Reads a piece to memory of the host first. */
+  /** Reads a piece into host memory first. */
   const bringInPasses = async (source: WordSource, piece: WordRange): Promise<void> => {
     const data = new Uint32Array(piece.words);
     await readPiece(source, piece, data.buffer);
@@ -139,12 +142,12 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
   };
 }
 
-/** Throws why a buffer holds nothing, where the device had no memory for it. */
+/** Throws the reason if a buffer's contents are lost. */
 function requireSound({ spoiled }: BufferPart): void {
   if (spoiled !== undefined) throw spoiled;
 }
 
-/** Words that no other thread can write: Dawn ends the process at arrays on shared memory. */
+/** Copies words in shared memory: Dawn aborts the process when it is given an array on shared memory. */
 function unshared(data: Uint32Array): Uint32Array {
   const isShared = typeof SharedArrayBuffer !== 'undefined' && data.buffer instanceof SharedArrayBuffer;
   return isShared ? new Uint32Array(data) : data;

@@ -5,7 +5,7 @@ import type { Silence } from '../device/silence.ts';
 import { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 
-/** The words that members may be. */
+/** The allowed values of members that are words. */
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 
 /** Numbers that may be 0; all others are at least 1. */
@@ -18,7 +18,7 @@ const FROM_ZERO: ReadonlySet<string> = new Set([
   'histogram.ownBins',
 ]);
 
-/** Numbers that are powers of two, from so much on. */
+/** Numbers that must be powers of two, with their minimum. */
 const POWERS: ReadonlyMap<string, number> = new Map([
   ['forEach.threads', 1],
   ['gather.threads', 1],
@@ -30,9 +30,10 @@ const POWERS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Data from outside as a choice of a tuning: every member is one of {@link Tuning}, of its kind, and in its range.
+ * Checks outside data as a choice of tuning: every member must be a member of {@link Tuning}, of the right kind and in
+ * range.
  *
- * @throws ArgumentError `tuning/member` with the member that is none, or none of its kind or range.
+ * @throws ArgumentError `tuning/member` with the first member that is unknown, of the wrong kind or out of range.
  * @example
  * requireTuning({ scan: { items: 16 } }); // { scan: { items: 16 } }
  */
@@ -66,9 +67,9 @@ function requireNumber(data: unknown, path: string): void {
 }
 
 /**
- * A tuning that kernels give right answers with on a device with such subgroups.
+ * Requires a tuning with which kernels are correct on a device with these subgroups.
  *
- * @throws ArgumentError `tuning/member` as {@link requireTuning}, and where members do not go together.
+ * @throws ArgumentError `tuning/member` as {@link requireTuning}, or if members contradict each other.
  */
 export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined): Tuning {
   const { reduce, scan, sort, ...others } = tuning;
@@ -96,10 +97,10 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
 }
 
 function wrongMember(path: string, expected: string, got: unknown): ArgumentError {
-  const sentence = path === '' ? 'The data is no tuning.' : `'${path}' is no member of a tuning.`;
+  const sentence = path === '' ? 'The data is not a tuning.' : `A tuning has no member '${path}'.`;
   return new ArgumentError('tuning/member', sentence, {
     expected,
     got: typeof got === 'object' ? JSON.stringify(got) : got,
-    remedy: 'Write the members that quadrille tune prints, each with a value of its kind.',
+    remedy: 'Use the members that quadrille tune prints, each with a value of its kind.',
   });
 }

@@ -3,10 +3,10 @@ import type { Tuning } from './tuning.ts';
 
 type Choice<T> = T extends object ? { readonly [K in keyof T]?: Choice<T[K]> | undefined } : T;
 
-/** Some members of a {@link Tuning}, or of its parts; the others are as they were. */
+/** Some members of a {@link Tuning} or of its parts; the others keep their values. */
 export type TuningChoice = Choice<Tuning>;
 
-/** A tuning with what a choice has otherwise; members of parts that it does not name stay. */
+/** A tuning with the members of a choice replaced. */
 export function chosenTuning(tuning: Tuning, choice: TuningChoice): Tuning {
   return merged(tuning, choice) as Tuning;
 }

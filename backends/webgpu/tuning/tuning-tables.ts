@@ -2,32 +2,32 @@ import type { GpuAdapterInfo } from '../../../primitives/contract/gpu-types.ts';
 import { defaultTuning, type Tuning } from './tuning.ts';
 import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
 
-/** What was found to be fast on a class of devices, by `quadrille tune`, which prints such an entry. */
+/** A tuning that is fast on a class of devices, as found and printed by `quadrille tune`. */
 export interface TuningTable {
-  /** As the adapter's info has them: `nvidia` and `hopper`. An empty architecture stands for all of the vendor. */
+  /** The adapter's info, such as `nvidia` and `hopper`. An empty architecture matches all of the vendor's devices. */
   readonly vendor: string;
   readonly architecture: string;
-  /** The device that it was measured on, its driver, and when. */
+  /** The device that it was measured on, its driver, and the date. */
   readonly measured: { readonly device: string; readonly date: string };
-  /** Members that are not the default. */
+  /** The members that differ from the default. */
   readonly tuning: TuningChoice;
 }
 
-/** Tunings by class of device; the first that fits is taken. Devices without an entry run with the default. */
+/** Tunings by class of device; the first match is used. Devices without an entry use the default. */
 export const tuningTables: readonly TuningTable[] = [
   {
     vendor: 'nvidia',
     architecture: '',
     measured: { device: 'NVIDIA H200, driver 580.159.04', date: '2026-11-22' },
-    // The default was made on this card too: of 53 other values for its members, none took less than 0.98 of the time.
-    // Of its 132 multiprocessors each has eight workgroups that reduce.
+    // The default was measured on this card too: none of 53 other values for its members took less than 0.98 of the
+    // time. The card has 132 multiprocessors; reductions use eight workgroups for each.
     tuning: { gather: { min: 2 ** 22 }, reduce: { groups: 1056 } },
   },
 ];
 
 /**
- * Adapters that run on a CPU, whoever made them: threads that wait for each other are dear there, all memory is cached alike,
- * and SwiftShader's compiler is slow with loops that hold branches.
+ * For software adapters of any vendor. On a CPU, threads that wait for each other are expensive, all memory is cached
+ * alike, and SwiftShader's compiler is slow on loops with branches.
  */
 const softwareTable: TuningTable = {
   vendor: 'google',
@@ -44,7 +44,7 @@ const softwareTable: TuningTable = {
   },
 };
 
-/** The tuning of a device, with what the caller wants otherwise. */
+/** The tuning of a device, with the caller's choices. */
 export function tuningFor(info: GpuAdapterInfo, wanted: TuningChoice = {}): Tuning {
   const { vendor, architecture, isFallbackAdapter } = info;
   const known = tuningTables.find(

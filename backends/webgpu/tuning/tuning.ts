@@ -1,11 +1,12 @@
-/** Numbers that change how fast kernels are, never what they compute. */
+/** Numbers that affect the speed of kernels, never their results. */
 export interface Tuning {
-  /** Threads of a workgroup and elements of a thread in a map. */
+  /** Threads of a workgroup, and elements of a thread, in a map. */
   readonly forEach: { readonly threads: number; readonly items: number };
   /**
-   * Gathers of `min` rows and more from arrays of `min` to `max` words: into how many windows the array is cut, threads
-   * of a workgroup, if the device has them, and elements of a thread. Fewer threads may have so many registers each that a
-   * compiler reads at all places in all windows, which takes longer than any gather.
+   * Large random gathers (at least `min` rows, from arrays of `min` to `max` words) read the array in `windows` slices
+   * that fit the cache. `threads` is the size of a workgroup, if the device allows it, and `items` the elements of a
+   * thread. With fewer threads, each may have so many registers that a compiler loads all elements in all windows,
+   * which takes longer than any plain gather.
    */
   readonly gather: {
     readonly threads: number;
@@ -14,28 +15,36 @@ export interface Tuning {
     readonly min: number;
     readonly max: number;
   };
-  /** Rows and words of a column from which on rows are moved before they are scattered, if they lie apart. */
+  /**
+   * Scatters of at least this many rows to columns of at least this many words first group the rows by target, if
+   * targets are far apart.
+   */
   readonly scatter: { readonly min: number };
-  /** Rows that a thread walks over where a primitive leaves it open: neighbouring threads then read that far apart. */
+  /**
+   * Rows of a thread in a walk, if the primitive is free to choose. Neighbouring threads then read this many rows
+   * apart.
+   */
   readonly walkRows: number;
   /** Reductions in any order. */
   readonly reduce: ReduceTuning;
-  /** Whether to use subgroups where the device has them. */
+  /** Whether to use subgroups if the device has them. */
   readonly subgroups: boolean;
-  /** Whether a workgroup or a single thread works on a block of the combination tree. */
+  /** Whether a block of the combination tree is computed by a workgroup or by a single thread. */
   readonly blockBy: 'workgroup' | 'thread';
-  /** Blocks of one word a state that a workgroup works on together. */
+  /** Blocks that a workgroup computes together, for states of one word. */
   readonly blockRows: number;
-  /** Whether scans of exact monoids look back where the device has subgroups, and how. */
+  /** Scans of exact monoids by look-back, on devices with subgroups. */
   readonly scan: LookBackTuning;
   /**
-   * Keys of a tile in the portable radix sort, a power of two from 256 on, whether a workgroup or a thread has one, and
-   * the sort that looks back instead where the device has subgroups.
+   * The portable radix sort: `tile` is the number of keys in a tile, a power of two of at least 256, and `tileBy` says
+   * whether a workgroup or a thread sorts a tile. `sweep` tunes the sort by look-back that replaces it on devices with
+   * subgroups.
    */
   readonly sort: { readonly tile: number; readonly tileBy: 'workgroup' | 'thread'; readonly sweep: SweepTuning };
   /**
-   * Elements that a workgroup counts at least, workgroups that a launch aims at, and bins that a workgroup counts in its
-   * own memory at most; and of keyed histograms, elements that a workgroup counts at most.
+   * The minimum number of elements that a workgroup counts, the target number of workgroups of a launch, and the
+   * maximum number of bins counted in workgroup memory. For keyed histograms, also the maximum number of elements that
+   * a workgroup counts.
    */
   readonly histogram: {
     readonly tile: number;
@@ -43,56 +52,63 @@ export interface Tuning {
     readonly ownBins: number;
     readonly keyedTile: number;
   };
-  /** Commands that are recorded before a submission is handed over although nobody waits. */
+  /** Number of commands after which a submission is made even if nobody waits. */
   readonly commandsPerSubmission: number;
 }
 
 export interface ReduceTuning {
-  /** Threads of a workgroup, elements that it takes at least, and workgroups that a launch aims at. */
+  /** Threads of a workgroup, minimum elements of a workgroup, and target number of workgroups of a launch. */
   readonly threads: number;
   readonly tile: number;
   readonly groups: number;
-  /** Tries before the last workgroup folds what another one's fold is not seen of. */
+  /** Number of polls before the last workgroup computes the fold of another one that has not published it. */
   readonly tries: number;
 }
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, and elements that a thread scans at most. */
+  /** Threads of a workgroup, and maximum elements of a thread. */
   readonly threads: number;
   readonly items: number;
-  /** Flags that a thread counts at most, where one result is stored or several are. */
+  /** Maximum flags that a thread counts, if one result is stored and if several are. */
   readonly flags: number;
   readonly flagsOfSeveral: number;
-  /** Words of states that a thread has at most, or twice as many where they are of one run. */
+  /** Maximum words of state of a thread; twice as many if they belong to one run. */
   readonly words: number;
-  /** Elements side by side that a thread has at most, where states have several leaves. */
+  /** Maximum adjacent elements of a thread, if states have several leaves. */
   readonly run: number;
-  /** Threads, as far as the device has them, and words of states where these begin anew at heads. */
+  /** Threads (if the device allows them) and words of state, for states that restart at heads. */
   readonly heads: { readonly threads: number; readonly words: number };
-  /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
+  /** Target number of tiles of a scan. To reach it, a thread takes fewer elements, but at least 8. */
   readonly tiles: number;
-  /** Tries before a workgroup computes what another one has not published. */
+  /** Number of polls before a workgroup computes what another one has not published. */
   readonly tries: number;
 }
 
 export interface SweepTuning {
   readonly on: boolean;
-  /** Threads of a workgroup, and keys that a thread holds; of a workgroup that sorts all there is alone, at most. */
+  /**
+   * Threads of a workgroup, and keys of a thread; `alone` is the maximum keys of a workgroup that sorts the whole input
+   * alone.
+   */
   readonly threads: number;
   readonly keys: number;
   readonly alone: number;
-  /** Parts of a tile that change places one after the other: more of them take less of the workgroup's memory. */
+  /**
+   * Number of parts in which a tile is reordered, one after another; with more parts it needs less workgroup memory.
+   */
   readonly parts: number;
-  /** What sorts of few rows have instead, so that there are tiles enough: eight times as many rows where there is a payload. */
+  /**
+   * Values used for at most `rows` rows, so that there are enough tiles; with a payload, for eight times as many rows.
+   */
   readonly few: { readonly rows: number; readonly keys: number; readonly parts: number };
-  /** Tiles that a thread looks at together when it looks back. */
+  /** Number of tiles that a thread inspects together when it looks back. */
   readonly ahead: number;
-  /** Workgroups that count the digits of all passes, at most. */
+  /** Maximum number of workgroups that count the digits of all passes. */
   readonly groups: number;
-  /** Tiles below which the portable sort is used. */
+  /** With fewer tiles, the portable sort is used. */
   readonly minTiles: number;
-  /** Tries before a workgroup counts what another one has not published. */
+  /** Number of polls before a workgroup counts what another one has not published. */
   readonly tries: number;
 }
 

@@ -13,28 +13,28 @@ import { type F32Facts, f32FactsOf } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
 
-/** What a module's functions find around them in a shader. */
+/** The surroundings of a module's functions in a shader. */
 export interface WgslEnvironment {
-  /** Begins every name, so that several modules fit in one shader. */
+  /** Prefix of every name, so that several modules fit into one shader. */
   readonly prefix: string;
   readonly arithmetic: Arithmetic;
-  /** Helpers that the shader has to declare; see `helperDeclarations`. */
+  /** Helpers that the shader must declare; see `helperDeclarations`. */
   readonly helpers: Set<Helper>;
-  /** An element of a captured array, zero past its length. */
+  /** The expression for an element of a captured array; zero past its length. */
   read(array: string, index: string): string;
   length(array: string): string;
   uniform(name: string, type: ScalarType): string;
 }
 
 /**
- * A module as WGSL functions. The entry is called `prefix` + `entry`; a function of several results returns a struct with
- * the fields r0, r1, …, and one without results returns nothing.
+ * Emits a module as WGSL functions. The entry is named `prefix` + `entry`. A function with several results returns a
+ * struct with the fields r0, r1, …, one without results returns nothing.
  */
 export function emitModule(module: Module, environment: WgslEnvironment): string {
   return module.functions.map((fn) => emitFunction(fn, module, environment)).join('\n');
 }
 
-/** The type that a function returns in WGSL, or undefined where it returns nothing. */
+/** The return type of a function in WGSL; undefined if it returns nothing. */
 export function resultType(prefix: string, name: string, results: readonly ScalarType[]): string | undefined {
   return results.length > 1 ? `${prefix}${name}_r` : results[0];
 }
@@ -70,7 +70,7 @@ function emitResult(results: readonly ScalarType[], struct: string): string {
   return zeros.length > 1 ? `${struct}(${zeros.join(', ')})` : zeros[0]!;
 }
 
-/** Statements up to the first that leaves the block: WGSL warns of those that cannot be reached. */
+/** Emits statements up to the first that leaves the block, because WGSL warns about unreachable ones. */
 function emitBlock(block: readonly Statement[], context: FunctionContext): string {
   const end = block.findIndex(leaves);
   const reached = end < 0 ? block : block.slice(0, end + 1);

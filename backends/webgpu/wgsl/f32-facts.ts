@@ -10,8 +10,8 @@ import {
 } from '../../../primitives/ir/ir.ts';
 
 /**
- * What is known of every value that an f32 can have: NaN is none of them, its magnitude is at most 2^`top`, and it is a multiple
- * of 2^`unit`. Finite values have a `top` of at most {@link MAX_COUNT}.
+ * A property of all possible values of an f32: none is NaN, every magnitude is at most 2^`top`, and every value is a
+ * multiple of 2^`unit`. The `top` of finite values is at most {@link MAX_COUNT}.
  */
 export interface F32Fact {
   readonly isNumber: boolean;
@@ -19,20 +19,23 @@ export interface F32Fact {
   readonly unit: number;
 }
 
-/** Exponents of the greatest power of two, of the smallest normal number and of the smallest number above zero. */
+/** Exponents of the largest power of two, the smallest normal number and the smallest positive number. */
 const [MAX_COUNT, SMALLEST_NORMAL, SMALLEST] = [127, -126, -149];
 const NOTHING: F32Fact = { isNumber: false, top: Number.POSITIVE_INFINITY, unit: SMALLEST };
 
-/** What an emitter asks of a function, so that it leaves out what no value needs. */
+/** Lets an emitter omit corrections that no value needs. */
 export interface F32Facts {
   of(operand: Operand): F32Fact;
-  /** Whether each use of a value has one of these names. */
+  /** Whether a value is used only by operations with these names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
-  /** Whether a part of a sum could cancel out with what it is added to or taken from, here or outside of what is known. */
+  /**
+   * Whether a part of a sum could cancel with something that is added to or subtracted from it, in the function or
+   * beyond.
+   */
   mayCancel(local: Local): boolean;
 }
 
-/** Facts that follow from the operations of a function: numbers made of integers and constants have bounds. */
+/** Derives facts from the operations of a function: numbers made of integers and constants are bounded. */
 export function f32FactsOf({ body }: IrFunction): F32Facts {
   const facts = new Map<number, F32Fact>();
   const uses = new Map<number, Set<OperationName | 'other'>>();
@@ -71,29 +74,29 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
   };
 }
 
-/** Operations whose operands compilers take for what they are, however they rewrite sums. */
+/** A sum that is used only by these operations cannot cancel beyond what the analysis of terms finds. */
 const algebraic: ReadonlySet<OperationName | 'other'> = new Set([
   ...(['add', 'sub', 'mul', 'neg', 'abs', 'min', 'max', 'select'] as const),
   ...(['bits', 'convert', 'floor', 'ceil', 'trunc', 'round'] as const),
 ]);
-/** Operations of which compilers know that their results are sums where their operands are. */
+/** Operations through which compilers see a sum: their result is a sum if their operand is one. */
 const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert', 'select']);
 
-/** A value by the first local that is bound to it, or a constant by its text. */
+/** A value, identified by the first local bound to it, or a constant, by its text. */
 type Term = number | string;
 
-/** Terms of a sum that are kept apart. */
+/** Maximum number of terms of a sum that are told apart. */
 const MAX_TERMS = 64;
 
-/** What compilers see of a value: the terms that it is a sum of, and the sums and products that would hide them. */
+/** How compilers see a value: as a sum of terms, and which sums and products, if hidden, would hide that. */
 interface Visible {
   readonly terms: ReadonlySet<Term>;
   readonly hiders: ReadonlySet<number>;
 }
 
 /**
- * Finds sums that compilers could simplify: where two operands of a sum have a term in common, it may be cancelled or factored
- * out. The operands are hidden then, and are terms themselves from there on; so is the sum, which could be a constant.
+ * Finds sums that compilers could simplify: if two operands of a sum share a term, it may be cancelled or factored out.
+ * The operands are then hidden and count as terms from there on; so does the sum, which could be a constant.
  */
 function termsOf() {
   const known = new Map<number, Visible>();
@@ -128,7 +131,8 @@ function termsOf() {
       const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
       if (isProduct) terms.add(id);
       const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
-      // Long chains of sums would take the square of their length: now and then one is hidden, and is a term from there on.
+      // Without a bound, long chains of sums would take quadratic time. Beyond the bound a sum is hidden and counts as
+      // a term.
       if (terms.size > MAX_TERMS) for (const hider of hiders) cancelling.add(hider);
       else known.set(id, { terms, hiders: new Set(hiders) });
     },
@@ -139,21 +143,22 @@ function termsOf() {
 type ReadStatement = Extract<Statement, { readonly kind: 'read' }>;
 
 /**
- * Local value numbering: locals that are bound to the same operation of the same operands, or read the same element, are one
- * term, as compilers compute them once.
+ * Local value numbering: locals bound to the same operation on the same operands, or reading the same element, are one
+ * term, because compilers compute them once.
  */
 function valueNumbers() {
   const firsts = new Map<string, number>();
   const sameAs = new Map<number, number>();
   const termOf = (operand: Operand): Term => {
     if (operand.kind === 'local') return sameAs.get(operand.id) ?? operand.id;
-    // Numbers of either sign cancel out.
+    // Numbers of opposite sign can cancel.
     return operand.kind === 'uniform' ? operand.name : `${Math.abs(Number(operand.value))}`;
   };
   const keyOf = (operand: Operand): string =>
     operand.kind === 'literal' ? `${operand.type} ${operand.value}` : `${operand.kind} ${termOf(operand)}`;
   const numberValue = ({ id }: Local, what: string, operands: readonly Operand[]): void => {
-    // The order counts for some operations only: taking it for none finds more values to be the same, never fewer.
+    // Ignores the order of operands. For operations that are not commutative this treats more values as equal, which is
+    // safe.
     const key = `${what}(${operands.map(keyOf).sort().join()})`;
     const first = firsts.get(key);
     if (first === undefined) firsts.set(key, id);
@@ -166,19 +171,19 @@ function areDisjoint([a, b]: readonly ReadonlySet<Term>[]): boolean {
   return ![...a!].some((term) => b!.has(term));
 }
 
-/** Whether the result of an operation is its operand. */
+/** Whether an operation returns its operand unchanged. */
 function passesOn({ name, operands }: Operation, { type }: Local): boolean {
   return (name === 'convert' || name === 'bits') && operands[0]!.type === type;
 }
 
-/** Whether a product can be a subnormal number, or be rounded up from one. */
+/** Whether a product can be subnormal or be rounded up from a subnormal. */
 export function mayUnderflow(a: F32Fact, b: F32Fact): boolean {
   return a.unit + b.unit < SMALLEST_NORMAL;
 }
 
 /**
- * Whether a product with a power of two is exact: so that it makes no difference whether it is rounded by itself or together with
- * a sum that it goes into.
+ * Whether a product with a power of two is exact. If so, rounding it separately or together with a sum makes no
+ * difference.
  */
 export function isExactScaling(a: F32Fact, b: F32Fact): boolean {
   const isPowerOfTwo = ({ top, unit }: F32Fact): boolean => top === unit;
@@ -229,7 +234,7 @@ function factOfLiteral(value: number): F32Fact {
   return { isNumber: true, top: Math.ceil(Math.log2(Math.abs(value))), unit };
 }
 
-/** Rounding keeps multiples of powers of two, and does not pass one. */
+/** Rounding preserves multiples of powers of two, and does not exceed a power of two. */
 function factOfSum(a: F32Fact, b: F32Fact): F32Fact {
   if (!isBounded(a) || !isBounded(b)) return NOTHING;
   return { isNumber: true, top: Math.max(a.top, b.top) + 1, unit: Math.min(a.unit, b.unit) };
@@ -240,7 +245,7 @@ function factOfProduct(a: F32Fact, b: F32Fact): F32Fact {
   return { isNumber: true, top: a.top + b.top, unit: Math.max(SMALLEST, a.unit + b.unit) };
 }
 
-/** What is known of a value that is one or the other. */
+/** The fact about a value that is one of two. */
 function join(a: F32Fact, b: F32Fact): F32Fact {
   return {
     isNumber: a.isNumber && b.isNumber,

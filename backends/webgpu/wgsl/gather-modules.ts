@@ -4,21 +4,21 @@ import { memoized } from '../../../primitives/ir/memo.ts';
 import { type GatherNode, Graph, type Node, straightLine } from '../../analyses/straight-line.ts';
 import { isStraight, moduleOfNodes, neededFor, type SlotNames, slotsByName } from './graph-module.ts';
 
-/** A program that gathers, in three: it takes an element of one array at an index that it has read. */
+/** A program that gathers, split into three: it reads an element of one array at an index that it has read before. */
 export interface GatherPrograms {
-  /** The array. */
+  /** The array that is gathered from. */
   readonly array: string;
-  /** Of the index of the launch: where the element lies. */
+  /** Maps the index of the launch to the index of the element. */
   readonly place: Program;
-  /** Of that index and the place: the element. */
+  /** Maps the index of the launch and that of the element to the element. */
   readonly take: Program;
-  /** Of that index and the element: the results. */
+  /** Maps the index of the launch and the element to the results. */
   readonly finish: Program;
 }
 
 type GatherModules = { readonly array: string } & Readonly<Record<'place' | 'take' | 'finish', Module>>;
 
-/** Splits a program that gathers from one array, once; undefined where it is none. */
+/** Splits a program that gathers once, from one array; undefined for other programs. */
 export function splitGather({ module, arrays, uniforms }: Program): GatherPrograms | undefined {
   const modules = modulesOf(module);
   if (modules === undefined) return undefined;
@@ -49,7 +49,7 @@ const modulesOf = memoized((module: Module): GatherModules | undefined => {
   };
 });
 
-/** What is read where something else that was read says. */
+/** The reads whose index depends on another read. */
 function gathersIn(results: readonly Node[]): GatherNode[] {
   return neededFor(results, new Set()).filter(
     (node): node is GatherNode =>

@@ -1,13 +1,13 @@
 import type { Local, Module, Operand, ScalarType, Statement } from '../../../primitives/ir/ir.ts';
 import type { Node, Slots } from '../../analyses/straight-line.ts';
 
-/** The names of arrays and uniforms by their slots in a graph. */
+/** The names of a graph's arrays and uniforms, by slot. */
 export interface SlotNames {
   array(slot: number): string;
   uniform(slot: number): string;
 }
 
-/** A part of a graph as a module of one function of some of its nodes. Every value is computed once. */
+/** Part of a graph as a module of one function. Every value is computed once. */
 export function moduleOfNodes(
   name: string,
   parameters: readonly Node[],
@@ -56,7 +56,10 @@ export function moduleOfNodes(
   return { functions: [fn], arrays, uniforms };
 }
 
-/** The nodes that some are computed from, these included, operands first; what is given is not looked into. */
+/**
+ * The nodes that others are computed from, including those themselves, operands first. Given nodes and their operands
+ * are left out.
+ */
 export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Node[] {
   const found = new Set<Node>();
   const visit = (node: Node): void => {
@@ -69,14 +72,17 @@ export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Nod
   return [...found].sort((a, b) => a.id - b.id);
 }
 
-/** Whether a module computes the same things at every index: what it would compute at some alone stays there. */
+/**
+ * Whether a module computes the same operations at every index. If not, some values must only be computed at some
+ * indices.
+ */
 export function isStraight({ functions }: Module): boolean {
   return functions.every(
     ({ body, fast }) => !fast && body.every(({ kind }) => kind !== 'if' && kind !== 'loop' && kind !== 'length'),
   );
 }
 
-/** Slots that are numbered as they are asked for, and the names of them. */
+/** Slots that are numbered on first use, and their names. */
 export function slotsByName(): { readonly slots: Slots; readonly names: SlotNames } {
   const arrays: string[] = [];
   const uniforms: string[] = [];

@@ -1,13 +1,13 @@
 import { blocksOf, entryOf, type Module, type Statement } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 
-/** Statements beyond which a functor is not written out several times in one kernel. */
+/** A functor with more statements is not repeated within one kernel. */
 const MAX_STATEMENTS = 100;
 
-/** Whether a functor is so small that a thread may evaluate it for several elements side by side. */
+/** Whether a functor is small enough for a thread to evaluate it for several elements side by side. */
 export const isLight: (module: Module) => boolean = memoized((module) => sizeOf(module) <= MAX_STATEMENTS);
 
-/** Statements of the entry with all calls written out; infinite where there is a loop. */
+/** Number of statements of the entry with all calls inlined; infinite if there is a loop. */
 function sizeOf(module: Module): number {
   const sizes = new Map<string, number>();
   const count = (block: readonly Statement[]): number => block.reduce((sum, statement) => sum + one(statement), 0);

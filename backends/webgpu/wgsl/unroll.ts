@@ -4,43 +4,43 @@ import { Graph, type Node, type Rules, type Slots, straightLine } from '../../an
 import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
 
 /**
- * A scan's programs written out for the indices first … first + run − 1, so that what several of them read and compute is
- * read and computed once. It holds where all lies well inside: `first` is at least `run`, and first + run is an index of the
- * extent too.
+ * A scan's programs unrolled for the indices first … first + run − 1, so that values shared by several indices are read
+ * and computed once. Only valid well inside the extent: `first` must be at least `run`, and first + run must be an
+ * index of the extent.
  */
 export interface Unrolled {
-  /** What is read at fixed distances from `first`; none of it is past the end of its array. */
+  /** The array elements read at fixed distances from `first`; none is past the end of its array. */
   readonly taps: readonly Tap[];
-  /** Gives the elements, one after the other, leaf by leaf. */
+  /** Returns the elements, one after another, leaf by leaf. */
   readonly element: RunFunction;
   /**
-   * Is also given, behind these, the states before the first index, after it, after the second …, leaf by leaf. Gives the
-   * results of the emit program, index by index.
+   * Takes, after the parameters of `element`, the states before the first index, after it, after the second …, leaf by
+   * leaf. Returns the results of the emit program, index by index.
    */
   readonly emit: RunFunction;
 }
 
-/** A word of an array at first + shift. */
+/** An element of an array, at index first + shift. */
 export interface Tap {
   readonly slot: number;
   readonly shift: number;
   readonly type: ScalarType;
 }
 
-/** A module whose entry takes `first`, some of the taps by their numbers, and whether some of the elements are heads. */
+/** A module whose entry takes `first`, some of the taps (by index), and whether some of the elements are heads. */
 export interface RunFunction {
   readonly module: Module;
   readonly taps: readonly number[];
   readonly heads: readonly number[];
 }
 
-/** A program as it is to be written out. */
+/** A program to unroll. */
 export interface UnrolledProgram {
   readonly module: Module;
   readonly slots: Slots;
 }
 
-/** What is known of slots. */
+/** Facts about slots. */
 export interface SlotFacts extends SlotNames {
   /** Whether an array has an element for every index of the extent. */
   covers(array: number): boolean;
@@ -48,12 +48,12 @@ export interface SlotFacts extends SlotNames {
   bounds(uniform: number): boolean;
 }
 
-/** Parameters that a function of a shader has at most. */
+/** Maximum number of parameters of a function in a shader. */
 const MAX_PARAMETERS = 255;
 
 /**
- * Writes out the programs of a scan. With `heads` the first leaf of an element, a flag, is given as a truth value, and the
- * first leaf of a state is how many there are.
+ * Unrolls the programs of a scan. With `heads`, the first leaf of an element, a flag, is passed as a bool, and the
+ * first leaf of a state is the number of flags set.
  */
 export function unroll(
   program: UnrolledProgram,
@@ -116,7 +116,7 @@ function tapOf(node: Node, run: number, { covers }: SlotFacts): Tap | undefined 
   return { slot: node.slot, shift, type: node.type };
 }
 
-/** The index first + shift, always written like this. */
+/** The index first + shift in normal form. */
 function indexAt(graph: Graph, shift: number): Node {
   return shift === 0
     ? graph.index()
@@ -130,16 +130,16 @@ function shiftOf(node: Node): number | undefined {
   return first!.kind === 'index' && shift!.kind === 'literal' ? (shift!.value as number) | 0 : undefined;
 }
 
-/** What operations are that have to do with the indices around `first`, and with constants. */
+/** Simplifications of operations on indices near `first` and on constants. */
 function rulesNearFirst(graph: Graph, run: number, { bounds }: SlotFacts): Rules {
   const isNear = (shift: number | undefined): shift is number => shift !== undefined && Math.abs(shift) <= run;
 
-  /** The sign of a − b, where it is known. */
+  /** The sign of a − b, if it is known. */
   const compare = (a: Node, b: Node): number | undefined => {
     const [left, right] = [shiftOf(a), shiftOf(b)];
     if (isNear(left)) {
       if (isNear(right)) return Math.sign(left - right);
-      // `first` is at least `run`.
+      // Because `first` is at least `run`.
       if (b.kind === 'literal' && (b.value as number) < run + left) return 1;
       if (b.kind === 'uniform' && bounds(b.slot)) return -1;
     }
@@ -174,7 +174,7 @@ const comparisons: Partial<Record<OperationName, (sign: number) => boolean>> = {
   ge: (sign) => sign >= 0,
 };
 
-/** f32 is left to the device, whose zeros and NaNs are its own. */
+/** f32 is left to the device, which computes zeros and NaNs in its own way. */
 function isConstant(
   type: ScalarType,
   operands: readonly Node[],
@@ -198,7 +198,7 @@ function shifted(graph: Graph, name: 'add' | 'sub', a: Node, b: Node): Node | un
   if (name === 'sub' && right !== undefined) return graph.literal('u32', (left - right) >>> 0);
   if (b.kind !== 'literal') return undefined;
   const by = b.value as number;
-  // An index and a constant are already written as they should be.
+  // An index plus a constant is already in normal form.
   if (name === 'add' && a.kind === 'index' && by !== 0) return undefined;
   return indexAt(graph, (name === 'add' ? left + by : left - by) | 0);
 }

@@ -26,23 +26,25 @@ export type Helper =
   | 'sqrt';
 
 /**
- * Functions that WGSL lacks or leaves loosely specified, by name. A shader declares those that its functors use.
+ * Functions that WGSL lacks or specifies loosely, by name. A shader declares those that its functors use.
  *
- * They hold no branches, and `&` where `&&` would be one: some compilers take time exponential in the branches of a loop.
+ * They have no branches, and use `&` where `&&` would be a branch: some compilers take time exponential in the number
+ * of branches in a loop.
  */
 const helpers: Readonly<Record<Helper, string>> = {
-  // Products of 16-bit halves fit in 32 bits, and so does a product plus two halves.
+  // Products of 16-bit halves fit in 32 bits, even with two halves added.
   mulhi: `fn q_mulhi(a: u32, b: u32) -> u32 {
   let a0 = a & 0xffffu; let a1 = a >> 16u; let b0 = b & 0xffffu; let b1 = b >> 16u;
   let t = a1 * b0 + ((a0 * b0) >> 16u);
   let u = a0 * b1 + (t & 0xffffu);
   return a1 * b1 + (t >> 16u) + (u >> 16u);
 }`,
-  // Both values of the selection are unknown to the compiler: it would see through one between x and a constant wherever it
-  // knows x to be that constant. (Some see through bit operations with the opaque zero, and fuse products behind them.)
+  // Both alternatives of the `select` are unknown to the compiler. If one were a constant, it could remove the `select`
+  // wherever it knows that x equals that constant. (Some compilers see through bit operations with the opaque zero, and
+  // fuse products behind them.)
   hide: `fn q_hide(x: f32) -> f32 { return select(x, bitcast<f32>(${OPAQUE_ZERO}), ${OPAQUE_ZERO} != 0u); }` as string,
-  // Devices that flush may do so before they round: then a product just below 2^-126 is zero, and is found on a scale of
-  // its own. The smaller factor is below 2^-63.
+  // Devices that flush may do so before they round: a product just below 2^-126 becomes zero, and is recomputed on a
+  // larger scale. The smaller factor is below 2^-63.
   mul: `fn q_mul(a: f32, b: f32) -> f32 {
   let p = q_hide(a * b);
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
@@ -51,14 +53,15 @@ const helpers: Readonly<Record<Helper, string>> = {
   let lost = ((bitcast<u32>(p) & 0x7fffffffu) == 0u) & (small >= 0x800000u) & (scaled >= 0x207fffffu);
   return select(p, bitcast<f32>(((x ^ y) & 0x80000000u) | 0x800000u), lost);
 }`,
-  // The product with a constant below 1, where it is known which factors are rounded up to a normal number at least.
+  // The product with a constant below 1; `least` holds the bits of the smallest x whose product rounds to a normal
+  // number.
   scale: `fn q_scale(x: f32, c: f32, least: u32) -> f32 {
   let p = q_hide(x * c);
   let lost = ((bitcast<u32>(p) & 0x7fffffffu) == 0u) & ((bitcast<u32>(x) & 0x7fffffffu) >= least);
   return select(p, bitcast<f32>(((bitcast<u32>(x) ^ bitcast<u32>(c)) & 0x80000000u) | 0x800000u), lost);
 }`,
   isnan: `fn q_isnan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }`,
-  // Orders all numbers as integers, −0 below +0.
+  // Maps numbers to integers in the same order, −0 below +0.
   rank: `fn q_rank(x: f32) -> i32 { let b = bitcast<i32>(x); return b ^ ((b >> 31u) & 0x7fffffff); }`,
   min: `fn q_min(a: f32, b: f32) -> f32 {
   return select(select(b, a, (q_rank(a) < q_rank(b)) | q_isnan(b)), b, q_isnan(a));
@@ -66,13 +69,13 @@ const helpers: Readonly<Record<Helper, string>> = {
   max: `fn q_max(a: f32, b: f32) -> f32 {
   return select(select(b, a, (q_rank(a) > q_rank(b)) | q_isnan(b)), b, q_isnan(a));
 }`,
-  // x where its rank is one of so many, else the constant.
+  // x if its rank is one of `count` ranks starting at `first`, otherwise the constant.
   within: `fn q_within(x: f32, c: f32, first: u32, count: u32) -> f32 {
   return select(c, x, bitcast<u32>(q_rank(x)) - first < count);
 }`,
   neg: `fn q_neg(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }`,
   abs: `fn q_abs(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }`,
-  // The sign of x on a result that may have lost it on a zero.
+  // Gives a result the sign of x, because a zero may have lost its sign.
   sign: `fn q_sign(r: f32, x: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(r) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
 }`,
@@ -98,7 +101,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   let edge = bitcast<i32>(0x7fffffffu + (b >> 31u));
   return select(select(0i, edge, m <= 0x7f800000u), r, inside);
 }`,
-  // Rounds to a multiple of the spacing at x's magnitude; what is converted then has at most 24 bits.
+  // Rounds to a multiple of the spacing at x's magnitude; the converted value then has at most 24 bits.
   tof32: `fn q_tof32(x: u32) -> f32 {
   let drop = u32(max(0i, 8i - i32(countLeadingZeros(x))));
   let odd = (x >> drop) & 1u;
@@ -111,8 +114,8 @@ const helpers: Readonly<Record<Helper, string>> = {
   let r = q_tof32(select(u32(x), 0u - u32(x), x < 0i));
   return bitcast<f32>(bitcast<u32>(r) | (u32(x) & 0x80000000u));
 }`,
-  // A number of 2^-23 · mantissa · 2^exponent, rounded down to a subnormal or up to infinity where it must be; the
-  // mantissa has 24 bits and is exact but for a rest that says on which side of it the true value lies.
+  // The number 2^-23 · mantissa · 2^exponent, rounded to a subnormal or to infinity if necessary. The mantissa has 24
+  // bits; `rest` says on which side of it the true value lies, or is 0 if the mantissa is exact.
   pack: `fn q_pack(sign: u32, exponent: i32, mantissa: u32, rest: i32) -> f32 {
   let normal = select((u32(exponent + 126i) << 23u) + mantissa, 0x7f800000u, exponent > 127i);
   let drop = u32(clamp(-126i - exponent, 1i, 25i));
@@ -120,7 +123,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   let up = (lost > half) | ((lost == half) & ((rest > 0i) | ((rest == 0i) & ((kept & 1u) == 1u))));
   return bitcast<f32>(sign | select(kept + select(0u, 1u, up), normal, exponent >= -126i));
 }`,
-  // The device's quotient of the mantissas is off by a few units; the remainder, which is small, says by how many.
+  // The device's quotient of the mantissas is off by a few units; the remainder, which is small, tells by how many.
   div: `fn q_div(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a); let y = bitcast<u32>(b);
   let ex = (x >> 23u) & 255u; let ey = (y >> 23u) & 255u;
@@ -141,7 +144,7 @@ const helpers: Readonly<Record<Helper, string>> = {
   rootstep: `fn q_rootstep(difference: u32, s: u32) -> u32 {
   return select(0u, 1u, bitcast<i32>(difference) > bitcast<i32>(s)) - select(0u, 1u, bitcast<i32>(difference) <= -bitcast<i32>(s));
 }`,
-  // S is right if S² − S < X ≤ S² + S; the difference X − S² is small, so its low 32 bits tell.
+  // S is correct if S² − S < X ≤ S² + S. The difference X − S² is small, so its low 32 bits suffice.
   sqrt: `fn q_sqrt(a: f32) -> f32 {
   let x = bitcast<u32>(a);
   let e = x >> 23u;
@@ -169,7 +172,7 @@ const needs: Partial<Record<Helper, readonly Helper[]>> = {
   sqrt: ['rootstep'],
 };
 
-/** The declarations of helpers and of what they need. */
+/** The declarations of helpers and of the helpers that they need. */
 export function helperDeclarations(used: ReadonlySet<Helper>): string {
   const all = new Set<Helper>();
   const add = (helper: Helper): void => {

@@ -6,23 +6,23 @@ import { OPAQUE_ZERO } from '../launches/parameters.ts';
 import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 
-/** What the emission of an operation depends on beside the operation. */
+/** The context in which an operation is emitted. */
 export interface OperationContext {
   readonly arithmetic: Arithmetic;
   readonly fast: boolean;
   readonly facts: F32Facts;
-  /** Notes that a helper is used and returns its name. */
+  /** Records the use of a helper; returns its name. */
   helper(name: Helper): string;
   uniform(name: string, type: ScalarType): string;
 }
 
-/** The operation that a local is bound to, as a WGSL expression that keeps the rules of `semantics.ts`. */
+/** The operation that a local is bound to, as a WGSL expression that follows the rules of `semantics.ts`. */
 export function emitOperation({ name, operands }: Operation, local: Local, context: OperationContext): string {
   const to = local.type;
   const from = operands[0]!.type;
   const literals = operands.filter((operand): operand is Literal => operand.kind === 'literal');
   if (literals.length === operands.length) {
-    // WGSL computes constants itself, and refuses some: so they are computed here.
+    // WGSL evaluates constant expressions at compile time and refuses some, so they are evaluated here.
     const values = literals.map(({ value }) => value);
     return emitOperand({ kind: 'literal', type: to, value: evaluate(name, from, to, values) }, context);
   }
@@ -49,13 +49,13 @@ export function emitOperand(operand: Operand, context: OperationContext): string
   }
 }
 
-/** A number made of integers, or read where nothing is, may be a constant to the compiler. */
+/** A number made from integers, or read from an empty array, may be a constant to the compiler. */
 export function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
   const hide = type === 'f32' && arithmeticOf(context).constant === 'guarded';
   return hide ? `${context.helper('hide')}(${value})` : value;
 }
 
-/** A literal in WGSL; `hidden` from the compiler if it is an f32. */
+/** A literal in WGSL. With `hidden`, an f32 is hidden from the compiler. */
 export function emitLiteral({ type, value }: Literal, hidden = false): string {
   switch (type) {
     case 'bool':
@@ -72,7 +72,8 @@ export function emitLiteral({ type, value }: Literal, hidden = false): string {
 function emitFloat(value: number, hidden: boolean): string {
   if (!hidden && Object.is(value, 0)) return '0f';
   if (!hidden && Math.abs(value) >= 2 ** -126 && Number.isFinite(value)) return `${value}f`;
-  // Constants must be finite, compilers may take −0 for 0, and subnormals might be flushed: all these are made at run time.
+  // Constants must be finite, compilers may treat −0 as 0, and subnormals may be flushed, so all these are built at run
+  // time.
   return `bitcast<f32>(${bitsOfF32(value)}u | ${OPAQUE_ZERO})`;
 }
 
@@ -138,7 +139,7 @@ function emitInteger(
     }
     case 'div':
     case 'rem':
-      // WGSL defines division by zero and of −2³¹ by −1 as we do, but refuses zero as a constant.
+      // WGSL defines division by zero, and of −2³¹ by −1, as this library does, but refuses a constant zero as divisor.
       if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
       return infix(name, a, b);
     case 'neg':
@@ -217,14 +218,14 @@ function emitF32(
     case 'gt':
     case 'ge':
       if (comparison === 'bits') return emitComparison(name, a, b, context);
-      // Shaders may take `!=` as ordered, which is false for NaN.
+      // Shaders may compile `!=` as an ordered comparison, which is false for NaN.
       return name === 'ne' ? `!(${a} == ${b})` : plain;
   }
 }
 
-/** Operations that end what compilers know of the algebra of sums and products. (They see through those of bits.) */
+/** Operations behind which compilers can no longer simplify sums and products. (They do see through bit operations.) */
 const endOfAlgebra: ReadonlySet<OperationName> = new Set(['floor', 'ceil', 'trunc', 'round', 'convert']);
-/** Operations for which numbers that devices flush to zero are the same as zero. */
+/** Operations that give the same result for zero and for numbers that devices flush to zero. */
 const rounding: ReadonlySet<OperationName> = new Set(['trunc', 'round']);
 const conversion: ReadonlySet<OperationName> = new Set(['convert']);
 const sums: ReadonlySet<OperationName> = new Set(['add', 'sub']);
@@ -247,8 +248,8 @@ function emitProduct(
 }
 
 /**
- * A product that devices may flush to zero before they round it up to the smallest normal number. With a constant it is known
- * from which value of the other factor on that is so, if it ever is.
+ * A product that devices may flush to zero before they round it up to the smallest normal number. If one factor is a
+ * constant, it is known from which value of the other factor on this can happen, if at all.
  */
 function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
   const at = operands.findIndex(({ kind }) => kind === 'literal');
@@ -261,18 +262,21 @@ function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[]
 
 const SMALLEST_NORMAL = 2 ** -126;
 
-/** The bits of the least normal number whose product with a factor below 1 is rounded to a normal number. */
+/** The bits of the smallest normal number whose product with a factor below 1 rounds to a normal number. */
 function minThatRoundsUp(factor: number): number {
-  // Halfway between the largest subnormal and the smallest normal number; a tie goes to the latter, which is even.
+  // Halfway between the largest subnormal and the smallest normal number; ties round to the latter, which is even.
   const bound = 2 ** -126 - 2 ** -150;
   let bits = bitsOfF32(Math.fround(bound / factor));
-  // Products of two numbers of 24 bits are exact here.
+  // Products of two 24-bit numbers are exact in f64.
   while (f32OfBits(bits) * factor >= bound) bits--;
   while (f32OfBits(bits) * factor < bound) bits++;
   return Math.max(bits, 0x800000);
 }
 
-/** The least or the greatest of two. With a constant the other operand needs one comparison, which no NaN passes. */
+/**
+ * The minimum or maximum of two numbers. If one is a constant, the other needs only one comparison, which is false for
+ * NaN.
+ */
 function emitExtremum(
   name: 'min' | 'max',
   a: string,
@@ -284,7 +288,7 @@ function emitExtremum(
   const constant = second.kind === 'literal' ? second : first;
   if (constant.kind !== 'literal' || Number.isNaN(constant.value)) return `${context.helper(name)}(${a}, ${b})`;
   const [x, value] = constant === second ? [a, b] : [b, a];
-  // Numbers are ordered as these integers are, −0 below +0, and every NaN lies outside of the infinities.
+  // Numbers are ordered like these integers, −0 below +0, and every NaN lies outside the infinities.
   const [rank, min, max] = [
     rankOf(constant.value as number),
     rankOf(Number.NEGATIVE_INFINITY),

@@ -213,8 +213,8 @@ function classOf(size: number): number {
 }
 
 function overLimit(bytes: number, live: number, limit: number): OutOfMemoryError {
-  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
-    expected: `at most ${limit} bytes in all`,
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit in addition to the ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in total`,
     got: live + bytes,
     remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
   });
@@ -225,7 +225,7 @@ function outOfHeap(bytes: number, live: number, heap: Heap, cause?: unknown): Ou
     'memory/webassembly',
     `${bytes} bytes in one piece do not fit beside ${live} bytes in use; WebAssembly memory ends at 4 GiB.`,
     {
-      expected: `at most ${heap.limit - heap.start} bytes in all`,
+      expected: `at most ${heap.limit - heap.start} bytes in total`,
       got: live + bytes,
       remedy: 'Work in smaller windows, free columns earlier, or use another backend.',
       cause,

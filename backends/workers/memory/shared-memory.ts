@@ -85,7 +85,7 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
   const resolve = (buffer: DeviceBuffer): SharedBuffer => {
     const found = buffers.get(buffer.id);
     if (found !== undefined) return found;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
       remedy: 'Keep the column alive, or return it from its scope.',
     });
   };

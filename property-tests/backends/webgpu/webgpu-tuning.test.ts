@@ -59,17 +59,17 @@ describe('members of tunings', () => {
   });
 
   test.each([
-    [3, 'The data is no tuning. Expected an object, got 3.'],
-    [{ scam: {} }, "'scam' is no member of a tuning."],
-    [{ scan: 4 }, "'scan' is no member of a tuning."],
-    [{ scan: { items: '8' } }, "'scan.items' is no member of a tuning."],
-    [{ scan: { items: 0.5 } }, "'scan.items' is no member of a tuning."],
-    [{ sort: { sweep: { on: 1 } } }, "'sort.sweep.on' is no member of a tuning."],
-    [{ blockBy: 'subgroup' }, "'blockBy' is no member of a tuning."],
-    [{ reduce: { threads: 96 } }, "'reduce.threads' is no member of a tuning. Expected a power of two from 1"],
-    [{ reduce: { groups: 0 } }, "'reduce.groups' is no member of a tuning. Expected a whole number from 1"],
-    [{ scan: { tries: -1 } }, "'scan.tries' is no member of a tuning. Expected a whole number from 0"],
-    [{ sort: { tile: 128 } }, "'sort.tile' is no member of a tuning. Expected a power of two from 256"],
+    [3, 'The data is not a tuning. Expected an object, got 3.'],
+    [{ scam: {} }, "A tuning has no member 'scam'."],
+    [{ scan: 4 }, "A tuning has no member 'scan'."],
+    [{ scan: { items: '8' } }, "A tuning has no member 'scan.items'."],
+    [{ scan: { items: 0.5 } }, "A tuning has no member 'scan.items'."],
+    [{ sort: { sweep: { on: 1 } } }, "A tuning has no member 'sort.sweep.on'."],
+    [{ blockBy: 'subgroup' }, "A tuning has no member 'blockBy'."],
+    [{ reduce: { threads: 96 } }, "A tuning has no member 'reduce.threads'. Expected a power of two from 1"],
+    [{ reduce: { groups: 0 } }, "A tuning has no member 'reduce.groups'. Expected a whole number from 1"],
+    [{ scan: { tries: -1 } }, "A tuning has no member 'scan.tries'. Expected a whole number from 0"],
+    [{ sort: { tile: 128 } }, "A tuning has no member 'sort.tile'. Expected a power of two from 256"],
   ])('%j are refused', (data, sentence) => {
     expect(() => requireTuning(data)).toThrow(sentence);
   });
