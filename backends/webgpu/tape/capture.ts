@@ -39,7 +39,7 @@ import {
   valueNumbers,
 } from './tape.ts';
 
-/** Thrown where a script cannot be played from a tape, so that its commands are issued one by one. */
+/** Thrown if a script cannot be played from a tape; its commands are then issued one by one. */
 export class Unplayable extends Error {
   static {
     Unplayable.prototype.name = 'Unplayable';
@@ -47,8 +47,8 @@ export class Unplayable extends Error {
 }
 
 /**
- * Runs the commands of a script on an engine that writes down what would go to the device. Gives the tape with the memory that
- * was reserved for it.
+ * Runs the commands of a script on an engine that records what would go to the device. Returns the tape and the memory
+ * reserved for it.
  */
 export function capture(
   engine: Engine,
@@ -72,7 +72,7 @@ export function capture(
     for (const [at, step] of script.steps.entries()) {
       if (step.kind === 'allocate') arena.allocate(step.buffer);
       else if (step.kind === 'release') arena.release(step.buffer);
-      // Data that is written anew in each call would have to be on the device first.
+      // Data that differs from call to call would have to be uploaded before.
       else if (step.kind === 'write') throw new Unplayable();
       else run(at === last ? taping : gated, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
     }
@@ -105,13 +105,13 @@ function run(engine: Engine, given: KernelCommand): void {
       histogram(engine, given.command);
       break;
     case 'weightedHistogram':
-      // Sums over several bindings take scratch memory.
+      // Sums over several bindings need temporary memory.
       if (!bindsSums(engine, given.command)) throw new Unplayable();
       weightedHistogram(engine, given.command);
       break;
     case 'relax': {
       const layout = layoutGrids(engine, given.command);
-      // Grids too large for a workgroup take scratch memory round by round.
+      // Grids too large for a workgroup need temporary memory round by round.
       if (layout === undefined) throw new Unplayable();
       relax(engine, given.command, layout);
       break;
@@ -129,7 +129,7 @@ function run(engine: Engine, given: KernelCommand): void {
   }
 }
 
-/** The memory of a tape: reserved as commands take it, and used again by later ones once they give it back. */
+/** The memory of a tape: reserved when commands allocate it, and reused by later commands after its release. */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
   const numbers = new Map<BufferPart, number>();
@@ -174,7 +174,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
   return {
     reserved,
     readByFours,
-    /** The number of a part on the tape. */
+    /** The index of a part on the tape. */
     numberOf: (part: BufferPart): number => part.stand ?? numbers.get(part)!,
     resolve,
     block: blockMemory,
@@ -218,7 +218,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 
 type Arena = ReturnType<typeof createArena>;
 
-/** Stands for everything that kernels hand to the device, and writes it down. */
+/** Replaces the recorder: writes down everything that kernels would hand to the device. */
 function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: BufferPart) => number) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
@@ -233,7 +233,8 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberO
     const number = numberOf(part);
     const isBrought = number >= 0 && number < partNumbers.own(layout);
     const isResult = number >= layout.inputs && number < layout.inputs + layout.results;
-    // It may be shorter than the tape has it, or begin somewhere else. And nothing keeps a copy from the results of a loop.
+    // The buffer of a call may be shorter than on the tape, or start elsewhere. Copies to results of a loop would run
+    // even after the loop has ended.
     if (isBrought && (isGated || !isResult)) throw new Unplayable();
     return { part: number, byte };
   };
@@ -319,7 +320,7 @@ interface Patch {
   readonly value: number;
 }
 
-/** Brings the lengths of tables into the block, where the device knows some of them: one launch of one row. */
+/** Writes the lengths of tables that only the device knows into the block: one launch of one row. */
 function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
   const { counted } = layout;
   const numbers = counted.map((_, k) => k);

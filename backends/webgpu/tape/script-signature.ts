@@ -9,13 +9,13 @@ import type { TapeLayout } from './tape.ts';
 const [ALLOCATE, RELEASE, WRITE, COMMAND] = [0, 1, 2, 3];
 const [VALUE, SYMBOL] = [0, 1];
 
-/** Writes down all of a script that decides what its tape is. Scripts of the same lists have the same tape. */
+/** Writes down everything about a script that determines its tape. Scripts with equal lists share a tape. */
 export type ScriptSignature = (script: Script, layout: TapeLayout) => NumberList;
 
-/** The list that it gives is written anew for the next script. */
+/** The returned list is overwritten by the next call. */
 export function createScriptSignature(): ScriptSignature {
   const standIns = new Map<DeviceBuffer, Memory>();
-  // Buffers of scripts have a length and no memory.
+  // Buffers of scripts have a length but no memory.
   const resolve = (buffer: DeviceBuffer): Memory => {
     const { id, words } = buffer;
     const standIn = standIns.get(buffer) ?? { id, words, parts: [], shift: 31 };

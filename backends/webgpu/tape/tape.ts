@@ -1,18 +1,18 @@
 import type { Kernel } from '../launches/compile.ts';
 
 /**
- * The dispatches, copies and clears of a script as they go to the device, to be played again in every call. Everything that they
- * work on has a number, so that scripts of one structure share the tape: {@link partNumbers}. What changes in the parameters of a
- * call is added to them.
+ * The dispatches, copies and clears of a script as they go to the device, to be repeated in every call. Everything they
+ * work on has an index ({@link partNumbers}), so that scripts of equal structure share a tape. The values of a call are
+ * added to its parameters.
  */
 export interface Tape {
   readonly commands: readonly TapeCommand[];
   readonly dispatches: readonly TapeDispatch[];
-  /** The parameters of all launches, as they are but for what is added in a call. */
+  /** The parameters of all launches, before the values of a call are added. */
   readonly blocks: readonly ParameterBlock[];
-  /** Words of the memories for what lives within a call. */
+  /** Sizes in words of the memories that live within a call. */
   readonly reserved: readonly number[];
-  /** Runs of the spine, and its words. */
+  /** Number of runs of the spine, and its words. */
   readonly runs: number;
   readonly spineWords: number;
   /** Inputs that are read by fours. */
@@ -29,9 +29,9 @@ export type TapeCommand =
     }
   | { readonly kind: 'clear'; readonly at: TapePlace; readonly bytes: number };
 
-/** A byte of a part, or of the parameters. */
+/** A byte of a part or of the parameters. */
 export interface TapePlace {
-  /** The number of the part; that of a block of parameters where it is below 0: {@link blockOf}. */
+  /** The index of the part; if negative, it is a block of parameters: {@link blockOf}. */
   readonly part: number;
   readonly byte: number;
 }
@@ -42,7 +42,7 @@ export interface TapeDispatch {
   readonly command: TapeSlot;
   readonly dispatch: TapeSlot;
   readonly parts: readonly number[];
-  /** Whether a call brings none of its parts along, so that its bind group is always the same. */
+  /** Whether none of its parts come from the call, so that its bind group is always the same. */
   readonly isOwn: boolean;
 }
 
@@ -56,23 +56,22 @@ export interface TapeSlot {
 export interface ParameterBlock {
   readonly words: Uint32Array;
   readonly bytes: number;
-  /** Where the values of a call are added: the words, and which value. */
+  /** The words to which the values of a call are added, and the index of each value. */
   readonly patches: readonly { readonly at: number; readonly value: number }[];
 }
 
 /**
- * What the numbers of a tape mean, for a script of so many inputs, results and words in its block: parts and values of a call
- * stand in these orders.
+ * Numbers of inputs, results and words of a script's block. They determine the indices of parts and of a call's values.
  */
 export interface TapeLayout {
   readonly inputs: number;
   readonly results: number;
   readonly words: number;
-  /** Tables whose lengths the device knows, if the tape is for that; their words of the block. */
+  /** For a tape whose lengths only the device knows: the block's words with the lengths of tables; otherwise empty. */
   readonly counted: readonly number[];
 }
 
-/** The numbers of the parts that a call brings along; from `own` on those of the memory that is reserved. */
+/** The indices of the parts that a call provides; those of reserved memory start at `own`. */
 export const partNumbers = {
   input: (_: TapeLayout, at: number): number => at,
   result: ({ inputs }: TapeLayout, at: number): number => inputs + at,
@@ -81,14 +80,17 @@ export const partNumbers = {
   own: ({ inputs, results, counted }: TapeLayout): number => inputs + results + counted.length + 1,
 };
 
-/** The numbers of the values of a call: the words of the block, offsets of inputs, three of each count, and the epoch. */
+/**
+ * The indices of a call's values: the words of the block, offsets of inputs, three values for each count, and the
+ * epoch.
+ */
 export const valueNumbers = {
   offset: ({ words }: TapeLayout, input: number): number => words + input,
   countWord: ({ words, inputs }: TapeLayout, k: number): number => words + inputs + 3 * k,
   epoch: ({ words, inputs, counted }: TapeLayout): number => words + inputs + 3 * counted.length,
 };
 
-/** A block of parameters as the part of a {@link TapePlace}, and the block of such a part. */
+/** Converts between the index of a block of parameters and the part of a {@link TapePlace}. */
 export function partOfBlock(block: number): number {
   return -1 - block;
 }

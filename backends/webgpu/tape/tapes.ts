@@ -11,42 +11,42 @@ import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, value
 
 /** The tapes of prepared pipelines. */
 export interface Tapes {
-  /** Plays a script; false where it has to be issued command by command. */
+  /** Plays a script; returns false if it must be issued command by command. */
   play(script: Script, call: ScriptCall): boolean;
-  /** Makes the tape for lengths that the host knows, if there is memory for it. */
+  /** Makes the tape for lengths that the host knows, if there is enough memory. */
   prepare(script: Script): void;
   bytesOf(script: Script): number;
   forget(script: Script): void;
-  /** Gives up the memory of all tapes: they are made anew when they are played again. */
+  /** Frees the memory of all tapes; a tape is made again when it is next played. */
   giveUp(): void;
-  /** Forgets what refers to a buffer that is to be destroyed. */
+  /** Drops everything that refers to a buffer that is about to be destroyed. */
   forgetPart(part: BufferPart): void;
-  /** Gives up all tapes, and forgets those of scripts that may come again. */
+  /** Frees all tapes, and drops those cached for scripts of the same structure. */
   clear(): void;
 }
 
-/** The tapes of one script: for lengths that the host knows, and for others. */
+/** The tapes of one script: one for lengths that the host knows, and one for other lengths. */
 interface ScriptTapes {
   readonly tapes: Map<boolean, Playable>;
-  /** Whether it cannot be played. */
+  /** Whether the script cannot be played. */
   unplayable: boolean;
 }
 
-/** A tape with memory of its own. */
+/** A tape with its own memory. */
 interface Playable {
   readonly tape: Tape;
   readonly layout: TapeLayout;
   readonly reserved: readonly Memory[];
-  /** The parts of that memory, in the order of their numbers. */
+  /** The parts of that memory, in the order of their indices. */
   readonly own: readonly BufferPart[];
   readonly bytes: number;
-  /** Bind groups of the dispatches that work on these alone. */
+  /** Bind groups of the dispatches that use only these parts. */
   readonly ownGroups: (GPUBindGroup | undefined)[];
-  /** Bind groups by the parts that calls brought along. */
+  /** Bind groups by the parts that calls provided. */
   readonly bound: Map<string, Bound>;
-  /** Bind groups of parameters by the chunks that these lie in. */
+  /** Bind groups of parameters, by the chunks that the parameters are in. */
   readonly parameters: Map<string, readonly GPUBindGroup[]>;
-  /** A word that no count is above, for lengths that the host knows. */
+  /** A word above every count, for lengths that the host knows. */
   readonly max: Memory | undefined;
 }
 
@@ -55,18 +55,18 @@ interface Bound {
   readonly storage: readonly GPUBindGroup[];
 }
 
-/** Bind groups that are kept for a tape: sets of buffers that it was called with. */
+/** Maximum number of bind groups cached for a tape, one for each set of buffers that it was called with. */
 const MAX_BOUND = 64;
-/** Words that the tapes of all known structures have, about: some 4 MB. */
+/** Bound of the words of all cached tapes: about 4 MB. */
 const MAX_WORDS = 2 ** 20;
-/** What a dispatch takes beside its parameters, in words. */
+/** Memory of a dispatch besides its parameters, in words. */
 const DISPATCH_WORDS = 64;
 
 export function createTapes(engine: Engine): Tapes {
   const { pool, recorder } = engine;
   const known = new Map<Script, ScriptTapes>();
   const repeated = new WeakMap<ScriptCall, Brought>();
-  /** Tapes by the structures of their scripts, of those too that were forgotten. */
+  /** Tapes by the structure of their scripts, including those that scripts no longer use. */
   const structures = createStructures<Tape>(MAX_WORDS, weightOf);
   const signatureOf = createScriptSignature();
 
@@ -78,7 +78,7 @@ export function createTapes(engine: Engine): Tapes {
     const tapes = known.get(script)?.tapes;
     known.delete(script);
     for (const playable of tapes?.values() ?? []) giveUpTape(playable);
-    // Whoever makes a tape for it now goes on with the others.
+    // A tape for this script may be in the making; it will join the same map, which must not hold freed tapes.
     tapes?.clear();
   };
 
@@ -93,12 +93,12 @@ export function createTapes(engine: Engine): Tapes {
     const made = tapes.tapes.get(isCounted) ?? make(script, isCounted, tapes);
     if (made === undefined) return undefined;
     tapes.tapes.set(isCounted, made);
-    // Where memory was short, those of before were forgotten.
+    // Making the tape may have freed all others and removed this entry.
     known.set(script, tapes);
     return made;
   };
 
-  /** Captures a script, unless one of its structure was. */
+  /** Captures a script, unless one with the same structure was captured before. */
   const captureOnce = (script: Script, layout: TapeLayout): Pick<Playable, 'tape' | 'reserved'> => {
     const structure = signatureOf(script, layout);
     const tape = structures.get(structure);
@@ -179,7 +179,7 @@ function reserveAll(pool: MemoryPool, words: readonly number[]): Memory[] {
   }
 }
 
-/** What a call brings along, in the order of the tape's numbers. */
+/** The data that a call provides, in the order of the tape's indices. */
 interface Brought {
   readonly playable: Playable;
   readonly parts: BufferPart[];
@@ -195,7 +195,7 @@ interface Brought {
   };
 }
 
-/** Looks up what a call brings along; undefined where the tape was not made for it. */
+/** Looks up the data that a call provides; undefined if the tape was not made for it. */
 function broughtBy(
   { pool }: Engine,
   playable: Playable,
@@ -267,15 +267,15 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
 }
 
 /**
- * Places the parameters of a call, and finds its bind groups. Where it is repeated, and no kernel takes an epoch, those of
- * before serve again in one submission.
+ * Places the parameters of a call, and finds its bind groups. If a call is repeated within a submission and no kernel
+ * takes an epoch, the earlier ones are reused.
  */
 function place(engine: Engine, playable: Playable, brought: Brought): NonNullable<Brought['placed']> {
   const { recorder, spine } = engine;
   const { tape, layout, own } = playable;
   const { parts, values } = brought;
   const written = brought.placed?.written ?? [...writtenBy(layout, parts), ...own];
-  // What is still being read of what is written is read first.
+  // Pending reads of parts that will be written are started first.
   for (const part of written) part.beforeWrite?.();
   if (tape.runs === 0 && brought.placed?.submission === recorder.submission) return brought.placed;
   recorder.begin();
@@ -296,12 +296,12 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
   return brought.placed;
 }
 
-/** What a tape writes of what a call brings along: the results, and the spine. */
+/** The parts that a tape writes: results and the spine. */
 function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly BufferPart[]): BufferPart[] {
   return [...parts.slice(inputs, inputs + results), ...parts.slice(inputs + results + counted.length)];
 }
 
-/** Brings parameters to the device, with the values of a call. */
+/** Transfers parameters to the device, with the values of a call added. */
 function placeBlock(
   { recorder }: Engine,
   { words, patches }: Tape['blocks'][number],

@@ -7,7 +7,7 @@ import type { Parameters } from '../../launches/parameters.ts';
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitMonoid, monoidKey } from '../shared/record.ts';
 
-/** Whether a kernel can bind all that a command reads and writes. */
+/** Whether a kernel can bind everything that a command reads and writes. */
 export function bindsPairs({ pool, limits }: Engine, command: CrossReduceCommand): boolean {
   const { left, right, results, step, leftOwn, rightOwn, value } = command;
   const arrays = [step, leftOwn, rightOwn, value].flatMap((program): ArrayBinding[] => [...program.arrays.values()]);
@@ -45,7 +45,7 @@ export function linkPairs(
   };
 }
 
-/** Result `at` of a call whose results are of these types. */
+/** Result `at` of a call with results of these types. */
 export function resultOf(name: string, types: readonly ScalarType[], at: number): string {
   return types.length === 1 ? name : `${name}.r${at}`;
 }

@@ -9,28 +9,28 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads of a workgroup; each has left rows that lie as far apart. */
+/** Threads of a workgroup, which is also the distance between the left rows of a thread. */
 const THREADS = 64;
-/** Left rows of a thread at most. */
+/** Maximum number of left rows of a thread. */
 const MAX_ROWS = 4;
-/** Right rows that are taken at once at most. */
+/** Maximum number of right rows processed together. */
 const MAX_AT_ONCE = 8;
-/** Values of sums that a thread keeps for its pairs, so that they stay in registers. */
+/** Maximum number of sum leaves that a thread holds for its pairs, so that they stay in registers. */
 const MAX_SUMS = 32;
-/** Dimensions of a tile: sectors of memory are as long. */
+/** Dimensions of a tile: as many words as a sector of memory. */
 const DEPTH = 8;
-/** Words from dimension to dimension beside the rows, so that a warp that brings eight dimensions uses all banks. */
+/** Padding words between the dimensions of a tile, so that a warp that writes eight dimensions uses all banks. */
 const PADDING = 4;
 
-/** How pairs are cut into tiles. */
+/** How pairs are split into tiles. */
 export interface CrossLayout {
   /** Left rows of a thread. */
   readonly rows: number;
-  /** Right rows that are taken at once. */
+  /** Right rows processed together. */
   readonly atOnce: number;
 }
 
-/** How the pairs of a command are cut, or undefined where a workgroup has no room for its tiles. */
+/** The layout for the pairs of a command; undefined if a workgroup has too little memory for its tiles. */
 export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossLayout | undefined {
   const { extent, start, left, right } = command;
   if (!bindsPairs(engine, command)) return undefined;
@@ -42,8 +42,9 @@ export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossL
 }
 
 /**
- * Folds a functor of all pairs. A workgroup has a tile of left rows, some a thread, and a run of right rows, of which it takes some
- * at once: it brings both to its memory, some dimensions at a time, and every thread takes the steps of its pairs.
+ * Folds a functor of all pairs. A workgroup has a tile of left rows, several a thread, and a run of right rows, a few
+ * of which are processed together. It loads both into workgroup memory, a few dimensions at a time, and every thread
+ * steps the sums of its pairs.
  */
 export function crossReduce(engine: Engine, command: CrossReduceCommand, layout: CrossLayout): void {
   const { extent, others, run, dimensions, left, right, monoid, results } = command;
@@ -111,7 +112,7 @@ ${emitStores(kernel)}`,
   });
 }
 
-/** Values of a type in a binding, from an offset on. */
+/** Values of a type in a binding, starting at an offset. */
 interface Placed {
   readonly type: ScalarType;
   readonly slot: number;
@@ -127,7 +128,7 @@ interface Kernel {
   readonly into: readonly Placed[];
 }
 
-/** Words of a tile from dimension to dimension. */
+/** Words from one dimension of a tile to the next. */
 const pitchOf = ({ rows }: CrossLayout): number => rows * THREADS + PADDING;
 
 function emitTiles({ layout, lefts, rights }: Kernel): string {
@@ -138,7 +139,7 @@ function emitTiles({ layout, lefts, rights }: Kernel): string {
   return `var<workgroup> bounds: vec2<u32>;\n${tiles.join('\n')}`;
 }
 
-/** A thread's rows, and what belongs to them. */
+/** A thread's rows and their own values. */
 function emitRows({ command, layout }: Kernel): string {
   const types = entryOf(command.leftOwn.module).results;
   return numbersTo(layout.rows)
@@ -154,7 +155,7 @@ ${own}`;
     .join('\n');
 }
 
-/** The sums of a thread's pairs with the right rows that are taken at once. */
+/** The sums of a thread's pairs with the right rows processed together. */
 function emitSums(kernel: Kernel): string {
   const { command, layout, numbers, lefts, rights } = kernel;
   const { start, step } = command;
@@ -207,12 +208,12 @@ ${steps.join('\n')}
 }`;
 }
 
-/** Brings an element to a tile: that of which there is none is not read. */
+/** Loads an element into a tile; elements that do not exist are not read. */
 function emitBring({ type, slot, offset }: Placed, place: string): string {
   return `if (is_inside) { ${place} = ${fromWord(type, `load_${slot}(at + ${offset})`)}; }`;
 }
 
-/** Folds what the pairs are worth, right row by right row. */
+/** Folds the values of the pairs, right row by right row. */
 function emitFold({ command, layout }: Kernel): string {
   const { start, leftOwn, rightOwn, value, monoid } = command;
   const rightTypes = entryOf(rightOwn.module).results;

@@ -9,21 +9,21 @@ import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
-/** Threads on each side of a workgroup's square. */
+/** Threads along each side of a workgroup's square. */
 const SIDE = 16;
 const THREADS = SIDE * SIDE;
-/** Rows of each side that a thread takes. */
+/** Rows of each side that a thread processes. */
 const ROWS = 8;
 /** Rows of each side of a tile. */
 const TILE = SIDE * ROWS;
 /** Dimensions of a tile. */
 const DEPTH = 8;
-/** Dimensions that a thread brings of a row. */
+/** Dimensions of a row that a thread loads. */
 const BROUGHT = (TILE * DEPTH) / THREADS;
-/** Words from dimension to dimension: four more than rows, so that a warp that stores a tile uses all banks. */
+/** Words from one dimension to the next: four more than rows, so that a warp that stores a tile uses all banks. */
 const PITCH = TILE + 4;
 
-/** Whether a command is cut into square tiles. */
+/** Whether a command can be split into square tiles. */
 export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean {
   const { extent, others, run, left, right, start, monoid, results } = command;
   const isOneProduct = start.length === 1 && left.length === 1 && right.length === 1 && results.length === 1;
@@ -32,15 +32,16 @@ export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean
   return 4 * 2 * DEPTH * PITCH + 16 <= engine.shared && bindsPairs(engine, command);
 }
 
-/** Runs are whole tiles or more, or each tile is whole runs of what a thread takes. */
+/** A run must be at least a tile, or a tile must be whole runs that are multiples of a thread's rows. */
 function cutsRuns(run: number): boolean {
   return run >= TILE || (run % ROWS === 0 && TILE % run === 0);
 }
 
 /**
- * Folds a functor of all pairs of vectors as products of matrices are computed: a workgroup has a square tile of left and right
- * rows, and each thread 8 × 8 of its pairs, so that each element in workgroup memory is read once for eight steps. The elements of
- * the next dimensions are on their way while those of these are worked on. Pairs of a tile are folded in any order.
+ * Folds a functor of all pairs of vectors in the manner of matrix multiplication. A workgroup has a square tile of left
+ * and right rows, and each thread 8 × 8 of its pairs, so that an element is read once from workgroup memory for eight
+ * steps. The elements of the next dimensions are loaded while the current ones are processed. Pairs of a tile are
+ * folded in any order.
  */
 export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
   const { extent, others, run, dimensions, left, right, results } = command;
@@ -107,12 +108,12 @@ ${emitResults(kernel)}`,
   });
 }
 
-/** The vectors of a side in a binding, from an offset on. */
+/** The vectors of a side in a binding, starting at an offset. */
 interface Vectors {
   readonly type: ScalarType;
   readonly slot: number;
   readonly offset: string;
-  /** Whether four elements are read at once. */
+  /** Whether four elements are read together. */
   readonly byFours: boolean;
 }
 
@@ -156,7 +157,10 @@ ${emitSteps(sides)}
 }`;
 }
 
-/** Brings a thread's elements of some dimensions of a row to registers; those of which there are none stay what they were. */
+/**
+ * Loads a thread's elements of some dimensions of a row into registers; for elements that do not exist the registers
+ * keep their values.
+ */
 function emitBring({ slot, offset, byFours }: Vectors, side: number, dimensions: string, base: string): string {
   const [origin, bound] = side === 0 ? ['first', 'size.x'] : ['j', 'end'];
   const isRow = `${origin} + row < ${bound}`;
@@ -169,7 +173,7 @@ function emitBring({ slot, offset, byFours }: Vectors, side: number, dimensions:
   return `  if (${isRow} && ${base} + dim < ${dimensions}) { ${words} }`;
 }
 
-/** The steps of a thread's pairs in a dimension. Its left rows lie `SIDE` apart, its right ones side by side. */
+/** The steps of a thread's pairs for one dimension. Its left rows are `SIDE` apart, its right rows adjacent. */
 function emitSteps(sides: Kernel['sides']): string {
   const elements = rowNumbers.flatMap((k) => [
     `let a${k} = ${fromWord(sides[0].type, `tile[d * ${PITCH}u + x + ${k * SIDE}u]`)};`,
@@ -181,7 +185,7 @@ function emitSteps(sides: Kernel['sides']): string {
   return `${elements.join('\n')}\n${steps.join('\n')}`;
 }
 
-/** Folds what a thread's pairs are worth, for each of its left rows. */
+/** Folds the values of a thread's pairs, for each of its left rows. */
 function emitFold({ command }: Kernel): string {
   const { leftOwn, rightOwn, value } = command;
   const [lefts, rights] = [entryOf(leftOwn.module).results, entryOf(rightOwn.module).results];
@@ -205,7 +209,7 @@ function emitFold({ command }: Kernel): string {
   return `${own.join('\n')}\n${rows.join('\n')}`;
 }
 
-/** Folds what threads have of the same left row and run, and stores it. */
+/** Folds the results of threads with the same left row and run, and stores them. */
 function emitResults({ command, numbers, into }: Kernel): string {
   const type = command.monoid.types[0]!;
   const kept = rowNumbers.map((m) => `tile[y * ${TILE}u + x + ${m * SIDE}u] = ${toWord(type, `s${m}.a0`)};`);

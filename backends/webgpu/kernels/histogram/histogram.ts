@@ -18,7 +18,7 @@ const THREADS = 256;
 /** Elements that a thread evaluates before it counts them, if their evaluation is light. */
 const MAX_STEPS = 4;
 
-/** How the elements are spread over workgroups: each takes a chunk of one run, or several short runs. */
+/** How elements are distributed: a workgroup takes either a chunk of one run or several short runs. */
 interface HistogramSpread {
   readonly segment: number;
   readonly bins: number;
@@ -26,22 +26,22 @@ interface HistogramSpread {
   readonly chunk: number;
   readonly chunksPerRun: number;
   readonly runsPerGroup: number;
-  /** Bins that a workgroup counts in its own memory, or undefined where they do not fit. */
+  /** Bins that a workgroup counts in its own memory; undefined if they do not fit. */
   readonly own: number | undefined;
 }
 
-/** A histogram under way. */
+/** A histogram in progress. */
 interface Counting {
   readonly spread: HistogramSpread;
   readonly source: KernelSource;
   readonly into: Memory;
   /** First word of the bins. */
   readonly offset: number;
-  /** Where the parameters hold, in this order: first word, segment, bins, chunk, chunks per run, runs per group. */
+  /** Indices of the parameters, in this order: first word, segment, bins, chunk, chunks per run, runs per group. */
   readonly firstWord: number;
 }
 
-/** Counts a program's results per bin; see the contract. */
+/** Counts a program's results per bin; see `Backend.histogram`. */
 export function histogram(engine: Engine, command: HistogramCommand): void {
   if (command.histograms !== undefined || command.inner !== undefined) countKeyed(engine, command);
   else countRuns(engine, command);
@@ -74,7 +74,7 @@ function countRuns(engine: Engine, command: HistogramCommand): void {
 
 function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins: number): HistogramSpread {
   const { tile, groups, ownBins } = tuning.histogram;
-  // Few workgroups on a long run: each adds all its bins to the run's in the end.
+  // A long run gets few workgroups, because each of them finally adds all its bins to the run's.
   const wanted = Math.max(tile, Math.ceil(capacity / groups / THREADS) * THREADS);
   const runsPerGroup = Math.max(1, Math.min(Math.floor(wanted / segment), Math.floor(ownBins / bins)));
   const chunk = runsPerGroup > 1 ? runsPerGroup * segment : Math.min(segment, wanted);
@@ -89,7 +89,7 @@ function spreadOver({ tuning }: Engine, capacity: number, segment: number, bins:
   };
 }
 
-/** The workgroup that an element belongs to. */
+/** The workgroup of an element. */
 function groupOf({ segment, chunk, chunksPerRun, runsPerGroup }: HistogramSpread, element: number): number {
   const runs = Math.floor(element / (segment * runsPerGroup));
   return runs * chunksPerRun + Math.floor((element - runs * segment * runsPerGroup) / chunk);

@@ -14,7 +14,7 @@ import { separate } from '../../memory/snapshot.ts';
 import { forEach } from '../rows/for-each.ts';
 import { countByRows } from './row-histogram.ts';
 
-/** Counts into many histograms, or elements that rows stand for. */
+/** Counts into many histograms, or counts several elements a row. */
 export function countKeyed(engine: Engine, command: HistogramCommand): void {
   const { bins, histograms = 1, into, program, inner } = command;
   const { pool, recorder } = engine;
@@ -47,7 +47,7 @@ function bindsWhole({ limits, pool }: Engine, { program, inner }: HistogramComma
   return [...memories].reduce((sum, { parts }) => sum + parts.length, 0) < limits.storageBuffers;
 }
 
-/** One thread an element, which adds one to its bin where it stands in memory. */
+/** One thread an element, which increments its bin directly in memory. */
 function countByElements(engine: Engine, command: HistogramCommand): void {
   const { extent, bins, histograms = 1, into, inner } = command;
   forEach(engine, capacityOf(extent) * (inner?.ranks ?? 1), binProgram(command, histograms), [
@@ -63,7 +63,7 @@ function countByElements(engine: Engine, command: HistogramCommand): void {
   ]);
 }
 
-/** Whether element `index` is counted, in which bin of all histograms, and how often: once. */
+/** Returns for element `index`: whether it is counted, its bin among those of all histograms, and the increment 1. */
 function binProgram({ extent, program, bins, inner }: HistogramCommand, histograms: number): Program {
   const arrays = new Map<string, ArrayBinding>();
   const types = new Map<string, ScalarType>();
@@ -106,7 +106,7 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
     const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
     const counted = Var(new Value<'bool'>(literal('bool', false)));
     const word = Var(new Value<'u32'>(literal('u32', 0)));
-    // Branches, not selections: what loops may not end where there is no row, or none that is active.
+    // Branches rather than selections: loops of the program might not end for rows that do not exist or are not active.
     const countRow = (): void => {
       const [active = literal('bool', true), ...leaves] = row === undefined ? [] : row([at]);
       If(new Value<'bool'>(active), () => {

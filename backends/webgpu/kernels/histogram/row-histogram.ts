@@ -20,38 +20,38 @@ import { bindPlacements, countBindings, type IndexRange, placeArrays, windowsOf 
 const THREADS = 256;
 /** Elements that a thread evaluates before it counts them, if their evaluation is light. */
 const MAX_STEPS = 4;
-/** Histograms that a workgroup has room for where they are large, and that it holds at most where they are small. */
+/** Number of histograms that a workgroup has room for if they are large, and the maximum number if they are small. */
 const WANTED_SLOTS = 3;
 const MAX_SLOTS = 64;
-/** A slot that holds no histogram yet. */
+/** Marks a slot without a histogram. */
 const EMPTY = '0xffffffffu';
 
-/** What a launch counts, linked once for all its windows. */
+/** The counting of a command, linked once for all its windows. */
 interface Counting {
   readonly parameters: Parameters;
   readonly length: LengthWords;
-  /** The programs: of the rows, if elements have rows, and of the elements. */
+  /** The programs of the rows (if elements have rows) and of the elements. */
   readonly row: LinkedProgram | undefined;
   readonly element: LinkedProgram;
   readonly into: Memory;
   readonly offset: number;
-  /** Where the parameters hold, in this order: first word, bins, histograms, ranks, rows of a workgroup. */
+  /** Indices of the parameters, in this order: first word, bins, histograms, ranks, rows of a workgroup. */
   readonly firstWord: number;
   readonly span: number;
-  /** Histograms that a workgroup counts in its own memory at the same time, and the words they take. */
+  /** Number of histograms that a workgroup counts in its own memory at a time, and the words they take. */
   readonly slots: number;
   readonly own: number;
 }
 
 /**
- * Counts keyed histograms by workgroups, each of which takes a run of rows: first a thread a row evaluates the row, then
- * all threads go through the elements of the active ones, ranks fastest, so that neighbours read what lies together.
+ * Counts keyed histograms by workgroups, each of which takes a range of rows: first each thread evaluates one row, then
+ * all threads process the elements of the active rows, ranks fastest, so that neighbouring threads read adjacent words.
  *
- * A workgroup keeps a few histograms in its own memory: histogram h has slot h modulo their number, which belongs to the
- * first that asks for it. Elements of others are counted in the target, so that any order of keys is right and
- * neighbouring ones are fast. What was counted is added to the target in the end.
+ * A workgroup keeps a few histograms in its own memory: histogram h uses slot h modulo their number, and a slot belongs
+ * to the first histogram that claims it. Elements of other histograms are counted directly in the target, so that every
+ * order of keys is correct and grouped keys are fast. The counts are finally added to the target.
  *
- * @returns false where the programs need more bindings or memory than a workgroup has: nothing was launched then.
+ * @returns false if the programs need more bindings or memory than a workgroup has; then nothing was launched.
  */
 export function countByRows(engine: Engine, command: HistogramCommand): boolean {
   const capacity = capacityOf(command.extent);
@@ -78,7 +78,7 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const leaves = inner === undefined ? 0 : entryOf(inner.row.module).results.length - 1;
   const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
   if (room < 0) return undefined;
-  // A few histograms, so that many workgroups fit; in powers of two, so that numbers of bins that are nearly alike share code.
+  // Only a few histograms, so that many workgroups run; a power of two, so that similar numbers of bins share code.
   const max = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MAX_SLOTS))));
   const own = Math.min(max, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
   const slots = ownBins === 0 ? 0 : Math.min(MAX_SLOTS, Math.floor(own / bins));
@@ -104,10 +104,16 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   };
 }
 
-/** Elements of a bin that it takes to clear a histogram and to add it to the target in little of the time. */
+/**
+ * Minimum number of elements a bin. With fewer, clearing a histogram and adding it to the target would take a large
+ * share of the time.
+ */
 const MIN_OF_BIN = 4;
 
-/** Rows whose histograms have slots if neighbours share them, and as many rows have each; but enough to be worth the slots. */
+/**
+ * The number of rows whose histograms fill the slots, if neighbouring rows share histograms of equal size; but at least
+ * as many as make the slots worthwhile.
+ */
 function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
   if (slots === 0) return Number.POSITIVE_INFINITY;
   const rowsOfHistogram = Math.max(1, Math.floor(capacityOf(extent) / histograms));
@@ -160,7 +166,7 @@ ${emitElement(text)}`,
   });
 }
 
-/** What shapes the text of the kernel. */
+/** Everything that affects the text of the kernel. */
 interface RowText {
   readonly row: LinkedProgram | undefined;
   readonly element: LinkedProgram;
@@ -176,12 +182,12 @@ const binsOf = (text: RowText): string => wordAt(text, 1);
 const histogramsOf = (text: RowText): string => wordAt(text, 2);
 const ranksOf = (text: RowText): string => wordAt(text, 3);
 
-/** Types of what a row returns beside whether it is active. */
+/** Types of a row's results besides whether it is active. */
 function leavesOf({ row }: RowText): readonly ScalarType[] {
   return row === undefined ? [] : entryOf(row.module).results.slice(1);
 }
 
-/** WGSL of `add(word, counted)`, to the target, and `count(bin, histogram)`, of one element. */
+/** WGSL of `add(word, counted)`, which adds to the target, and of `count(bin, histogram)`, which counts one element. */
 function emitCount(text: RowText): string {
   const { slots, own, out, bound } = text;
   const add = `fn add(histogram: u32, bin: u32, counted: u32) {
@@ -203,7 +209,7 @@ fn count(bin: u32, histogram: u32) {
 }`;
 }
 
-/** WGSL of `count_element(row, rank, counted)`'s parts: the element's bin and histogram, and whether they are in range. */
+/** WGSL that computes the bin and histogram of an element, and whether they are in range. */
 function emitElement(text: RowText): string {
   const leaves = leavesOf(text);
   const keyed = entryOf(text.element.module).results.length > 1;
@@ -235,7 +241,7 @@ if (t < ${text.slots}u) { atomicStore(&holds[t], ${EMPTY}); }
 workgroupBarrier();`;
 }
 
-/** Goes through the indices themselves, where elements have no rows. */
+/** Processes the indices themselves, if elements have no rows. */
 function emitIndices(text: RowText): string {
   const steps = stepsOf(text);
   const at = (k: number): string => `s + ${k * THREADS}u`;
@@ -245,7 +251,7 @@ function emitIndices(text: RowText): string {
 }`;
 }
 
-/** Evaluates as many rows as there are threads at a time, lists the active ones, and goes through their elements. */
+/** Evaluates one row a thread, lists the active ones, and processes their elements; repeats for the remaining rows. */
 function emitRows(text: RowText): string {
   const leaves = leavesOf(text);
   const active = leaves.length === 0 ? 'r' : 'r.r0';
@@ -279,7 +285,7 @@ for (var done = 0u; done < span; done += ${THREADS}u) {
 }`;
 }
 
-/** Evaluates the element of step k and moves to the thread's next one. */
+/** Evaluates the element of step k and moves to the thread's next element. */
 function emitStep(k: number, ranks: string): string {
   return `let j${k} = row; let e${k} = element(min(j${k}, rows - 1u), rank);
     rank += wide; if (rank >= ${ranks}) { rank = rank0; row += deep; }`;

@@ -17,26 +17,29 @@ import { emitClear } from '../shared/workgroup.ts';
 const THREADS = 256;
 /** Rows that a thread evaluates before it adds them, if their evaluation is light. */
 const MAX_STEPS = 4;
-/** Copies of every sum in a workgroup: rows of one bin that meet in a subgroup would wait for each other. */
+/**
+ * Maximum number of copies of every sum in a workgroup: with a single copy, rows of the same bin in a subgroup would
+ * wait for each other.
+ */
 const MAX_COPIES = 32;
 
 /** The sums that a workgroup keeps in its own memory. */
 interface OwnSums {
-  /** Low words, of `copies` copies of each sum. */
+  /** Number of low words: `copies` copies of each sum. */
   readonly words: number;
   readonly copies: number;
 }
 
-/** Sums under way. */
+/** An addition in progress. */
 interface Adding {
   readonly source: KernelSource;
   readonly into: Memory;
   readonly weights: number;
   /** Rows of a workgroup. */
   readonly chunk: number;
-  /** Undefined where they do not fit. */
+  /** Undefined if they do not fit. */
   readonly own: OwnSums | undefined;
-  /** Where the parameters hold, in this order: first word, bins, chunk. */
+  /** Indices of the parameters, in this order: first word, bins, chunk. */
   readonly firstWord: number;
 }
 
@@ -46,8 +49,8 @@ export function bindsSums({ pool }: Engine, { into }: WeightedHistogramCommand):
 }
 
 /**
- * Adds weights by bin; see the contract. Low words are added atomically, in the memory of the workgroup first where they fit
- * there; an addition that leaves 32 bits adds one to the high word, which is rare and goes to memory at once.
+ * Adds weights by bin; see `Backend.weightedHistogram`. Low words are added atomically, in workgroup memory first if
+ * they fit. An addition that overflows 32 bits increments the high word, directly in memory; this is rare.
  */
 export function weightedHistogram(engine: Engine, command: WeightedHistogramCommand): void {
   const { bins, into } = command;
@@ -137,7 +140,7 @@ ${own === undefined ? '' : `workgroupBarrier();\n${emitFlush(own, weights, bins!
   });
 }
 
-/** Adds in the memory of the workgroup, and to the high word in memory where that overflows. */
+/** Adds in workgroup memory and, on overflow, increments the high word in memory. */
 function emitOwnAdd({ copies }: OwnSums, out: number, into: string, bins: string): string {
   return `let old = atomicAdd(&own[(weight * ${bins} + bin) * ${copies}u + copy], value);
   if (old > ~value) { add_${out}(${into} + (2u * weight + 1u) * ${bins} + bin, 1u); }`;

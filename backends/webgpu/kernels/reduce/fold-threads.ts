@@ -2,7 +2,7 @@ import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import { type Subgroups, widthOf } from '../../device/device.ts';
 import { emitLaneFunctions } from '../shared/subgroups.ts';
 
-/** WGSL of the fold of a workgroup's threads, by subgroups where there are some; it takes the shared states. */
+/** WGSL that folds the states of a workgroup's threads, by subgroups if available; it uses the shared states. */
 export function emitFold(types: readonly ScalarType[], threads: number, subgroups: Subgroups | undefined): string {
   if (subgroups === undefined) return foldByTree(threads);
   return `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`;
@@ -13,7 +13,10 @@ export function foldThreads(bySubgroups: boolean): string {
   return `s = fold_threads(s, t${bySubgroups ? ', sid, lane, sg' : ''});`;
 }
 
-/** WGSL of the fold of a workgroup's threads, as thread 0 has it: half of them take over from the other half, and so on. */
+/**
+ * WGSL that folds the states of a workgroup's threads into thread 0 by halving: in every round, half of the threads
+ * fold in the states of the other half.
+ */
 function foldByTree(threads: number): string {
   return `fn fold_threads(own: S, t: u32) -> S {
   var s = own;
@@ -26,7 +29,7 @@ function foldByTree(threads: number): string {
 }`;
 }
 
-/** The same by subgroups: lanes fold without waiting, and thread 0 folds what the subgroups have. */
+/** The same by subgroups: lanes fold without barriers, and thread 0 folds the results of the subgroups. */
 function foldBySubgroups(threads: number): string {
   return `fn fold_threads(own: S, t: u32, sid: u32, lane: u32, sg: u32) -> S {
   var s = lanes_backwards(own, lane, sg);

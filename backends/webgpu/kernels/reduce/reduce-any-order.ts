@@ -15,29 +15,29 @@ import type { KernelSource } from '../shared/source.ts';
 import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { emitFold, foldThreads } from './fold-threads.ts';
 
-/** Storage buffers that the kernel binds beside the program: the result, and the spine. */
+/** Storage buffers that the kernel binds besides the program: the result and the spine. */
 export const ANY_ORDER_BINDINGS = 2;
 
 /**
- * Accumulators of a thread: as many elements are on their way at a time, if their evaluation is light. Those of several leaves
- * take so many registers that fewer threads are under way.
+ * Number of accumulators of a thread; if the evaluation is light, the loads of that many elements overlap. States of
+ * several leaves take so many registers that fewer threads run.
  */
 function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
   if (!light) return 1;
   return types.length > 1 ? 3 : 4;
 }
 
-/** Workgroups at most: their number has to fit beside the epoch in a word. */
+/** Maximum number of workgroups: it must fit into a word together with the epoch. */
 const MAX_GROUPS = 2 ** 16;
 
-/** What a dispatch has: its epoch comes first, as the spine wants it. */
+/** The words of a dispatch; the epoch comes first, as the spine requires. */
 const CHUNK = dispatchWord(1);
 const GROUPS = dispatchWord(2);
 
 /**
- * Folds in any order, in one launch: every thread its share of a chunk, every workgroup what its threads have, and the last
- * workgroup to be done what all of them have. It waits for nobody: a chunk whose fold it does not see after some tries it
- * folds again.
+ * Folds in any order, in one launch: every thread folds its share of a chunk, every workgroup folds its threads, and
+ * the last workgroup to finish folds all workgroups. Nobody waits: if the fold of a chunk is not visible after some
+ * polls, the last workgroup computes it again.
  */
 export function reduceInAnyOrder(
   engine: Engine,
@@ -97,7 +97,9 @@ ${write}`,
   });
 }
 
-/** WGSL of `share(chunk, n, first, step)`: what a thread folds of a chunk, every so many-th element from its first on. */
+/**
+ * WGSL of `share(chunk, n, first, step)`: a thread's fold of a chunk, over every `step`-th element starting at `first`.
+ */
 function emitShare(accumulators: number): string {
   const steps = Array.from({ length: accumulators }, (_, k) => k);
   return `fn share(chunk: u32, n: u32, first: u32, step: u32) -> S {
@@ -114,8 +116,9 @@ function emitShare(accumulators: number): string {
 }
 
 /**
- * WGSL of `arrive(chunk, s)`, which tells others a workgroup's fold and whether all others have arrived before, and of
- * `fold_of(chunk, n)`. Arrivals are counted behind the folds in the spine, in a word that begins at this epoch.
+ * WGSL of `arrive(chunk, s)`, which publishes a workgroup's fold and returns whether all others have arrived before,
+ * and of `fold_of(chunk, n)`. Arrivals are counted in the spine after the folds, in a word that starts at the current
+ * epoch.
  */
 function emitMeeting({ tries, mute }: ReduceTuning & Silence, types: readonly ScalarType[], slot: number): string {
   const publishing = `publish(chunk, ${AGGREGATE}u, s);`;
@@ -137,7 +140,9 @@ fn fold_of(chunk: u32, n: u32) -> S {
 var<workgroup> is_last: u32;`;
 }
 
-/** Statements after which all workgroups but the last have returned, and its thread 0 has the fold of all of them. */
+/**
+ * Statements after which all workgroups except the last have returned, and thread 0 of the last has the fold of all.
+ */
 function meet(threads: number, bySubgroups: boolean): string {
   return `if (t == 0u) { is_last = select(0u, 1u, arrive(chunk, s)); }
 if (workgroupUniformLoad(&is_last) == 0u) { return; }

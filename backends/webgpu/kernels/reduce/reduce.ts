@@ -32,10 +32,10 @@ import { prepareSource } from '../shared/stored-source.ts';
 import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 
-/** Storage buffers that a level binds beside the program. */
+/** Storage buffers that a level binds besides the program. */
 const TREE_BINDINGS = 1;
 
-/** Folds a program over an extent; see the contract. */
+/** Folds a program over an extent; see `Backend.reduce`. */
 export function reduce(engine: Engine, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
   const inputs = separate(engine, extent, [program] as const, [into.buffer]);
   const anyOrder = engine.tuning.blockBy === 'workgroup' && combinesInAnyOrder(monoid);
@@ -64,14 +64,14 @@ function reduceByTree(engine: Engine, extent: Extent, monoid: MonoidProgram, sou
   for (const { memory } of totals) pool.release(memory);
 }
 
-/** What all levels of a reduction share. */
+/** The data shared by all levels of a reduction. */
 export interface Tree {
   readonly monoid: MonoidProgram;
   readonly parameters: Parameters;
   readonly length: LengthWords;
 }
 
-/** Memory for the totals of levels of so many blocks. */
+/** Memory for the totals of levels with these numbers of blocks. */
 export function allocateTotals(
   { pool }: Engine,
   parameters: Parameters,
@@ -84,7 +84,7 @@ export function allocateTotals(
   }));
 }
 
-/** Writes the total of every block of a program's results. The parameters returned serve the levels above. */
+/** Writes the total of every block of a program's results. The returned parameters are reused by the levels above. */
 export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, into: Destination): ParameterSlot {
   const { program, windows, parameters } = source;
   let slot: ParameterSlot | undefined;
@@ -141,9 +141,9 @@ interface Level {
   readonly into: Destination;
   readonly first: number;
   readonly blocks: number;
-  /** Elements past it belong to other launches. */
+  /** End of the elements of this launch. */
   readonly end: number;
-  /** Whether the evaluation may be written out several times. */
+  /** Whether the evaluation may be repeated in the code. */
   readonly light: boolean;
   readonly key: string;
   /** WGSL of `evaluate(i) -> S`. */

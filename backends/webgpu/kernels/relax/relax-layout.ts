@@ -1,37 +1,38 @@
 import type { DeviceBuffer, RelaxCommand } from '../../../../primitives/contract/backend.ts';
 import type { Engine } from '../../launches/engine.ts';
 
-/** Threads of a workgroup at most: with more of them each has fewer cells, and all wait longer for each other. */
+/** Maximum number of threads in a workgroup. More threads would have fewer cells each but wait longer at barriers. */
 const MAX_THREADS = 512;
-/** Cells of a thread at most: the code of a step is written out for each. */
+/** Maximum number of cells of a thread: the code of a step is repeated for each. */
 const MAX_CELLS_OF_THREAD = 32;
-/** Bytes of workgroup memory beside states and folds: a grid's place, and whether it is done. */
+/** Bytes of workgroup memory besides states and folds: a grid's place, and whether it is done. */
 const OTHER_BYTES = 32;
 
 /**
- * How the largest grid lies in the memory of a workgroup. It is cut into strips of `rows` cells, one below the other, which lie
- * side by side; a thread has one of them, or `repeats` where a row has more cells than a workgroup threads. So the neighbours of
- * its cells are in a few columns, and it reads each of them once for all of its cells.
+ * How the largest grid is laid out in workgroup memory. It is cut into vertical strips of `rows` cells, which are
+ * arranged side by side and below one another. A thread has one strip, or `repeats` strips if a row has more cells than
+ * a workgroup has threads. The neighbours of a thread's cells are therefore in a few columns, and each is read once for
+ * all its cells.
  */
 export interface RelaxLayout {
   readonly threads: number;
-  /** Threads side by side, and how often each goes on to the right by as many cells. */
+  /** Threads next to each other, one for each column; and the number of strips of a thread, `across` columns apart. */
   readonly across: number;
   readonly repeats: number;
-  /** Strips one below the other, and the cells of each. */
+  /** Strips below one another, and the cells of each. */
   readonly strips: number;
   readonly rows: number;
-  /** Words from strip to strip: an odd number, so that threads side by side use different banks. */
+  /** Words from one strip to the next: an odd number, so that neighbouring threads use different banks. */
   readonly pitch: number;
-  /** Words in all. The last one holds what stands for cells outside. */
+  /** Total number of words. The last one holds the value of cells outside the grid. */
   readonly words: number;
 }
 
-/** The layout of grids, or undefined where a workgroup has no room for the largest. */
+/** The layout of grids; undefined if a workgroup has too little memory for the largest. */
 export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout | undefined {
   if (bindingsOf(engine, command) >= engine.limits.storageBuffers) return undefined;
   const { maxWidth, maxHeight, neighbours, state, change } = command;
-  // Places beyond 32 bits would come back on the other side.
+  // Positions beyond 32 bits would wrap around.
   if (neighbours.some(({ dx, dy }) => Math.max(Math.abs(dx), Math.abs(dy)) > FARTHEST)) return undefined;
   const max = Math.min(MAX_THREADS, 2 ** Math.floor(Math.log2(engine.threads)));
   const across = Math.min(maxWidth, max);
@@ -50,17 +51,17 @@ export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout 
   return undefined;
 }
 
-/** States in workgroup memory that are folded: those of all threads, or of the subgroups. */
+/** Number of states in workgroup memory that are folded: one for each thread, or for each subgroup. */
 export function foldedStates({ subgroups }: Engine, threads: number): number {
   return subgroups === undefined ? threads : Math.ceil(threads / subgroups.min);
 }
 
-/** How far away a neighbour can be. */
+/** Maximum distance of a neighbour. */
 const FARTHEST = 2 ** 16;
-/** Whole subgroups, on all devices. */
+/** A multiple of the subgroup size on all devices. */
 const MIN_THREADS = 128;
 
-/** Storage buffers that the kernel binds. */
+/** Number of storage buffers that the kernel binds. */
 function bindingsOf({ pool }: Engine, { grids, own, step, until, state, rounds }: RelaxCommand): number {
   const read = [grids, own, step, until].flatMap(({ arrays }) => [...arrays.values()].map(({ buffer }) => buffer));
   const written = [...state, rounds].map(({ buffer }) => buffer);
@@ -69,7 +70,7 @@ function bindingsOf({ pool }: Engine, { grids, own, step, until, state, rounds }
   return parts(read) + parts(written);
 }
 
-/** The cells of a thread in the order in which they are numbered. */
+/** The cells of a thread, in the order of their numbers. */
 export function cellsOf({ repeats, rows }: RelaxLayout): readonly { readonly repeat: number; readonly row: number }[] {
   return Array.from({ length: repeats * rows }, (_, k) => ({ repeat: Math.floor(k / rows), row: k % rows }));
 }

@@ -29,7 +29,7 @@ import { emitMonoid, emitSharedStates, monoidKey } from '../shared/record.ts';
 import { emitLaneFunctions } from '../shared/subgroups.ts';
 import { cellsOf, foldedStates, type RelaxLayout } from './relax-layout.ts';
 
-/** Relaxes every grid in one workgroup, its states in the memory of that; see the contract. */
+/** Relaxes every grid in one workgroup, with its states in workgroup memory; see `Backend.relax`. */
 export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout): void {
   const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
   const { threads } = layout;
@@ -120,9 +120,10 @@ function neighboursKey({ neighbours, boundary, outside }: RelaxCommand): string[
 }
 
 /**
- * How the changes of a round are folded: `own` folds those of a thread's subgroup and, once others have done so, `all` what the
- * subgroups have, in each of them: a branch would save nothing, as all wait for it. (subgroupMin and subgroupMax gave wrong
- * numbers in such a loop on an H200, and are no faster here.) Without subgroups `own` does both.
+ * How the changes of a round are folded. `own` folds within a thread's subgroup; after a barrier, `all` folds the
+ * results of the subgroups, redundantly in each of them: a branch would save nothing, because all wait for the result.
+ * (subgroupMin and subgroupMax gave wrong numbers in such a loop on an H200, and are no faster here.) Without
+ * subgroups, `own` does both.
  */
 function foldOf(
   change: MonoidProgram,
@@ -142,7 +143,7 @@ function foldOf(
   };
 }
 
-/** The cells of a grid in workgroup memory, and what tells a cell's neighbours. */
+/** The cells of a grid in workgroup memory, and the functions that locate a cell's neighbours. */
 function emitCells({ state, boundary }: RelaxCommand, { words }: RelaxLayout): string {
   const arrays = state.map(({ type }, leaf) => `var<workgroup> c${leaf}: array<${type}, ${words}>;`);
   return `var<workgroup> grid: vec3<u32>;
@@ -152,7 +153,7 @@ fn along_x(at: i32, size: i32) -> i32 { ${along(boundary.x)} }
 fn along_y(at: i32, size: i32) -> i32 { ${along(boundary.y)} }`;
 }
 
-/** Statements that return the place on a line that stands for one that may lie outside. */
+/** Statements that return the position on a line that replaces a position which may lie outside. */
 function along(boundary: Boundary): string {
   switch (boundary) {
     case 'clamp':
@@ -165,7 +166,7 @@ function along(boundary: Boundary): string {
   }
 }
 
-/** Where a thread's strips begin in memory, which of its cells are in the grid, and where their neighbours are. */
+/** Where a thread's strips start in memory, which of its cells are in the grid, and where their neighbours are. */
 function emitPlaces(command: RelaxCommand, layout: RelaxLayout): string {
   const { across, strips, rows, repeats, pitch } = layout;
   const columns = lines(
@@ -187,13 +188,13 @@ ${cells.join('\n')}
 ${emitNeighbourPlaces(command, layout)}`;
 }
 
-/** The place of every cell that a thread's cells see, which may stand for one outside. */
+/** The places of all neighbours of a thread's cells, with replacements for those outside. */
 function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, layout: RelaxLayout): string {
   const { rows, pitch, words } = layout;
   const places = new Map<string, string>();
   for (const { repeat, row } of cellsOf(layout)) {
     for (const { dx, dy } of neighbours) {
-      // Cells of a thread share places: the row is compared with the edges even where this cell has it beside itself.
+      // Cells of a thread share places, so the row is compared with the edges even if it is the row of this cell.
       const name = placeName(repeat, dx, row + dy);
       const isOutside = [
         boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',
@@ -215,13 +216,13 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
   return [...places.values()].join('\n');
 }
 
-/** The place of the cell so far to the right of a thread's column, and below its first row. */
+/** The name of the place `dx` columns to the right of a thread's strip and `y` rows below its first row. */
 function placeName(repeat: number, dx: number, y: number): string {
   const signed = (value: number): string => (value < 0 ? `m${-value}` : `${value}`);
   return `p${repeat}_${signed(dx)}_${signed(y)}`;
 }
 
-/** What every cell is before the first round, and what else the step takes of it. */
+/** Loads the initial state of every cell, and the cell's own values for the step. */
 function emitLoads({ own, outside }: RelaxCommand, stored: readonly Stored[], layout: RelaxLayout): string {
   const types = entryOf(own.module).results;
   const around = stored.map(
@@ -244,8 +245,9 @@ if (is${k}) { ${states.join(' ')} }`;
 }
 
 /**
- * The next state of every cell, kept in registers, and the fold of a thread's changes. Cells outside of the grid are computed
- * too, so that steps need no branch and run side by side; but not by loops, which might not end there.
+ * Computes the next state of every cell in registers, and folds a thread's changes. Steps without loops are also
+ * computed for cells outside the grid, so that they need no branch and overlap. Steps with loops are not, because the
+ * loops might not end there.
  */
 function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layout: RelaxLayout): string {
   const owns = entryOf(own.module).results.length;
@@ -279,7 +281,7 @@ function resultOf({ module }: Program, k: number, at: number): string {
   return entryOf(module).results.length === 1 ? `r${k}` : `r${k}.r${at}`;
 }
 
-/** The next states in the place of those before. */
+/** Overwrites the states with the next states. */
 function emitMoves({ state, step }: RelaxCommand, layout: RelaxLayout): string {
   const moves = cellsOf(layout).map(({ repeat, row }, k) => {
     const moved = state.map((_, leaf) => `c${leaf}[begin${repeat} + ${row}u] = ${resultOf(step, k, leaf)};`);

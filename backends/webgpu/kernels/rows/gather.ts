@@ -15,16 +15,17 @@ import { runStoring } from '../shared/storing.ts';
 interface Gather {
   readonly programs: GatherPrograms;
   readonly stores: readonly Store[];
-  /** Elements of the array that is gathered from. */
+  /** Number of elements of the array that is gathered from. */
   readonly elements: number;
 }
 
 /**
- * Gathers from an array that the device's cache does not hold, window by window: a thread finds the places of many elements,
- * and takes those in the first window of the array, then those in the next. As all threads do so at about the same time, what
- * they read lies close together then, and what one of them has read is still in the cache for others. Nobody waits for anybody.
+ * Gathers from an array that exceeds the device's cache, window by window. Each thread computes the places of many
+ * elements; it then takes those in the first window of the array, then those in the second, and so on. All threads do
+ * this at about the same time, so their reads are close together, and a line read by one thread is still in the cache
+ * for others. There are no barriers.
  *
- * @returns false where the program is not such a gather.
+ * @returns false if the program is not such a gather.
  */
 export function gatherInWindows(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { min, threads } = engine.tuning.gather;
@@ -41,7 +42,7 @@ export function gatherInWindows(engine: Engine, extent: Extent, program: Program
 
 function gatherOf({ tuning, pool }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
   const { min, max } = tuning.gather;
-  // In parts, an array that is read both at the index and elsewhere would be bound twice.
+  // If an array had several parts and were read both at the index and elsewhere, it would be bound twice.
   const isWhole = [...program.arrays.values()].every(({ buffer }) => pool.resolve(buffer).parts.length === 1);
   const programs = isWhole && isLight(program.module) ? splitGather(program) : undefined;
   if (programs === undefined) return undefined;
@@ -89,7 +90,7 @@ ${each((k) => (k === 0 ? 'put(i0, f_entry(i0, v0));' : `if (base + ${k * threads
   });
 }
 
-/** A function of the places of all elements. */
+/** Nested calls of a function over the places of all elements. */
 function nested(name: 'min' | 'max', items: number): string {
   return Array.from({ length: items }, (_, k) => `a${k}`).reduce((all, one) => `${name}(${all}, ${one})`);
 }

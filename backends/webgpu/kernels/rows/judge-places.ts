@@ -12,21 +12,21 @@ import { bindPlacements, placeArrays } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { DIGITS, type Digit } from '../sort/radix-rows.ts';
 
-/** Regions of the rows that are looked at, threads of each, and neighbouring rows of a thread. */
+/** Number of regions of rows that are sampled, threads of each, and adjacent rows of a thread. */
 const REGIONS = 8;
 const THREADS = 32;
 const ROWS = 8;
-/** Words of a line that memory is written in, as a power of two, and bits that stand for the lines of a region. */
+/** Log2 of the words in a line of memory, and number of bits that record the lines of a region. */
 const LINE = 3;
 const BITS = 4096;
-/** Words that the rows of a region may be spread over and lie together, or else parts of the column. */
+/** Rows of a region are close together if they span at most this many words, or this many parts of the column. */
 const NEAR_WORDS = 2 ** 21;
 const FEW_PARTS = 8;
 
 /**
- * Decides whether rows lie apart in the column that they are stored to, and writes their number to `choice` if so, else 0.
- * They lie together where those of a region share lines of memory, or go to few parts of the column, or have equal distances:
- * lines are then filled by rows that follow soon.
+ * Decides whether rows are scattered over the column that they are stored to; if so, writes the number of rows to
+ * `choice`, otherwise 0. Rows are not scattered if those of a region share lines of memory, go to few parts of the
+ * column, or have equal distances: lines are then completed by rows that follow soon.
  */
 export function judgePlaces(
   engine: Engine,

@@ -24,20 +24,20 @@ import { judgePlaces } from './judge-places.ts';
 import { emitItems } from './store-each.ts';
 
 /**
- * Stores rows at places that lie apart in a column that the device's cache does not hold. They are moved by the high bits of
- * their places first, as one pass of a sort does it, so that those of one part of the column are stored at one time and its
- * lines are written once. Where rows lie together as they are, they are stored as they are: the device looks at some of
- * them and decides, without the host.
+ * Stores rows to scattered places in a column that exceeds the device's cache. The rows are first grouped by the high
+ * bits of their places, by one pass of a radix sort, so that the rows of one part of the column are stored at about the
+ * same time and its lines are written once. If the rows are not scattered, they are stored as they are: the device
+ * samples some rows and decides, without the host.
  *
- * @returns false where the stores are not of this kind, or the device cannot move rows so.
+ * @returns false if the stores are not of this kind, or the device cannot group rows this way.
  */
 export function scatterByParts(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { min } = engine.tuning.scatter;
   const isLarge = ({ index, capacity }: Store): boolean => index !== undefined && capacity >= min;
-  // Rows are computed two or three times over.
+  // The rows are computed two or three times.
   if (capacityOf(extent) < min || !stores.every(isLarge) || !isLight(program.module)) return false;
   const alone = stores.length === 1 ? [{ program, store: stores[0]! }] : storesAlone(program, stores);
-  // What one column was given may be stored once more with the others: that changes nothing.
+  // If a later column fails, earlier columns are stored again with it, which changes nothing.
   return alone?.every((each) => scatterColumn(engine, extent, each.program, each.store)) ?? false;
 }
 
@@ -56,7 +56,7 @@ function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
   return new Set([...counted, ...[...arrays.values()].map(({ buffer }) => buffer)]);
 }
 
-/** Whether a launch can read the rows as they were and as they are moved, and store them, each column in one part. */
+/** Whether a launch can read the original and the grouped rows and store them, with every column in one part. */
 function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program, store: Store): boolean {
   const buffers = [...[...arrays.values()].map(({ buffer }) => buffer), store.buffer];
   const memories = new Set(buffers.map((buffer) => pool.resolve(buffer)));
@@ -64,19 +64,19 @@ function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program,
   return isWhole && memories.size + OWN_COLUMNS <= limits.storageBuffers;
 }
 
-/** Places, words, and whether they are there. */
+/** Columns of places, of words, and of whether there is a row. */
 const OWN_COLUMNS = 3;
 
 interface PlacedRows {
-  /** How many rows were moved: all, or none. */
+  /** The number of rows that were grouped: all or none. */
   readonly choice: Memory;
-  /** Places and words, where they were moved and as they were. */
+  /** Places and words, grouped and in the original order. */
   readonly moved: Program;
   readonly rows: Program;
   readonly own: readonly Memory[];
 }
 
-/** Moves rows by their places if they lie apart; undefined where there is no memory for it, or no kernel. */
+/** Groups rows by their places if they are scattered; undefined if memory or the kernel is missing. */
 function moveRows(engine: Engine, extent: Extent, program: Program, store: Store): PlacedRows | undefined {
   const { pool } = engine;
   const capacity = capacityOf(extent);
@@ -106,13 +106,15 @@ function moveRows(engine: Engine, extent: Extent, program: Program, store: Store
   }
 }
 
-/** The highest bits of the places in a column: as many parts as one pass of a sort tells apart. */
+/**
+ * The highest bits of the places in a column, which divide it into as many parts as one pass of a sort distinguishes.
+ */
 function highestDigit(capacity: number): Digit {
   const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
   return { shift, mask: 2 ** DIGIT_BITS - 1 };
 }
 
-/** Stores words at their places, the moved ones if there are any. */
+/** Stores words at their places, from the grouped rows if there are any. */
 function storePlaced(engine: Engine, extent: Extent, { choice, moved, rows }: PlacedRows, store: Store): void {
   const { threads, items } = engine.tuning.forEach;
   const { guard: _, ...unguarded } = store;
@@ -152,12 +154,15 @@ const CHOSEN = record(
   () => [read('choice', 'u32', literal('u32', 0))],
 );
 
-/** Stores whose modules are remembered of a module. */
+/** Maximum number of cached variants of a module. */
 const MAX_STORES = 64;
 
 const placedVariant = createVariants<Module, Module>(MAX_STORES);
 
-/** The module that returns where a store puts a row, past every column where it puts it nowhere, and the row as a word. */
+/**
+ * A module that returns the place of a row and the row as a word. If the store does not write the row, the place is
+ * past every column.
+ */
 function placedWords(module: Module, store: Store): Module {
   const key = [store.index, store.value, store.guard].join();
   return placedVariant(module, key, () => placedWordsOf(module, store));

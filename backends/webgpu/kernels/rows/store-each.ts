@@ -8,7 +8,7 @@ import { lines } from '../shared/lines.ts';
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
-/** Evaluates a program for every index, a few by each thread, and carries out all stores. */
+/** Evaluates a program for every index, several by each thread, and applies all stores. */
 export function storeEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
   const { threads } = engine.tuning.forEach;
   const items = isLight(program.module) ? engine.tuning.forEach.items : 1;
@@ -30,8 +30,8 @@ ${emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`)}`,
 }
 
 /**
- * Evaluates a program for the elements of a thread, which begin at `base` and end before `n`, and gives each result to `put`.
- * It evaluates all before it stores any: what they read is then under way at the same time.
+ * Evaluates a program for the elements of a thread, from `base` to `n` exclusive, and passes each result to `put`. All
+ * are evaluated before any is stored, so that their loads overlap.
  */
 export function emitItems(
   threads: number,

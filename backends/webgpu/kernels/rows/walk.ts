@@ -5,7 +5,7 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/par
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
-/** Walks from every index and stores the results of every step; see the contract. A thread walks from one index. */
+/** Walks from every index and stores the results of every step; see `Backend.walk`. One thread walks from one index. */
 export function walk(engine: Engine, { extent, start, step, changing, stores }: WalkCommand): void {
   const { threads } = engine.tuning.forEach;
   const programs = new Map([
@@ -34,7 +34,7 @@ while (v0) {
   });
 }
 
-/** Whether there is more, and then the leaves of the state. */
+/** The names of the variables: whether there is more, followed by the leaves of the state. */
 function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `v${i}`);
 }
@@ -47,7 +47,7 @@ function assignments(count: number, results: number): string[] {
   return names(count).map((name, i) => `${name} = ${field('r', i, results)};`);
 }
 
-/** Result `at` of so many. */
+/** Result `at` of `count` results. */
 function field(of: string, at: number, count: number): string {
   return count > 1 ? `${of}.r${at}` : of;
 }

@@ -11,16 +11,19 @@ import type { RunCode } from './run-code.ts';
 import { at, consumeRow, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
 import type { KeptRows } from './scan-sink.ts';
 
-/** Lanes of a subgroup whose heads are a set in one word. */
+/** Maximum number of lanes of a subgroup: the set of lanes with heads is one word. */
 export const MAX_LANES = 32;
-/** Elements of a run whose heads are bits of a word, and are counted in half a word for all lanes. */
+/**
+ * Maximum number of elements in a run: its heads are bits of a word, and their number over all lanes fits in half a
+ * word.
+ */
 export const MAX_RUN = 16;
 
 /**
- * Scans states whose first leaf counts heads, flags at which all other leaves start anew. Counts of several rows go from
- * lane to lane in one word, and values alone: a ballot tells how far they go. (Segmented scans of a warp after Sengupta,
- * Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as bits. Functions are those of
- * {@link emitNumbering}.
+ * Scans states whose first leaf counts heads, at which all other leaves restart. Counts of several rows move between
+ * lanes packed into one word, values separately; a ballot tells how far values carry. (Segmented scans of a warp after
+ * Sengupta, Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as
+ * bits. The WGSL functions are those of {@link emitNumbering}.
  */
 export function numberedRows(
   items: number,
@@ -48,7 +51,7 @@ export function numberedRows(
     const low = (j % inWord) * bits;
     return low === 0 ? `(${word} & ${2 ** bits - 1}u)` : `((${word} >> ${low}u) & ${2 ** bits - 1}u)`;
   };
-  // q is what is before a row in the part, x what is before a lane.
+  // q is the prefix before a row in the part, x the prefix before a lane.
   const place = (j: number): string => {
     const before = `combine(q${j - 1}, counted(${count('e', j - 1)}, values_at(l${j - 1}, sg - 1u)))`;
     return `let q${j} = ${j === 0 ? 'identity()' : before};
@@ -97,8 +100,9 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
 }
 
 /**
- * WGSL of `mixed(a, b)`, which combines values alone, of `next(a, s, head)`, which puts the values of a flagged element
- * behind a state, and of what moves counts and values between lanes. `inner` is the monoid of the values.
+ * WGSL of `mixed(a, b)`, which combines only values; of `next(a, s, head)`, which appends the values of an element with
+ * a head flag to a state; and of the functions that move counts and values between lanes. `inner` is the monoid of the
+ * values.
  */
 export function emitNumbering(
   inner: MonoidProgram,

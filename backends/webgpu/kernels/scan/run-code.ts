@@ -23,34 +23,34 @@ import { type BoundStore, emitStoresOf } from '../shared/stores.ts';
 import type { BoundScan, Sink } from './scan-sink.ts';
 
 /**
- * WGSL of a scan's programs written out for runs of indices. Runs are numbered from 0; `first` is WGSL of the index that
- * one begins at, a multiple of its length. Statements of one run follow each other in `read`, then in `write`.
+ * WGSL of a scan's programs, unrolled for runs of indices. Runs are numbered from 0; `first` is WGSL of the index at
+ * which a run starts, a multiple of its length. The statements of a run must be used in order: `read`, then `write`.
  */
 export interface RunCode {
-  /** What shapes it beside the scan. */
+  /** Everything that affects the code, besides the scan. */
   readonly key: string;
   functions(helpers: Set<Helper>): string;
-  /** Reads what lies at a run, after which `leaf` is a leaf of its element k. */
+  /** Reads the inputs of a run; afterwards `leaf` is a leaf of its element k. */
   read(run: number, first: string): string;
   leaf(run: number, k: number, leaf: number): string;
-  /** Stores what becomes of a run, given the variables of its states, and WGSL of whether element k is a head. */
+  /** Stores the results of a run, given the variables of its states, and WGSL of whether element k is a head. */
   write(run: number, first: string, states: readonly string[], head: (k: number) => string): string;
 }
 
-/** Arrays and uniforms of both programs by their slots: what both capture has one. */
+/** Arrays and uniforms of both programs, by slot; a capture shared by both has one slot. */
 interface Captures {
   readonly arrays: readonly { readonly of: 0 | 1; readonly array: LinkedArray; readonly binding: number | undefined }[];
   readonly uniforms: readonly { readonly of: 0 | 1; readonly name: string }[];
 }
 
-/** How a run is to be evaluated. */
+/** How a run is evaluated. */
 export interface RunPlan {
   readonly run: number;
-  /** Whether the first leaf of elements is given as a truth value. */
+  /** Whether the first leaf of elements is passed as a bool. */
   readonly heads: boolean;
 }
 
-/** Writes out the programs of a scan that stores something, if they are straight lines. */
+/** Unrolls the programs of a scan that stores something, if they are straight-line code. */
 export function codeRuns(
   engine: Engine,
   { types }: MonoidProgram,
@@ -96,7 +96,10 @@ ${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.leng
   };
 }
 
-/** A store at the number of a run, which is below the extent: it checks its capacity only where that is smaller. */
+/**
+ * A store whose index is the number of a run, which is below the extent. It needs to check its capacity only if that is
+ * below the extent.
+ */
 function withRoom(bound: BoundStore): BoundStore {
   const { store } = bound;
   return { ...bound, store: { ...store, hasRoom: store.holdsExtent } };
@@ -121,12 +124,12 @@ function isSame(a: LinkedArray, b: LinkedArray): boolean {
   return place && reaches(a.bound, b.bound) && reaches(b.bound, a.bound);
 }
 
-/** Structures that are remembered; a steady loop has far fewer. */
+/** Maximum number of cached structures; a steady loop has far fewer. */
 const MAX_UNROLLED = 512;
 
 const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ max: MAX_UNROLLED });
 
-/** Programs of one structure, of which the same is known, are written out once. */
+/** Unrolls programs, cached by their structure and the facts about it. */
 function unrolledOnce(
   programs: readonly [LinkedProgram, LinkedProgram],
   { arrays, uniforms }: Captures,
@@ -135,7 +138,7 @@ function unrolledOnce(
   heads: boolean,
 ): { readonly unrolled: Unrolled | undefined; readonly key: string } {
   const firstSlots = arrays.map(({ array }) => arrays.findIndex((other) => isSame(other.array, array)));
-  // Elements whose cells are parameters are not taken for an array's.
+  // Arrays whose elements are parameters do not count as covering the extent.
   const covers = arrays.map(({ array: { covers, cells } }) => covers && cells === undefined);
   const bounds = uniforms.map(({ of, name }) => programs[of].bounds.has(name));
   const modules = programs.map(({ module }) => moduleNumber(module));
@@ -161,7 +164,10 @@ function unrolledOnce(
   return { ...known, key };
 }
 
-/** Whether the words of an array are read by fours: it must begin at a multiple of four, as `first` is one. */
+/**
+ * Whether the words of an array can be read by fours: the array must start at a multiple of four, because `first` is
+ * one.
+ */
 function readsByFours({ array, binding }: Captures['arrays'][number], bindings: Bindings): boolean {
   return packing(array.storage) === 0 && array.offset % 4 === 0 && bindings.readByFours(binding!);
 }
@@ -186,7 +192,7 @@ function environmentOf(
   };
 }
 
-/** Statements that read taps of a run. */
+/** Statements that read the taps of a run. */
 function loadTaps(
   j: number,
   first: string,

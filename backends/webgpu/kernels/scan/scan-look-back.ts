@@ -27,31 +27,34 @@ import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, type KeptRows, keptRows, type Sink } from './scan-sink.ts';
 
-/** Storage buffers that the kernel binds beside the program and the sink: the spine, and the total. */
+/** Storage buffers that the kernel binds besides the program and the sink: the spine and the total. */
 export const LOOK_BACK_BINDINGS = 2;
 
 /** The tile of a workgroup. */
 export interface LookBackTile {
   readonly threads: number;
-  /** Elements that a thread scans, and how many of them lie together: a row of a subgroup is as many times its lanes. */
+  /**
+   * Elements that a thread scans, and how many of them are adjacent; a row of a subgroup has that many times its number
+   * of lanes.
+   */
   readonly items: number;
   readonly run: number;
   readonly elements: number;
   /** Whether elements are flags that are counted. */
   readonly flags: boolean;
-  /** What combines the values of runs, where the heads of runs are bits. */
+  /** The monoid that combines the values of runs, if the heads of runs are bits. */
   readonly runs: MonoidProgram | undefined;
-  /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
+  /** Whether the code of an element is so short that complete tiles get their own code, without checks for the end. */
   readonly light: boolean;
 }
 
-/** Elements of a thread at most, where code is long. */
+/** Maximum number of elements of a thread if the code is long. */
 const FEW = 4;
 
 /**
- * The tile for a scan. A thread holds states for every element, but heads as bits: of many leaves or long code so many
- * fewer. States of several leaves are dear to pass between lanes, so that a thread has runs of elements where their results
- * do not lie together anyway.
+ * The tile for a scan. A thread holds a state for every element, except heads, which are bits; so states of many
+ * leaves, or long code, mean fewer elements. States of several leaves are expensive to move between lanes, so a thread
+ * gets adjacent elements if its results are not adjacent anyway.
  */
 export function lookBackTile(
   { tuning: { scan }, subgroups, threads: maxThreads }: Engine,
@@ -73,12 +76,12 @@ export function lookBackTile(
   return { threads, items, run, elements: threads * items, flags, runs, light };
 }
 
-/** The monoid of runs, if it is a straight line. */
+/** The monoid of runs, if it is straight-line code. */
 function straightRuns(inner: MonoidProgram): MonoidProgram | undefined {
   return combineGraph(inner).results === undefined ? undefined : inner;
 }
 
-/** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
+/** Number of shared states: the totals of subgroups, which have at least 4 lanes, and the prefix of the tile. */
 function statesOf(threads: number): number {
   return threads / 4 + 1;
 }
@@ -141,7 +144,7 @@ ${emitFold(tile, engine.subgroups!)}`,
   });
 }
 
-/** How the tile is scanned, and what shapes that beside the scan and the tile. */
+/** How the tile is scanned, and what that depends on besides the scan and the tile. */
 function rowsFor(
   engine: Engine,
   monoid: MonoidProgram,
@@ -166,7 +169,7 @@ ${code?.functions(helpers) ?? ''}`,
   };
 }
 
-/** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup call together. */
+/** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup must call together. */
 function emitAggregate({ threads, items, elements }: LookBackTile): string {
   return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
 fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
@@ -180,8 +183,8 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
 }
 
 /**
- * WGSL of `fold(end, lane)`, the combination of the totals of the first subgroups, of one at least: lanes take one each,
- * where there are lanes for all.
+ * WGSL of `fold(end, lane)`: combines the totals of the first `end` subgroups, at least one. If there are enough lanes,
+ * each takes one total.
  */
 function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
   const width = widthOf(subgroups);
@@ -201,10 +204,10 @@ function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
 }
 
 /**
- * The scan of a tile. Every subgroup has a part of it, and scans it row by row, so that what lies together is read and written
- * together and nothing has to change places: workgroup memory is what keeps multiprocessors from having many workgroups, and
- * many are needed for one to work while another looks back. What a thread holds are variables of their own: an array that is
- * indexed would go to memory.
+ * The scan of a tile. Every subgroup has a part of the tile and scans it row by row, so that adjacent elements are read
+ * and written together without reordering. Workgroup memory is what limits the number of workgroups on a
+ * multiprocessor, and many are needed so that one works while another looks back. A thread's values are separate
+ * variables, because an indexed array would be placed in memory.
  */
 function emitTile(
   { threads, items, run, elements, light }: LookBackTile,
@@ -223,7 +226,7 @@ if (lane == 0u) {
   put(${prefixPlace}, prefix);
   if (n - start <= ${elements}u) { ${writeTotal('all')} }
 }`;
-  // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
+  // Most tiles are complete. If the code is long, the version that checks for the end serves complete tiles too.
   const { inside } = rows;
   const whole = (fast: string, careful: string): string =>
     light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;

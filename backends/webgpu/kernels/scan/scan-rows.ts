@@ -5,22 +5,23 @@ import type { RunCode } from './run-code.ts';
 import type { KeptRows } from './scan-sink.ts';
 
 /**
- * How the threads of a subgroup scan its part of a tile in WGSL: `items` elements a thread, of which `run` lie together, so
- * that a row has `run` times its lanes. Statements see `first`, the thread's first element, and `lane` and `sg`.
+ * WGSL with which the threads of a subgroup scan its part of a tile: `items` elements a thread, in groups of `run`
+ * adjacent ones, so that a row has `run` times the number of lanes. Statements can use `first`, the index of the
+ * thread's first element, and `lane` and `sg`.
  */
 export interface ScanRows {
-  /** Statements that read elements, given WGSL of the one at an index. */
+  /** Statements that read elements, given WGSL of the element at an index. */
   read(element: (at: string) => string): string;
   readonly declare: string;
-  /** Statements that scan what was read, and `part`, the total of the subgroup's part as the last lane has it. */
+  /** Statements that scan the elements, and set `part` in the last lane to the total of the subgroup's part. */
   readonly scan: string;
-  /** Statements that consume all elements behind a guard, given `outer`, what is before the part. */
+  /** Statements that consume all elements behind a guard; `outer` is the prefix before the part. */
   write(guard: string): string;
-  /** The same with programs that are written out, for all rows but the first and what is at the end. */
+  /** The same with unrolled programs, for all rows except the first and those at the end. */
   readonly inside?: { readonly read: string; readonly write: string } | undefined;
 }
 
-/** Scans states: every lane folds its run, lanes pass on what they have, and rows follow each other. */
+/** Scans states: every lane folds its run, lanes scan their totals, and rows follow one another. */
 export function stateRows(
   items: number,
   run: number,
@@ -31,7 +32,8 @@ export function stateRows(
   const rows = items / run;
   const folded = (j: number): string =>
     Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => `combine(${sum}, s${j}_${k})`, `s${j}_0`);
-  // q is what is before a row in the part, x what is before a lane; a lone element becomes its own inclusive prefix.
+  // q is the prefix before a row in the part, x the prefix before a lane. A single element becomes its own inclusive
+  // prefix.
   const place = (j: number): string => {
     const row =
       j === 0
@@ -58,7 +60,7 @@ let part = combine(q${rows - 1}, l${rows - 1});`,
   };
 }
 
-/** Element k of a thread's run in row j. */
+/** The index of element k of a thread's run in row j. */
 export function at(run: number, j: number, k: number): string {
   return `first + ${j * run}u * sg + ${k}u`;
 }
@@ -68,8 +70,8 @@ export function eachElement(rows: number, run: number, line: (j: number, k: numb
 }
 
 /**
- * Statements that consume the elements of row j, given what comes after `before` with one: those of a run are evaluated
- * before the first of them is stored, so that what they read is under way together.
+ * Statements that consume the elements of row j; `after` appends an element to `before`. All elements of a run are
+ * evaluated before the first is stored, so that their loads overlap.
  */
 export function consumeRow(
   j: number,
@@ -87,21 +89,21 @@ ${lines(run, evaluate)}
 ${lines(run, store)} }`;
 }
 
-/** How rows do with element k of row j, and with all of the row where the programs are not written out. */
+/** How rows handle element k of row j, and whole rows if the programs are not unrolled. */
 export interface RowElements {
   readonly read: (j: number, element: (at: string) => string) => string;
   readonly write: (j: number, guard: string) => string;
-  /** The statement that takes over what was read. */
+  /** The statement that keeps the element that was read. */
   readonly take: (j: number, k: number) => string;
-  /** What comes after `before` with it. */
+  /** WGSL of the state after the element, given `before`. */
   readonly after: (j: number, k: number) => string;
-  /** Whether it is a head, where rows know. */
+  /** WGSL of whether the element is a head, if rows know. */
   readonly head?: (j: number, k: number) => string;
 }
 
 /**
- * Statements that read and write run by run. Only where a row has none before it or behind it do they take the other way:
- * code that one workgroup alone needs is fetched while all that look back wait for it.
+ * Statements that read and write run by run. The code without unrolling is used only for the first row and at the end:
+ * code that only one workgroup executes is fetched while all that look back wait for it.
  */
 export function insideRows(
   rows: number,
@@ -136,10 +138,10 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
   };
 }
 
-/** Rows of flags that are evaluated before the first of them is stored, so that what they read is under way together. */
+/** Rows of flags that are evaluated before the first is stored, so that their loads overlap. */
 const TOGETHER = 8;
 
-/** Scans flags, whose sum over lanes is a count of bits: all that a thread holds is which lanes have one. */
+/** Scans flags. Their sum over lanes is a count of bits, so a thread only holds the sets of lanes with a flag. */
 export function flagRows(items: number, max: number, kept: KeptRows): ScanRows {
   const { ballot } = laneSets(max);
   const at = (j: number): string => `first + ${j}u * sg`;
@@ -163,7 +165,7 @@ let part = S(q${items});`,
 
 const countBefore = (j: number): string => `outer.a0 + q${j} + ones(m${j} & below)`;
 
-/** Evaluates and stores rows where they have the flag: past the end there is none. */
+/** Evaluates and stores the rows whose flag is set; past the end no flag is. */
 function storeFlagged(rows: readonly number[], at: (j: number) => string): string {
   const evaluate = (j: number): string => `var r${j}: Emitted;
 if (has_lane(m${j}, lane) != 0u) { let before = ${countBefore(j)}; r${j} = emitted(${at(j)}, S(before), S(before + 1u)); }`;

@@ -21,7 +21,7 @@ import { allocateColumns } from '../shared/stored-source.ts';
 import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from '../shared/stores.ts';
 import { bindPlacements, type IndexRange, type LinkedStore, placeArrays, windowsOf } from '../shared/windows.ts';
 
-/** What consumes the prefixes of a scan: a program of the index and two states, and the stores of its results. */
+/** The consumer of a scan's prefixes: a program of the index and two states, and the stores of its results. */
 export interface Sink {
   readonly emit: LinkedProgram;
   readonly stores: readonly LinkedStore[];
@@ -40,16 +40,16 @@ export function linkSink(
   };
 }
 
-/** A scan's program and sink bound for a window. */
+/** A scan's program and sink, bound for a window. */
 export interface BoundScan {
   readonly bindings: Bindings;
-  /** Bindings of the arrays of the program and of what consumes the prefixes. */
+  /** Bindings of the arrays of the program and of the sink. */
   readonly slots: readonly [program: ArraySlots, emit: ArraySlots];
   readonly stores: readonly BoundStore[];
   readonly key: string;
   /**
-   * WGSL of the program, and where something is stored of `emitted(i, exclusive, inclusive) -> Emitted` and of
-   * `keep(i, emitted)`.
+   * WGSL of the program and, if something is stored, of `emitted(i, exclusive, inclusive) -> Emitted` and of `keep(i,
+   * emitted)`.
    */
   code(helpers: Set<Helper>): string;
 }
@@ -61,8 +61,8 @@ export interface PlacedSink {
 }
 
 /**
- * Spreads the stores of a sink over as few rounds as possible so that each can be bound beside the program and `others`
- * buffers; undefined where not even one store can.
+ * Distributes the stores of a sink over as few rounds as possible, each of which can be bound together with the program
+ * and `others` buffers; undefined if a single store is too much.
  */
 export function placeSinks(
   engine: Engine,
@@ -114,7 +114,7 @@ function bindAll(
   return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
 }
 
-/** Binds a scan's program and sink for a window and brings their offsets among the parameters. */
+/** Binds a scan's program and sink for a window, and adds their offsets to the parameters. */
 export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
   const bindings = createBindings();
   const { from, beside, bound } = bindAll(source, sink, window, bindings);
@@ -142,12 +142,12 @@ ${emitStores(bound, results)}
 }`;
 }
 
-/** WGSL of `consume(i, exclusive, inclusive)`, which stores what becomes of an element. */
+/** WGSL of `consume(i, exclusive, inclusive)`, which stores the results of an element. */
 export function emitConsume(stores: readonly BoundStore[]): string {
   return `fn consume(i: u32, x: S, y: S) { ${stores.length === 0 ? '' : 'keep(i, emitted(i, x, y));'} }`;
 }
 
-/** The rows of which a sink stores something: none, those with the flag that a compaction adds up, or all. */
+/** The rows that a sink stores: none, those with the flag that a compaction counts, or all. */
 export type KeptRows = 'none' | 'flagged' | 'all';
 
 export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows {
@@ -155,14 +155,14 @@ export function keptRows({ stores }: Sink, form: ScanForm | undefined): KeptRows
   return form?.kind === 'compact' && stores.every(({ guard }) => guard === form.selected) ? 'flagged' : 'all';
 }
 
-/** A scan split in two: prefixes that are stored, and a map that reads them. */
+/** A scan split in two: stored prefixes, and a map that reads them. */
 export interface SplitScan {
   readonly first: Pick<ScanCommand, 'emit' | 'stores'>;
   readonly second: Program;
   release(): void;
 }
 
-/** Splits a scan whose program and sink need more bindings together than there are. */
+/** Splits a scan whose program and sink together need too many bindings. */
 export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidProgram, emit: Program): SplitScan {
   const leaves = [...types, ...types];
   const { columns, stores, release } = allocateColumns(pool, leaves, capacityOf(extent));
@@ -178,10 +178,10 @@ export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidPro
   };
 }
 
-/** Begins the names of stored prefixes; no other array is called so. */
+/** Prefix of the names of stored prefixes, which no other array has. */
 const PREFIX = 'prefix of a split scan ';
 
-/** Returns its parameters but for the index. */
+/** Returns its parameters except the index. */
 function passingModule(leaves: readonly ScalarType[]): Module {
   return oneOf(record({ name: 'pass', parameters: ['u32', ...leaves], results: leaves }, ([, ...values]) => values));
 }

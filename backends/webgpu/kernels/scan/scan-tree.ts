@@ -21,12 +21,14 @@ import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } 
 import type { KernelSource } from '../shared/source.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 
-/** Storage buffers that the last kernel of a scan binds beside the program and the sink: prefixes, and the total. */
+/**
+ * Storage buffers that the last kernel of a scan binds besides the program and the sink: the prefixes and the total.
+ */
 export const TREE_BINDINGS = 2;
 
 /**
- * A scan by reduction: the totals of blocks, their scan, then the prefixes within every block on top. The combination
- * tree is the canonical one, and no workgroup waits for another.
+ * A scan by reduction: the totals of blocks, their scan, and then the prefixes within every block. The combination tree
+ * is the canonical one, and no workgroup waits for another.
  */
 export function scanByTree(
   engine: Engine,
@@ -115,17 +117,17 @@ fn consume(i: u32, x: S, y: S) { write_prefix(i, x); }`,
 interface ScanLevel {
   readonly level: number;
   readonly bindings: Bindings;
-  /** Where it shares the parameters with other levels. */
+  /** The placed parameters, if shared with other levels. */
   readonly slot: ParameterSlot | undefined;
   readonly first: number;
   readonly blocks: number;
-  /** Elements past it belong to other launches. */
+  /** End of the elements of this launch. */
   readonly end: number;
-  /** The prefixes before blocks; left out at the level of one block. */
+  /** The prefixes before blocks; undefined if the level has only one block. */
   readonly before: States | undefined;
-  /** Where the total of the only block goes. */
+  /** Where to write the total of the only block. */
   readonly total: Destination | undefined;
-  /** Whether evaluation and consumption may be written out several times. */
+  /** Whether evaluation and consumption may be repeated in the code. */
   readonly light: boolean;
   readonly key: string;
   /** WGSL of `evaluate(i) -> S` and of `consume(i, exclusive, inclusive)`. */

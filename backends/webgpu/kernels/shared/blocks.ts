@@ -9,30 +9,30 @@ import { emitSharedStates } from './record.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 
 /**
- * Kernels over the blocks of the canonical combination tree, each in two forms with the same result: a workgroup for some
- * blocks, one thread for a quad of each; or a thread for a block, for devices where threads that wait for each other are
- * dear.
+ * Kernels over the blocks of the canonical combination tree, each in two forms with the same result. In one, a
+ * workgroup processes several blocks, with one thread for a quad of each. In the other, a thread processes a block
+ * alone, for devices on which barriers are expensive.
  *
- * They are given WGSL of `evaluate(i) -> S`, `combine(a, b)`, `identity()` and of what to do with results.
+ * Callers provide the WGSL of `evaluate(i) -> S`, `combine(a, b)` and `identity()`, and of what to do with results.
  */
 
 const QUADS = BLOCK / QUAD;
 const LEVELS = Math.log2(QUADS);
-/** Threads of a workgroup in which every thread has a block of its own. */
+/** Threads of a workgroup in which every thread has its own block. */
 const LONE_THREADS = 4;
 
-/** How a kernel over blocks is written. */
+/** The form of a kernel over blocks. */
 export interface BlockForm {
   readonly by: Tuning['blockBy'];
-  /** Blocks of a workgroup whose threads work together: their loads are under way at the same time. */
+  /** Blocks of a workgroup whose threads cooperate: the loads of all these blocks overlap. */
   readonly rows: number;
-  /** Size of all subgroups; left out where they are not used. */
+  /** The size of all subgroups; undefined if subgroups are not used. */
   readonly lanes: number | undefined;
 }
 
 /**
- * The form for states of so many leaves: large ones fill registers and workgroup memory, and what is evaluated is written
- * out 4 times a row, so it should be light.
+ * The form for states of `leaves` leaves. Large states fill registers and workgroup memory. The evaluation is repeated
+ * 4 times a row in the code, so it should be light.
  */
 export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: boolean): BlockForm {
   const { blockBy: by, blockRows } = tuning;
@@ -44,7 +44,7 @@ export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: 
   };
 }
 
-/** Blocks that a workgroup works on. */
+/** Number of blocks of a workgroup. */
 export function blocksPerGroup({ by, rows }: BlockForm): number {
   return by === 'workgroup' ? rows : LONE_THREADS;
 }
@@ -53,14 +53,14 @@ export function blockThreads({ by }: BlockForm): number {
   return by === 'workgroup' ? QUADS : LONE_THREADS;
 }
 
-/** How many blocks there are for so many elements, level by level, down to one. */
+/** The number of elements of every level, starting with `capacity`; the last level is a single block. */
 export function levelsOf(capacity: number): number[] {
   const levels = [capacity];
   while (levels.at(-1)! > BLOCK) levels.push(Math.ceil(levels.at(-1)! / BLOCK));
   return levels;
 }
 
-/** The number of elements at a level in WGSL: those of the extent, or of the totals of so many rounds of blocks. */
+/** WGSL of the number of elements at a level: the extent, divided by the size of a block `level` times. */
 export function emitLevelLength(length: LengthWords, level: number): string {
   let expression = lengthExpression(length);
   for (let round = 0; round < level; round++) expression = `blocks_of(${expression})`;
@@ -68,7 +68,7 @@ export function emitLevelLength(length: LengthWords, level: number): string {
 fn level_length() -> u32 { return ${expression}; }`;
 }
 
-/** What both kinds of kernels need of a workgroup's memory and functions. */
+/** The workgroup memory and the functions that both forms need. */
 export function emitBlockFunctions({ by, rows, lanes }: BlockForm, types: readonly ScalarType[]): string {
   const shared = by === 'workgroup' ? emitSharedStates(types, QUADS * rows) : '';
   return `${shared}
@@ -79,13 +79,13 @@ fn quads_of(block: u32, n: u32) -> u32 {
 }`;
 }
 
-/** What a kernel does with the only block of a level, as WGSL statements given a state. */
+/** WGSL statements for a level with a single block, given its total. */
 type WithTotal = ((state: string) => string) | undefined;
 
-/** What it does with the total of a block, given the number of the block. */
+/** WGSL statements that write the total of a block, given the index of the block. */
 type WriteTotal = (block: string, state: string) => string;
 
-/** Finds the thread's block and ends threads that have none; the total of no elements at all is the identity. */
+/** Determines the thread's block and returns from threads without one. Without elements the total is the identity. */
 function emitStart({ by, rows, lanes }: BlockForm, whole: WithTotal): string {
   const alone = by === 'thread';
   const block = alone ? `${GROUP_NUMBER} * ${LONE_THREADS}u + t` : `${GROUP_NUMBER} * ${rows}u`;
@@ -104,7 +104,7 @@ export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithT
 
 const forRows = ({ rows }: BlockForm, line: (row: number) => string): string => lines(rows, line);
 
-/** Loads the elements of a quad of a row, as if it were whole, and which quads the row has. */
+/** Loads the elements of a quad of a row as if the quad were complete, and determines which quads the row has. */
 function emitQuad(row: number): string {
   const load = (k: number): string => `let e${row}${k} = evaluate(min(first${row} + ${k}u, n - 1u));`;
   return `let quads${row} = quads_of(block + ${row}u, n);
@@ -112,14 +112,14 @@ let first${row} = (block + ${row}u) * ${BLOCK}u + u * 4u;
 ${[0, 1, 2, 3].map(load).join(' ')}`;
 }
 
-/** Levels of the tree within a subgroup, and those above. */
+/** Levels of the tree within a subgroup, and levels above. */
 function splitLevels({ lanes }: BlockForm): { readonly within: readonly number[]; readonly above: readonly number[] } {
   const levels = Array.from({ length: LEVELS }, (_, d) => d);
   const inside = lanes === undefined ? 0 : Math.log2(lanes);
   return { within: levels.slice(0, inside), above: levels.slice(inside) };
 }
 
-/** Groups double from level to level; an empty right half is left out. */
+/** The groups double in size from level to level; an empty right half is skipped. */
 function totalsByWorkgroup(form: BlockForm, write: WriteTotal): string {
   const { within, above } = splitLevels(form);
   const active = (row: number, d: number): string => `((u & ${(2 << d) - 1}u) == 0u) & (u + ${1 << d}u < quads${row})`;
@@ -147,7 +147,7 @@ ${forRows(form, (row) => `if (quads${row} > 0u) { ${write(`block + ${row}u`, `s$
 }`;
 }
 
-/** `stack[d]` is the total of the 2^d quads that bit d of the number of quads so far stands for. */
+/** `stack[d]` is the total of the 2^d quads for bit d of the number of quads processed so far. */
 function totalsByThread(write: WriteTotal): string {
   return `let quads = quads_of(block, n);
 var stack: array<S, ${LEVELS + 1}>;
@@ -169,7 +169,7 @@ const pushOnStack = `  var d = 0u;
   }
   stack[d] = s;`;
 
-/** The combination of what is on the stack after `quads` quads, smallest groups first, each new one on the left. */
+/** Combines the stack after `quads` quads, the smallest groups first, each new group on the left. */
 function foldStack(quads: string, name: string): string {
   return `var ${name}: S; var any_${name} = false;
 for (var e = 0u; e <= ${LEVELS}u; e++) {
@@ -179,7 +179,7 @@ for (var e = 0u; e <= ${LEVELS}u; e++) {
 }`;
 }
 
-/** The prefix before a block, as WGSL given the block's number; left out where there is only one block. */
+/** WGSL of the prefix before a block, given the index of the block; undefined if there is only one block. */
 type Before = ((block: string) => string) | undefined;
 
 /** Calls `consume(i, exclusive, inclusive)` for every element. */
@@ -188,7 +188,7 @@ export function emitBlockScan(form: BlockForm, before: Before, whole: WithTotal)
   return `${emitStart(form, whole)}\n${scan}`;
 }
 
-/** Puts what is before a block on the left of `prefix`, which stands for something if `any`. */
+/** Combines the prefix before a block with `prefix` on its right; `prefix` is only valid if `any` is true. */
 function emitBefore(before: Before, block: string): string {
   if (before === undefined) return '';
   return `if (${block} > 0u) {
@@ -199,8 +199,8 @@ function emitBefore(before: Before, block: string): string {
 }
 
 /**
- * Sklansky's network: every thread holds the total of its aligned group of quads, whose first thread lends it to the
- * group beside it.
+ * Sklansky's network: every thread holds the total of its aligned group of quads, and the first thread of a group
+ * passes that total to the neighbouring group.
  */
 function scanByWorkgroup(form: BlockForm, before: Before, whole: WithTotal): string {
   const { within, above } = splitLevels(form);
@@ -233,7 +233,7 @@ ${whole === undefined ? '' : `if (u == 0u) { ${whole('s0')} }`}
 ${forRows(form, (row) => consumeQuad(row, before))}`;
 }
 
-/** Joins the thread's group with the one beside it, whose total is lent; an empty right half is left out. */
+/** Joins the thread's group with its neighbour, whose total is `lent`; an empty right half is skipped. */
 function joinGroups(row: number, d: number, lent: string): string {
   return `if (right) {
   let left = ${lent};

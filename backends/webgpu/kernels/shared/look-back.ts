@@ -6,10 +6,10 @@ import { laneSets } from './subgroups.ts';
 /**
  * Decoupled look-back with fallback (Merrill & Garland 2016; Smith, Levien & Owens, SPAA 2025) in WGSL.
  *
- * A tile publishes its aggregate, then its inclusive prefix, in words of 16 bits of payload, 2 of state and 14 of epoch:
- * two words a leaf. A reader takes a tile's words only where all carry this epoch and one state, so states of any
- * size pass without locks. A tile that stays silent is not waited for: after some tries the workgroup computes the
- * missing aggregate itself and publishes it, so that no workgroup relies on the progress of another.
+ * A tile publishes first its aggregate, then its inclusive prefix. Each leaf takes two words, each with 16 bits of
+ * payload, 2 of state and 14 of epoch. A reader accepts a tile's words only if all have the current epoch and the same
+ * state, so states of any size need no locks. Nobody waits for a silent tile: after some polls, the workgroup computes
+ * the missing aggregate itself and publishes it, so no workgroup depends on the progress of another.
  */
 export const AGGREGATE = 1;
 export const INCLUSIVE = 2;
@@ -18,18 +18,18 @@ export interface LookBackText {
   readonly types: readonly ScalarType[];
   /** The binding of the spine. */
   readonly slot: number;
-  /** Lanes of a subgroup at most. */
+  /** Maximum number of lanes of a subgroup. */
   readonly max: number;
-  /** Tries before a missing aggregate is computed. */
+  /** Number of polls before a missing aggregate is computed. */
   readonly tries: number;
-  /** Lets every so many-th tile publish nothing. */
+  /** If given, one tile in every `mute` publishes nothing. */
   readonly mute: number | undefined;
 }
 
-/** Tiles whose words lie interleaved, so that lanes that read neighbours read what lies together. */
+/** Tiles whose words are interleaved, so that lanes reading neighbouring tiles read adjacent words. */
 const INTERLEAVED = 32;
 
-/** Words of the spine that so many tiles need. */
+/** Number of spine words that `tiles` tiles need. */
 export function spineWords(tiles: number, types: readonly ScalarType[]): number {
   return Math.ceil(tiles / INTERLEAVED) * INTERLEAVED * 2 * types.length;
 }
@@ -68,8 +68,8 @@ fn read_tile(tile: u32) -> Published {
 }
 
 /**
- * WGSL statements that find the prefix before `tile`: as soon as the first subgroup has it, it runs `found`; then all
- * threads have met. They are in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
+ * WGSL statements that find the prefix before `tile`. Once the first subgroup has it, it runs `found`; a barrier
+ * follows. They must be in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
  */
 export function emitLookBack({ max, tries }: LookBackText, found: string): string {
   const { ballot } = laneSets(max);

@@ -6,9 +6,7 @@ import { emitModule } from '../../wgsl/emit-wgsl.ts';
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 
-/**
- * The states of a monoid in WGSL: a struct `S` with a field for every leaf, `combine(a, b)` and `identity()`.
- */
+/** The states of a monoid in WGSL: a struct `S` with a field for every leaf, `combine(a, b)` and `identity()`. */
 export function emitMonoid(
   { module, types, identity }: MonoidProgram,
   arithmetic: Arithmetic,
@@ -37,30 +35,30 @@ export function monoidKey({ module, identity }: MonoidProgram): string {
   return `${moduleNumber(module)}[${identity.map((value) => (Object.is(value, -0) ? '-0' : value)).join()}]`;
 }
 
-/** A state out of the results of a function of the leaves' types. */
+/** Builds a state from the results of a function. */
 function stateOf(results: string, types: readonly ScalarType[]): string {
   return `S(${types.length === 1 ? results : types.map((_, leaf) => `${results}.r${leaf}`).join(', ')})`;
 }
 
-/** `evaluate(i) -> S` by the entry of a program. */
+/** WGSL of `evaluate(i) -> S`, by the entry of a program. */
 export function emitEvaluation({ prefix, module }: LinkedProgram): string {
   const { results } = entryOf(module);
   return `fn evaluate(i: u32) -> S { let r = ${prefix}entry(i); return ${stateOf('r', results)}; }`;
 }
 
-/** `read_states(i) -> S` from words that lie leaf after leaf, `stride` apart. */
+/** WGSL of a function `name(i) -> S` that reads a state from words stored leaf after leaf, `stride` apart. */
 export function emitStateLoad(name: string, slot: number, stride: string, types: readonly ScalarType[]): string {
   const leaves = types.map((type, leaf) => fromWord(type, `load_${slot}(i + ${leaf}u * ${stride})`));
   return `fn ${name}(i: u32) -> S { return S(${leaves.join(', ')}); }`;
 }
 
-/** `write_states(i, s)` to words that lie leaf after leaf, `stride` apart. */
+/** WGSL of a function `name(i, s)` that writes a state to words stored leaf after leaf, `stride` apart. */
 export function emitStateStore(name: string, slot: number, stride: string, types: readonly ScalarType[]): string {
   const leaves = types.map((type, leaf) => `store_${slot}(i + ${leaf}u * ${stride}, ${toWord(type, `s.a${leaf}`)});`);
   return `fn ${name}(i: u32, s: S) { ${leaves.join(' ')} }`;
 }
 
-/** A workgroup array of states: `put(t, s)` and `take(t)`. */
+/** WGSL of a workgroup array of states, with `put(t, s)` and `take(t)`. */
 export function emitSharedStates(types: readonly ScalarType[], size: number): string {
   const arrays = types.map((type, leaf) => `var<workgroup> w${leaf}: array<${type}, ${size}>;`);
   const put = types.map((_, leaf) => `w${leaf}[t] = s.a${leaf};`);

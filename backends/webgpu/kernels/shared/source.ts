@@ -4,17 +4,17 @@ import { type LinkedProgram, linkProgram } from '../../launches/link.ts';
 import { createParameters, type LengthWords, type Parameters } from '../../launches/parameters.ts';
 import { type IndexRange, windowsOf } from './windows.ts';
 
-/** A program that a kernel evaluates tile by tile, linked first among the parameters of a command. */
+/** A program that a kernel evaluates tile by tile; it comes first among the parameters of a command. */
 export interface KernelSource {
   readonly parameters: Parameters;
   readonly length: LengthWords;
   readonly program: LinkedProgram;
-  /** Ranges of whole tiles whose arrays can be bound. */
+  /** Ranges of complete tiles whose arrays can be bound. */
   readonly windows: readonly IndexRange[];
   release(): void;
 }
 
-/** Links a program as it is. */
+/** Links a program without storing its results. */
 export function linkSource({ pool }: Engine, extent: Extent, program: Program): KernelSource {
   const parameters = createParameters(pool);
   const length = parameters.length(extent);

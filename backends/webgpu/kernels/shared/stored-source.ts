@@ -13,8 +13,8 @@ import { type KernelSource, linkSource } from './source.ts';
 import { countBindings, placeArrays } from './windows.ts';
 
 /**
- * Links a program for a kernel that binds `others` more buffers and works on tiles of `tile` elements. The
- * results of the program are stored first where it needs too many bindings, or where its arrays are cut within a tile.
+ * Links a program for a kernel that binds `others` more buffers and processes tiles of `tile` elements. If the program
+ * needs too many bindings, or a boundary between parts of its arrays falls inside a tile, its results are stored first.
  */
 export function prepareSource(
   engine: Engine,
@@ -42,7 +42,7 @@ function fits({ limits }: Engine, linked: KernelSource, tile: number, others: nu
   return needed <= limits.storageBuffers && linked.windows.every(({ from }) => from % tile === 0);
 }
 
-/** Stores the results of a program; the program returned reads them back. */
+/** Stores the results of a program; the returned program reads them. */
 export function storeResults(engine: Engine, extent: Extent, program: Program): { program: Program; release(): void } {
   const { results } = entryOf(program.module);
   const { columns, stores, release } = allocateColumns(engine.pool, results, capacityOf(extent));
@@ -59,8 +59,8 @@ export interface TemporaryColumns {
 }
 
 /**
- * Allocates a column for each type. One buffer for all columns costs one binding. Columns that fill a binding each are cut
- * at the same places.
+ * Allocates a column for each type. One buffer for all columns needs only one binding. Columns that are as large as a
+ * binding get buffers of their own, whose parts have the same boundaries.
  */
 export function allocateColumns(
   pool: Engine['pool'],

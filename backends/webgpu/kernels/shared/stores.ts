@@ -30,15 +30,17 @@ function accessOf({ combine }: Store): 'write' | 'atomic' {
   return combine === undefined ? 'write' : 'atomic';
 }
 
-/** A store as one launch carries it out: into some of the parts of its buffer. */
+/** A store as applied by one launch: to some of the parts of its buffer. */
 export interface BoundStore {
   readonly store: LinkedStore;
   readonly slot: number;
-  /** Words of the parts that are bound, where they are not all: what lies outside is left to another launch. */
+  /** Words of the bound parts, if not all parts are bound: places outside are left to another launch. */
   readonly window?: number | undefined;
 }
 
-/** Binds stores for a window: the part that is written at the launch's own index, or all parts. */
+/**
+ * Binds stores for a window: only the part that is written, for stores at the launch's own index, otherwise all parts.
+ */
 export function bindStoresAt(
   stores: readonly LinkedStore[],
   { from }: IndexRange,
@@ -61,12 +63,15 @@ export function storesKey(stores: readonly BoundStore[]): string {
     .join();
 }
 
-/** WGSL statements that store results `r` (a struct with r0, r1, … if there are several) for the index `i`. */
+/** WGSL statements that store the results `r` (a struct with r0, r1, … if there are several) for the index `i`. */
 export function emitStores(stores: readonly BoundStore[], results: readonly ScalarType[]): string {
   return emitStoresOf(stores, results, (at) => (results.length > 1 ? `r.r${at}` : 'r'), 'i');
 }
 
-/** The same of results that are given as WGSL, for an index; stores that follow each other under one condition share it. */
+/**
+ * As {@link emitStores}, for results and an index given as WGSL. Consecutive stores with the same condition share an
+ * `if`.
+ */
 export function emitStoresOf(
   stores: readonly BoundStore[],
   results: readonly ScalarType[],
@@ -93,13 +98,13 @@ export function emitStoresOf(
     .join('\n');
 }
 
-/** Which stores one launch carries out, and into which parts of their buffers. */
+/** The stores that one launch applies, and the parts of their buffers. */
 export interface StoreGroup {
   readonly store: LinkedStore;
   readonly placement: Placement;
 }
 
-/** Spreads stores over launches so that each binds no more than `room` buffers to write to. */
+/** Distributes stores over launches that write to at most `room` buffers each. */
 export function groupStores(stores: readonly LinkedStore[], { from }: IndexRange, room: number): StoreGroup[][] {
   const groups: StoreGroup[][] = [];
   let bound = 0;
@@ -138,7 +143,7 @@ function placeStore(store: LinkedStore, from: number, room: number): StoreGroup[
   });
 }
 
-/** Binds a group of stores as they are placed and brings their offsets among the parameters. */
+/** Binds a group of placed stores and adds their offsets to the parameters. */
 export function bindGroup(group: readonly StoreGroup[], bindings: Bindings, parameters: Parameters): BoundStore[] {
   return group.map(({ store, placement: { memory, first, count, offset } }) => {
     parameters.set(store.offsetWord, offset);

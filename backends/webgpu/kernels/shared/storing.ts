@@ -20,16 +20,19 @@ import {
   windowsOf,
 } from './windows.ts';
 
-/** A kernel that evaluates programs for every index and stores what comes out. */
+/** A kernel that evaluates programs for every index and stores the results. */
 export interface StoringKernel {
-  /** What shapes its code beside its programs and stores. */
+  /** Everything that affects its code, besides its programs and stores. */
   readonly key: string;
   readonly threads: number;
-  /** Indices that a thread sees to. */
+  /** Indices that a thread processes. */
   readonly items: number;
-  /** Words of its own, two at most. */
+  /** The kernel's own words, at most two. */
   readonly words?: readonly number[];
-  /** The body of `main`, and functions of its own; indices of a launch are {@link dispatchWord}s 0 to 1, then its words. */
+  /**
+   * The body of `main`, and the kernel's functions. {@link dispatchWord}s 0 and 1 are the range of indices of a launch;
+   * the kernel's own words follow.
+   */
   readonly text: (
     length: LengthWords,
     stores: readonly BoundStore[],
@@ -44,7 +47,10 @@ interface Linked {
   readonly programs: readonly LinkedProgram[];
 }
 
-/** Runs a kernel over an extent, in as many launches as it takes to bind what it reads and writes. Programs by prefix. */
+/**
+ * Runs a kernel over an extent, in as many launches as needed to bind everything that it reads and writes. Programs are
+ * keyed by their prefix.
+ */
 export function runStoring(
   engine: Engine,
   extent: Extent,
@@ -83,7 +89,7 @@ function planWindows(
   const arrays = programs.map(boundArrays);
   const first = arrays.flat().map((array) => placeArray(array, windows[0]!));
   if (countBindings(first) < engine.limits.storageBuffers) return windows;
-  // The arrays will be packed: windows are so short that a part holds all of what they read at their own index.
+  // The arrays will be packed, so windows must be short enough that a part holds everything read at their own indices.
   const linear = Math.max(...arrays.map((each) => each.filter(({ pattern }) => pattern.kind === 'index').length));
   const slack = 2;
   return shorterWindows(windows, Math.max(1, Math.floor(engine.pool.partWords / Math.max(1, linear)) - slack));

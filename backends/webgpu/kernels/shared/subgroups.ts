@@ -1,8 +1,8 @@
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 
 /**
- * WGSL that moves states of a monoid between the lanes of a subgroup (`sg` lanes, this one is `lane`), in order: lane
- * by lane states go from left to right. `width` is `sg` where that is known.
+ * WGSL that moves states of a monoid between the lanes of a subgroup (`sg` lanes; `lane` is the current one). States
+ * are combined in the order of the lanes. `width` is `sg`, if known.
  */
 export function emitLaneFunctions(types: readonly ScalarType[], width: number | undefined): string {
   const moved = (how: string): string => types.map((type, leaf) => movedLeaf(how, type, leaf)).join(', ');
@@ -23,24 +23,27 @@ fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
 }`;
 }
 
-/** A leaf of the state `s` as a lane has it that is found by a builtin and `by`. */
+/** A leaf of the state `s` from the lane selected by a builtin and `by`. */
 export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
   return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
 }
 
-/** Statements for the distances 1, 2, 4 … below the lanes of a subgroup; written out where they are known. */
+/** Statements for the distances 1, 2, 4 … below the number of lanes; unrolled if that number is known. */
 export function forDistances(width: number | undefined, body: string): string {
   if (width === undefined) return `for (var d = 1u; d < sg; d = d << 1u) { ${body} }`;
   const distances = Array.from({ length: Math.log2(width) }, (_, k) => 2 ** k);
   return distances.map((d) => `{ const d = ${d}u; ${body} }`).join('\n  ');
 }
 
-/** Sets of lanes in WGSL: a word where subgroups have 32 lanes at most, else four. */
+/** Sets of lanes in WGSL: one word if subgroups have at most 32 lanes, otherwise four. */
 export interface LaneSets {
   readonly type: string;
-  /** The lanes where a condition holds. */
+  /** The set of lanes for which a condition holds. */
   ballot(condition: string): string;
-  /** `ones(m)`, `has_lane(m, lane)` as 0 or 1, `lanes_below(lane)`, and `first_lane(m)`: past the last where there is none. */
+  /**
+   * WGSL of `ones(m)`, `has_lane(m, lane)` (0 or 1), `lanes_below(lane)`, and `first_lane(m)`, which is past the last
+   * lane if the set is empty.
+   */
   readonly functions: string;
 }
 
@@ -48,7 +51,8 @@ export function laneSets(max: number): LaneSets {
   return max > 32 ? WIDE_SETS : WORD_SETS;
 }
 
-// The first lane by a count of bits, which devices have: the builtin for it becomes many instructions.
+// Finds the first lane by counting bits, for which devices have an instruction; the builtin compiles to many
+// instructions.
 const WORD_SETS: LaneSets = {
   type: 'u32',
   ballot: (condition) => `subgroupBallot(${condition}).x`,

@@ -4,12 +4,12 @@ import { type ArraySlots, boundArrays, type LinkedArray, type LinkedProgram, pac
 import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 
-/** A store whose offset and capacity have their places among the parameters of a command. */
+/** A store whose offset and capacity have places among the parameters of a command. */
 export interface LinkedStore extends Store {
   readonly memory: Memory;
   readonly offsetWord: number;
   readonly capacityWord: number;
-  /** Whether there is room for every index of the extent, and whether it is at these that it stores. */
+  /** Whether there is room for every index of the extent, and whether the store is at the launch's own index. */
   readonly holdsExtent: boolean;
   readonly hasRoom: boolean;
 }
@@ -30,8 +30,8 @@ export interface Placement {
 }
 
 /**
- * Cuts a launch so that within a window everything that is read or written at the launch's own index lies in one part
- * of its buffer: columns may then have any number of parts.
+ * Splits a launch into windows within which everything that is read or written at the launch's own index is in one part
+ * of its buffer, so that columns may have any number of parts.
  */
 export function windowsOf(
   capacity: number,
@@ -49,7 +49,7 @@ export function windowsOf(
   return windowsBetween(cuts, capacity);
 }
 
-/** The indices at which the parts of a memory begin, but for the first. */
+/** The indices at which the parts of a memory start, except the first part. */
 function cutsOf({ parts, shift }: Memory, offset: number, pack: number): readonly number[] {
   return parts.slice(1).map((_, part) => (part + 1) * 2 ** (shift + pack) - offset);
 }
@@ -60,7 +60,7 @@ function windowsBetween(cuts: readonly number[], capacity: number): IndexRange[]
   return edges.slice(1).map((to, i) => ({ from: edges[i]!, to }));
 }
 
-/** Cuts windows further, to at most `length` indices. */
+/** Splits windows further, to at most `length` indices. */
 export function shorterWindows(windows: readonly IndexRange[], length: number): IndexRange[] {
   return windows.flatMap(({ from, to }) =>
     Array.from({ length: Math.ceil((to - from) / length) }, (_, i) => ({
@@ -70,7 +70,7 @@ export function shorterWindows(windows: readonly IndexRange[], length: number): 
   );
 }
 
-/** Where the element of index `from` of an array or a store lies when only its part is bound. */
+/** Where the element of index `from` of an array or a store is when only its part is bound. */
 export function placeInPart(memory: Memory, offset: number, pack: number, from: number): Placement {
   if (memory.parts.length === 1) return { memory, first: 0, count: 1, offset };
   const elements = 2 ** (memory.shift + pack);
@@ -78,13 +78,16 @@ export function placeInPart(memory: Memory, offset: number, pack: number, from: 
   return { memory, first, count: 1, offset: offset - first * elements };
 }
 
-/** Places an array for a window: the part that the window reads, or all parts. */
+/**
+ * Places an array for a window: only the part that the window reads, if it is read at the launch's index, otherwise all
+ * parts.
+ */
 export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { from }: IndexRange): Placement {
   if (pattern.kind === 'index') return placeInPart(memory, offset, packing(storage), from);
   return { memory, first: 0, count: memory.parts.length, offset };
 }
 
-/** How many storage buffers placed arrays take. */
+/** Number of storage buffers of the placed arrays. */
 export function countBindings(placements: Iterable<Placement>): number {
   const bound: Placement[] = [];
   for (const placement of placements) {
@@ -93,14 +96,14 @@ export function countBindings(placements: Iterable<Placement>): number {
   return bound.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** How an array is placed for a window, by name. */
+/** The placements of arrays for a window, by name. */
 export type Placements = Map<string, Placement>;
 
 export function placeArrays(program: LinkedProgram, window: IndexRange): Placements {
   return new Map(boundArrays(program).map((array) => [array.name, placeArray(array, window)]));
 }
 
-/** Binds placed arrays and brings their offsets among the parameters. */
+/** Binds placed arrays and adds their offsets to the parameters. */
 export function bindPlacements(
   program: LinkedProgram,
   placements: Placements,

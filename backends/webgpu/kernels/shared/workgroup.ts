@@ -1,6 +1,6 @@
 /**
- * WGSL that clears the first atomics of a workgroup array, with all threads. WebGPU clears workgroup memory by itself,
- * but some compilers take long over it, so that it may be switched off where it can be.
+ * WGSL with which all threads clear the first atomics of a workgroup array. WebGPU clears workgroup memory itself, but
+ * some compilers handle that slowly, so it may be disabled.
  */
 export function emitClear(array: string, count: string | number, threads: number): string {
   const end = typeof count === 'number' ? `${count}u` : count;

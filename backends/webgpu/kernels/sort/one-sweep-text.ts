@@ -9,38 +9,39 @@ import { DIGITS } from './radix-rows.ts';
 import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
 
 interface Target {
-  /** Its binding. */
+  /** The binding of the column. */
   readonly slot: number;
-  /** Its first word, in WGSL. */
+  /** WGSL of the index of its first word. */
   readonly offset: string;
 }
 
-/** What the kernel of a pass is written from. */
+/** The inputs of the text of a pass. */
 export interface SweepText {
   readonly sweep: SweepTuning;
-  /** Lanes of a subgroup at least and at most. */
+  /** Minimum and maximum number of lanes of a subgroup. */
   readonly min: number;
   readonly max: number;
   readonly keys: Target | undefined;
   readonly payload: Target | undefined;
-  /** The binding of the counts of all digits, and in WGSL the first one of this pass. */
+  /** The binding of the counts of all digits, and WGSL of the index of this pass's first count. */
   readonly counts: number;
   readonly firstCount: string;
   readonly spine: number;
 }
 
-/** Words of the spine that a tile has: for every digit its state and low bits, then for every digit the high bits. */
+/** Spine words of a tile: for every digit its state and low bits, followed by the high bits for every digit. */
 export const TILE_WORDS: number = 2 * DIGITS;
 
-/** Words of workgroup memory that the kernel takes. */
+/** Words of workgroup memory used by the kernel. */
 export function sharedWords({ threads, keys, parts }: SweepTuning, min: number): number {
   return Math.max((threads / min) * DIGITS, (threads * keys) / parts) + DIGITS + 2 * (threads / min) + 1;
 }
 
 /**
- * The kernel of a pass. Every subgroup has a run of the tile, lane beside lane. Digits are counted first and published, so
- * that other tiles need not wait for what follows: lanes of equal digits find each other by ballots, and the first of them
- * takes places for all. Keys change places within the tile, a part of it at a time, so that they leave it in runs.
+ * The kernel of a pass. Every subgroup has a range of the tile, with adjacent keys in adjacent lanes. Digits are
+ * counted and published first, so that other tiles need not wait for the rest: lanes with equal digits find each other
+ * by ballots, and the first of them reserves places for all. Keys are reordered within the tile, a part at a time, so
+ * that they are written in runs.
  */
 export function emitSweep(text: SweepText): { declarations: string; main: string } {
   return { declarations: emitDeclarations(text), main: emitMain(text) };
@@ -91,7 +92,7 @@ ${emitRanks(items)}
 ${lines(parts, (part) => emitPart(text, part))}`;
 }
 
-/** Publishes how often every digit occurs, and turns the counts of subgroups into their first places in the tile. */
+/** Publishes the count of every digit, and turns the subgroups' counts into their first places in the tile. */
 function emitCounts({ sweep, min, counts, firstCount }: SweepText): string {
   const { threads, mute }: SweepTuning & Silence = sweep;
   const { own, holders } = shareOf(threads);
@@ -111,7 +112,7 @@ ${lines(own, (j) => (j === 0 ? 'let start0 = firsts.x; let target0 = firsts.y;' 
 ${emitPlacesByDigit(threads, groups)}`;
 }
 
-/** Sorts a part of the tile and writes it; meanwhile the first part of all tiles looks back. */
+/** Sorts a part of the tile and writes it. The look-back is in the first part. */
 function emitPart({ sweep, keys, payload, spine }: SweepText, part: number): string {
   const { threads, keys: items, parts } = sweep;
   const words = (threads * items) / parts;
@@ -136,8 +137,8 @@ ${payload === undefined ? '' : `workgroupBarrier();\n${hand((k) => `r${k}.r1`)}\
 }
 
 /**
- * Finds what the tiles before have of every digit. A thread follows the digits that are its own, several tiles at a time;
- * where a tile stays silent for one of them, all threads count that tile's digits and publish them.
+ * Finds the count of every digit in the preceding tiles. A thread follows its own digits, several tiles at a time. If a
+ * tile stays silent for one of them, all threads count that tile's digits and publish them.
  */
 function emitDigitLookBack(sweep: SweepTuning, spine: number): string {
   const { threads, keys, mute }: SweepTuning & Silence = sweep;
@@ -168,7 +169,7 @@ loop {
 }`;
 }
 
-/** Follows one digit backwards until a tile knows all before it, or stays silent for too long. */
+/** Follows one digit backwards until a tile knows the total before it, or stays silent for too long. */
 function emitDigitWalk({ ahead, tries }: SweepTuning, spine: number, j: number): string {
   const [look, before] = [`look${j}`, `before${j}`];
   const words = Array.from({ length: ahead }, (_, a) => `w${a}`);

@@ -15,16 +15,16 @@ import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-r
 
 /** The passes of one sort. */
 export interface Sweep {
-  /** Sorts by the digit of a pass; false where the buffers cannot all be bound whole. */
+  /** Sorts by the digit of a pass; returns false if the buffers cannot all be bound with all their parts. */
   run(from: Program, into: Columns, pass: number): boolean;
   release(): void;
 }
 
 /**
- * Begins a OneSweep sort (Adinets & Merrill 2022): the digits of all passes are counted in one reading of the keys, and
- * every pass then moves them once, its tiles learning by look-back where their digits go.
+ * Starts a OneSweep sort (Adinets & Merrill 2022): one read of the keys counts the digits of all passes, and every pass
+ * then moves the keys once; its tiles find by look-back where their digits go.
  *
- * @returns undefined where the device cannot, or where the sort is too small to gain.
+ * @returns undefined if the device does not support it, or the sort is too small to benefit.
  */
 export function beginSweep(
   engine: Engine,
@@ -54,7 +54,10 @@ export function beginSweep(
   };
 }
 
-/** The tuning with the tiles for so many rows; a number that the device knows is taken for half of what it may be. */
+/**
+ * The tuning with the tile size for this number of rows. A number that only the device knows is estimated as half of
+ * its limit.
+ */
 function sweepFor(sweep: SweepTuning, extent: Extent, hasPayload: boolean): SweepTuning {
   const { few } = sweep;
   const rows = typeof extent === 'number' ? extent : capacityOf(extent) / 2;
@@ -65,7 +68,7 @@ function tileOf({ threads, keys }: SweepTuning): number {
   return threads * keys;
 }
 
-/** Subgroups must be so large that the counts of every one of them fit in the workgroup's memory. */
+/** Subgroups must be large enough that the counts of all of them fit in workgroup memory. */
 function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
   return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.min) * 4 <= shared;
 }

@@ -23,33 +23,36 @@ import { bindPlacements, countBindings, type IndexRange, placeArrays } from '../
 import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 
-/** Threads of a workgroup that works on one tile: each digit has one. In the other form every thread has a tile of its own. */
+/**
+ * Threads of a workgroup that processes one tile, at least one for each digit; and threads of a workgroup in which
+ * every thread has its own tile.
+ */
 const THREADS = Math.max(256, DIGITS);
 const LONE_THREADS = 4;
-/** Words of a mask with a bit for every thread. */
+/** Words of a mask with one bit for every thread. */
 const MASK_WORDS = THREADS / 32;
 
-/** What the kernels of one pass share. */
+/** The data shared by the kernels of one pass. */
 interface Pass {
   readonly form: Tuning['sort']['tileBy'];
   readonly source: KernelSource;
   readonly tile: number;
   readonly tiles: number;
-  /** Where the parameters hold the number of tiles. */
+  /** Index of the parameter with the number of tiles. */
   readonly tilesWord: number;
   readonly shift: number;
   readonly mask: number;
 }
 
-/** Tiles of a workgroup. */
+/** Number of tiles of a workgroup. */
 function tilesPerGroup({ form }: Pass): number {
   return form === 'workgroup' ? 1 : LONE_THREADS;
 }
 
 /**
  * Sorts stably by one digit: counts the digits of every tile, scans the counts digit by digit, and scatters. Within a
- * tile, threads of the same digit find their ranks by the bits of their numbers, so nothing depends on subgroups or on
- * the order in which workgroups run. Where waiting is dear a thread has a tile of its own instead.
+ * tile, threads with the same digit find their ranks from bit masks of thread numbers, so nothing depends on subgroups
+ * or on the order in which workgroups run. On devices with expensive barriers, a thread has its own tile instead.
  */
 export function radixPass(
   engine: Engine,
@@ -118,7 +121,7 @@ ${form === 'workgroup' ? countByWorkgroup(tile, out) : countByThread(out)}`,
   });
 }
 
-/** WGSL of the number of the tile, and of where its elements begin and end. */
+/** WGSL of the index of the tile, and of the first and the end of its elements. */
 function emitTile({ form, source, tile, tilesWord }: Pass): string {
   const number = form === 'workgroup' ? GROUP_NUMBER : `${GROUP_NUMBER} * ${LONE_THREADS}u + t`;
   return `let n = ${lengthExpression(source.length)};
@@ -139,12 +142,15 @@ workgroupBarrier();
 ${byDigit(`store_${out}(t * tiles + tile, atomicLoad(&bins[t]));`)}`;
 }
 
-/** WGSL that every digit's thread does. */
+/** Wraps WGSL so that only one thread for each digit executes it. */
 function byDigit(text: string): string {
   return DIGITS < THREADS ? `if (t < ${DIGITS}u) { ${text} }` : text;
 }
 
-/** WGSL of a word for every digit of a thread's own. In a function's body, SwiftShader's compiler takes twice as long. */
+/**
+ * WGSL of one word for every digit, private to a thread. Declared inside a function, it would double the time of
+ * SwiftShader's compiler.
+ */
 function ownWords(name: string): string {
   return `var<private> ${name}: array<u32, ${DIGITS}>;`;
 }
@@ -244,7 +250,7 @@ for (var i = first; i < end; i++) {
 }`;
 }
 
-/** WGSL that ranks the threads of a workgroup among those of the same digit. */
+/** WGSL that ranks the threads of a workgroup among those with the same digit. */
 const ranking = `var<workgroup> masks: array<atomic<u32>, ${DIGITS * MASK_WORDS}>;
 var<workgroup> next: array<u32, ${DIGITS}>;
 fn enter(d: u32, t: u32) { atomicOr(&masks[d * ${MASK_WORDS}u + (t >> 5u)], 1u << (t & 31u)); }

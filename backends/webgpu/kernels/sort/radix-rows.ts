@@ -3,11 +3,11 @@ import { entryOf } from '../../../../primitives/ir/ir.ts';
 import type { LinkedProgram } from '../../launches/link.ts';
 import { dispatchWord } from '../../launches/parameters.ts';
 
-/** Bits of the key that one pass sorts by, and how many digits they make. */
+/** Bits of the key that one pass sorts by, and the number of different digits. */
 export const DIGIT_BITS = 8;
 export const DIGITS: number = 2 ** DIGIT_BITS;
 
-/** Where keys and payload go; what nobody needs is left out. */
+/** Where to write keys and payload; missing if not needed. */
 export interface Columns {
   readonly keys: Cell | undefined;
   readonly payload: Cell | undefined;
@@ -28,14 +28,14 @@ export function passesOf(beginBit: number, endBit: number): Digit[] {
   });
 }
 
-/** WGSL of `row(i)` with the fields r0 (key) and r1 (payload, if there is one). */
+/** WGSL of `row(i)`, with the fields r0 (key) and r1 (payload, if any). */
 export function emitRows({ module }: LinkedProgram): string {
   const fields = entryOf(module).results.length === 1 ? 'r, 0u' : 'r.r0, r.r1';
   return `struct Row { r0: u32, r1: u32, r2: u32 }
 fn row(i: u32) -> Row { let r = p_entry(i); return Row(${fields}, 0u); }`;
 }
 
-/** WGSL of `digit(key)`, whose shift and mask are words 1 and 2 of the dispatch. */
+/** WGSL of `digit(key)`; its shift and mask are words 1 and 2 of the dispatch. */
 export function emitDigit(): string {
   return `fn digit(key: u32) -> u32 { return (key >> ${dispatchWord(1)}) & ${dispatchWord(2)}; }`;
 }

@@ -3,11 +3,12 @@ import { laneSets } from '../shared/subgroups.ts';
 import { DIGITS } from './radix-rows.ts';
 
 /**
- * How the keys of a tile get their places by a digit in WGSL. Every subgroup has counters in `shared_words`, `counters` is
- * the first of the thread's own; a thread has digits `d0`, `d1` …, and subgroups have `min` to `max` lanes.
+ * WGSL that ranks the keys of a tile by a digit. Every subgroup has counters in `shared_words`; `counters` is the index
+ * of the first counter of the thread's subgroup. A thread has the digits `d0`, `d1` …, and subgroups have `min` to
+ * `max` lanes.
  */
 
-/** WGSL of `alike(d)`: the lanes whose digit is d. */
+/** WGSL of `alike(d)`: the set of lanes whose digit is d. */
 export function emitAlike(min: number, max: number): string {
   const { type, ballot } = laneSets(max);
   const bit = (b: number): string =>
@@ -20,8 +21,9 @@ export function emitAlike(min: number, max: number): string {
 }
 
 /**
- * Statements that give `p0`, `p1` …: what the counter of the digit had, and how many of its keys come before; the counter
- * then has them all. Lanes of equal digits find each other by ballots, and the first of them takes places for all.
+ * Statements that set `p0`, `p1` …: the rank of each key, which is the digit's counter plus the number of preceding
+ * keys with the same digit. The counter is then advanced by all of them. Lanes with equal digits find each other by
+ * ballots, and the first of them advances the counter for all.
  */
 export function emitRanks(items: number): string {
   return `let below = lanes_below(lane);
@@ -34,7 +36,7 @@ let p${k} = subgroupShuffle(o${k}, first_lane(m${k})) + b${k};`,
 )}`;
 }
 
-/** Digits that a thread looks after, and the threads that do so. */
+/** The number of digits that a thread owns, and a WGSL condition for the threads that own any. */
 export function shareOf(threads: number): { readonly own: number; readonly holders: string } {
   const own = Math.max(1, 2 ** Math.ceil(Math.log2(DIGITS / threads)));
   return { own, holders: `u < ${DIGITS / own}u` };
@@ -43,8 +45,8 @@ export function shareOf(threads: number): { readonly own: number; readonly holde
 const counter = (j: number, subgroup: number): string => `shared_words[${subgroup * DIGITS}u + digit${j}]`;
 
 /**
- * Statements that give thread u the digits that it looks after, `digit0` …; how many keys have them, `count0` …; and how
- * many of those are of the subgroups before s, `e0_s` ….
+ * Statements that give thread u, for the digits that it owns, the digit (`digit0` …), the number of keys with it
+ * (`count0` …), and the number of those in subgroups before s (`e0_s` …).
  */
 export function emitCountsByDigit(threads: number, subgroups: number): string {
   const { own } = shareOf(threads);
@@ -58,7 +60,10 @@ let count${j} = e${j}_${subgroups - 1} + c${j}_${subgroups - 1};`,
   );
 }
 
-/** Statements that turn the counters into the first places of subgroups in the tile, given those of digits, `start0` …. */
+/**
+ * Statements that turn the counters into the first places of the subgroups in the tile, given the first places of the
+ * digits, `start0` ….
+ */
 export function emitPlacesByDigit(threads: number, subgroups: number): string {
   const { own, holders } = shareOf(threads);
   const places = lines(own, (j) => lines(subgroups, (s) => `atomicStore(&${counter(j, s)}, e${j}_${s} + start${j});`));

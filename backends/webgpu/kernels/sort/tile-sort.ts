@@ -13,13 +13,13 @@ import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGIT_BITS, DIGITS, emitRows } from './radix-rows.ts';
 import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
 
-/** Where a kernel stores a column: its binding, and the first word in WGSL. */
+/** Where a kernel stores a column: its binding, and WGSL of the index of the first word. */
 interface Target {
   readonly slot: number;
   readonly offset: string;
 }
 
-/** What the kernel is written from. */
+/** The inputs of the kernel's text. */
 interface TileSort {
   readonly threads: number;
   /** Keys that a thread holds. */
@@ -31,10 +31,10 @@ interface TileSort {
 }
 
 /**
- * Sorts what one workgroup can hold, in one launch: keys and payload stay with the threads, and change places in the
- * workgroup's memory once a digit.
+ * Sorts what fits into one workgroup, in one launch: keys and payload stay in registers, and are exchanged through
+ * workgroup memory once a digit.
  *
- * @returns false where there is more, or where the device cannot.
+ * @returns false if there are more keys, or the device does not support it.
  */
 export function sortTile(
   engine: Engine,
@@ -81,7 +81,7 @@ ${emitDeclarations(tile)}`,
   return true;
 }
 
-/** Words that hold the counters of every subgroup, or one word of every row. */
+/** Words for the counters of all subgroups, or for one word of every row, whichever is more. */
 function exchangeWords(threads: number, items: number, min: number): number {
   return Math.max((threads / min) * DIGITS, threads * items);
 }
@@ -93,7 +93,7 @@ ${laneSets(max).functions}
 ${emitAlike(min, max)}`;
 }
 
-/** Every subgroup has a run of the tile, lane beside lane; keys past the end come last. */
+/** Every subgroup has a range of the tile, with adjacent keys in adjacent lanes; keys past the end sort last. */
 function emitMain(tile: TileSort, length: string, hasPayload: boolean): string {
   const { threads, items, min, keys, payload } = tile;
   const groups = threads / min;
@@ -129,7 +129,7 @@ ${keys === undefined ? '' : write(keys, 'key')}
 ${payload === undefined ? '' : write(payload, 'value')}`;
 }
 
-/** Turns the counters of subgroups into their first places in the tile. */
+/** Turns the counters of the subgroups into their first places in the tile. */
 function emitFirstPlaces(threads: number, groups: number): string {
   const { own, holders } = shareOf(threads);
   const all = Array.from({ length: own }, (_, j) => `count${j}`).join(' + ');
