@@ -5,29 +5,29 @@ export type Loop = Extract<Statement, { kind: 'loop' }>;
 
 type Let = Extract<Statement, { kind: 'let' }>;
 
-/** What is known of a function's locals. */
+/** Facts about a function's locals. */
 export interface Locals {
-  /** The statement that binds a local; none for parameters. */
+  /** The statement that binds each local; parameters have none. */
   readonly bindings: ReadonlyMap<number, Statement>;
-  /** Ids of the variables that are set after they were declared. */
+  /** Ids of the variables that are assigned after their declaration. */
   readonly changing: ReadonlySet<number>;
-  /** The values that an operand can have. */
+  /** The range of an operand's values. */
   rangeOf(operand: Operand): ValueRange;
 }
 
 /**
- * How often the body of a loop starts at most each time the loop is reached; infinite where no bound is found.
+ * An upper bound of how often the body of a loop starts each time the loop is reached; infinite if no bound is found.
  *
- * Found are loops that count: an integer variable is compared with a bound in every round, before which the loop is left
- * otherwise, and every round adds constants of one sign to it, so that it does not wrap before it reaches the bound. A bound
- * of half of all words or more, such as that of an element that may be anything, is none.
+ * Bounds are found for loops that count: every round compares an integer variable with a bound and leaves the loop if
+ * the comparison fails, and every round adds constants of one sign to the variable, so that it cannot wrap before it
+ * reaches the bound. A bound of at least 2³¹, such as that of an arbitrary element, counts as infinite.
  */
 export function maxRounds(loop: Loop, fn: IrFunction, locals: Locals): number {
   if (pathsThrough(loop.body).every((path) => path === 'left')) return 1;
   const counted = guardsOf(loop, locals).flatMap(({ place, comparisons }) =>
     comparisons.map((comparison) => passes(loop, fn, locals, place, comparison)),
   );
-  // The round in which the comparison fails starts too.
+  // The round in which the comparison fails is started too.
   const max = Math.min(loop.rounds ?? Number.POSITIVE_INFINITY, 1 + Math.min(Number.POSITIVE_INFINITY, ...counted));
   return max < NO_BOUND ? max : Number.POSITIVE_INFINITY;
 }
@@ -40,7 +40,7 @@ interface LoopComparison {
   readonly right: Operand;
 }
 
-/** Comparisons that hold in every round that goes on past statement `place` of the body. */
+/** Comparisons that hold in every round that continues past statement `place` of the body. */
 interface Guard {
   readonly place: number;
   readonly comparisons: readonly LoopComparison[];
@@ -60,15 +60,15 @@ function guardsOf({ body }: Loop, locals: Locals): Guard[] {
         if (isLeft) guards.push({ place, comparisons: comparisonsOf(statement.condition, holds, here, locals) });
       }
     }
-    // Rounds that go on from here do not come to what follows.
+    // Some rounds continue from here and skip the following statements.
     if (pathsThrough([statement]).includes('continued')) break;
   }
   return guards;
 }
 
 /**
- * What is compared in a round, given that a condition has a value. Conditions may share parts, so that there are
- * exponentially many paths to them: each is taken apart once.
+ * The comparisons that follow from a condition having a given value. Conditions may share parts, so the number of paths
+ * to them can be exponential; each is visited once.
  */
 function comparisonsOf(
   condition: Operand,
@@ -99,7 +99,7 @@ function comparisonsOf(
 const opposites: Partial<Record<OperationName, OperationName>> = { lt: 'ge', le: 'gt', gt: 'le', ge: 'lt' };
 const mirrored: Partial<Record<OperationName, OperationName>> = { lt: 'gt', le: 'ge', gt: 'lt', ge: 'le' };
 
-/** How often a comparison can hold, one time a round. */
+/** How often a comparison, made once a round, can hold. */
 function passes(
   loop: Loop,
   fn: IrFunction,
@@ -113,7 +113,7 @@ function passes(
   );
 }
 
-/** The same with the counter on the left. */
+/** The same if the counter is the left operand. */
 function passesOf(
   loop: Loop,
   fn: IrFunction,
@@ -124,7 +124,7 @@ function passesOf(
   const counter = left.kind === 'local' ? locals.bindings.get(left.id) : undefined;
   const steps = counter?.kind === 'var' ? stepsOf(loop, fn, locals, counter.local) : undefined;
   if (counter?.kind !== 'var' || steps === undefined) return Number.POSITIVE_INFINITY;
-  // Sets that come before the comparison may carry the counter past the bound, and around.
+  // Assignments before the comparison could carry the counter past the bound and make it wrap.
   const isFirst = loop.body.slice(0, place).every((statement) => setsOf(counter.local, [statement]).length === 0);
   const start = isFirst ? locals.rangeOf(counter.value) : wholeRange(left.type);
   const bound = locals.rangeOf(right);
@@ -144,8 +144,8 @@ function passesOf(
 }
 
 /**
- * The constants that a loop adds to a counter, where every round adds at least one of them and each at most once, and
- * nothing else ever sets it; undefined for others.
+ * The constants that a loop adds to a counter; undefined unless every round adds at least one of them, each at most
+ * once, and nothing else assigns the counter.
  */
 function stepsOf({ body, step }: Loop, fn: IrFunction, locals: Locals, counter: Local): number[] | undefined {
   const own = [...setsOf(counter, body, false), ...setsOf(counter, step, false)];
@@ -157,13 +157,13 @@ function stepsOf({ body, step }: Loop, fn: IrFunction, locals: Locals, counter: 
   return steps.length > 0 && steps.every((each) => each !== undefined) ? steps : undefined;
 }
 
-/** What a set at some place of a block adds to a variable, where that is a constant. */
+/** The constant that an assignment adds to a variable, if it adds a constant. */
 function constantStep(block: readonly Statement[], place: number, counter: Local, locals: Locals): number | undefined {
   const { value } = block[place] as Extract<Statement, { kind: 'set' }>;
   const binding = value.kind === 'local' ? locals.bindings.get(value.id) : undefined;
   if (binding?.kind !== 'let') return undefined;
   const from = block.indexOf(binding);
-  // The sum has to be of the counter as it is now.
+  // The sum must be of the counter's current value.
   if (from < 0 || setsOf(counter, block.slice(from, place)).length > 0) return undefined;
   return addedConstant(binding, counter);
 }
@@ -182,7 +182,7 @@ interface Place {
   readonly place: number;
 }
 
-/** Where a variable is set in a block, inner loops included unless told otherwise. */
+/** The assignments to a variable in a block, including inner loops by default. */
 function setsOf(variable: Local, block: readonly Statement[], inLoops = true): Place[] {
   return block.flatMap((statement, place): Place[] => {
     switch (statement.kind) {
@@ -206,8 +206,9 @@ function isSetIn(block: readonly Statement[], variable: Local): boolean {
 }
 
 /**
- * How the paths through a block of a loop's round end: `left` for a break or return, `continued` for a continue, `ended` for
- * its end; the latter two as `set continued` and `set` where a given variable was set on the way.
+ * How the paths through a block in a round of a loop end: `left` for a break or return, `continued` for a continue,
+ * `ended` at the end of the block. The last two become `set continued` and `set` if a given variable was assigned on
+ * the way.
  */
 type Path = 'left' | 'continued' | 'ended' | 'set continued' | 'set';
 
@@ -241,7 +242,7 @@ function pathsOfOne(statement: Statement, variable: Local | undefined): readonly
     case 'if':
       return [...pathsThrough(statement.consequent, variable), ...pathsThrough(statement.alternative, variable)];
     case 'loop':
-      // Its own breaks and continues end there; a return inside may leave, and need not.
+      // Breaks and continues of an inner loop stay in it. A return inside may leave, but need not.
       return ['ended'];
     default:
       return ['ended'];

@@ -3,7 +3,7 @@ import { entryOf, type Module, type OperationName } from '../../primitives/ir/ir
 import { memoized } from '../../primitives/ir/memo.ts';
 import { Graph, type Node, noSlots, straightLine } from './straight-line.ts';
 
-/** What a monoid does with two operands; no results where that is no straight line. */
+/** The operations of a monoid as a graph; no results if it is not straight-line code. */
 export interface CombineGraph {
   readonly left: readonly Node[];
   readonly right: readonly Node[];
@@ -24,33 +24,33 @@ export function combineGraph({ module }: MonoidProgram): CombineGraph {
 
 const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
 
-/** Whether a monoid's operands may be combined in any order: as it says, or as can be seen of it. */
+/** Whether a monoid's operands may be combined in any order, because it declares so or its code shows it. */
 export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
   return monoid.exact && (monoid.commutative || leafOperations(monoid) !== undefined);
 }
 
-/** The operation on every leaf, where the monoid is nothing but commutative operations on one leaf each. */
+/** The operation on every leaf, if the monoid consists of one commutative operation for each leaf. */
 export function leafOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
   const { left, right, results } = combineGraph(monoid);
   const names = results?.map((node, leaf) => leafOperation(node, left[leaf]!, right[leaf]!));
   return names?.every((name) => name !== undefined) ? names : undefined;
 }
 
-/** The commutative operation that a node is on two others. */
+/** The commutative operation that a node applies to two given nodes. */
 function leafOperation(node: Node, left: Node, right: Node): OperationName | undefined {
   if (node.kind !== 'operation' || !commutative.has(node.name)) return undefined;
   const [a, b] = node.operands;
   return (a === left && b === right) || (a === right && b === left) ? node.name : undefined;
 }
 
-/** Whether a scan adds up flags: a program whose result is a truth value as a number, under addition. */
+/** Whether a scan counts flags: the program returns a bool converted to a number, and the monoid is addition. */
 export function addsFlags(program: Module, monoid: MonoidProgram): boolean {
   const { types, identity } = monoid;
   if (types.length > 1 || types[0] !== 'u32' || identity[0] !== 0) return false;
   return leafOperations(monoid)?.[0] === 'add' && isFlagged(program);
 }
 
-/** Whether the result of a program is a truth value as a number. */
+/** Whether the result of a program is a bool converted to a number. */
 function isFlagged(module: Module): boolean {
   const { body } = entryOf(module);
   const end = body.at(-1);

@@ -9,8 +9,9 @@ import {
 } from '../../primitives/ir/ir.ts';
 
 /**
- * Functors as straight lines: calls inlined, branches turned into selections (if-conversion, Allen et al. 1983), equal
- * values merged (hash-consing). What is left is a graph of total operations that four lanes can evaluate at once.
+ * Functors as straight-line code: calls are inlined, branches become selections (if-conversion, Allen et al. 1983), and
+ * equal values are merged (hash-consing). The result is a graph of total operations that can be evaluated for four
+ * lanes at a time.
  */
 
 interface NodeCommon {
@@ -36,7 +37,10 @@ export interface OperationNode extends NodeCommon {
   readonly operands: readonly Node[];
 }
 
-/** Element `index` of an array; where it varies, the index is the loop's plus `shift`, which does not, above the floors. */
+/**
+ * Element `index` of an array. If the index varies, it is the loop's index plus `shift`, which does not vary, for
+ * indices above the floors.
+ */
 export interface ReadNode extends NodeCommon {
   readonly kind: 'read';
   readonly slot: number;
@@ -45,26 +49,28 @@ export interface ReadNode extends NodeCommon {
   readonly floors: readonly Floor[];
 }
 
-/** Holds for the indices of the loop that are, plus `shift`, not below `min`. Neither of the two varies. */
+/** Applies to loop indices for which index + `shift` is at least `min`. Neither `shift` nor `min` varies. */
 export interface Floor {
   readonly shift: Node;
   readonly min: Node;
 }
 
-/** How far on an index is from the loop's, for those above the floors. */
+/** The distance of an index from the loop's, valid above the floors. */
 interface Shift {
   readonly by: Node;
   readonly floors: readonly Floor[];
 }
 
-/** Element `index` of an array, wherever that is. */
+/** Element `index` of an array, for an arbitrary index. */
 export interface GatherNode extends NodeCommon {
   readonly kind: 'gather';
   readonly slot: number;
   readonly index: Node;
 }
 
-/** Element `index >> by` of an array, the same for four neighbouring indices where the first is a multiple of four. */
+/**
+ * Element `index >> by` of an array, which is the same for four adjacent indices if the first is a multiple of four.
+ */
 export interface SharedNode extends NodeCommon {
   readonly kind: 'shared';
   readonly slot: number;
@@ -91,33 +97,36 @@ export type Node =
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 type NewNode = DistributiveOmit<Node, 'id'>;
 
-/** Why a functor does not vectorise. */
+/** The reason why a functor does not vectorize. */
 export class NotStraight extends Error {
   static {
     NotStraight.prototype.name = 'NotStraight';
   }
 }
 
-/** More are not kept in vector registers anyhow. */
+/** Maximum number of values; more would not fit in vector registers anyway. */
 const MAX_VALUES = 4096;
-/** Statements that are walked through to find them. */
+/** Maximum number of statements that are visited. */
 const MAX_WALKED = 2 ** 17;
-/** Values that are computed from values, one of the other: a chain of twice as many is too deep for the stack of who emits it. */
+/**
+ * Maximum length of a chain of values, each computed from the previous. Emitters recurse along chains and overflow the
+ * stack at about twice this length.
+ */
 const MAX_DEPTH = 1024;
 
-/** What an operation is known to be beside what every graph knows; undefined where it is itself. */
+/** Additional simplifications of operations; undefined if the operation cannot be simplified. */
 export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
 
 /**
- * What a graph is evaluated for. `scalars` are one index at a time, and therefore may gather and divide. Of `aligned` vectors the
- * first index is a multiple of four, so that those that share a word of bits are handled together.
+ * How a graph is evaluated. With `scalars`, one index at a time, so it may gather and divide. With `aligned`, vectors
+ * whose first index is a multiple of four, so that indices that share a word of bits are processed together.
  */
 export type Lanes = 'vectors' | 'aligned' | 'scalars';
 
-/** A graph under construction; equal values become one node. */
+/** A graph under construction, in which equal values are one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
-  /** How long the longest chain to every value is, by its number. */
+  /** The length of the longest chain to every value, by its id. */
   readonly #depths: number[] = [];
   readonly #lanes: Lanes;
   readonly #rules: Rules | undefined;
@@ -205,11 +214,11 @@ export class Graph {
     if (node.kind === 'operation') for (const { id } of node.operands) depth = Math.max(depth, this.#depths[id]! + 1);
     if (node.kind === 'read' || node.kind === 'gather') depth = this.#depths[node.index.id]! + 1;
     if (node.kind === 'rowBits') depth = this.#depths[node.of.id]! + 1;
-    if (depth > MAX_DEPTH) throw new NotStraight(`it computes more than ${MAX_DEPTH} values one of the other`);
+    if (depth > MAX_DEPTH) throw new NotStraight(`it computes a chain of more than ${MAX_DEPTH} values`);
     return depth;
   }
 
-  /** What if-conversion leaves behind, and truth values that went through integers. */
+  /** Removes leftovers of if-conversion, and bools that were converted to integers and back. */
   #simplify(name: OperationName, type: ScalarType, operands: readonly Node[]): Node | undefined {
     const [a, b, condition] = operands;
     if (name === 'select') {
@@ -225,7 +234,7 @@ export class Graph {
     return undefined;
   }
 
-  /** The shift of an index that is the loop's and something that does not vary, modulo 2³². */
+  /** The distance of an index that is the loop's plus something that does not vary, modulo 2³². */
   #shiftOf(index: Node): Shift | undefined {
     if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [] };
     if (index.kind !== 'operation') return undefined;
@@ -250,7 +259,10 @@ export class Graph {
     }
   }
 
-  /** What an index is lowered by, but for those below it, which become 0: the row before, or the first. Vectors leave them out. */
+  /**
+   * Matches `i - min(i, n)` (subtraction clamped at 0: the previous row, or the first) and returns n. Vectors then skip
+   * the lowest indices.
+   */
   #takenAtMost(index: Node, taken: Node): Node | undefined {
     if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;
     if (taken.name !== 'min' || taken.type !== 'u32') return undefined;
@@ -259,14 +271,17 @@ export class Graph {
   }
 }
 
-/** What the index of the launch is shifted right by, where four neighbours then have the same. */
+/**
+ * The number of bits by which the index of the launch is shifted right, if four adjacent indices then give the same
+ * result.
+ */
 export function sharedShift(index: Node): number | undefined {
   if (index.kind !== 'operation' || index.name !== 'shr' || index.operands[0]!.kind !== 'index') return undefined;
   const by = index.operands[1]!;
   return by.kind === 'literal' && Number(by.value) >= 2 && Number(by.value) < 32 ? Number(by.value) : undefined;
 }
 
-/** Whether it is the index of the launch modulo 32, as counts of shifts are. */
+/** Whether a node is the index of the launch modulo 32, which is how shift counts are taken. */
 function isRowBit(count: Node): boolean {
   if (count.kind === 'index') return true;
   if (count.kind !== 'operation' || count.name !== 'and') return false;
@@ -277,9 +292,9 @@ function isLiteral(node: Node | undefined, value: number | boolean): boolean {
   return node?.kind === 'literal' && node.value === value;
 }
 
-/** A number that a u32 is never above, as its code tells: a digit, a remainder of a power of two. */
+/** An upper bound of a u32 that follows from its code, such as a digit or a remainder of a power of two. */
 export function mostOf(node: Node): number {
-  // Nodes share operands, so that there are exponentially many paths between them: each is asked once.
+  // Nodes share operands, so the number of paths between them can be exponential; each node is visited once.
   const known = new Map<Node, number>();
   const max = (each: Node): number => {
     const found = known.get(each) ?? maxByOperands(each, max);
@@ -307,7 +322,7 @@ function maxByOperands(node: Node, max: (operand: Node) => number): number {
   }
 }
 
-/** The bool that an integer is made of, if it is. */
+/** The bool that an integer was converted from, if any. */
 export function truthOf(node: Node): Node | undefined {
   if (node.kind !== 'operation') return undefined;
   const [a, b, condition] = node.operands;
@@ -316,23 +331,23 @@ export function truthOf(node: Node): Node | undefined {
   return undefined;
 }
 
-/** What the names of a module's arrays and uniforms are in the graph. */
+/** The indices of a module's arrays and uniforms in the graph. */
 export interface Slots {
   array(name: string): number;
   uniform(name: string): number;
 }
 
-/** A function on its way into the graph. */
+/** A function while it is added to the graph. */
 interface Frame {
   readonly values: Map<number, Node>;
-  /** The condition under which the statement at hand runs; undefined where it always does. */
+  /** The condition under which the current statement runs; undefined if it always does. */
   path: Node | undefined;
   /** The condition under which the function has returned. */
   returned: Node | undefined;
   results: readonly Node[] | undefined;
 }
 
-/** Adds the entry of a module to a graph; throws {@link NotStraight} where that cannot be. */
+/** Adds the entry of a module to a graph; throws {@link NotStraight} if that is impossible. */
 export function flatten(graph: Graph, module: Module, slots: Slots, args: readonly Node[]): readonly Node[] {
   const call = (fn: IrFunction, values: readonly Node[]): readonly Node[] => {
     const frame: Frame = {
@@ -380,7 +395,7 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   let walked = 0;
   const walk = (frame: Frame, statements: readonly Statement[]): void => {
     walked += statements.length;
-    // Helpers that call each other twice with the same arguments make few values, however often they are walked through.
+    // Repeated calls with the same arguments add few values but are visited each time, hence this bound.
     if (walked > MAX_WALKED) throw new NotStraight(`it has more than ${MAX_WALKED} operations, all calls inlined`);
     for (const statement of statements) step(frame, statement);
   };
@@ -431,7 +446,7 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   return call(entryOf(module), args);
 }
 
-/** The results of a module as nodes; undefined where it is no straight line. */
+/** The results of a module as nodes; undefined if it is not straight-line code. */
 export function straightLine(
   graph: Graph,
   module: Module,

@@ -1,6 +1,6 @@
 import type { Literal, Operand, Operation, ScalarType } from '../../primitives/ir/ir.ts';
 
-/** An interval that holds every value that an integer can have; bounds are exact, never wrapped. */
+/** An interval that contains every value that an integer can have. Its bounds are exact, never wrapped. */
 export interface ValueRange {
   readonly min: number;
   readonly max: number;
@@ -13,17 +13,17 @@ const WHOLE: Readonly<Record<ScalarType, ValueRange>> = {
   f32: { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY },
 };
 
-/** Every value of a type. */
+/** All values of a type. */
 export function wholeRange(type: ScalarType): ValueRange {
   return WHOLE[type];
 }
 
-/** The range of a literal, which no f32 needs. */
+/** The range of a literal. For f32 the whole range, because nobody needs a tighter one. */
 export function literalRange({ type, value }: Literal): ValueRange {
   return type === 'f32' ? WHOLE.f32 : { min: Number(value), max: Number(value) };
 }
 
-/** The range of an integer operation's result by interval arithmetic; every value of its type where it might wrap. */
+/** The range of an integer operation's result, by interval arithmetic; all values of the type if it might wrap. */
 export function operationRange(
   { name, operands }: Operation,
   type: ScalarType,
@@ -36,7 +36,7 @@ export function operationRange(
   return range !== undefined && range.min >= whole.min && range.max <= whole.max ? range : whole;
 }
 
-/** The range that holds if nothing wraps; undefined where nothing is known. */
+/** The range of the result without wrapping; undefined if nothing is known. */
 function rangeOfResult(
   name: Operation['name'],
   operands: readonly Operand[],
@@ -69,7 +69,7 @@ function rangeOfResult(
   }
 }
 
-/** The same of operands that are not negative. */
+/** The same for operands that are not negative. */
 function rangeOfUnsigned(name: Operation['name'], a: ValueRange, b: ValueRange): ValueRange | undefined {
   switch (name) {
     case 'and':

@@ -3,12 +3,12 @@ import { someStatement, visitStatements } from '../../primitives/ir/visit.ts';
 import { type Locals, maxRounds } from './loop-rounds.ts';
 import { literalRange, operationRange, type ValueRange, wholeRange } from './value-ranges.ts';
 
-/** What a statement costs each time it runs; of a loop, each time a round begins. */
+/** The cost of a statement each time it runs; for a loop, of each round. */
 export type Weights = (statement: Statement) => number;
 
 /**
- * An upper bound of what one evaluation of a module's entry costs, whatever its arguments, uniforms and arrays hold; infinite
- * where it has a loop for whose rounds no bound is found. Constants that callers pass to helpers count.
+ * An upper bound of the cost of one evaluation of a module's entry, for all arguments, uniforms and arrays; infinite if
+ * it has a loop without a known bound. Constants that callers pass to helpers are taken into account.
  *
  * @example
  * const steps = (rounds: U32) => { const sum = Var(u32(0)); For(0, rounds, (i) => sum.set(sum.add(i))); return sum; };
@@ -30,7 +30,7 @@ export function worstCase(module: Module, weigh: Weights): number {
 interface Scope {
   readonly functions: ReadonlyMap<string, IrFunction>;
   readonly weigh: Weights;
-  /** The functions that loop, or call some that do: what these cost may depend on their arguments. */
+  /** The functions that loop or call one that does: their cost may depend on their arguments. */
   readonly looping: ReadonlySet<string>;
   readonly known: Map<string, number>;
 }
@@ -64,7 +64,7 @@ function costOfStatement(statement: Statement, frame: Frame): number {
       return own + costOfFunction(callee, statement.args.map(locals.rangeOf), scope);
     }
     case 'if':
-      // Vectors take both ways.
+      // Vectors execute both branches.
       return own + costOfBlock(statement.consequent, frame) + costOfBlock(statement.alternative, frame);
     case 'loop': {
       const round = own + costOfBlock(statement.body, frame) + costOfBlock(statement.step, frame);
@@ -101,7 +101,7 @@ function rangeOfBinding(
   return binding?.kind === 'var' ? rangeOf(binding.value) : wholeRange(type);
 }
 
-/** Notes what binds the locals of a block, and which variables are set. */
+/** Records the statements that bind the locals of a block, and the variables that are assigned. */
 function note(body: readonly Statement[], bindings: Map<number, Statement>, changing: Set<number>): void {
   visitStatements(body, (statement) => {
     if (statement.kind === 'set') changing.add(statement.local.id);
@@ -111,7 +111,7 @@ function note(body: readonly Statement[], bindings: Map<number, Statement>, chan
 
 function loopingFunctions({ functions }: Module): ReadonlySet<string> {
   const looping = new Set<string>();
-  // Callees stand before their callers.
+  // Callees come before their callers.
   for (const { name, body } of functions) {
     const loops = (statement: Statement): boolean =>
       statement.kind === 'loop' || (statement.kind === 'call' && looping.has(statement.callee));

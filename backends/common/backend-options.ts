@@ -11,24 +11,24 @@ const LIMITS: FieldKinds<Limits> = {
   memoryBytes: anything,
 };
 
-/** Limits of a launch, each a number from 1. */
+/** Requires limits of a launch, each a number of at least 1. */
 export function requireLimits(limits: Partial<Limits> = {}): void {
   requireOptions('limits', LIMITS, limits, 'open/option');
   for (const [name, limit] of Object.entries(limits)) {
     if (limit === undefined || (typeof limit === 'number' && limit >= 1)) continue;
-    throw new ArgumentError('open/limits', `limits.${name} is no limit.`, {
+    throw new ArgumentError('open/limits', `limits.${name} must be at least 1.`, {
       expected: 'a number from 1',
       got: describeGiven(limit),
     });
   }
 }
 
-/** A time after which a device is taken for lost, in milliseconds; also of backends that never wait. */
+/** Requires a time after which a device counts as lost, in milliseconds. Backends that never wait check it too. */
 export function requireHangLimit(hangLimit: number | undefined): void {
   if (hangLimit === undefined || (typeof hangLimit === 'number' && hangLimit > 0 && hangLimit < 2 ** 31)) return;
-  throw new ArgumentError('device/hang-limit', 'The hangLimit is no time to wait for a device.', {
+  throw new ArgumentError('device/hang-limit', 'The hangLimit must be a time in milliseconds.', {
     expected: 'milliseconds above 0 and below 2^31',
     got: typeof hangLimit === 'number' ? hangLimit : describeGiven(hangLimit),
-    remedy: 'Leave it out to wait without end.',
+    remedy: 'Omit it to wait without a limit.',
   });
 }

@@ -1,7 +1,7 @@
-/** Milliseconds that closing waits for a device which is still at work, or for a standby which is still opening. */
+/** Milliseconds that closing waits for a device that is still working, or for a standby that is still opening. */
 export const CLOSE_LIMIT = 4000;
 
-/** Whether some work ends, well or not, within so many milliseconds. */
+/** Whether some work ends, successfully or not, within a time. */
 export async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<boolean>((resolve) => {

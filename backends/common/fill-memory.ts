@@ -1,18 +1,21 @@
 import type { WordSource } from '../../primitives/contract/backend.ts';
 import { inLanes } from './lanes.ts';
 
-/** Bytes of a source that are read at once, and how many such reads are under way. */
+/** Bytes of a source that are read at a time, and the number of concurrent reads. */
 const PIECE = 2 ** 24;
 const LANES = 4;
 
 export interface FilledMemory {
-  /** Memory for the bytes of a source from `at` on, of `bytes` at most. Throws once it is gone. */
+  /** Memory for at most `bytes` bytes of a source, starting at `at`. Throws once the memory is gone. */
   place(at: number, bytes: number): Uint8Array;
-  /** Called after every read, before the next; lets others have their turn. */
+  /** Called after every read, before the next; gives other work a turn. */
   pause?(): Promise<void>;
 }
 
-/** Reads a source into memory of the host, several pieces at once; the bytes after its last one are 0 up to the word's end. */
+/**
+ * Reads a source into host memory, several pieces at a time. The bytes after the last one, up to the end of its word,
+ * are 0.
+ */
 export async function fillMemory(source: WordSource, { place, pause }: FilledMemory): Promise<void> {
   const { bytes, whole } = source;
   const max = whole ? bytes : PIECE;

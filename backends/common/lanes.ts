@@ -1,6 +1,6 @@
 /**
- * Runs a task for every item, so many at once. Ends when all tasks that were begun have ended; where one fails, no other is
- * begun, and what failed first is thrown.
+ * Runs a task for every item, at most `lanes` at a time. Settles when all started tasks have settled. After a task
+ * fails, no other is started, and the first failure is thrown.
  */
 export async function inLanes<T>(items: Iterable<T>, lanes: number, task: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]();

@@ -1,27 +1,27 @@
 import { requireHangLimit } from './backend-options.ts';
 
-/** Gives up on a device that leaves everybody waiting for too long. */
+/** Gives up on a device that keeps everybody waiting for too long. */
 export interface Watchdog {
-  /** Somebody begins to wait. */
+  /** Call when a wait starts. */
   begin(): void;
-  /** A wait has ended: the device lives. */
+  /** Call when a wait ends, which shows that the device is alive. */
   end(): void;
 }
 
-/** Looks that a watchdog takes before it gives up. A thread that is busy itself misses looks, which count for one. */
+/** Number of checks before a watchdog gives up. Checks missed while the calling thread is busy count as one. */
 const LOOKS = 8;
 
 export interface WatchdogOptions {
-  /** Milliseconds; without them it never gives up. */
+  /** Milliseconds; without a limit it never gives up. */
   readonly limit: number | undefined;
   readonly giveUp: (limit: number) => void;
-  /** A number that changes as work goes on, where there is one. */
+  /** A number that changes while work proceeds, if available. */
   readonly progress?: () => number;
 }
 
 /**
- * Gives up once somebody has waited for `limit` milliseconds while no wait ended and no progress was seen. Time in which the
- * calling thread itself is busy does not count, but for an eighth of the limit.
+ * Gives up once somebody has waited for `limit` milliseconds while no wait ended and no progress was seen. Time in
+ * which the calling thread itself is busy counts at most as an eighth of the limit.
  *
  * @throws ArgumentError `device/hang-limit`
  */

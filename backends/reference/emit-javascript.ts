@@ -217,7 +217,7 @@ function emitBits(from: ScalarType, to: ScalarType, a: string): string {
   return to === 'f32' ? `f32OfBits(${a} >>> 0)` : wrap(to, a);
 }
 
-/** The operations on a type that are no comparisons. */
+/** The operations on a type that are not comparisons. */
 type Computing<T extends ScalarType> = Exclude<OperationOn<T>, Comparison>;
 
 function isComparison(name: OperationName): name is Comparison {

@@ -7,7 +7,7 @@ export interface HostWords {
   read(word: number, words: number): Uint32Array;
   /** The range chunk by chunk, without copying. `at` counts from the start of the range. */
   pieces(word: number, words: number): Iterable<{ readonly at: number; readonly data: Uint32Array }>;
-  /** Bytes from a place on, as many as lie behind each other there, and at most so many. */
+  /** Adjacent bytes starting at byte `at`, at most `max`. */
   bytes(at: number, max: number): Uint8Array;
   get(word: number): number;
   set(word: number, value: number): void;

@@ -11,7 +11,7 @@ import { perWord, wordReaderOf } from './lengths.ts';
 import type { BufferPlaces, Spillable } from './places.ts';
 import type { WindowMachine } from './windows.ts';
 
-/** Milliseconds, approximately, for which the thread is kept before other events get a turn. */
+/** Approximate time in milliseconds before the thread yields to other events. */
 const TURN = 8;
 
 /** Number of statements between two looks at the clock, which take some milliseconds. */
@@ -154,7 +154,7 @@ export function createClock(hangLimit: number | undefined, sync: () => Promise<v
 
 function hangError(limit: number): DeviceLostError {
   return new DeviceLostError('device/hang', `A row that the host evaluates took more than ${limit} ms.`, {
-    remedy: 'See that every loop of the functor ends, or raise hangLimit.',
+    remedy: 'Make sure that every loop of the functor ends, or raise hangLimit.',
   });
 }
 

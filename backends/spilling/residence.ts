@@ -115,7 +115,7 @@ export function tooMuchAtRandom(
   const writes = storedBytes === 0 ? '' : ` It stores to ${storedBytes} bytes.`;
   return new OutOfMemoryError(
     'memory/random-access',
-    `What a command needs on the device at once does not fit there.${reads}${writes}`,
+    `A command needs more data on the device than fits.${reads}${writes}`,
     {
       expected: `at most ${budget} bytes`,
       got: `${bytes}`,

@@ -28,7 +28,7 @@ export interface WindowModule {
   readonly lengths: ReadonlyMap<string, string>;
 }
 
-/** Ways to place the arrays of a module that are remembered. */
+/** Maximum number of cached variants of a module. */
 const MAX_PLACINGS = 64;
 
 const variants = createVariants<Module, WindowModule>(MAX_PLACINGS);

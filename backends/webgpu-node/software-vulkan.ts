@@ -67,7 +67,7 @@ function openLibrary(path: string, flags: number): unknown {
   try {
     process.dlopen({ exports: {} }, path, constants.dlopen.RTLD_NOW | flags);
   } catch (error) {
-    // A library that loads but is not a Node addon is what we want.
+    // The library loads but is not a Node addon, as expected.
     if (error instanceof Error && error.message.includes('did not self-register')) return undefined;
     return error;
   }
