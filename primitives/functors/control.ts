@@ -12,7 +12,7 @@ import {
 } from './value.ts';
 
 /**
- * A copy of a value as it is now; for a {@link Variable} that will be set again.
+ * A copy of the current value, for a {@link Variable} that will be set again.
  *
  * @example
  * const swap = fn({ x: u32, y: u32 }, { x: u32, y: u32 }, ({ x, y }) => {
@@ -31,7 +31,7 @@ export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
 }
 
 /**
- * A variable that starts with the given value.
+ * A variable with an initial value.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -51,14 +51,14 @@ function declare(value: Operand): Local {
   return local;
 }
 
-/** What may follow an {@link If}. */
+/** The alternatives that may follow an {@link If}. */
 export interface Otherwise {
   Else(body: () => void): void;
   ElseIf(condition: () => Bool, body: () => void): Otherwise;
 }
 
 /**
- * Runs the body where the condition holds. `ElseIf` and `Else` follow at once.
+ * Runs the body if the condition holds. `ElseIf` and `Else` must follow immediately.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -73,13 +73,13 @@ export function If(condition: Bool, body: () => void): Otherwise {
   const home = blocks.at(-1)!;
   const otherwise = branch(condition, body, () => {
     if (recorder().blocks.at(-1) === home && home.length === place) return;
-    throw functorError('else-apart', 'An Else does not follow its If.', 'Chain it: If(…).ElseIf(…).Else(…).');
+    throw functorError('else-apart', 'An Else must directly follow its If.', 'Chain it: If(…).ElseIf(…).Else(…).');
   });
   const place = home.length;
   return otherwise;
 }
 
-/** `requireNext` fails where an alternative would not stand directly behind the whole chain. */
+/** `requireNext` throws if an alternative does not directly follow the whole chain. */
 function branch(condition: Bool, body: () => void, requireNext: () => void): Otherwise {
   const alternative: Statement[] = [];
   const tested = use(requireCondition('If', condition));
@@ -104,7 +104,7 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
 }
 
 /**
- * Runs the body for `from`, `from + 1` … below `to`, which is evaluated once.
+ * Runs the body for `from`, `from + 1`, … while below `to`, which is evaluated once.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -128,7 +128,7 @@ export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => 
 }
 
 /**
- * Runs the body as long as the condition holds; it is evaluated before every round.
+ * Runs the body while the condition holds, which is evaluated before every round.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -156,8 +156,9 @@ function requireBody(call: string, argument: string, given: unknown): void {
 }
 
 /**
- * A {@link While} whose body provably runs at most `max` times, which no generated code checks: for loops of the library,
- * such as bisections, whose bound analysis does not find. Loops without a bound never run on the caller's thread.
+ * A {@link While} whose body provably runs at most `max` times; generated code does not check this. For loops of the
+ * library whose bound the analysis does not find, such as bisections: loops without a bound never run on the caller's
+ * thread.
  */
 export function WhileAtMost(max: number, condition: () => Bool, body: () => void): void {
   appendLoop(
@@ -166,7 +167,7 @@ export function WhileAtMost(max: number, condition: () => Bool, body: () => void
       body();
     },
     () => {},
-    // The round in which the condition no longer holds counts too.
+    // The round in which the condition fails counts too.
     { rounds: max + 1 },
   );
 }
@@ -203,7 +204,7 @@ export function Break(): void {
 }
 
 /**
- * Goes on with the next round of the innermost loop.
+ * Continues with the next round of the innermost loop.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -222,7 +223,7 @@ export function Continue(): void {
 }
 
 function requireLoop(name: string): void {
-  if (recorder().loopDepth === 0) throw functorError('outside-loop', `${name}() stands outside a loop.`);
+  if (recorder().loopDepth === 0) throw functorError('outside-loop', `${name}() must be inside a loop.`);
 }
 
 /**
@@ -237,6 +238,6 @@ function requireLoop(name: string): void {
  */
 export function Return(values: unknown): void {
   const { toOperands } = recorder();
-  if (toOperands === undefined) throw functorError('outside-body', 'Return() stands outside a functor body.');
+  if (toOperands === undefined) throw functorError('outside-body', 'Return() must be inside a functor body.');
   append({ kind: 'return', values: toOperands(values).map(use) });
 }

@@ -44,7 +44,7 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
 }
 
 /**
- * Unsigned 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0).
+ * Unsigned 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates; NaN gives 0).
  *
  * @example
  * await ctx.read(map(fn({ x: f32 }, u32, ({ x }) => u32(x)), { x: ctx.column(Float32Array.of(2.9, -1)) }));
@@ -52,7 +52,7 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
  */
 export const u32: Scalar<'u32'> = scalar('u32');
 /**
- * Signed 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0).
+ * Signed 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates; NaN gives 0).
  *
  * @example
  * await ctx.read(map(fn({ x: f32 }, i32, ({ x }) => i32(x)), { x: ctx.column(Float32Array.of(-2.9)) }));
@@ -60,7 +60,7 @@ export const u32: Scalar<'u32'> = scalar('u32');
  */
 export const i32: Scalar<'i32'> = scalar('i32');
 /**
- * 32-bit floating point numbers. As a function: a literal, or a conversion to the nearest.
+ * 32-bit floating point numbers. As a function: a literal, or a conversion that rounds to nearest.
  *
  * @example
  * await ctx.read(map(fn({ x: u32 }, f32, ({ x }) => f32(x).div(2)), { x: ctx.column(Uint32Array.of(3)) }));
@@ -68,7 +68,7 @@ export const i32: Scalar<'i32'> = scalar('i32');
  */
 export const f32: Scalar<'f32'> = scalar('f32');
 /**
- * Truth values. As a function: a literal, or `x ≠ 0`.
+ * Booleans. As a function: a literal, or `x ≠ 0`.
  *
  * @example
  * await ctx.read(map(fn({ x: u32 }, bool, ({ x }) => bool(x)), { x: ctx.column(Uint32Array.of(0, 5)) }));
@@ -76,21 +76,21 @@ export const f32: Scalar<'f32'> = scalar('f32');
  */
 export const bool: Scalar<'bool'> = scalar('bool');
 
-/** The shape of a 64-bit unsigned integer: its low and its high word. */
+/** The shape of an unsigned 64-bit integer: its low and its high word. */
 export const u64: { readonly lo: Scalar<'u32'>; readonly hi: Scalar<'u32'> } = { lo: u32, hi: u32 };
 
-/** A parameter that captures a whole column, to be read at any index. */
+/** A parameter that captures a whole column, which can be read at any index. */
 export interface ArrayParameter<T extends ScalarType> {
   readonly array: Scalar<T>;
 }
 
-/** A parameter that has one value in a launch, which may change from launch to launch without compiling anew. */
+/** A parameter with one value per launch. Other values need no new compilation. */
 export interface UniformParameter<T extends ScalarType> {
   readonly uniform: Scalar<T>;
 }
 
 /**
- * Declares a captured column among a functor's parameters.
+ * Declares a parameter that captures a column.
  *
  * @example
  * const lookUp = fn({ i: u32, table: array(u32) }, u32, ({ i, table }) => table.at(i));
@@ -103,8 +103,8 @@ export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> 
 }
 
 /**
- * Declares a uniform among a functor's parameters: a number of the host, the same for all rows. One that only the device has,
- * as `reduce` gives it, goes in as an {@link array} of one element.
+ * Declares a parameter that is a uniform: a number of the host, the same for all rows. A number that only the device
+ * has, such as the result of `reduce`, is passed as an {@link array} of one element.
  *
  * @example
  * const scale = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(by));
@@ -118,7 +118,7 @@ export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter
 export type Parameter = Shape | ArrayParameter<ScalarType> | UniformParameter<ScalarType> | NeighboursParameter<Shape>;
 export type Parameters = { readonly [name: string]: Parameter };
 
-/** What a functor's body sees of its parameters. */
+/** The arguments that a functor's body receives. */
 export type ArgumentsOf<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends ArrayParameter<infer T>
     ? ArrayValue<T>
@@ -131,7 +131,7 @@ export type ArgumentsOf<P extends Parameters> = {
           : never;
 };
 
-/** What a functor takes when another functor calls it. */
+/** The arguments for a call of a functor inside another functor. */
 export type CallArguments<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends ArrayParameter<infer T>
     ? ArrayValue<T>
@@ -144,18 +144,18 @@ export type CallArguments<P extends Parameters> = {
           : never;
 };
 
-/** What is known of a functor whatever its types. */
+/** The parts of a functor that do not depend on its types. */
 export interface FunctorDescription {
   readonly functorName: string;
   readonly parameters: Parameters;
   readonly result: Shape;
-  /** Its representation; recorded when first asked for. */
+  /** Its representation, recorded at the first access. */
   readonly module: Module;
 }
 
 /**
- * A function written once that runs on every backend. Called inside another functor it becomes part of that one; given
- * to a primitive it runs over columns.
+ * A function that is written once and runs on every backend. Called inside another functor, it becomes part of that
+ * functor; passed to a primitive, it runs over columns.
  */
 export interface Functor<P extends Parameters, R extends Shape> extends FunctorDescription {
   (args: CallArguments<P>): ValuesOf<R>;
@@ -164,12 +164,12 @@ export interface Functor<P extends Parameters, R extends Shape> extends FunctorD
 }
 
 export interface FunctorOptions {
-  /** Lets the device contract and approximate f32 operations: faster, and no longer the same bytes everywhere. */
+  /** Allows the device to contract and approximate f32 operations: faster, but results may differ between devices. */
   readonly fast?: boolean;
 }
 
 /**
- * Writes a functor without a name.
+ * Makes a functor without a name.
  *
  * @example
  * const halves = map(fn({ n: u32 }, u32, ({ n }) => n.shr(1)), { n: ctx.column(Uint32Array.of(7, 8)) });
@@ -182,20 +182,20 @@ export function fn<const P extends Parameters, R extends Shape>(
   options?: FunctorOptions,
 ): Functor<P, R>;
 /**
- * Writes a functor.
+ * Makes a functor.
  *
- * @param name - what it is called in errors and in generated code.
+ * @param name - its name in errors and in generated code.
  * @param parameters - scalars, records, `array(…)`, `uniform(…)` and `neighbours(…)`, by name.
  * @param result - the shape it returns.
- * @param body - builds the result out of its arguments; plain TypeScript helpers and other functors may be called, and
+ * @param body - computes the result from its arguments. It may call plain TypeScript helpers and other functors, which
  * become part of it.
- * @throws FunctorError at the author's line where types do not fit, when the functor is first used.
+ * @throws FunctorError at the author's line if types do not fit, when the functor is first used.
  * @example
  * const squaredLength = fn('squaredLength', { x: f32, y: f32 }, f32, ({ x, y }) => x.mul(x).add(y.mul(y)));
  * const points = { x: ctx.column(Float32Array.of(3, 1)), y: ctx.column(Float32Array.of(4, 2)) };
  * await ctx.read(map(squaredLength, points)); // Float32Array [25, 5]
  */
-// Last, as this is the overload that the compiler explains errors by.
+// Last, because the compiler explains errors by the last overload.
 export function fn<const P extends Parameters, R extends Shape>(
   name: string,
   parameters: P,
@@ -215,9 +215,9 @@ export function fn(...args: readonly unknown[]): unknown {
   );
 }
 
-/** WGSL's bound of the parameters of a function. */
+/** WGSL's limit for the parameters of a function. */
 export const MAX_PARAMETERS = 255;
-/** WGSL's bound of the members of a struct, which results of functions are. */
+/** WGSL's limit for the members of a struct, which holds a function's results. */
 export const MAX_RESULTS = 1023;
 
 function requireDefinition(parameters: unknown, result: unknown, body: unknown, options: unknown): void {
@@ -226,7 +226,7 @@ function requireDefinition(parameters: unknown, result: unknown, body: unknown, 
   if (typeof body !== 'function') throw wrongInput('fn', 'body', body, 'a function of the arguments');
   requireFunctorOptions('fn', options);
   const { values } = splitParameters(parameters as Parameters);
-  const remedy = 'Capture what rows have in common with array(…) or uniform(…).';
+  const remedy = 'Capture data that rows share with array(…) or uniform(…).';
   requireAtMost('parameters', MAX_PARAMETERS, leafTypes(values).length, remedy);
   requireAtMost('result', MAX_RESULTS, leafTypes(result as Shape).length);
 }
@@ -236,7 +236,7 @@ function requireAtMost(argument: string, max: number, scalars: number, remedy?: 
   throw functorError('parameters', `fn was given ${scalars} scalars as ${argument}: there may be ${max}.`, remedy);
 }
 
-/** Types of parameters, by name. */
+/** Requires a record of parameter types. */
 export function requireParameters(call: string, parameters: unknown): void {
   if (!isRecord(parameters)) {
     throw wrongInput(call, 'parameters', parameters, 'a record of types', 'Write { x: u32 }.');
@@ -251,7 +251,7 @@ function requireParameter(call: string, name: string, parameter: unknown): void 
   requireShapeOf(call, `parameters.${name}`, parameter);
 }
 
-/** The options that every functor has. */
+/** Requires valid options of a functor. */
 export function requireFunctorOptions(call: string, options: unknown): void {
   if (options === undefined) return;
   if (!isRecord(options)) throw wrongInput(call, 'options', options, 'a record of options');
@@ -272,7 +272,7 @@ function defineFunctor(
   let module: Module | undefined;
   let recording = false;
   const build = (): Module => {
-    if (recording) throw functorError('recursion', `Functor ${name} calls itself.`, 'Use While or For.');
+    if (recording) throw functorError('recursion', `Functor ${name} must not call itself.`, 'Use While or For.');
     recording = true;
     try {
       return withinStack(`Functor ${name}`, () =>
@@ -285,7 +285,7 @@ function defineFunctor(
   return functorOf(name, parameters, result, () => (module ??= build()));
 }
 
-/** A functor around a module: what the text front end makes too. */
+/** Makes a functor from a module; also used for functors written as text. */
 export function functorOf<P extends Parameters, R extends Shape>(
   name: string,
   parameters: P,
@@ -334,7 +334,7 @@ function recordFunctor(
   return noteOffsets(module, offsets);
 }
 
-/** Parameters by kind; scalars and records keep their order. */
+/** Splits parameters by kind. Scalars and records keep their order. */
 export function splitParameters(parameters: Parameters): {
   readonly values: { readonly [name: string]: Shape };
   readonly arrays: ReadonlyMap<string, ScalarType>;
@@ -370,13 +370,13 @@ export function isUniformParameter(parameter: Parameter): parameter is UniformPa
   );
 }
 
-/** The operands of a tree of inputs in the form of a shape. */
+/** The operands of a tree of inputs, in the order of a shape. */
 function operandsOf(name: string, shape: Shape, inputs: unknown): Operand[] {
   const leaves = flatten<Input<ScalarType>>(shape, inputs as Input<ScalarType>, (path) => {
     throw functorError(
       'missing-field',
-      `Functor ${name} lacks the value of ${path}.`,
-      'Give every field of the record.',
+      `Functor ${name} is missing the value of ${path}.`,
+      'Return every field of the record.',
     );
   });
   return leafTypes(shape).map((type, leaf) => operandOf(type, leaves[leaf]!));
@@ -389,7 +389,7 @@ function callFunctor<R extends Shape>(
   module: Module,
   args: object,
 ): ValuesOf<R> {
-  if (!isRecord(args)) throw wrongInput(`Functor ${name}`, 'arguments', args, 'a record of values by parameter');
+  if (!isRecord(args)) throw wrongInput(`Functor ${name}`, 'arguments', args, 'a record of values, by parameter');
   const kinds = splitParameters(parameters);
   const given = args as Record<string, unknown>;
   const arrays = [...kinds.arrays].map(([key, type]): [string, string] => [
@@ -413,19 +413,19 @@ function arrayArgument(name: string, key: string, type: ScalarType, given: unkno
   if (given instanceof ArrayValue && given.type === type) return given.name;
   throw functorError(
     'type',
-    `Parameter ${key} of functor ${name} is an array of ${type}.`,
-    'Pass an array parameter on.',
+    `Parameter ${key} of functor ${name} must be an array of ${type}.`,
+    'Pass an array parameter.',
   );
 }
 
 function uniformArgument(name: string, key: string, type: ScalarType, given: unknown): Operand {
   const operand = operandOf(type, given as Input<ScalarType>);
   if (operand.kind !== 'local') return operand;
-  throw functorError('type', `Parameter ${key} of functor ${name} is a uniform.`, 'Pass a literal or a uniform on.');
+  throw functorError('type', `Parameter ${key} of functor ${name} must be a uniform.`, 'Pass a literal or a uniform.');
 }
 
 /**
- * True for what {@link fn} and the text front end return.
+ * Whether something is a functor, as returned by {@link fn} or {@link wgsl}.
  *
  * @example
  * [isFunctor(mortonEncode), isFunctor((x) => x)]; // [true, false]

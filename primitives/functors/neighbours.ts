@@ -3,7 +3,7 @@ import { functorError, newParameter, recorder } from './recorder.ts';
 import { assemble, flatten, leafTypes, requireShapeOf, type Shape, type ValuesOf } from './shapes.ts';
 import { Value } from './value.ts';
 
-/** A parameter that is read at cells around the one in hand; see {@link neighbours}. */
+/** A parameter that is read at the current cell and cells around it; see {@link neighbours}. */
 export class NeighboursParameter<S extends Shape> {
   readonly neighbourhood: S;
 
@@ -13,8 +13,9 @@ export class NeighboursParameter<S extends Shape> {
 }
 
 /**
- * Declares a column, or a record of columns, that a functor reads at cells around the one in hand: `stencil` runs it over a
- * grid. In its body `at(dx)` and `at(dx, dy)` are the values of the cell so many columns, and rows, further on.
+ * Declares a column, or a record of columns, that a functor reads at cells around the current one; `stencil` runs it
+ * over a grid. In its body, `at(dx)` and `at(dx, dy)` are the values of the cell `dx` columns to the right and `dy`
+ * rows below.
  *
  * @example
  * const mean = fn({ z: neighbours(f32) }, f32, ({ z }) => z.at(-1).add(z.at(0)).add(z.at(1)).div(3));
@@ -25,14 +26,14 @@ export function neighbours<S extends Shape>(shape: S): NeighboursParameter<S> {
   return new NeighboursParameter(shape);
 }
 
-/** A neighbour that a functor reads: of which parameter, and how many columns and rows on. */
+/** A neighbour that a functor reads: the parameter, and the offset in columns and rows. */
 export interface NeighbourOffset {
   readonly parameter: string;
   readonly dx: number;
   readonly dy: number;
 }
 
-/** The cells around the one in hand, as a functor's body sees them. */
+/** The cells around the current one, as a functor's body sees them. */
 export class Neighbours<S extends Shape> {
   readonly shape: S;
   readonly #find: (dx: number, dy: number) => ValuesOf<S>;
@@ -42,7 +43,10 @@ export class Neighbours<S extends Shape> {
     this.#find = find;
   }
 
-  /** The values of the cell `dx` columns and `dy` rows further on; offsets are known when the functor is written. */
+  /**
+   * The values of the cell `dx` columns to the right and `dy` rows below. Offsets must be known when the functor is
+   * recorded.
+   */
   at(dx: number, dy = 0): ValuesOf<S> {
     return this.#find(requireOffset(dx), requireOffset(dy));
   }
@@ -52,12 +56,12 @@ function requireOffset(offset: number): number {
   if (Number.isInteger(offset) && Math.abs(offset) < 2 ** 31) return offset;
   throw functorError(
     'neighbour',
-    `${typeof offset === 'number' ? offset : 'A value of the device'} is no offset of a neighbour.`,
-    'Write a whole number: offsets are known when the functor is written.',
+    `${typeof offset === 'number' ? offset : 'A value of the device'} is not an offset of a neighbour.`,
+    'Write a whole number: offsets must be known when the functor is recorded.',
   );
 }
 
-/** The neighbours of a parameter in the functor under way; every cell that is asked for becomes a parameter of it. */
+/** The neighbours of a parameter in the current functor. Every cell that the body asks for becomes a parameter. */
 export function recordNeighbours<S extends Shape>(
   parameter: string,
   shape: S,
@@ -72,7 +76,11 @@ export function recordNeighbours<S extends Shape>(
   };
   return new Neighbours(shape, (dx, dy) => {
     if (recorder() !== home) {
-      throw functorError('out-of-scope', `The neighbours ${parameter} are used in another functor.`, 'Pass them on.');
+      throw functorError(
+        'out-of-scope',
+        `The neighbours ${parameter} must not be used in another functor.`,
+        'Pass them on.',
+      );
     }
     const key = `${dx} ${dy}`;
     const values = known.get(key) ?? take(dx, dy);
@@ -83,7 +91,7 @@ export function recordNeighbours<S extends Shape>(
 
 const offsetsByModule = new WeakMap<Module, readonly NeighbourOffset[]>();
 
-/** Notes which neighbours a module takes, leaf by leaf behind its other parameters. */
+/** Records which neighbours a module takes. They follow its other parameters, leaf by leaf. */
 export function noteOffsets(module: Module, offsets: readonly NeighbourOffset[]): Module {
   offsetsByModule.set(module, offsets);
   return module;
@@ -94,7 +102,7 @@ export function offsetsOf(module: Module): readonly NeighbourOffset[] {
   return offsetsByModule.get(module) ?? [];
 }
 
-/** What a functor that takes neighbours is given for them when another one passes its own on. */
+/** The arguments for a functor that takes neighbours when another functor passes its own neighbours on. */
 export function passNeighbours(
   name: string,
   module: Module,
@@ -107,8 +115,8 @@ export function passNeighbours(
     if (!(given instanceof Neighbours) || !sameShape(given.shape, shape)) {
       throw functorError(
         'type',
-        `Parameter ${parameter} of functor ${name} is the neighbours of a cell.`,
-        'Pass a parameter of the same shape on.',
+        `Parameter ${parameter} of functor ${name} must be the neighbours of a cell.`,
+        'Pass a neighbours parameter of the same shape.',
       );
     }
     return leavesOf(shape, given.at(dx, dy));
@@ -117,7 +125,7 @@ export function passNeighbours(
 
 function leavesOf(shape: Shape, values: unknown): Operand[] {
   const leaves = flatten(shape, values as never, (path) => {
-    throw functorError('missing-field', `The neighbours lack ${path}.`);
+    throw functorError('missing-field', `The neighbours are missing ${path}.`);
   });
   return (leaves as Value<'u32'>[]).map(({ operand }) => operand);
 }

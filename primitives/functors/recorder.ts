@@ -22,29 +22,29 @@ import { evaluate, toF32, toI32, toU32 } from '../ir/semantics.ts';
 import { terminates, visitStatements } from '../ir/visit.ts';
 import { callerPlace, placeIn } from './place.ts';
 
-/** The module that is being written and the function in it. */
+/** The module that is being recorded, and its current function. */
 interface FunctorRecorder extends Linkage {
-  /** The blocks that are open, innermost last. */
+  /** The open blocks, innermost last. */
   readonly blocks: Statement[][];
-  /** The block that every local was made in: where it can be seen. */
+  /** The block in which every local was declared, which is where it is visible. */
   readonly declared: Map<Local, readonly Statement[]>;
-  /** Those of the function; neighbours are added as they are asked for. */
+  /** The function's parameters; neighbours are added when the body asks for them. */
   readonly parameters: Local[];
   readonly arrays: Map<string, ScalarType>;
   readonly uniforms: Map<string, ScalarType>;
-  /** Comparisons whose result nothing has used yet: the mark of a JavaScript `if` or `&&` on a value. */
+  /** Comparisons whose result has not been used: a sign of a JavaScript `if` or `&&` on a value. */
   readonly unusedConditions: Map<number, ErrorPlace | undefined>;
   readonly locate: boolean;
   nextId: number;
   statements: number;
   loopDepth: number;
-  /** Turns what `Return` is given into operands. */
+  /** Converts the argument of `Return` to operands. */
   readonly toOperands: ((values: unknown) => Operand[]) | undefined;
 }
 
 let active: FunctorRecorder | undefined;
 
-/** An error at the line of the caller's code that is being executed, or where {@link writtenAt} says. */
+/** An error at the current line of the caller's code, or at the place set by {@link writtenAt}. */
 export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
   const place = written === undefined ? callerPlace() : placeIn(written.stack);
   return new FunctorError(`functor/${code}`, shortenedWords(sentence), { remedy, place });
@@ -52,7 +52,7 @@ export function functorError(code: string, sentence: string, remedy?: string): F
 
 let written: Error | undefined;
 
-/** Places the errors of `run`, which no line of a body makes, where the stack of `at` was taken. */
+/** Runs code whose errors belong to no line of a body; they get the place where `at` was created. */
 export function writtenAt<R>(at: Error | undefined, run: () => R): R {
   const outer = written;
   written = at;
@@ -63,7 +63,7 @@ export function writtenAt<R>(at: Error | undefined, run: () => R): R {
   }
 }
 
-/** The error of an argument of the builder's that is not what it should be; of a promise it says so. */
+/** The error for an invalid argument of the builder. If a promise was given, the error says so. */
 export function wrongInput(
   call: string,
   argument: string,
@@ -73,40 +73,40 @@ export function wrongInput(
 ): FunctorError {
   const got = describeGiven(given);
   const code = isPromise(given) ? 'promise' : 'argument';
-  const sentence = `${call} cannot take ${got} as ${argument}: ${expected} is wanted.`;
+  const sentence = `Argument ${argument} of ${call} must be ${expected}; got ${got}.`;
   return functorError(code, sentence, isPromise(given) ? 'An await is missing.' : remedy);
 }
 
-/** What was given, as the beginning of a sentence. */
+/** A given value, as the start of a sentence. */
 function sentenceOf(given: unknown): string {
   const text = describeGiven(given);
   return `${text[0]!.toUpperCase()}${text.slice(1)}`;
 }
 
-/** Runs something that may go deeper than the stack, which is an error of its author's then. */
+/** Runs code that may overflow the stack, which is then an error of the functor's author. */
 export function withinStack<R>(what: string, run: () => R): R {
   try {
     return run();
   } catch (cause) {
     if (!(cause instanceof RangeError) || !cause.message.includes('call stack')) throw cause;
-    const error = functorError('size', `${what} goes deeper than the stack, or for ever.`, 'Write a loop.');
+    const error = functorError('size', `${what} recurses too deeply, or endlessly.`, 'Write a loop.');
     throw new FunctorError(error.code, error.message, { cause });
   }
 }
 
-/** The recorder of the functor body under way. */
+/** The recorder of the current functor body. */
 export function recorder(): FunctorRecorder {
   if (active === undefined) {
     throw functorError(
       'outside-body',
-      'A functor operation was used outside a functor body.',
+      'A functor operation must not be used outside a functor body.',
       'Write it inside fn(…).',
     );
   }
   return active;
 }
 
-/** What is to be recorded: declares parameters, then writes statements and returns the results. */
+/** Writes the statements of a function, given its parameters, and returns its results. */
 export type Body = (parameters: readonly Local[]) => readonly Operand[] | undefined;
 
 export interface Signature {
@@ -116,9 +116,9 @@ export interface Signature {
   readonly arrays?: ReadonlyMap<string, ScalarType>;
   readonly uniforms?: ReadonlyMap<string, ScalarType>;
   readonly fast?: boolean;
-  /** Made where the functor is written. */
+  /** Created where the functor is written. */
   readonly written?: Error | undefined;
-  /** Turns what `Return` is given into operands. */
+  /** Converts the argument of `Return` to operands. */
   readonly toOperands?: (values: unknown) => Operand[];
 }
 
@@ -155,8 +155,8 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
       throw writtenAt(signature.written, () =>
         functorError(
           'no-return',
-          `Functor ${signature.name} can end without returning a value.`,
-          'Return on every path.',
+          `Functor ${signature.name} must return a value on every path.`,
+          'Add a Return to every path.',
         ),
       );
     }
@@ -165,10 +165,10 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
       if (!locate) return undefined;
       throw new FunctorError(
         'functor/unused-condition',
-        `Functor ${signature.name} compares values and drops the result.`,
+        `Functor ${signature.name} compares values but does not use the result.`,
         {
           place: unused[1],
-          remedy: 'A JavaScript if, &&, || or ?: sees no device value: use If(…), .and(…), .or(…) or select(…).',
+          remedy: 'JavaScript if, &&, || and ?: do not work on device values: use If(…), .and(…), .or(…) or select(…).',
         },
       );
     }
@@ -193,7 +193,7 @@ export function newLocal(type: ScalarType): Local {
   return local;
 }
 
-/** One more parameter of the function under way, which can be seen in all of it. */
+/** Adds a parameter to the current function; it is visible in the whole function. */
 export function newParameter(type: ScalarType): Local {
   const { blocks, declared, parameters } = recorder();
   const local = newLocal(type);
@@ -202,12 +202,15 @@ export function newParameter(type: ScalarType): Local {
   return local;
 }
 
-/** What a device's compiler takes of a function: WebAssembly has 50,000 locals, a stack frame of JavaScript's some more. */
+/**
+ * Limit of a device's compiler for a function: WebAssembly allows 50,000 locals, a stack frame of JavaScript somewhat
+ * more.
+ */
 const MAX_STATEMENTS = 2 ** 15;
-/** WGSL nests 127 blocks; what primitives put around a functor's takes some of them. */
+/** WGSL allows 127 nested blocks; the code that primitives put around a functor needs some of them. */
 const MAX_BLOCKS = 100;
 
-/** Appends to the block under way; what stands after a jump is never reached and is left out. */
+/** Appends a statement to the current block. Statements after a jump are unreachable and are dropped. */
 export function append(statement: Statement): void {
   const own = recorder();
   const block = own.blocks.at(-1)!;
@@ -216,25 +219,25 @@ export function append(statement: Statement): void {
   if (++own.statements > MAX_STATEMENTS) {
     throw functorError(
       'size',
-      `A functor has more than ${MAX_STATEMENTS} operations.`,
-      'Write a loop, or call other functors: each may have as many.',
+      `A functor must not have more than ${MAX_STATEMENTS} operations.`,
+      'Write a loop, or call other functors: each may have that many operations.',
     );
   }
   block.push(statement);
 }
 
-/** Records what `write` appends as a block of its own. */
+/** Records the statements that `write` appends as a separate block. */
 export function block(write: () => void): Statement[] {
   const { blocks } = recorder();
   if (blocks.length > MAX_BLOCKS) {
-    throw functorError('size', `More than ${MAX_BLOCKS} blocks are nested in a functor.`, 'Call other functors.');
+    throw functorError('size', `A functor must not nest more than ${MAX_BLOCKS} blocks.`, 'Call other functors.');
   }
   blocks.push([]);
   write();
   return blocks.pop()!;
 }
 
-/** Marks an operand as used and returns it; refuses one that cannot be seen from here. */
+/** Marks an operand as used and returns it; throws if it is not visible here. */
 export function use<O extends Operand>(operand: O): O {
   if (operand.kind !== 'local') return operand;
   const { blocks, declared, unusedConditions } = recorder();
@@ -242,8 +245,8 @@ export function use<O extends Operand>(operand: O): O {
   if (home === undefined || !blocks.includes(home as Statement[])) {
     throw functorError(
       'out-of-scope',
-      'A value is used outside the block or the functor that it was made in.',
-      'Make a Var before the block and set it inside; pass values to other functors as arguments.',
+      'A value must not be used outside the block or functor in which it was made.',
+      'Make a Var before the block and set it inside. Pass values to other functors as arguments.',
     );
   }
   unusedConditions.delete(operand.id);
@@ -268,14 +271,14 @@ export function literal(type: ScalarType, value: number | boolean): Literal {
   return { kind: 'literal', type, value: type === 'u32' ? toU32(number) : toI32(number) };
 }
 
-/** Binds an operation to a new local, or computes it now where all operands are literals. */
+/** Binds an operation to a new local, or evaluates it if all operands are literals. */
 export function operate(name: OperationName, operands: readonly Operand[], to?: ScalarType): Operand {
   const types = operands.map((operand) => operand.type);
   const type = typeOf(name, types, to);
   if (type === undefined) {
     throw functorError(
       'type',
-      `There is no ${name} of ${types.join(' and ')}.`,
+      `Operation ${name} is not defined for ${types.join(' and ')}.`,
       'Convert with u32(…), i32(…) or f32(…).',
     );
   }
@@ -300,30 +303,30 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   return local;
 }
 
-/** What the arrays, uniforms and inputs of a linked module are called in the module that it becomes part of. */
+/** The names of a linked module's arrays, uniforms and inputs in the module that it becomes part of. */
 export interface Links {
   readonly arrays: ReadonlyMap<string, string>;
   readonly uniforms: ReadonlyMap<string, Operand>;
-  /** What stands for the functions that the module calls and does not have. */
+  /** Replacements for functions that the module calls but does not contain. */
   readonly inputs?: ReadonlyMap<string, LinkedInput>;
 }
 
-/** The name of a function, or the arrays where its results are stored, by the number of the result. */
+/** The name of a function, or the arrays in which its results are stored, by result index. */
 export type LinkedInput = string | ReadonlyMap<number, string>;
 
-/** The functions of a module that is being put together. */
+/** The functions of a module under construction. */
 export interface Linkage {
   readonly functions: IrFunction[];
-  /** Names of the functions by what they do. */
+  /** Names of the functions, by structure. */
   readonly linked: Map<string, string>;
 }
 
-/** Calls the entry of another module, whose functions become part of the one under way. */
+/** Calls the entry of another module, whose functions become part of the current one. */
 export function call(module: Module, links: Links, args: readonly Operand[]): Local[] {
   return callNamed(link(recorder(), module, links), entryOf(module).results, args);
 }
 
-/** Calls a function by a name that stands for it until the module is linked. */
+/** Calls a function by a placeholder name, to be replaced when the module is linked. */
 export function callNamed(callee: string, types: readonly ScalarType[], args: readonly Operand[]): Local[] {
   const results = types.map(newLocal);
   append({ kind: 'call', callee, args: args.map(use), results });
@@ -346,7 +349,7 @@ function inputText(input: LinkedInput): string {
   return text;
 }
 
-/** Makes the functions of a module part of another one; returns the name of its entry there. */
+/** Adds the functions of a module to another one; returns the name of its entry there. */
 export function link({ linked, functions }: Linkage, module: Module, links: Links): string {
   const linksKey = textOf(links);
   const key = `${moduleNumber(module)} ${linksKey}`;
@@ -355,7 +358,7 @@ export function link({ linked, functions }: Linkage, module: Module, links: Link
   const names = new Map<string, string>();
   for (const fn of module.functions) {
     const renamed = linkFunction(fn, names, links, linksKey);
-    // Equal for functions that do the same, so that what several callees share is linked once.
+    // Equal for equal functions, so that a function shared by several callees is linked once.
     const functionKey = `${functionNumber(renamed)}`;
     let name = linked.get(functionKey);
     if (name === undefined) {
@@ -370,22 +373,24 @@ export function link({ linked, functions }: Linkage, module: Module, links: Link
   return name;
 }
 
-/** Makes the functions of a module part of another one, of which its entry becomes the entry. */
+/** Adds the functions of a module to another one, whose entry it becomes. */
 export function linkEntry(linkage: Linkage, module: Module, links: Links): void {
   const { functions } = linkage;
   const name = link(linkage, module, links);
   const linked = functions.find((fn) => fn.name === name)!;
-  // Nothing calls it where it stands last; elsewhere it does what another function does.
+  // If it is last, nothing calls it; otherwise it equals another function that is called, and must stay.
   if (functions.at(-1) === linked) functions.pop();
   const own = entryOf(module).name;
   const taken = functions.some((fn) => fn.name === own);
   functions.push(withName(linked, taken ? `entry_${own}` : own));
 }
 
-/** Variants of a function that are remembered: a helper that is given a new literal each time has a variant for each. */
+/**
+ * Maximum number of cached variants of a function: a helper called with a new literal each time has a variant for each.
+ */
 const MAX_VARIANTS = 256;
 
-/** Functions as they were linked before: pipelines link the same ones again and again. */
+/** Cache of linked functions: pipelines link the same ones repeatedly. */
 const linkedVariant = createVariants<IrFunction, IrFunction>(MAX_VARIANTS);
 
 /** A function as part of another module, without a name. */
@@ -431,7 +436,7 @@ function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links
   return { ...fn, body: block(fn.body) };
 }
 
-/** A call of what a function has become; results of an input that is stored are read. */
+/** A call with the linked name; results of a stored input are read instead. */
 function linkCall(
   statement: Extract<Statement, { kind: 'call' }>,
   names: ReadonlyMap<string, string>,

@@ -3,20 +3,20 @@ import type { ScalarType } from '../ir/ir.ts';
 import { wrongInput } from './recorder.ts';
 import type { Input, Value } from './value.ts';
 
-/** A scalar type as a value: names it in signatures, and makes or converts values inside a functor. */
+/** A scalar type as a value: it names the type in signatures, and makes or converts values inside a functor. */
 export interface Scalar<T extends ScalarType> {
   (value: Value<ScalarType> | number | boolean): Value<T>;
   readonly type: T;
 }
 
-/** What a functor takes or returns, and what a column or table holds: a scalar or a record of shapes. */
+/** The shape of a functor's parameter or result, or of a column or table: a scalar or a record of shapes. */
 export type Shape = Scalar<ScalarType> | { readonly [name: string]: Shape };
 
 /** A tree of `X` in the form of a shape. */
 export type ValuesOf<S extends Shape> =
   S extends Scalar<infer T> ? Value<T> : { readonly [K in keyof S]: S[K] extends Shape ? ValuesOf<S[K]> : never };
 
-/** What may be given where values of a shape are wanted: literals too. */
+/** Inputs accepted for values of a shape; they may include literals. */
 export type InputsOf<S extends Shape> =
   S extends Scalar<infer T> ? Input<T> : { readonly [K in keyof S]: S[K] extends Shape ? InputsOf<S[K]> : never };
 
@@ -28,7 +28,7 @@ export type PlainOf<S extends Shape> =
       : number
     : { readonly [K in keyof S]: S[K] extends Shape ? PlainOf<S[K]> : never };
 
-/** A tree whose leaves are `L`, as deep as some shape. */
+/** A tree with leaves of type `L`, in the form of some shape. */
 export type Tree<L> = L | { readonly [name: string]: Tree<L> };
 
 export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
@@ -42,10 +42,10 @@ export function isScalarType(given: unknown): given is Scalar<ScalarType> {
   return typeof given === 'function' && SCALARS.includes((given as { readonly type?: unknown }).type);
 }
 
-/** No shape is deeper, unless it holds itself. */
+/** Maximum depth of a shape; only circular records are deeper. */
 const DEEPEST_SHAPE = 100;
 
-/** The part of something that keeps it from being a shape, and its path; undefined of a shape. */
+/** The part of something that is not a shape, and its path; undefined for a valid shape. */
 export function flawOfShape(
   given: unknown,
   path: string,
@@ -60,7 +60,7 @@ export function flawOfShape(
   return undefined;
 }
 
-/** A shape as text: types, and the names of the fields that they stand in, in the order of the alphabet. */
+/** A shape as text: the types with their field names, in alphabetical order. */
 export function shapeText(shape: Shape): string {
   if (isScalar(shape)) return shape.type;
   const fields = Object.entries(shape).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -80,7 +80,7 @@ export function leafPaths(shape: Shape): string[] {
   );
 }
 
-/** A tree in the form of the shape out of its leaves in order. */
+/** A tree in the form of a shape, from its leaves in order. */
 export function assemble<L>(shape: Shape, leaves: readonly L[]): Tree<L> {
   let next = 0;
   const build = (part: Shape): Tree<L> =>
@@ -90,7 +90,7 @@ export function assemble<L>(shape: Shape, leaves: readonly L[]): Tree<L> {
   return build(shape);
 }
 
-/** The leaves of a tree in the order of the shape's fields; `missing` is called with the path of a field it lacks. */
+/** The leaves of a tree in the order of the shape's fields. `missing` is called with the path of a missing field. */
 export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) => never, path = ''): L[] {
   if (isScalar(shape)) {
     if (tree === undefined || tree === null) missing(path === '' ? 'value' : path);
@@ -102,12 +102,12 @@ export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) 
   );
 }
 
-/** A field of a record's own: what every object has, as `constructor`, is none. */
+/** Reads only own fields, because every object has others, such as `constructor`. */
 function fieldOf<L>(tree: object, name: string): Tree<L> {
   return (Object.hasOwn(tree, name) ? (tree as { readonly [name: string]: Tree<L> })[name] : undefined) as Tree<L>;
 }
 
-/** A shape, as the parameter or the result of a functor. */
+/** Requires a shape, for a parameter or result of a functor. */
 export function requireShapeOf(call: string, argument: string, given: unknown): void {
   const flaw = flawOfShape(given, argument);
   if (flaw !== undefined) throw wrongInput(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these');

@@ -2,7 +2,7 @@ import { describeGiven, isPromise } from '../given.ts';
 import type { Local, Operand, OperationName, ScalarType } from '../ir/ir.ts';
 import { append, functorError, literal, newLocal, operate, read, use, wrongInput } from './recorder.ts';
 
-/** What stands for a value: a value of the functor, or a JavaScript literal. */
+/** An input where a value is expected: a value of the functor, or a JavaScript literal. */
 export type Input<T extends ScalarType> = Value<T> | (T extends 'bool' ? boolean : number);
 
 type Numeric = 'u32' | 'i32' | 'f32';
@@ -10,12 +10,13 @@ type Integer = 'u32' | 'i32';
 type Bits = Integer | 'bool';
 
 /**
- * A value inside a functor: what a parameter, an operation or an array element will be when the functor runs. Operations
- * are methods; `tsc` tells u32, i32, f32 and bool apart. JavaScript's own operators see no value and throw.
+ * A value inside a functor: a placeholder for a parameter, an operation or an array element while the functor is
+ * recorded. Operations are methods; `tsc` distinguishes u32, i32, f32 and bool. JavaScript's own operators do not work
+ * on values and throw.
  */
 export class Value<T extends ScalarType> {
   readonly operand: Operand & { readonly type: T };
-  /** Keeps the four types apart for the type checker. */
+  /** Distinguishes the four types for the type checker. */
   declare readonly scalar: T;
 
   constructor(operand: Operand) {
@@ -25,7 +26,7 @@ export class Value<T extends ScalarType> {
   [Symbol.toPrimitive](): never {
     throw functorError(
       'javascript-operator',
-      'A device value was used with a JavaScript operator.',
+      'A device value must not be used with a JavaScript operator.',
       'Use its methods: .add(…), .lt(…), .and(…) and so on.',
     );
   }
@@ -39,7 +40,7 @@ export class Value<T extends ScalarType> {
   mul<N extends Numeric & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('mul', this, other);
   }
-  /** Quotient; of integers truncated, and x / 0 = x. */
+  /** Quotient; for integers truncated, and x / 0 = x. */
   div<N extends Numeric & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('div', this, other);
   }
@@ -53,7 +54,7 @@ export class Value<T extends ScalarType> {
   max<N extends Numeric & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('max', this, other);
   }
-  /** Bitwise on integers, logical on bool; both sides are evaluated. */
+  /** Bitwise on integers, logical on bools; both sides are evaluated. */
   and<B extends Bits & T>(this: Value<B>, other: Input<B>): Value<B> {
     return binary('and', this, other);
   }
@@ -106,14 +107,14 @@ export type I32 = Value<'i32'>;
 export type F32 = Value<'f32'>;
 export type Bool = Value<'bool'>;
 
-/** A value that can be set again; an operation on it sees what it holds at that moment. */
+/** A value that can be set again. An operation on it uses its value at that moment. */
 export class Variable<T extends ScalarType> extends Value<T> {
   set(value: Input<T>): void {
     append({ kind: 'set', local: use(this.operand) as Local, value: use(operandOf(this.operand.type, value)) });
   }
 }
 
-/** A captured array: a read-only column, indexed. */
+/** A captured array: a read-only column that can be indexed. */
 export class ArrayValue<T extends ScalarType> {
   readonly name: string;
   readonly type: T;
@@ -123,7 +124,7 @@ export class ArrayValue<T extends ScalarType> {
     this.type = type;
   }
 
-  /** Element `index`; zero or false where it is not below the length. */
+  /** Element `index`; zero or false if the index is at or past the length. */
   at(index: Input<'u32'>): Value<T> {
     return new Value<T>(read(this.name, this.type, operandOf('u32', index)));
   }
@@ -139,12 +140,11 @@ export class ArrayValue<T extends ScalarType> {
 export function operandOf<T extends ScalarType>(type: T, input: Input<ScalarType>): Operand {
   if (input instanceof Value) {
     if (input.operand.type === type) return input.operand;
-    throw functorError('type', `A ${type} is wanted, this is ${input.operand.type}.`, `Convert with ${type}(…).`);
+    throw functorError('type', `Expected ${type}, got ${input.operand.type}.`, `Convert with ${type}(…).`);
   }
   if (typeof input === 'number' || typeof input === 'boolean') return literal(type, input);
-  if (isPromise(input))
-    throw functorError('promise', `A ${type} is wanted, this is a promise.`, 'An await is missing.');
-  throw functorError('type', `A ${type} is wanted, this is ${describeGiven(input)}.`);
+  if (isPromise(input)) throw functorError('promise', `Expected ${type}, got a promise.`, 'An await is missing.');
+  throw functorError('type', `Expected ${type}, got ${describeGiven(input)}.`);
 }
 
 function binary<T extends ScalarType>(name: OperationName, left: Value<T>, right: Input<T>): Value<T> {
@@ -155,16 +155,16 @@ function comparison<T extends ScalarType>(name: OperationName, left: Value<T>, r
   return new Value<'bool'>(operate(name, [left.operand, operandOf(left.operand.type, right)]));
 }
 
-/** A value of the functor, for calls that take no literal there. */
+/** Requires a value of the functor, for arguments that cannot be literals. */
 export function requireOperand(call: string, argument: string, given: unknown): Operand {
   if (given instanceof Value) return given.operand;
   const isLiteral = typeof given === 'number' || typeof given === 'boolean';
   const type = typeof given === 'boolean' ? 'bool' : 'u32';
-  const remedy = isLiteral ? `Say of which type it is: ${type}(${given}).` : undefined;
+  const remedy = isLiteral ? `Give it a type: ${type}(${given}).` : undefined;
   throw wrongInput(call, argument, given, 'a value of the functor', remedy);
 }
 
-/** A condition: a value of the functor that is a bool. */
+/** Requires a condition: a value of the functor that is a bool. */
 export function requireCondition(call: string, given: unknown): Operand {
   const operand = requireOperand(call, 'condition', given);
   if (operand.type === 'bool') return operand;

@@ -2,15 +2,15 @@ import type { Local, Module, Operand, ScalarType } from '../ir/ir.ts';
 import { createVariants } from '../ir/memo.ts';
 import { call, record } from './recorder.ts';
 
-/** Variants of a module that are remembered; there is one for every monoid that folds its results. */
+/** Maximum number of cached variants of a module; there is one for every monoid that folds its results. */
 const MAX_VARIANTS = 64;
 
 /** A variant of a module, made once for each key. */
 export const variantOf: (module: Module, key: string, make: () => Module) => Module = createVariants(MAX_VARIANTS);
 
 /**
- * A function around the entry of a module, with the module's arrays and uniforms under their names and some of its
- * own.
+ * A function that wraps the entry of a module, with the module's arrays and uniforms under their names and additional
+ * ones of its own.
  */
 export interface Wrapping {
   readonly name: string;

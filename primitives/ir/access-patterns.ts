@@ -3,23 +3,26 @@ import { memoized } from './memo.ts';
 import { visitStatements } from './visit.ts';
 
 /**
- * Where a module reads a captured array:
- * - `cells`: at constant indices alone, which are listed;
- * - `index`: at the index of the launch alone;
- * - `anywhere`.
+ * How a module reads a captured array:
+ * - `cells`: only at constant indices, which are listed;
+ * - `index`: only at the index of the launch;
+ * - `anywhere`: at any index.
  */
 export type AccessPattern =
   | { readonly kind: 'cells'; readonly indices: readonly number[] }
   | { readonly kind: 'index' }
   | { readonly kind: 'anywhere' };
 
-/** More constant indices than this are not worth a parameter each. */
+/** Up to this many constant indices are worth a parameter each. */
 const MAX_CELLS = 4;
 
-/** How a module reads each of its arrays, seen through calls. The entry's first parameter is the index of the launch. */
+/**
+ * How a module reads each of its arrays, including reads in called functions. The entry's first parameter is the index
+ * of the launch.
+ */
 export const accessPatterns: (module: Module) => ReadonlyMap<string, AccessPattern> = memoized(findPatterns);
 
-/** Ids of the locals of every function that hold the index of the launch in all calls. */
+/** For every function, the ids of locals that hold the index of the launch in all calls. */
 export type IndexLocals = Map<IrFunction, Set<number>>;
 
 function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
@@ -46,8 +49,8 @@ function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPa
 }
 
 /**
- * Parameters that hold the index of the launch in all calls, or what `derive` makes of it. Callers stand after their
- * callees, so one pass from the entry on sees every call before the function it calls.
+ * Finds the parameters that hold the index of the launch in all calls, and the locals that `derive` adds to them.
+ * Callees come before callers, so one pass from the entry backwards sees every call before the called function.
  */
 export function indexLocals(
   module: Module,
@@ -71,7 +74,7 @@ export function indexLocals(
   return holders;
 }
 
-/** The arrays that a module reads nowhere past the index of the launch: there, or where something was taken off it. */
+/** The arrays that a module only reads at or below the index of the launch. */
 export const arraysUpToIndex: (module: Module) => ReadonlySet<string> = memoized(findArraysUpToIndex);
 
 function findArraysUpToIndex(module: Module): ReadonlySet<string> {
@@ -86,7 +89,7 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
   return arrays;
 }
 
-/** Some locals, and those that are one of them less what is at most as much: `i − min(i, …)`. */
+/** Some locals, and those that are one of them minus at most its own value: `i − min(i, …)`. */
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);
   const minOf = new Map<number, Operand>();

@@ -1,10 +1,10 @@
 /**
  * The intermediate representation of functors: typed, structured, in A-normal form.
  *
- * Every operation is bound to a local the moment it is written, so the order of a functor's statements is the order of
- * its source, an expression used twice is computed once, and an emitter handles one operation at a time. All front ends
- * produce this and all emitters consume it. `operations.ts` lists the operations, and
- * `semantics.ts` says what each computes.
+ * Every operation is bound to a local as soon as it is written. So the statements of a functor have the order of its
+ * source, an expression used twice is computed once, and an emitter handles one operation at a time. All front ends
+ * produce this representation and all emitters consume it. `operations.ts` lists the operations, and `semantics.ts`
+ * defines them.
  */
 
 import { createCache } from '../cache.ts';
@@ -19,14 +19,14 @@ export interface Literal {
   readonly value: number | boolean;
 }
 
-/** A parameter, a bound operation, a result of a call, or a variable; ids are unique within a function. */
+/** A parameter, a bound operation, a result of a call, or a variable. Ids are unique within a function. */
 export interface Local {
   readonly kind: 'local';
   readonly type: ScalarType;
   readonly id: number;
 }
 
-/** A value that is the same for every index of a launch and may change between launches. */
+/** A value that is the same for all indices of a launch and may change between launches. */
 export interface Uniform {
   readonly kind: 'uniform';
   readonly type: ScalarType;
@@ -35,7 +35,7 @@ export interface Uniform {
 
 export type Operand = Literal | Local | Uniform;
 
-/** An operation on operands; its type is that of the local it is bound to. */
+/** An operation on operands. Its type is that of the local that it is bound to. */
 export interface Operation {
   readonly name: OperationName;
   readonly operands: readonly Operand[];
@@ -81,13 +81,12 @@ export interface IrFunction {
   readonly results: readonly ScalarType[];
   /** Every path ends in a return. */
   readonly body: readonly Statement[];
-  /** Its f32 operations may be contracted and approximated: results may then differ between backends. */
+  /** Whether its f32 operations may be contracted and approximated, so that results may differ between backends. */
   readonly fast: boolean;
 }
 
 /**
- * Functions in an order in which callees stand before callers; the last one is the entry. Arrays and uniforms are named
- * once for the whole module.
+ * Functions with callees before callers; the last is the entry. Arrays and uniforms have one name in the whole module.
  */
 export interface Module {
   readonly functions: readonly IrFunction[];
@@ -95,12 +94,12 @@ export interface Module {
   readonly uniforms: ReadonlyMap<string, ScalarType>;
 }
 
-/** The function that a module is for. */
+/** The entry function of a module. */
 export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
-/** The operands that a statement itself reads, without those of its blocks. */
+/** The operands that a statement itself reads, excluding its blocks. */
 export function operandsOf(statement: Statement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':
@@ -127,25 +126,28 @@ export function blocksOf(statement: Statement): readonly (readonly Statement[])[
   return statement.kind === 'loop' ? [statement.body, statement.step] : [];
 }
 
-/** A text that two modules share exactly when they have the same structure. */
+/** A text that is equal for two modules if and only if they have the same structure. */
 export function moduleKey({ functions, arrays, uniforms }: Module): string {
   let text = '';
   for (const fn of functions) text += `${functionNumber(fn)},`;
   return `${text};${namesText(arrays)};${namesText(uniforms)}`;
 }
 
-/** Characters of texts that are remembered: some 10 MB. */
+/** Maximum characters of cached texts: about 10 MB. */
 const MAX_CHARACTERS = 2 ** 22;
-/** What a text takes, however short it is, in characters. */
+/** Overhead of a text, in characters. */
 const TEXT_CHARACTERS = 256;
 
 /**
- * A number that no modules of different structure share: what compiled code is cached by. Those of the same structure share it
- * as long as it was asked for of one of them lately.
+ * A number that identifies the structure of a module; compiled code is cached by it. Modules of the same structure get
+ * the same number as long as the structure is in the cache.
  */
 export const moduleNumber: (module: Module) => number = numbered(moduleKey);
 
-/** Numbers that what has the same text shares, and nothing else ever has. */
+/**
+ * Assigns numbers to objects by their text: equal texts share a number while they are in the cache, and numbers are
+ * never reused.
+ */
 function numbered<T extends object>(textOf: (each: T) => string): (each: T) => number {
   const numbers = new WeakMap<T, number>();
   const byText = createCache<string, { readonly number: number; readonly characters: number }>({
@@ -167,9 +169,9 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
   };
 }
 
-/** Statements of modules that are remembered: some 30 MB, with what others remember of each module. */
+/** Maximum statements of cached modules: about 30 MB, including what is cached elsewhere for each module. */
 const MAX_STATEMENTS = 2 ** 16;
-/** What a module takes, however short it is, in statements. */
+/** Overhead of a module, in statements. */
 const MODULE_STATEMENTS = 32;
 
 const one = createCache<number, Module>({
@@ -178,8 +180,8 @@ const one = createCache<number, Module>({
 });
 
 /**
- * The one module of its structure: pipelines make the same modules again and again, and what is found out about one, by those
- * who remember it by the module, is found out once.
+ * The canonical module of a structure. Pipelines create the same modules repeatedly; with one object for all of them,
+ * facts cached by module are computed once.
  */
 export function oneOf(module: Module): Module {
   const number = moduleNumber(module);
@@ -196,10 +198,10 @@ function statementsIn(block: readonly Statement[]): number {
   );
 }
 
-/** The same of functions. */
+/** The same for functions. */
 export const functionNumber: (fn: IrFunction) => number = numbered(functionText);
 
-/** A name as part of a text: behind its length, as it may be anything. */
+/** A name as part of a text, preceded by its length, because it may contain any character. */
 export function nameText(name: string): string {
   return `${name.length}:${name}`;
 }
@@ -210,12 +212,12 @@ function namesText(types: ReadonlyMap<string, ScalarType>): string {
   return text;
 }
 
-/** All that there is in a function. */
+/** Everything in a function, as text. */
 function functionText({ name, parameters, results, body, fast }: IrFunction): string {
   return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
 }
 
-// Every call of a primitive makes texts of what it records: loops take a third of the time of map and join.
+// Every call of a primitive creates these texts. Plain loops take a third of the time of map and join.
 function blockText(statements: readonly Statement[]): string {
   let text = '{';
   for (const statement of statements) text += `${statementText(statement)};`;
@@ -253,7 +255,7 @@ function operandsText(operands: readonly Operand[]): string {
   return text;
 }
 
-/** An operand as text; other than in JSON, 0 and −0 differ, and so does all that is not finite. */
+/** An operand as text. Unlike in JSON, 0 and −0 differ, and so do infinities and NaN. */
 export function operandText(operand: Operand): string {
   if (operand.kind === 'local') return `%${operand.id} ${operand.type}`;
   if (operand.kind === 'uniform') return `${nameText(operand.name)} ${operand.type}`;

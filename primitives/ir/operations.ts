@@ -9,7 +9,7 @@
 export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
 
 /**
- * What an operation takes and gives, for operands of type T.
+ * The types that an operation takes and returns, for operands of type T.
  *
  * - `unary`: (T) → T
  * - `binary`: (T, T) → T
@@ -24,7 +24,7 @@ interface OperationFacts {
   /** Types of the first operand. */
   readonly on: readonly ScalarType[];
   readonly signature: Signature;
-  /** The operator or function of WGSL, which functors as text use too; undefined where WGSL has none. */
+  /** The operator or function of WGSL, which functors written as text use too; undefined if WGSL has none. */
   readonly wgsl: string | undefined;
 }
 
@@ -61,20 +61,20 @@ export const OPERATIONS = {
   ctz: { on: ['u32', 'i32'], signature: 'unary', wgsl: 'countTrailingZeros' },
   popcount: { on: ['u32', 'i32'], signature: 'unary', wgsl: 'countOneBits' },
   reverseBits: { on: ['u32', 'i32'], signature: 'unary', wgsl: 'reverseBits' },
-  /** `select(a, b, condition)` is b where the condition holds, else a. */
+  /** `select(a, b, condition)` is b if the condition holds, otherwise a. */
   select: { on: ['u32', 'i32', 'f32', 'bool'], signature: 'select', wgsl: 'select' },
-  /** Changes the value's type. */
+  /** Converts the value to another type. */
   convert: { on: ['u32', 'i32', 'f32', 'bool'], signature: 'conversion', wgsl: undefined },
-  /** Keeps the 32 bits of a value and changes what they mean. */
+  /** Reinterprets the 32 bits of a value as another type. */
   bits: { on: ['u32', 'i32', 'f32'], signature: 'conversion', wgsl: 'bitcast' },
 } as const;
 
 export type OperationName = keyof typeof OPERATIONS;
 
-/** Operations that emitters write alike for all types, before they look at the type. */
+/** Operations that emitters write in the same way for all types. */
 type AlikeOperation = 'select' | 'convert' | 'bits';
 
-/** The operations on a type, but for `select`, `convert` and `bits`. */
+/** The operations on a type, except `select`, `convert` and `bits`. */
 export type OperationOn<T extends ScalarType> = Exclude<
   { [N in OperationName]: T extends (typeof OPERATIONS)[N]['on'][number] ? N : never }[OperationName],
   AlikeOperation
@@ -88,7 +88,7 @@ export type Comparison = {
 /** All operations, in the order of the table. */
 export const operationNames = Object.keys(OPERATIONS) as readonly OperationName[];
 
-/** The result type of an operation on operands of the given types, or undefined where there is no such operation. */
+/** The result type of an operation on operands of the given types; undefined if there is no such operation. */
 export function typeOf(name: OperationName, operands: readonly ScalarType[], to?: ScalarType): ScalarType | undefined {
   const [a, b, c] = operands;
   const { on, signature }: OperationFacts = OPERATIONS[name];

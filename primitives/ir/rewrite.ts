@@ -1,6 +1,6 @@
 import type { Operand, Statement } from './ir.ts';
 
-/** A statement that reads other operands; its blocks stay as they are. */
+/** A statement with other operands and the same blocks. */
 export function withOperands(statement: Statement, replace: (operand: Operand) => Operand): Statement {
   switch (statement.kind) {
     case 'let': {
@@ -23,7 +23,7 @@ export function withOperands(statement: Statement, replace: (operand: Operand) =
   }
 }
 
-/** A statement with other blocks; its operands stay as they are. */
+/** A statement with other blocks and the same operands. */
 export function withBlocks(
   statement: Statement,
   replace: (block: readonly Statement[]) => readonly Statement[],

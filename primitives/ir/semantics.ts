@@ -1,22 +1,24 @@
 import type { Comparison, OperationName, OperationOn, ScalarType } from './operations.ts';
 
 /**
- * What every operation computes, on every backend: the written rule, as plain JavaScript.
+ * The definition of every operation, on every backend, in plain JavaScript.
  *
  * - u32 and i32 wrap modulo 2³².
  * - Shift counts are taken modulo 32; `shr` of i32 keeps the sign.
- * - x / 0 = x and x % 0 = 0 for integers; −2³¹ / −1 = −2³¹ and −2³¹ % −1 = 0; i32 division truncates, % has the sign of x.
+ * - x / 0 = x and x % 0 = 0 for integers; −2³¹ / −1 = −2³¹ and −2³¹ % −1 = 0; i32 division truncates, % has the sign of
+ *   x.
  * - f32 rounds to nearest even after every single operation; division and square root too.
- * - `min`/`max` of f32: −0 is below +0; a NaN gives the other operand.
- * - Comparisons with NaN are false, but `ne` is true.
- * - f32 → u32/i32 truncates, saturates, NaN gives 0; integers → f32 round to nearest even; bool → 0 or 1; x → bool is x ≠ 0.
+ * - `min`/`max` of f32: −0 is below +0; if one operand is NaN, the result is the other.
+ * - Comparisons with NaN are false, except `ne`, which is true.
+ * - f32 → u32/i32 truncates, saturates, NaN gives 0; integers → f32 round to nearest even; bool → 0 or 1; x → bool is x
+ *   ≠ 0.
  * - `round` goes to the nearest integer, halves to even.
  * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32. `reverseBits` of i32 reverses its 32 bits, the sign too.
- * - Bits of a NaN are not specified: JavaScript makes signalling ones quiet where an f32 is only read. Primitives that move
- *   values without computing move words, which keep every bit. Subnormal f32 may be flushed to zero by a device.
+ * - Bits of a NaN are not specified: JavaScript makes signalling NaNs quiet even when an f32 is only read. Primitives
+ *   that move values without computing move words, which keep every bit. A device may flush subnormal f32 to zero.
  */
 
-/** Neighbours to exchange, one after the other, to reverse a word: bits, pairs, and so on, with the mask of the lower ones. */
+/** Swaps that reverse a word, in order: neighbouring bits, pairs, and so on, with the mask of the lower parts. */
 export const REVERSALS = [
   [1, 0x55555555],
   [2, 0x33333333],
@@ -91,14 +93,14 @@ export function f32OfBits(bits: number): number {
   return view.getFloat32(0);
 }
 
-/** The word that stands for a value: an f32 by its bits, a bool as 0 or 1. */
+/** The word that represents a value: the bits of an f32; 0 or 1 for a bool. */
 export function wordOfValue(type: ScalarType, value: Value): number {
   return type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0;
 }
 
 type Value = number | boolean;
 
-/** Computes one operation; `from` is the type of the first operand, `to` the type of the result. */
+/** Evaluates one operation. `from` is the type of the first operand, `to` the type of the result. */
 export function evaluate(name: OperationName, from: ScalarType, to: ScalarType, args: readonly Value[]): Value {
   if (name === 'select') return args[2] ? args[1]! : args[0]!;
   if (name === 'convert') return convert(from, to, args[0]!);

@@ -10,17 +10,17 @@ export function visitStatements(block: Block, see: (statement: Statement) => voi
   }
 }
 
-/** Whether a test holds for some statement of a block or of the blocks in it. */
+/** Whether a test holds for any statement of a block, including nested blocks. */
 export function someStatement(block: Block, test: (statement: Statement) => boolean): boolean {
   return block.some((statement) => test(statement) || blocksOf(statement).some((inner) => someStatement(inner, test)));
 }
 
-/** Whether a module repeats anything. */
+/** Whether a module contains loops. */
 export function hasLoops({ functions }: Module): boolean {
   return functions.some(({ body }) => someStatement(body, ({ kind }) => kind === 'loop'));
 }
 
-/** The ids of the variables that a block sets. */
+/** The ids of the variables that a block assigns. */
 export function variablesSet(block: Block): ReadonlySet<number> {
   const ids = new Set<number>();
   visitStatements(block, (statement) => {
@@ -29,12 +29,12 @@ export function variablesSet(block: Block): ReadonlySet<number> {
   return ids;
 }
 
-/** Whether control never passes the end of a block. */
+/** Whether control never reaches the end of a block. */
 export function terminates(block: Block): boolean {
   return block.some(leaves);
 }
 
-/** Whether control never comes to what follows a statement. */
+/** Whether control never reaches the statement after this one. */
 export function leaves(statement: Statement): boolean {
   switch (statement.kind) {
     case 'return':

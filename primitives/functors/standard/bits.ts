@@ -2,7 +2,7 @@ import { operate } from '../recorder.ts';
 import { type F32, type I32, requireOperand, type U32, Value } from '../value.ts';
 
 /**
- * Number of zero bits above the highest set bit; 32 of 0.
+ * Number of zero bits above the highest set bit; 32 for 0.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => clz(x));
@@ -13,7 +13,7 @@ export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
 }
 
 /**
- * Number of zero bits below the lowest set bit; 32 of 0.
+ * Number of zero bits below the lowest set bit; 32 for 0.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => ctz(x));
@@ -35,7 +35,7 @@ export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
 }
 
 /**
- * The bits in the reverse order: the lowest becomes the highest.
+ * The bits in reverse order: the lowest becomes the highest.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => reverseBits(x));
@@ -46,7 +46,7 @@ export function reverseBits<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
 }
 
 /**
- * The high word of the 64-bit product of two u32; `a.mul(b)` is the low one.
+ * The high word of the 64-bit product of two u32; `a.mul(b)` is the low word.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => mulhi(x, u32(4)));

@@ -3,14 +3,14 @@ import type { ScalarType } from '../../ir/ir.ts';
 import { operate, wrongInput } from '../recorder.ts';
 import { type Bool, type Input, operandOf, requireCondition, requireOperand, Value } from '../value.ts';
 
-/** A value or a record of values, nested at will. */
+/** A value, or a record of values, nested to any depth. */
 export type ValueTree = Value<ScalarType> | { readonly [name: string]: ValueTree };
 
 /**
- * `a` where the condition does not hold, `b` where it does: WGSL's order. Both are evaluated. Of records it takes every
- * field from the same side.
+ * `a` if the condition is false, `b` if it is true (WGSL's order). Both are evaluated. For records, every field comes
+ * from the same side.
  *
- * @throws FunctorError `functor/type` where the sides differ in type or in fields.
+ * @throws FunctorError `functor/type` if the sides differ in type or fields.
  * @example
  * const larger = fn('larger', { x: i32, y: i32 }, i32, ({ x, y }) => select(x, y, y.gt(x)));
  * const pairs = { x: ctx.column(Int32Array.of(1, 5)), y: ctx.column(Int32Array.of(2, -5)) };
@@ -39,7 +39,7 @@ function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType
 }
 
 /**
- * The smallest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number.
+ * The minimum of its arguments. For f32, −0 is below +0, and NaN is ignored unless all are NaN.
  *
  * @example
  * const f = fn({ x: i32 }, i32, ({ x }) => min(x, 3, 7));
@@ -51,7 +51,7 @@ export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: r
 }
 
 /**
- * The largest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number.
+ * The maximum of its arguments. For f32, −0 is below +0, and NaN is ignored unless all are NaN.
  *
  * @example
  * const f = fn({ x: i32 }, i32, ({ x }) => max(x, 3, 7));
@@ -63,7 +63,7 @@ export function max<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: r
 }
 
 /**
- * `min(max(x, low), high)`: x held between the bounds; `high` where the bounds are crossed, `low` where x is NaN.
+ * `min(max(x, low), high)`: x limited to the bounds; `high` if low > high, `low` if x is NaN.
  *
  * @example
  * const toByte = fn('toByte', { x: i32 }, i32, ({ x }) => clamp(x, 0, 255));

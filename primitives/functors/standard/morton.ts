@@ -35,10 +35,10 @@ export const squeezeBits: Functor<OneOperand<U32Shape>, U32Shape> = fn('squeezeB
 });
 
 /**
- * The Morton code (Z order; Morton 1966) of a pair of 16-bit numbers: bit i of x is bit 2i, bit i of y bit 2i + 1. Higher
- * bits of x and y are dropped.
+ * The Morton code (Z order; Morton 1966) of a pair of 16-bit numbers: bit i of x becomes bit 2i, bit i of y bit 2i + 1.
+ * Higher bits of x and y are dropped.
  *
- * Laws: {@link mortonDecode} is its inverse on 0 … 2¹⁶−1; it grows with x and with y.
+ * Laws: {@link mortonDecode} inverts it on 0 … 2¹⁶−1; it increases with x and with y.
  *
  * @example
  * const cells = { x: ctx.column(Uint32Array.of(1, 2, 3)), y: ctx.column(Uint32Array.of(0, 1, 3)) };
@@ -63,9 +63,9 @@ export const mortonDecode: Functor<{ readonly code: U32Shape }, MortonPair> = fn
 );
 
 /**
- * The Morton code of a pair of 32-bit numbers as u64: bit i of x is bit 2i, bit i of y bit 2i + 1.
+ * The Morton code of a pair of 32-bit numbers as u64: bit i of x becomes bit 2i, bit i of y bit 2i + 1.
  *
- * Laws: {@link mortonDecode64} is its inverse; it grows with x and with y.
+ * Laws: {@link mortonDecode64} inverts it; it increases with x and with y.
  *
  * @example
  * const points = { x: ctx.column(Uint32Array.of(1, 2 ** 31)), y: ctx.column(Uint32Array.of(1, 0)) };

@@ -3,9 +3,9 @@ import type { I32Shape, U64Shape } from './shapes.ts';
 import { compareI64, sub64 } from './wide.ts';
 import { compareI128, mulI32, mulI64 } from './wide-products.ts';
 
-/** A point of the integer grid with coordinates of 32 bits. */
+/** A point of the integer grid with 32-bit coordinates. */
 export type Point32 = { readonly x: I32Shape; readonly y: I32Shape };
-/** A point of the integer grid with two's complement coordinates of 64 bits. */
+/** A point of the integer grid with two's complement 64-bit coordinates. */
 export type Point64 = { readonly x: U64Shape; readonly y: U64Shape };
 
 /** The shape of a {@link Point32}. */
@@ -20,10 +20,11 @@ export type ThreePoints<P> = { readonly a: P; readonly b: P; readonly c: P };
  * On which side of the line from a to b the point c lies: 1 left (a, b, c counter-clockwise with y up), 0 on the line,
  * −1 right. Exact.
  *
- * Asks that coordinates differ by less than 2³¹. Then every difference is an i32 and the two products, of at most 2⁶²,
- * are compared as i64: their difference would take 65 bits and is never formed.
+ * Coordinates must differ by less than 2³¹. Then every difference is an i32, and the two products, of magnitude at most
+ * 2⁶², are compared as i64; their difference, which would take 65 bits, is never formed.
  *
- * Laws: swapping two points negates it; moving all three by the same vector keeps it; 0 where two points coincide.
+ * Laws: swapping two points negates it; translating all three points does not change it; it is 0 if two points
+ * coincide.
  *
  * @example
  * const at = (x, y) => ({ x: constant(i32, x, 2), y: constant(i32, y, 2) });
@@ -42,8 +43,8 @@ export const orientation32: Functor<ThreePoints<Point32>, I32Shape> = fn(
 );
 
 /**
- * {@link orientation32} for coordinates of 64 bits. Asks that coordinates differ by less than 2⁶³; the products, of at
- * most 2¹²⁶, are compared as i128.
+ * {@link orientation32} for 64-bit coordinates, which must differ by less than 2⁶³. The products, of magnitude at most
+ * 2¹²⁶, are compared as i128.
  *
  * @example
  * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });

@@ -2,7 +2,7 @@ import { operate } from '../recorder.ts';
 import { type F32, requireOperand, Value } from '../value.ts';
 
 /**
- * The largest whole number that is not above x.
+ * The largest whole number at or below x.
  *
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => floor(x));
@@ -13,7 +13,7 @@ export function floor(x: F32): F32 {
 }
 
 /**
- * The smallest whole number that is not below x.
+ * The smallest whole number at or above x.
  *
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => ceil(x));
@@ -24,7 +24,7 @@ export function ceil(x: F32): F32 {
 }
 
 /**
- * The whole number next to x in the direction of zero.
+ * x rounded toward zero to a whole number.
  *
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => trunc(x));
@@ -35,7 +35,7 @@ export function trunc(x: F32): F32 {
 }
 
 /**
- * The whole number nearest to x; halves go to the even one: 0.5 → 0, 1.5 → 2, −0.5 → −0.
+ * The whole number nearest to x; halves round to even: 0.5 → 0, 1.5 → 2, −0.5 → −0.
  *
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => round(x));
@@ -46,7 +46,7 @@ export function round(x: F32): F32 {
 }
 
 /**
- * The square root, rounded to nearest; NaN below zero, and −0 of −0.
+ * The square root, rounded to nearest; NaN for numbers below zero, −0 for −0.
  *
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => sqrt(x));

@@ -6,13 +6,13 @@ import type { BoolShape, I32Shape, U64Shape } from './shapes.ts';
 import { ltI64, maxI64, minI64, type U64 } from './wide.ts';
 
 /*
- * The half-open rule of the whole library, exact on the integer grid, y up: a point on a left or bottom edge of a polygon
- * is in, on a right or top edge out. An edge meets the row of a point where one end is at or below it and the other is
- * above (a vertex on the row counts as below, so a chain through it is met once and a horizontal edge never); a point is
- * inside where the number of edges that meet its row strictly right of it is odd.
+ * The half-open rule of the whole library, exact on the integer grid with y up: a point on a left or bottom edge of a
+ * polygon is inside, a point on a right or top edge outside. An edge meets the row of a point if one end is at or below
+ * the row and the other is above. (A vertex on the row counts as below, so a chain through it meets the row once, and a
+ * horizontal edge never.) A point is inside if the number of edges that meet its row strictly to its right is odd.
  */
 
-/** The parameters of a meeting of an edge, given by the rows of its ends, and a row. */
+/** The parameters for an edge, given by the y of its ends, and a row. */
 export type RowOperands<C> = { readonly fromY: C; readonly toY: C; readonly y: C };
 /** The parameters of a crossing. */
 export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point: P };
@@ -20,7 +20,7 @@ export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point
 export type TwoSegments<P> = { readonly a: P; readonly b: P; readonly c: P; readonly d: P };
 
 /**
- * True where the edge from `fromY` to `toY` meets the row y. Law: the same for the reversed edge.
+ * Whether the edge from `fromY` to `toY` meets the row y. Law: reversing the edge does not change the result.
  *
  * @example
  * const y = ctx.column(Int32Array.of(-1, 0, 5));
@@ -49,10 +49,10 @@ export const edgeMeetsRow64: Functor<RowOperands<U64Shape>, BoolShape> = fn(
 );
 
 /**
- * True where the edge meets the row of the point strictly right of it: what the even-odd rule counts. Coordinates differ
- * by less than 2³¹.
+ * Whether the edge meets the row of the point strictly to its right, which is what the even-odd rule counts.
+ * Coordinates must differ by less than 2³¹.
  *
- * Laws: the same for the reversed edge; over the edges of a closed ring the number of those that meet the row is even.
+ * Laws: reversing the edge does not change the result; an even number of the edges of a closed ring meet the row.
  *
  * @example
  * const points = { x: ctx.column(Int32Array.of(1, 4)), y: ctx.column(Int32Array.of(2, 2)) };
@@ -72,7 +72,7 @@ export const crossesRightOf32: Functor<EdgeAndPoint<Point32>, BoolShape> = fn(
 );
 
 /**
- * {@link crossesRightOf32} for two's complement coordinates of 64 bits that differ by less than 2⁶³.
+ * {@link crossesRightOf32} for two's complement 64-bit coordinates, which must differ by less than 2⁶³.
  *
  * @example
  * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });
@@ -90,16 +90,16 @@ export const crossesRightOf64: Functor<EdgeAndPoint<Point64>, BoolShape> = fn(
   },
 );
 
-/** Left of an edge that goes up, or right of one that goes down. */
+/** Whether the point is left of an edge that goes up, or right of one that goes down. */
 function liesLeft(orientation: I32, upwards: Bool): Bool {
   return orientation.eq(select(i32(-1), 1, upwards));
 }
 
 /**
- * True where the closed segments ab and cd have a point in common; a segment may be a single point. Coordinates differ by
- * less than 2³¹.
+ * Whether the closed segments ab and cd have a point in common; a segment may be a single point. Coordinates must
+ * differ by less than 2³¹.
  *
- * Laws: the same for reversed and for swapped segments; true where an end of one lies on the other.
+ * Laws: reversing or swapping segments does not change the result; it is true if an end of one lies on the other.
  *
  * @example
  * const at = (x, y) => ({ x: constant(i32, x, 1), y: ctx.column(Int32Array.of(y)) });
@@ -123,7 +123,7 @@ export const segmentsIntersect32: Functor<TwoSegments<Point32>, BoolShape> = fn(
 );
 
 /**
- * {@link segmentsIntersect32} for two's complement coordinates of 64 bits that differ by less than 2⁶³.
+ * {@link segmentsIntersect32} for two's complement 64-bit coordinates, which must differ by less than 2⁶³.
  *
  * @example
  * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });
@@ -147,7 +147,7 @@ export const segmentsIntersect64: Functor<TwoSegments<Point64>, BoolShape> = fn(
   },
 );
 
-/** Whether the intervals between a and b and between c and d touch: what decides collinear segments. */
+/** Whether the intervals from a to b and from c to d overlap, which decides for collinear segments. */
 function overlap32(a: I32, b: I32, c: I32, d: I32): Bool {
   return a
     .min(b)

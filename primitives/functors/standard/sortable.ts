@@ -6,9 +6,9 @@ import type { F32Shape, I32Shape, U32Shape, U64Shape } from './shapes.ts';
 const signBit = 0x80000000;
 
 /**
- * The bits of an f32 as a u32 that sorts as the f32 does: −∞ … −0, +0 … +∞, with NaNs outside according to their sign.
- * Works on bits alone, so it keeps subnormals, which a device may flush when it touches them as f32: read f32 columns as
- * u32 where that matters.
+ * The bits of an f32 as a u32 in the same order: −∞ … −0, +0 … +∞, with NaNs at either end according to their sign. It
+ * works on bits only, so it keeps subnormals, which a device may flush when it handles them as f32: where that matters,
+ * read f32 columns as u32.
  *
  * Laws: x < y ⇒ key(x) < key(y); {@link sortableToF32Bits} is its inverse.
  *
@@ -38,7 +38,8 @@ export const sortableToF32Bits: Functor<{ readonly key: U32Shape }, U32Shape> = 
 );
 
 /**
- * A u32 that sorts as the f32 does; see {@link f32BitsToSortable}. Subnormals and NaNs are the device's own.
+ * A u32 in the order of the f32; see {@link f32BitsToSortable}. The results for subnormals and NaNs depend on the
+ * device.
  *
  * @example
  * await ctx.read(map(f32ToSortable, { x: ctx.column(Float32Array.of(-1, 0, 1)) }));
@@ -66,7 +67,7 @@ export const sortableToF32: Functor<{ readonly key: U32Shape }, F32Shape> = fn(
 );
 
 /**
- * A u32 that sorts as the i32 does: its sign bit turned over. {@link sortableToI32} is the inverse.
+ * A u32 in the order of the i32: its sign bit is inverted. {@link sortableToI32} is the inverse.
  *
  * @example
  * await ctx.read(map(i32ToSortable, { x: ctx.column(Int32Array.of(-1, 0)) })); // Uint32Array [2147483647, 2147483648]
@@ -92,7 +93,8 @@ export const sortableToI32: Functor<{ readonly key: U32Shape }, I32Shape> = fn(
 );
 
 /**
- * A u64 that sorts as the two's complement i64 does, and back: the sign bit turned over is its own inverse.
+ * A u64 in the order of the two's complement i64, and the inverse conversion: inverting the sign bit is its own
+ * inverse.
  *
  * @example
  * const x = ctx.column64(BigUint64Array.of(-1n, 1n));

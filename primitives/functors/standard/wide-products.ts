@@ -4,7 +4,7 @@ import { select } from './choose.ts';
 import type { I32Shape, TwoOperands, U32Shape, U64Shape } from './shapes.ts';
 import { add64, compareI64, compareU64, sub64, u64OfU32 } from './wide.ts';
 
-/** The shape of a 128-bit integer: four words, low ones first; unsigned or two's complement as for u64. */
+/** The shape of a 128-bit integer: four words, low ones first; unsigned or two's complement, as for u64. */
 export type U128Shape = { readonly lo: U64Shape; readonly hi: U64Shape };
 /** The shape of a 128-bit integer. */
 export const u128: U128Shape = { lo: u64, hi: u64 };
@@ -15,7 +15,7 @@ const twoU64: TwoOperands<U64Shape> = { a: u64, b: u64 };
 const twoU128: TwoOperands<U128Shape> = { a: u128, b: u128 };
 
 /**
- * The whole product of two u32: at most (2³²−1)².
+ * The exact product of two u32: at most (2³²−1)².
  *
  * @example
  * const a = ctx.column(Uint32Array.of(2 ** 31));
@@ -27,7 +27,7 @@ export const mulU32: Functor<TwoOperands<U32Shape>, U64Shape> = fn('mulU32', two
 }));
 
 /**
- * The whole product of two i32, as i64: at most 2⁶².
+ * The exact product of two i32, as i64: magnitude at most 2⁶².
  *
  * @example
  * const a = ctx.column(Int32Array.of(-(2 ** 31)));
@@ -36,7 +36,7 @@ export const mulU32: Functor<TwoOperands<U32Shape>, U64Shape> = fn('mulU32', two
 export const mulI32: Functor<TwoOperands<I32Shape>, U64Shape> = fn('mulI32', twoI32, u64, ({ a, b }) => {
   const x = bitsToU32(a);
   const y = bitsToU32(b);
-  // x = a + 2³² where a is negative, so its product has y in the high word too much; likewise for b.
+  // If a is negative, x = a + 2³², so the product has y too much in the high word; likewise for b.
   const excess = bitsToU32(a.shr(31))
     .and(y)
     .add(bitsToU32(b.shr(31)).and(x));
@@ -44,7 +44,7 @@ export const mulI32: Functor<TwoOperands<I32Shape>, U64Shape> = fn('mulI32', two
 });
 
 /**
- * a · b modulo 2⁶⁴, of unsigned and of two's complement numbers alike.
+ * a · b modulo 2⁶⁴, for unsigned and two's complement numbers alike.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(2n ** 33n));
@@ -57,7 +57,7 @@ export const mul64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('mul64', twoU6
 });
 
 /**
- * The whole product of two unsigned 64-bit numbers.
+ * The exact product of two unsigned 64-bit numbers.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(2n ** 63n));
@@ -76,7 +76,7 @@ export const mulU64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulU64', tw
 });
 
 /**
- * The whole product of two two's complement 64-bit numbers: at most 2¹²⁶.
+ * The exact product of two two's complement 64-bit numbers: magnitude at most 2¹²⁶.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(-(2n ** 63n)));
@@ -93,7 +93,7 @@ export const mulI64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulI64', tw
 });
 
 /**
- * −1, 0 or 1 as a is below, equal to or above b, both two's complement.
+ * −1, 0 or 1 if a is below, equal to or above b, both two's complement.
  *
  * @example
  * const one = { lo: ctx.column64(BigUint64Array.of(1n)), hi: ctx.column64(BigUint64Array.of(0n)) };

@@ -9,9 +9,9 @@ import type { BoolShape, I32Shape, OneOperand, TwoOperands, U32Shape, U64Shape }
 export type ShiftOperands = { readonly a: U64Shape; readonly count: U32Shape };
 
 /**
- * A 64-bit integer inside a functor, as a pair of words. The same pair stands for an unsigned number (U64 in names) and
- * for a two's complement one (I64); where both rules agree the name says only 64. Everything wraps modulo 2⁶⁴ and is exact
- * on every backend.
+ * A 64-bit integer inside a functor, as a pair of words. The pair represents an unsigned number (U64 in names) or a
+ * two's complement one (I64); if both agree, the name only has 64. All operations wrap modulo 2⁶⁴ and are exact on
+ * every backend.
  */
 export type U64 = ValuesOf<U64Shape>;
 
@@ -20,7 +20,7 @@ const one: OneOperand<U64Shape> = { a: u64 };
 const shifted: ShiftOperands = { a: u64, count: u32 };
 
 /**
- * A u32 as u64 and as i64.
+ * A u32 as u64, which is also its i64.
  *
  * @example
  * const widen = fn({ a: u32 }, u64, ({ a }) => u64OfU32(a));
@@ -45,7 +45,7 @@ export function i64OfI32(a: I32): U64 {
 }
 
 /**
- * a + b modulo 2⁶⁴. Law: associative and commutative, with 0.
+ * a + b modulo 2⁶⁴. Law: associative and commutative, with identity 0.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(2n ** 32n - 1n));
@@ -83,7 +83,7 @@ export const neg64: Functor<OneOperand<U64Shape>, U64Shape> = fn('neg64', one, u
 }));
 
 /**
- * True where a = b.
+ * Whether a = b.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(5n, 2n ** 40n));
@@ -95,7 +95,7 @@ export const eq64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('eq64', two, b
 );
 
 /**
- * True where a < b, both unsigned.
+ * Whether a < b, both unsigned.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, -1n));
@@ -107,7 +107,7 @@ export const ltU64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('ltU64', two,
 );
 
 /**
- * True where a < b, both two's complement.
+ * Whether a < b, both two's complement.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, -1n));
@@ -123,7 +123,7 @@ function lexicographic<T extends 'u32' | 'i32'>(highA: Value<T>, highB: Value<T>
 }
 
 /**
- * −1, 0 or 1 as a is below, equal to or above b, both unsigned.
+ * −1, 0 or 1 if a is below, equal to or above b, both unsigned.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, 7n, -1n));
@@ -135,7 +135,7 @@ export const compareU64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareU
 );
 
 /**
- * −1, 0 or 1 as a is below, equal to or above b, both two's complement.
+ * −1, 0 or 1 if a is below, equal to or above b, both two's complement.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, 7n, -1n));
@@ -160,7 +160,7 @@ export const signI64: Functor<OneOperand<U64Shape>, I32Shape> = fn('signI64', on
 );
 
 /**
- * |a| of a two's complement number, as unsigned: exact for −2⁶³ too.
+ * |a| of a two's complement number, as unsigned: exact even for −2⁶³.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(-5n, 5n));
@@ -255,7 +255,10 @@ export const shrI64: Functor<ShiftOperands, U64Shape> = fn('shrI64', shifted, u6
   return select({ lo: lowShifted(a, count), hi }, { lo: hi, hi: sign }, count.and(32).ne(0));
 });
 
-/** Low word of a >> count for counts below 32: the bits that leave the high word take two shifts, as 32 − 0 is no count. */
+/**
+ * Low word of a >> count, for counts below 32. The bits that come from the high word take two shifts, because a shift
+ * by 32 − 0 is not possible.
+ */
 function lowShifted(a: U64, count: U32): U32 {
   return a.lo.shr(count).or(a.hi.shl(1).shl(count.not()));
 }

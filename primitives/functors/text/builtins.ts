@@ -5,7 +5,7 @@ import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
 
-/** A value and where it is written. */
+/** A value and its position in the text. */
 export interface Argument {
   readonly value: TextValue;
   readonly position: Position;
@@ -25,10 +25,10 @@ const arities: { readonly [name: string]: number } = {
   select: 3,
 };
 
-/** The functions that the subset has, `bitcast` and `arrayLength` aside. */
+/** The built-in functions of the subset, except `bitcast` and `arrayLength`. */
 export const builtinNames: readonly string[] = Object.keys(arities);
 
-/** Calls a function of WGSL's own. */
+/** Calls a built-in function of WGSL. */
 export function applyBuiltin(
   source: SourceText,
   position: Position,
@@ -72,10 +72,10 @@ export function applyBitcast(
   const operand = scalar(source, at, value, 'bitcast');
   const type = isScalarName(name) ? typeOf('bits', [operand.type], name) : undefined;
   if (type !== undefined) return apply('bits', [operand.operand], type);
-  throw errorAt(source, position, 'type', `There is no bitcast of ${operand.type} to ${name}.`);
+  throw errorAt(source, position, 'type', `A bitcast from ${operand.type} to ${name} is not defined.`);
 }
 
-/** Fails where a call has too few or too many arguments. */
+/** Throws if a call has the wrong number of arguments. */
 export function requireCount(
   source: SourceText,
   position: Position,
@@ -99,7 +99,7 @@ function scalar(source: SourceText, position: Position, value: TextValue, taker:
   });
 }
 
-/** Arguments brought to one type, unless all are abstract. */
+/** Converts arguments to one type, unless all are abstract. */
 function alike(source: SourceText, args: readonly Argument[]): readonly TextValue[] {
   const typed = args.map(({ value }) => value).find(isScalar);
   return args.map(({ value, position }) => {
@@ -130,7 +130,8 @@ function applyOperation(
   const scalars = values.map((value) => scalar(source, position, value, name));
   const types = scalars.map(({ type }) => type);
   const type = typeOf(operation, types);
-  if (type === undefined) throw errorAt(source, position, 'type', `There is no ${name} of ${types.join(' and ')}.`);
+  if (type === undefined)
+    throw errorAt(source, position, 'type', `Function ${name} is not defined for ${types.join(' and ')}.`);
   return apply(
     operation,
     scalars.map(({ operand }) => operand),

@@ -7,9 +7,9 @@ import { errorAt, type Position } from './source.ts';
 import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
 import { isScalar, isScalarName, type ScalarValue, type Struct, type TextValue, typeName, zeroOf } from './values.ts';
 
-/** Writes an expression's operations and gives back its value. */
+/** Writes an expression's operations and returns its value. */
 export function evaluate(context: Context, expression: Expression): TextValue {
-  // What leans to the left, as long sums do, is gone through in a loop: it may be deeper than the stack.
+  // Left-leaning expressions, such as long sums, may be deeper than the stack, so they are processed in a loop.
   const spine: (Binary | Member)[] = [];
   let first = expression;
   while (first.kind === 'binary' || first.kind === 'member') {
@@ -39,8 +39,8 @@ function evaluateFirst(context: Context, expression: Exclude<Expression, Binary 
       if (expression.operator !== '&') {
         return applyUnary(source, position, expression.operator, evaluate(context, expression.operand));
       }
-      throw errorAt(source, position, 'type', 'There are no pointers in functors.', {
-        remedy: '& may stand in arrayLength(&name) only.',
+      throw errorAt(source, position, 'type', 'Functors have no pointers.', {
+        remedy: '& may only be used in arrayLength(&name).',
       });
     case 'index':
       return readElement(context, expression.array, expression.index);
@@ -72,7 +72,7 @@ function unresolved({ program, result }: Context, position: Position, name: stri
 export function memberOf({ program }: Context, position: Position, object: TextValue, field: string): TextValue {
   if (!('fields' in object)) {
     throw errorAt(program.source, position, 'type', `${typeName(object.type)} has no fields.`, {
-      remedy: 'Vectors are not in the subset: use a struct.',
+      remedy: 'Vectors are not supported: use a struct.',
     });
   }
   const { type, fields } = object;
@@ -94,7 +94,7 @@ function readElement(context: Context, array: Expression, index: Expression): Te
   }
   const at = concrete(source, index.position, evaluate(context, index));
   if (!isScalar(at) || (at.type !== 'u32' && at.type !== 'i32')) {
-    throw errorAt(source, index.position, 'type', `The index of ${array.name} is no integer.`, {
+    throw errorAt(source, index.position, 'type', `The index of ${array.name} must be an integer.`, {
       expected: 'u32 or i32',
       got: typeName(at.type),
     });
@@ -118,7 +118,7 @@ function evaluateCall(context: Context, call: Call): TextValue {
   if (call.template !== undefined) return applyBitcast(source, position, call.template.name, args);
   if (builtinNames.includes(callee)) return applyBuiltin(source, position, callee, args);
   throw errorAt(source, position, 'unresolved', `There is no function ${callee}.`, {
-    remedy: `Declare it; built in are ${builtinNames.join(', ')}, arrayLength and bitcast.`,
+    remedy: `Declare it. Built-in functions are ${builtinNames.join(', ')}, arrayLength and bitcast.`,
   });
 }
 
@@ -146,7 +146,9 @@ function callFunction(
   const { program, result } = context;
   const { source } = program;
   if (result === undefined) {
-    throw errorAt(source, position, 'constant', `A constant calls ${fn.name}.`, { remedy: 'Call it in a function.' });
+    throw errorAt(source, position, 'constant', `A constant must not call ${fn.name}.`, {
+      remedy: 'Call it in a function.',
+    });
   }
   requireCount(source, position, fn.name, args, fn.parameters.length);
   const values = fn.parameters.map(({ name, type }, i) => {
@@ -156,7 +158,7 @@ function callFunction(
   return program.call(fn, values, position);
 }
 
-/** `S(a, b)`, or `S()` of zeros. */
+/** `S(a, b)`, or `S()` for zeros. */
 function construct(
   { program: { source } }: Context,
   struct: Struct,

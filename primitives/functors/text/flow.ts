@@ -1,6 +1,8 @@
 import type { Block, TextStatement } from './syntax.ts';
 
-/** True where what follows a statement may be reached, as WGSL's behaviour analysis has it: conditions are not looked at. */
+/**
+ * Whether control may reach what follows a statement, by WGSL's behaviour analysis, which does not look at conditions.
+ */
 export function fallsThrough(statement: TextStatement): boolean {
   switch (statement.kind) {
     case 'return':
@@ -20,7 +22,7 @@ export function fallsThrough(statement: TextStatement): boolean {
   }
 }
 
-/** True where a block leaves the loop that it is the body of. */
+/** Whether a block may break out of the loop that it is the body of. */
 function breaks(block: Block): boolean {
   return block.some((statement) => {
     if (statement.kind === 'break') return true;

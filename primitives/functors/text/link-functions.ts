@@ -1,23 +1,23 @@
 import type { Module, Operand } from '../../ir/ir.ts';
 import { type Linkage, type Links, link, linkEntry } from '../recorder.ts';
 
-/** A function of a text: a module of its own, in which names stand for the other functions of the text. */
+/** A function of a text: a separate module, in which placeholders name the other functions of the text. */
 export interface RecordedFunction {
   readonly module: Module;
   /** The functions of the text that it calls. */
   readonly callees: ReadonlySet<string>;
 }
 
-/** What stands for a function of a text until it is linked: no function is called so. */
+/** The placeholder for a function of a text until it is linked; no function has such a name. */
 export function standIn(name: string): string {
   return `the function ${name}`;
 }
 
 /**
- * The module of a function with all that it calls, each linked once: a text in which every function calls the one before takes
- * time linear in its length.
+ * The module of a function with everything that it calls, each linked once. For a text in which every function calls
+ * the previous one, this takes linear time.
  *
- * @param functions - Those of the text, callees before their callers.
+ * @param functions - The functions of the text, callees before their callers.
  */
 export function linkFunctions(functions: ReadonlyMap<string, RecordedFunction>, entry: string): Module {
   const needed = neededBy(functions, entry);
@@ -32,15 +32,15 @@ export function linkFunctions(functions: ReadonlyMap<string, RecordedFunction>, 
   return { functions: linkage.functions, arrays: module.arrays, uniforms: module.uniforms };
 }
 
-/** A function and those that it calls, and that these call. */
+/** A function and all functions that it calls, directly or indirectly. */
 function neededBy(functions: ReadonlyMap<string, RecordedFunction>, entry: string): ReadonlySet<string> {
   const needed = new Set([entry]);
-  // A set goes on to what is added to it on the way.
+  // Iterating over a set also visits elements added meanwhile.
   for (const name of needed) for (const callee of functions.get(name)!.callees) needed.add(callee);
   return needed;
 }
 
-/** Captures keep the names that they have in the text. */
+/** Captures keep their names in the text. */
 function linksOf({ module, callees }: RecordedFunction, names: ReadonlyMap<string, string>): Links {
   const uniforms = [...module.uniforms].map(([name, type]): [string, Operand] => [
     name,

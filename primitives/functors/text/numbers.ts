@@ -7,17 +7,17 @@ const decimal = /^(?:0|[1-9]\d*)([iuf]?)$/;
 const hexadecimal = /^0[xX][0-9a-fA-F]+([iu]?)$/;
 const fraction = /^(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(f?)$/;
 
-/** The value of a number as it is written. */
+/** The value of a number literal. */
 export function parseNumber(source: SourceText, position: Position, text: string): TextValue {
   const whole = hexadecimal.exec(text) ?? decimal.exec(text);
   const match = whole ?? fraction.exec(text);
   if (match === null) {
-    const remedy = 'Write decimal numbers, or hexadecimal integers, with the suffix u, i, f or none.';
-    throw errorAt(source, position, 'literal', `${text} is not a number of WGSL's that functors know.`, { remedy });
+    const remedy = 'Write decimal numbers or hexadecimal integers, with the suffix u, i, f or none.';
+    throw errorAt(source, position, 'literal', `${text} is not a number that functors support.`, { remedy });
   }
   const suffix = match[1]!;
   const digits = suffix === '' ? text : text.slice(0, -1);
-  // More digits than 64 bits have would take long to read, only to be refused.
+  // Numbers with more digits than 64 bits can have are refused before parsing, which could take long.
   if (whole !== null && suffix !== 'f' && digits.replace(/^0[xX]0*/, '').length > 20) {
     throw errorAt(source, position, 'literal', `${text} does not fit 64 bits.`);
   }
@@ -29,7 +29,7 @@ export function parseNumber(source: SourceText, position: Position, text: string
   return suffix === '' ? value : concreteAs(source, position, value, suffix === 'u' ? 'u32' : 'i32');
 }
 
-/** A number without suffix as the given type. */
+/** A number without suffix, converted to the given type. */
 export function concreteAs(
   source: SourceText,
   position: Position,
@@ -44,18 +44,18 @@ export function concreteAs(
     if (!Number.isFinite(Math.fround(Number(value)))) return fail(`${value} is too large for f32.`);
     return { type, operand: literal(type, Number(value)) };
   }
-  if (from === 'abstract-float') return fail(`${value} is not an integer, and ${type} is wanted.`);
+  if (from === 'abstract-float') return fail(`Expected ${type}, but ${value} is not an integer.`);
   const fits = type === 'u32' ? BigInt.asUintN(32, value) === value : BigInt.asIntN(32, value) === value;
   return fits ? { type, operand: literal(type, Number(value)) } : fail(`${value} does not fit ${type}.`);
 }
 
-/** A value that has a type: integers without suffix are i32, fractions f32. */
+/** Gives a value a concrete type: integers without suffix become i32, fractions f32. */
 export function concrete(source: SourceText, position: Position, value: TextValue): Exclude<TextValue, AbstractValue> {
   if (!isAbstract(value)) return value;
   return concreteAs(source, position, value, value.type === 'abstract-int' ? 'i32' : 'f32');
 }
 
-/** A value as the wanted type; `what` says in the error whose type it is. */
+/** Converts a value to the expected type; `what` names it in errors. */
 export function coerce(
   source: SourceText,
   position: Position,
@@ -65,14 +65,14 @@ export function coerce(
 ): Exclude<TextValue, AbstractValue> {
   if (isAbstract(value) && typeof type === 'string') return concreteAs(source, position, value, type);
   if (value.type === type) return value as Exclude<TextValue, AbstractValue>;
-  throw errorAt(source, position, 'type', `${what} has another type.`, {
+  throw errorAt(source, position, 'type', `${what} has the wrong type.`, {
     expected: typeName(type),
     got: typeName(value.type),
-    remedy: typeof type === 'string' ? `Convert with ${type}(…).` : `Make one with ${type.name}(…).`,
+    remedy: typeof type === 'string' ? `Convert with ${type}(…).` : `Construct one with ${type.name}(…).`,
   });
 }
 
-/** A value as the wanted scalar, which the caller knows to be one. */
+/** Converts a value to the expected scalar type. */
 export function coerceScalar(
   source: SourceText,
   position: Position,

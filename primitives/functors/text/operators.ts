@@ -16,7 +16,7 @@ const operations: { readonly [operator: string]: OperationName } = {
   '||': 'or',
 };
 
-/** Writes an operation; its result counts as used. */
+/** Writes an operation whose result counts as used. */
 export function apply(name: OperationName, operands: readonly Operand[], type: ScalarType): ScalarValue {
   return { type, operand: use(operate(name, operands, type)) };
 }
@@ -38,7 +38,7 @@ export function applyUnary(
   const operand = concrete(source, position, value);
   const takes: readonly unknown[] = operator === '!' ? ['bool'] : operator === '~' ? ['u32', 'i32'] : ['i32', 'f32'];
   if (!isScalar(operand) || !takes.includes(operand.type)) {
-    throw errorAt(source, position, 'type', `There is no ${operator} of ${typeName(operand.type)}.`, {
+    throw errorAt(source, position, 'type', `Operator ${operator} is not defined for ${typeName(operand.type)}.`, {
       remedy: `It takes ${takes.join(' or ')}.`,
     });
   }
@@ -73,7 +73,7 @@ function alike(
     return isScalar(right) ? [concreteAs(source, position, left, right.type), right] : [left, right];
   if (isAbstract(right)) return isScalar(left) ? [left, concreteAs(source, position, right, left.type)] : [left, right];
   if (left.type === right.type) return [left, right];
-  throw errorAt(source, position, 'type', `The operands of ${operator} differ in type.`, {
+  throw errorAt(source, position, 'type', `The operands of ${operator} have different types.`, {
     expected: typeName(left.type),
     got: typeName(right.type),
     remedy: 'Convert one of them with u32(…), i32(…) or f32(…).',
@@ -85,7 +85,12 @@ function checked(source: SourceText, position: Position, operator: string, a: Te
   const type = isScalar(a) && isScalar(b) ? typeOf(name, [a.type, b.type]) : undefined;
   const onlyBool = operator === '&&' || operator === '||';
   if (type === undefined || (onlyBool && a.type !== 'bool') || (operator === '^' && a.type === 'bool')) {
-    throw errorAt(source, position, 'type', `There is no ${operator} of ${typeName(a.type)} and ${typeName(b.type)}.`);
+    throw errorAt(
+      source,
+      position,
+      'type',
+      `Operator ${operator} is not defined for ${typeName(a.type)} and ${typeName(b.type)}.`,
+    );
   }
   return apply(name, [(a as ScalarValue).operand, (b as ScalarValue).operand], type);
 }
@@ -110,7 +115,7 @@ function abstractBinary(
     source,
     position,
     'type',
-    `There is no ${operator} of ${typeName(left.type)} and ${typeName(right.type)}.`,
+    `Operator ${operator} is not defined for ${typeName(left.type)} and ${typeName(right.type)}.`,
   );
 }
 

@@ -11,8 +11,8 @@ const products = new Set(['*', '/', '%']);
 const binary = new Set([...bitwise, ...logical, ...relational, ...shifts, ...sums, ...products]);
 
 /**
- * Reads an expression by the grammar of WGSL, which has no precedence between bitwise, shift and logical operators and
- * the others: there it asks for parentheses.
+ * Parses an expression by the grammar of WGSL. It defines no precedence between bitwise, shift and logical operators
+ * and the others, so these need parentheses.
  */
 export function parseExpression(reader: Reader): Expression {
   const first = parseUnary(reader);
@@ -21,7 +21,7 @@ export function parseExpression(reader: Reader): Expression {
     : parseLogical(reader, parseRelational(reader, first));
   const { kind, text, position } = reader.peek();
   if (kind === 'operator' && binary.has(text)) {
-    throw reader.error(position, `WGSL does not say what ${text} binds to here.`, 'Put parentheses.');
+    throw reader.error(position, `The precedence of ${text} is not defined here.`, 'Put parentheses.');
   }
   return expression;
 }
@@ -31,7 +31,7 @@ function parseLogical(reader: Reader, first: Expression): Expression {
   return parseChain(reader, first, () => parseRelational(reader, parseUnary(reader)));
 }
 
-/** Operands between which the same operator stands. */
+/** Operands separated by the same operator. */
 function parseChain(reader: Reader, first: Expression, operand: (reader: Reader) => Expression): Expression {
   const { text } = reader.peek();
   return parseLeft(reader, new Set([text]), first, operand);
@@ -98,7 +98,7 @@ function parsePrimary(reader: Reader): Expression {
     reader.expect(')', 'after an expression in parentheses');
     return inner;
   }
-  if (kind !== 'name') throw reader.error(position, `An expression is wanted, this is ${text}.`);
+  if (kind !== 'name') throw reader.error(position, `Expected an expression, got ${text}.`);
   const template = text === 'bitcast' ? parseTemplate(reader) : undefined;
   if (reader.accept('(')) return { kind: 'call', position, callee: text, template, args: parseArguments(reader) };
   return { kind: 'name', position, name: text };
@@ -121,14 +121,14 @@ function parseArguments(reader: Reader): Expression[] {
   return args;
 }
 
-/** Reads the name of a type. */
+/** Parses the name of a type. */
 export function parseType(reader: Reader): TypeName {
   const { kind, text, position } = reader.next();
-  if (kind !== 'name') throw reader.error(position, `A type is wanted, this is ${text}.`);
+  if (kind !== 'name') throw reader.error(position, `Expected a type, got ${text}.`);
   if (!reader.is('<')) return { name: text, position };
   throw reader.error(
     position,
-    `The type ${text}<…> cannot stand here.`,
+    `The type ${text}<…> is not allowed here.`,
     'Use u32, i32, f32, bool or a struct of these.',
   );
 }

@@ -4,7 +4,7 @@ import { createReader, type Reader } from './reader.ts';
 import type { SourceText } from './source.ts';
 import type { CaptureDeclaration, Field, FunctionDeclaration, StructDeclaration, TextModule } from './syntax.ts';
 
-/** Reads a text of structs, functions, constants, `var<storage>` and `var<uniform>`. */
+/** Parses a text of structs, functions, constants, `var<storage>` and `var<uniform>`. */
 export function parseModule(source: SourceText): TextModule {
   const reader = createReader(source);
   const module = {
@@ -30,13 +30,13 @@ export function parseModule(source: SourceText): TextModule {
   return module;
 }
 
-/** `@group(0) @binding(1)` says where a buffer is bound; here it is bound by name. */
+/** `@group(0) @binding(1)` locates a buffer in WGSL; here buffers are bound by name. */
 function skipBindings(reader: Reader): void {
   while (reader.is('@')) {
     const { position } = reader.peek();
     const { text } = reader.peek(1);
     if (text !== 'group' && text !== 'binding') {
-      throw reader.error(position, `The attribute @${text} has no meaning in a functor.`, 'Leave it out.');
+      throw reader.error(position, `The attribute @${text} is not supported in functors.`, 'Leave it out.');
     }
     reader.next();
     reader.next();
@@ -66,7 +66,7 @@ function parseFields(reader: Reader, end: string, what: string): Field[] {
   reader.expect(end, `after ${what}`);
   const names = new Set<string>();
   for (const { name, position } of fields) {
-    if (names.has(name)) throw reader.error(position, `There are two of the name ${name}.`);
+    if (names.has(name)) throw reader.error(position, `${name} is declared twice.`);
     names.add(name);
   }
   return fields;
@@ -78,7 +78,11 @@ function parseFunction(reader: Reader): FunctionDeclaration {
   reader.expect('(', 'after the name of a function');
   const parameters = parseFields(reader, ')', 'a parameter');
   if (!reader.accept('->')) {
-    throw reader.error(position, `The function ${name} returns nothing.`, 'Write -> and a type: functors are pure.');
+    throw reader.error(
+      position,
+      `The function ${name} must return something.`,
+      'Write -> and a type: functors are pure.',
+    );
   }
   const result = parseType(reader);
   const body = parseBlock(reader, 'after the type of a function');
@@ -92,7 +96,7 @@ function parseCapture(reader: Reader): CaptureDeclaration {
   const access = reader.accept(',') ? reader.next().text : 'read';
   reader.expect('>', 'after the address space');
   if (space !== 'storage' && space !== 'uniform') {
-    throw reader.error(start, `There are no ${space} variables in functors.`, 'Use var<storage> or var<uniform>.');
+    throw reader.error(start, `Functors have no ${space} variables.`, 'Use var<storage> or var<uniform>.');
   }
   if (access !== 'read') {
     throw reader.error(start, 'A functor cannot write to an array.', 'Return the value: a primitive stores it.');
@@ -110,7 +114,7 @@ function parseCapture(reader: Reader): CaptureDeclaration {
 function parseArrayType(reader: Reader, name: string): CaptureDeclaration['type'] {
   const { text, position } = reader.next();
   if (text !== 'array') {
-    throw reader.error(position, `${name} in storage is not an array.`, `Write array<${text}>, or var<uniform>.`);
+    throw reader.error(position, `${name} in storage must be an array.`, `Write array<${text}>, or var<uniform>.`);
   }
   reader.expect('<', 'after array');
   const type = parseType(reader);

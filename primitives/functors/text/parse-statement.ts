@@ -4,7 +4,7 @@ import type { Assignment, Block, Continuing, Declaration, Expression, Loop, Text
 
 const compound = new Set(['+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=']);
 
-/** Reads statements in braces. */
+/** Parses statements in braces. */
 export function parseBlock(reader: Reader, after: string): Block {
   reader.expect('{', after);
   const block: TextStatement[] = [];
@@ -41,7 +41,7 @@ function readStatement(reader: Reader): TextStatement {
     case 'switch':
     case 'discard':
     case 'const_assert':
-      throw reader.error(position, `There is no ${text} in functors.`);
+      throw reader.error(position, `${text} is not supported in functors.`);
     default:
       return ended(reader, parseSimple(reader));
   }
@@ -52,7 +52,7 @@ function ended<S>(reader: Reader, statement: S): S {
   return statement;
 }
 
-/** A declaration, an assignment, `++` or `--`: what may stand in the head of a `for`. */
+/** A declaration, an assignment, `++` or `--`, as allowed in the head of a `for`. */
 function parseSimple(reader: Reader): Declaration | Assignment {
   const { text } = reader.peek();
   if (text === 'let' || text === 'var' || text === 'const') return parseDeclaration(reader);
@@ -67,20 +67,24 @@ function parseSimple(reader: Reader): Declaration | Assignment {
     const value: Expression = { kind: 'number', position, text: '1' };
     return { kind: 'assignment', position, target, operator: operator[0], value };
   }
-  throw reader.error(position, `An assignment is wanted, this is ${operator}.`, 'Calls stand in expressions only.');
+  throw reader.error(position, `Expected an assignment, got ${operator}.`, 'Calls are only allowed in expressions.');
 }
 
-/** Reads `let`, `var` or `const` without the semicolon. */
+/** Parses `let`, `var` or `const` without the semicolon. */
 export function parseDeclaration(reader: Reader): Declaration {
   const keyword = reader.next().text as Declaration['keyword'];
   if (reader.is('<')) {
-    throw reader.error(reader.peek().position, 'A variable of a function has no address space.', 'Write var alone.');
+    throw reader.error(
+      reader.peek().position,
+      'A variable of a function must not have an address space.',
+      'Write var alone.',
+    );
   }
   const { text: name, position } = reader.name(`a ${keyword}`);
   const type = reader.accept(':') ? parseType(reader) : undefined;
   const value = reader.accept('=') ? parseExpression(reader) : undefined;
   if (value === undefined && (keyword !== 'var' || type === undefined)) {
-    throw reader.error(position, `The ${keyword} ${name} has no value.`, 'Write = and a value.');
+    throw reader.error(position, `The ${keyword} ${name} must have a value.`, 'Write = and a value.');
   }
   return { kind: 'declaration', position, keyword, name, type, value };
 }
@@ -114,7 +118,7 @@ function parseLoop(reader: Reader): Loop {
   while (!reader.is('}')) {
     if (reader.accept(';')) continue;
     if (continuing !== undefined) {
-      throw reader.error(reader.peek().position, 'A statement stands after continuing.', 'Put continuing last.');
+      throw reader.error(reader.peek().position, 'No statement may follow continuing.', 'Put continuing last.');
     }
     if (reader.is('continuing')) continuing = parseContinuing(reader);
     else body.push(parseStatement(reader));
@@ -131,7 +135,7 @@ function parseContinuing(reader: Reader): Continuing {
   while (!reader.is('}')) {
     if (reader.accept(';')) continue;
     if (breakIf !== undefined) {
-      throw reader.error(reader.peek().position, 'A statement stands after break if.', 'Put break if last.');
+      throw reader.error(reader.peek().position, 'No statement may follow break if.', 'Put break if last.');
     }
     if (reader.is('break') && reader.peek(1).text === 'if') {
       reader.next();

@@ -19,19 +19,19 @@ import {
   valueOfLeaves,
 } from './values.ts';
 
-/** A checked text: its functions, and what it captures. */
+/** A checked text: its functions and its captures. */
 export interface CompiledText {
   readonly functions: ReadonlyMap<string, CompiledFunction>;
   readonly arrays: ReadonlyMap<string, ScalarType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
-  /** The module of one of the functions, with all those that it calls. */
+  /** The module of one of the functions, with everything that it calls. */
   moduleOf(name: string): Module;
 }
 
 export interface CompiledFunction extends RecordedFunction {
   readonly parameters: readonly { readonly name: string; readonly type: TextType }[];
   readonly result: TextType;
-  /** Where its name stands. */
+  /** The position of its name. */
   readonly position: Position;
 }
 
@@ -47,7 +47,7 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
   const typeOf = (type: TypeName): TextType => namedType(source, structs, type);
   for (const { name, fields, position } of syntax.structs) {
     const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
-    // Checked one by one: a struct of structs of structs can have more scalars than there is memory.
+    // Checked struct by struct: nested structs can have more scalars than fit into memory.
     requireAtMost(source, position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
     structs.set(name, struct);
   }
@@ -68,7 +68,7 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
   return { functions, arrays, uniforms, moduleOf: (name) => linkFunctions(functions, name) };
 }
 
-/** A text whose functions are still to be compiled. */
+/** A text whose functions are not yet compiled. */
 interface Shell {
   readonly source: SourceText;
   readonly syntax: TextModule;
@@ -87,7 +87,7 @@ function requireDistinctNames(source: SourceText, { structs, functions, captures
   }
 }
 
-/** Functions that call each other are compiled one inside the other. */
+/** Maximum depth of calls: a function is compiled while its caller is. */
 const MAX_CALLS = 100;
 
 function requireAtMost(
@@ -134,7 +134,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
       const circle = [...underWay.slice(underWay.indexOf(fn.name)), fn.name].join(' → ');
       throw errorAt(source, position, 'recursion', `A function calls itself: ${circle}.`, { remedy: 'Use a loop.' });
     }
-    requireAtMost(source, position, MAX_CALLS, underWay.length, 'Functions call each other too deeply.');
+    requireAtMost(source, position, MAX_CALLS, underWay.length, 'The functions call each other too deeply.');
     underWay.push(fn.name);
     const result = compileFunction(shell, program, globals, fn);
     underWay.pop();
@@ -157,7 +157,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
   return compiled;
 }
 
-/** Constants, arrays and uniforms. A constant sees those before it. */
+/** The scope of constants, arrays and uniforms. A constant sees those before it. */
 function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram): Scope {
   const scope = childOf(undefined);
   const context: Context = {
@@ -170,7 +170,7 @@ function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram):
   };
   for (const { name, keyword, type, value, position } of syntax.constants) {
     if (keyword !== 'const')
-      throw errorAt(program.source, position, 'syntax', `Only const may stand outside functions.`);
+      throw errorAt(program.source, position, 'syntax', `Only const may be used outside functions.`);
     const declared = type === undefined ? undefined : program.typeOf(type);
     const given = evaluate(context, value!);
     scope.names.set(name, { kind: 'value', value: constantValue(context, value!.position, name, given, declared) });
@@ -200,8 +200,8 @@ function compileFunction(
   );
   const resultType = typeOf(result);
   if (body.every(fallsThrough)) {
-    throw errorAt(source, end, 'no-return', `The function ${name} can end without returning a value.`, {
-      remedy: 'Return on every path.',
+    throw errorAt(source, end, 'no-return', `The function ${name} must return a value on every path.`, {
+      remedy: 'Add a return to every path.',
     });
   }
   const signature = {
@@ -228,7 +228,7 @@ function compileFunction(
   return { module, parameters: types, result: resultType, position };
 }
 
-/** Records a call by the name that stands for the function until the text is linked. */
+/** Records a call with the placeholder of the function, until the text is linked. */
 function callCompiled(name: string, { module, result }: CompiledFunction, args: readonly TextValue[]): TextValue {
   const locals = callNamed(standIn(name), entryOf(module).results, args.flatMap(leavesOf));
   let next = 0;

@@ -2,31 +2,31 @@ import type { FunctorError } from '../../errors.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { type Token, tokenize } from './tokens.ts';
 
-/** Words that WGSL keeps for itself and that no name may be. */
+/** Reserved words of WGSL. */
 const keywords = new Set(
   'alias array bool break case const const_assert continue continuing default diagnostic discard else enable f16 f32 false fn for i32 if let loop override ptr requires return struct switch true u32 var while'.split(
     ' ',
   ),
 );
 
-/** Goes through the tokens of a text. */
+/** Reads the tokens of a text. */
 export interface Reader {
   readonly source: SourceText;
   peek(ahead?: number): Token;
   next(): Token;
   is(text: string): boolean;
-  /** Takes the token if it is the given one. */
+  /** Consumes the next token if it is `text`. */
   accept(text: string): boolean;
-  /** Takes the given token or throws; `after` says what it belongs to. */
+  /** Consumes the next token, which must be `text`; `after` says in errors what precedes it. */
   expect(text: string, after: string): Token;
-  /** Takes a name that is not a keyword; `what` says whose it is. */
+  /** Consumes a name that is not reserved; `what` says in errors what it names. */
   name(what: string): Token;
   error(position: Position, sentence: string, remedy?: string): FunctorError;
-  /** Reads something that may hold others of its kind; fails where they are nested too deeply for the stack. */
+  /** Parses a construct that may be nested; throws if it is nested too deeply for the stack. */
   nested<T>(parse: (reader: Reader) => T): T;
 }
 
-/** Expressions and statements inside each other. */
+/** Maximum nesting of expressions and statements. */
 const maximumDepth = 500;
 
 export function createReader(source: SourceText): Reader {
@@ -52,13 +52,17 @@ export function createReader(source: SourceText): Reader {
     error,
     expect(text, after) {
       if (is(text)) return next();
-      throw error(peek().position, `A ${text} is wanted ${after}, this is ${peek().text}.`);
+      throw error(peek().position, `Expected ${text} ${after}, got ${peek().text}.`);
     },
     name(what) {
       const token = next();
-      if (token.kind !== 'name') throw error(token.position, `A name is wanted for ${what}, this is ${token.text}.`);
+      if (token.kind !== 'name') throw error(token.position, `Expected a name for ${what}, got ${token.text}.`);
       if (!keywords.has(token.text)) return token;
-      throw error(token.position, `${token.text} is a word of WGSL and cannot name ${what}.`, 'Choose another name.');
+      throw error(
+        token.position,
+        `${token.text} is a reserved word of WGSL and cannot name ${what}.`,
+        'Choose another name.',
+      );
     },
     nested(parse) {
       if (++depth > maximumDepth) throw error(peek().position, `More than ${maximumDepth} constructs are nested.`);

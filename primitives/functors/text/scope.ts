@@ -3,7 +3,7 @@ import { errorAt, type Position, type SourceText } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';
 
-/** What a name stands for. */
+/** The meaning of a name. */
 export type Entry =
   /** A parameter, a `let`, a `const` or a uniform. */
   | { readonly kind: 'value'; readonly value: TextValue }
@@ -13,7 +13,7 @@ export type Entry =
   /** A declaration that a `continue` has skipped. */
   | { readonly kind: 'skipped' };
 
-/** The names that a block declares, within those around it. */
+/** The names that a block declares, and the enclosing scope. */
 export interface Scope {
   readonly names: Map<string, Entry>;
   readonly parent: Scope | undefined;
@@ -23,7 +23,7 @@ export function childOf(parent: Scope | undefined): Scope {
   return { names: new Map(), parent };
 }
 
-/** What a name stands for at some place; undefined where nothing declares it. */
+/** Looks up the meaning of a name; undefined if it is not declared. */
 export function lookUp(
   { program, scope }: Context,
   name: string,
@@ -33,7 +33,7 @@ export function lookUp(
     const entry = at.names.get(name);
     if (entry?.kind === 'skipped') {
       throw errorAt(program.source, position, 'unresolved', `A continue skips the declaration of ${name}.`, {
-        remedy: 'Declare it before the continue: continuing uses it.',
+        remedy: 'Declare it before the continue, because continuing uses it.',
       });
     }
     if (entry !== undefined) return entry;
@@ -41,35 +41,35 @@ export function lookUp(
   return undefined;
 }
 
-/** What the text declares outside of functions, as the checker asks for it. */
+/** The declarations of a text outside functions, as the checker needs them. */
 export interface TextProgram {
   readonly source: SourceText;
   readonly structs: ReadonlyMap<string, Struct>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-  /** The type of that name. */
+  /** The type with that name. */
   typeOf(type: TypeName): TextType;
-  /** Calls a function of the text, which is compiled when it is first called. */
+  /** Calls a function of the text, which is compiled at its first call. */
   call(fn: FunctionDeclaration, args: readonly TextValue[], position: Position): TextValue;
 }
 
-/** What a loop around a statement does at `continue`. */
+/** What the loop around a statement does on `continue`. */
 export interface LoopContext {
   readonly continuing: Continuing | undefined;
   /** The names that the loop's body has declared so far. */
   readonly scope: Scope;
-  /** The names that it declares in all. */
+  /** All names that the body declares. */
   readonly declares: readonly string[];
 }
 
-/** Where a statement or expression stands. */
+/** The context of a statement or expression. */
 export interface Context {
   readonly program: TextProgram;
   readonly scope: Scope;
-  /** The function's result; undefined in a constant of the module. */
+  /** The function's result type; undefined in a constant of the module. */
   readonly result: TextType | undefined;
-  /** Locals that can be set again: what reads them sees what they hold at that moment. */
+  /** Locals that can be assigned; reading one gives its value at that moment. */
   readonly variables: Set<Local>;
   readonly loop: LoopContext | undefined;
-  /** Inside `continuing`, which no jump may leave. */
+  /** Whether the statement is inside `continuing`, which no jump may leave. */
   readonly inContinuing: boolean;
 }

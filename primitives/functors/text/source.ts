@@ -1,26 +1,26 @@
 import { type ErrorDetails, type ErrorPlace, FunctorError } from '../../errors.ts';
 import { shortenedWords } from '../../given.ts';
 
-/** Text of functors and where it stands. */
+/** A text of functors and its origin. */
 export interface SourceText {
   readonly text: string;
-  /** The file that errors name. */
+  /** The file that errors mention. */
   readonly file: string;
-  /** Line of that file, from 1, on which the text begins. */
+  /** Line of that file, from 1, on which the text starts. */
   readonly firstLine: number;
 }
 
-/** Offset into the text of a source. */
+/** Offset in the text of a source. */
 export type Position = number;
 
-/** What ends a line in WGSL, inside of a class of characters; CR and LF together are one end. */
+/** The line breaks of WGSL, for a character class in a regular expression; CR LF is a single line break. */
 export const LINE_BREAKS = '\\n\\v\\f\\r\\u0085\\u2028\\u2029';
-/** WGSL's blanks: line ends, and what leaves no mark on a line. */
+/** WGSL's blanks: line breaks and invisible characters within a line. */
 export const BLANKS: string = ` \\t\\u200e\\u200f${LINE_BREAKS}`;
 
 const lineBreak = new RegExp(`\\r\\n|[${LINE_BREAKS}]`);
 
-/** An error at a place in the text, to be thrown; what it quotes of the text is bounded. */
+/** An error at a position in the text. Its quotes of the text are bounded. */
 export function errorAt(
   source: SourceText,
   position: Position,

@@ -9,7 +9,7 @@ import { errorAt, type Position } from './source.ts';
 import type { Assignment, Block, Declaration, Expression, For, Loop, Member, TextIf, TextStatement } from './syntax.ts';
 import { isAbstract, leavesOf, type TextType, type TextValue, valueOfLeaves, zeroOf } from './values.ts';
 
-/** Writes statements in the scope of the context. What cannot be reached is checked all the same. */
+/** Writes statements in the scope of the context. Unreachable statements are only checked. */
 export function writeStatements(context: Context, statements: Block): void {
   const end = statements.findIndex((statement) => !fallsThrough(statement)) + 1;
   const reached = end === 0 ? statements.length : end;
@@ -19,7 +19,7 @@ export function writeStatements(context: Context, statements: Block): void {
   });
 }
 
-/** Writes the statements of a block, which has a scope of its own. */
+/** Writes the statements of a block in a new scope. */
 function writeBlock(context: Context, statements: Block): void {
   writeStatements({ ...context, scope: childOf(context.scope) }, statements);
 }
@@ -82,7 +82,7 @@ function typedValue(
   return type === undefined ? concrete(source, position, value) : coerce(source, position, value, type, name);
 }
 
-/** The value of a `const`: known now, and abstract where it is and no type is given. */
+/** The value of a `const`: a compile-time value, abstract if it is and no type is given. */
 export function constantValue(
   context: Context,
   position: Position,
@@ -93,9 +93,15 @@ export function constantValue(
   const { source } = context.program;
   const value = type === undefined ? given : coerce(source, position, given, type, name);
   if (isAbstract(value) || leavesOf(value).every(({ kind }) => kind === 'literal')) return value;
-  throw errorAt(source, position, 'constant', `The constant ${name} depends on values that are known only later.`, {
-    remedy: 'Use let.',
-  });
+  throw errorAt(
+    source,
+    position,
+    'constant',
+    `The constant ${name} depends on values that are not known at compile time.`,
+    {
+      remedy: 'Use let.',
+    },
+  );
 }
 
 function asVariable(value: Exclude<TextValue, { value: unknown }>, variables: Set<Local>): TextValue {
@@ -107,7 +113,7 @@ function asVariable(value: Exclude<TextValue, { value: unknown }>, variables: Se
   return withLeaves(value.type, leaves);
 }
 
-/** The same value, with copies where it is made of variables. */
+/** The same value, with copies in place of variables. */
 function withoutVariables(value: Exclude<TextValue, { value: unknown }>, variables: ReadonlySet<Local>): TextValue {
   return withLeaves(
     value.type,
@@ -144,7 +150,7 @@ function writeAssignment(context: Context, { target, operator, value, position }
   });
 }
 
-/** The variable, or field of one, that is assigned to. */
+/** The variable, or the field of one, that is assigned to. */
 function variableAt(context: Context, target: Expression): TextValue {
   const fields: Member[] = [];
   let base = target;
@@ -190,7 +196,7 @@ function writeFor(context: Context, { start, condition, step, body }: For): void
   const inner = { ...context, scope: childOf(context.scope) };
   if (start !== undefined) writeStatement(inner, start);
   if (step?.kind === 'declaration') {
-    throw errorAt(context.program.source, step.position, 'syntax', 'The step of a for declares something.');
+    throw errorAt(context.program.source, step.position, 'syntax', 'The step of a for must not declare anything.');
   }
   writeLoop(inner, condition, body, step);
 }
@@ -222,7 +228,7 @@ function breakUnless(condition: Operand): Statement {
   return { kind: 'if', condition, consequent: [], alternative: [{ kind: 'break' }] };
 }
 
-/** `loop` with `continuing`, which is written wherever a round ends, in the scope of the body as it is there. */
+/** A `loop` with `continuing`, which is repeated wherever a round ends, in the scope of the body at that point. */
 function writeEndless(context: Context, { body, continuing }: Loop): void {
   const scope = childOf(context.scope);
   const declares = body.flatMap((statement) => (statement.kind === 'declaration' ? [statement.name] : []));
@@ -257,7 +263,7 @@ function writeContinuing(context: Context): void {
 function writeJump(context: Context, kind: 'break' | 'continue', position: Position): void {
   const { source } = context.program;
   if (context.loop === undefined) {
-    const where = context.inContinuing ? 'leaves a continuing' : 'stands outside a loop';
+    const where = context.inContinuing ? 'leaves a continuing' : 'must be inside a loop';
     throw errorAt(source, position, 'outside-loop', `A ${kind} ${where}.`);
   }
   if (kind === 'continue') writeContinuing(context);
@@ -266,9 +272,11 @@ function writeJump(context: Context, kind: 'break' | 'continue', position: Posit
 
 function writeReturn(context: Context, position: Position, value: Expression | undefined): void {
   const { source } = context.program;
-  if (context.inContinuing) throw errorAt(source, position, 'outside-loop', 'A return leaves a continuing.');
+  if (context.inContinuing) throw errorAt(source, position, 'outside-loop', 'A return must not leave a continuing.');
   if (value === undefined) {
-    throw errorAt(source, position, 'no-return', 'A return gives no value.', { remedy: 'Write return and a value.' });
+    throw errorAt(source, position, 'no-return', 'A return must give a value.', {
+      remedy: 'Write return and a value.',
+    });
   }
   const given = coerce(source, value.position, evaluate(context, value), context.result!, 'The returned value');
   append({ kind: 'return', values: leavesOf(given).map(use) });

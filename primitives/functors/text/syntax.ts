@@ -1,6 +1,6 @@
 import type { Position } from './source.ts';
 
-/** The syntax tree of the WGSL subset. Positions are where a construct begins, of binary operations the operator. */
+/** The syntax tree of the WGSL subset. Positions are the starts of constructs; for binary operations, the operator. */
 export type Expression =
   | { readonly kind: 'number'; readonly position: Position; readonly text: string }
   | { readonly kind: 'bool'; readonly position: Position; readonly value: boolean }
@@ -129,7 +129,7 @@ export interface FunctionDeclaration {
   readonly parameters: readonly Field[];
   readonly result: TypeName;
   readonly body: Block;
-  /** Of the closing brace. */
+  /** Position of the closing brace. */
   readonly end: Position;
 }
 

@@ -12,7 +12,7 @@ const number = /0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d*)?[iuf]?|(?:\d+\.
 const name = /[A-Za-z_][A-Za-z0-9_]*/y;
 const operator = /->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%&|^!~<>=(){}[\],;:.@]/y;
 
-/** Splits text into tokens, without blanks and comments, the last one an `end`. */
+/** Splits text into tokens, without blanks and comments; the last token is an `end`. */
 export function tokenize(source: SourceText): Token[] {
   const { text } = source;
   const tokens: Token[] = [];
@@ -29,7 +29,12 @@ export function tokenize(source: SourceText): Token[] {
     }
     const token = nextToken(take, position);
     if (token === undefined) {
-      throw errorAt(source, position, 'syntax', `There is no ${characterAt(text, position)} in the subset of WGSL.`);
+      throw errorAt(
+        source,
+        position,
+        'syntax',
+        `${characterAt(text, position)} is not in the supported subset of WGSL.`,
+      );
     }
     tokens.push(token);
     position += token.text.length;
@@ -38,7 +43,7 @@ export function tokenize(source: SourceText): Token[] {
   return tokens;
 }
 
-/** A character as errors show it: one that cannot be seen by its number. */
+/** A character as errors show it; invisible characters by their code. */
 function characterAt(text: string, position: Position): string {
   const code = text.codePointAt(position)!;
   const character = String.fromCodePoint(code);
@@ -59,7 +64,7 @@ function nextToken(take: (pattern: RegExp) => string | undefined, position: Posi
   return undefined;
 }
 
-/** Length of the block comment at a position, 0 where there is none. Block comments nest. */
+/** Length of the block comment at a position; 0 if there is none. Block comments nest. */
 function blockComment(source: SourceText, start: Position): number {
   const { text } = source;
   if (!text.startsWith('/*', start)) return 0;
@@ -70,5 +75,5 @@ function blockComment(source: SourceText, start: Position): number {
     depth += found[0] === '/*' ? 1 : -1;
     if (depth === 0) return mark.lastIndex - start;
   }
-  throw errorAt(source, start, 'syntax', 'A comment is not closed.', { remedy: 'Add */.' });
+  throw errorAt(source, start, 'syntax', 'A comment must be closed.', { remedy: 'Add */.' });
 }

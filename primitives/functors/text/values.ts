@@ -11,8 +11,8 @@ export interface Struct {
 }
 
 /**
- * What an expression comes to. Numbers without a suffix, and what is computed of such alone, have no type of their own
- * yet: they are exact until something says what they are to be.
+ * The value of an expression. Numbers without a suffix, and results computed only from them, are exact and have no type
+ * until the context requires one.
  */
 export type TextValue = ScalarValue | StructValue | AbstractValue;
 
@@ -39,7 +39,7 @@ export function isScalar(value: TextValue): value is ScalarValue {
   return 'operand' in value;
 }
 
-/** A type as errors call it. */
+/** The name of a type in errors. */
 export function typeName(type: TextValue['type']): string {
   if (typeof type === 'object') return type.name;
   if (type === 'abstract-int') return 'an integer without suffix';
@@ -70,13 +70,13 @@ export function leavesOf(value: TextValue): Operand[] {
   throw new TypeError('an abstract number has no operand');
 }
 
-/** A value of a type whose leaves are made one by one. */
+/** A value of a type, with leaves made one by one. */
 export function valueOfLeaves(type: TextType, leaf: (type: ScalarType) => Operand): TextValue {
   if (typeof type === 'string') return { type, operand: leaf(type) };
   return { type, fields: type.fields.map((field) => valueOfLeaves(field.type, leaf)) };
 }
 
-/** What a variable of a type holds before it is set: zeros and false. */
+/** The initial value of a variable of a type: zeros and false. */
 export function zeroOf(type: TextType): TextValue {
   return valueOfLeaves(type, (leaf) => ({ kind: 'literal', type: leaf, value: leaf === 'bool' ? false : 0 }));
 }

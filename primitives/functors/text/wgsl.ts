@@ -17,32 +17,32 @@ import { errorAt, type SourceText } from './source.ts';
 import { shapeOf } from './values.ts';
 
 export interface TextOptions<P extends Parameters, R extends Shape> extends FunctorOptions {
-  /** The file that errors name; `wgsl` where it is left out. */
+  /** The file that errors mention; `wgsl` by default. */
   readonly name?: string;
-  /** The function that the functor is; the last one of the text where it is left out. */
+  /** The function that becomes the functor; by default the last one of the text. */
   readonly entry?: string;
-  /** What the functor takes: gives `tsc` its types, and is checked against the text. */
+  /** The functor's parameters: gives their types to `tsc`, and is checked against the text. */
   readonly parameters?: P;
-  /** What it returns; likewise. */
+  /** The functor's result, used in the same way. */
   readonly result?: R;
 }
 
 /**
- * A functor out of text in a subset of WGSL: the second way to write one, for long numeric bodies and for code that
- * exists already.
+ * Makes a functor from text in a subset of WGSL: an alternative to {@link fn} for long numeric bodies and for existing
+ * code.
  *
  * The subset has the scalars u32, i32, f32 and bool, structs of them, functions that return something, `let`, `var`,
- * `const`, all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and of the functions built into
- * WGSL abs, ceil, clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select, sqrt, trunc,
- * arrayLength and bitcast. `var<storage> name: array<u32>;` outside the functions captures a column, `var<uniform> name: u32;` a
- * uniform; structs become records. There are no vectors, no pointers and no side effects, so `&&` and `||` evaluate both
- * sides. What WGSL leaves open (overflow of constants, division by zero, shifts by 32 or more, indices out of range)
- * follows the rules of the builder's operations.
+ * `const`, all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions
+ * abs, ceil, clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select,
+ * sqrt, trunc, arrayLength and bitcast. Outside the functions, `var<storage> name: array<u32>;` captures a column and
+ * `var<uniform> name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&`
+ * and `||` evaluate both sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32
+ * or more, indices out of range) follows the rules of the builder's operations.
  *
- * As a template tag it names the author's own file and line in errors; otherwise `options.name` and the line in the text.
- * Everything in the text is checked at once.
+ * As a template tag, errors name the author's own file and line; otherwise they name `options.name` and the line in the
+ * text. The whole text is checked immediately.
  *
- * @throws FunctorError at the place in the text: `functor/syntax`, `functor/type`, `functor/literal`,
+ * @throws FunctorError at the position in the text: `functor/syntax`, `functor/type`, `functor/literal`,
  * `functor/unresolved`, `functor/declaration`, `functor/assignment`, `functor/arguments`, `functor/constant`,
  * `functor/no-return`, `functor/outside-loop`, `functor/recursion`, `functor/signature`.
  * @example
@@ -129,7 +129,7 @@ function parametersOf(source: SourceText, { arrays, uniforms }: CompiledText, en
   ];
   const double = entry.parameters.find(({ name }) => arrays.has(name) || uniforms.has(name));
   if (double !== undefined) {
-    throw errorAt(source, entry.position, 'declaration', `${double.name} is both a parameter and captured.`);
+    throw errorAt(source, entry.position, 'declaration', `${double.name} is both a parameter and a capture.`);
   }
   const values = entry.parameters.map(({ name, type }): [string, Parameter] => [name, shapeOf(type)]);
   return Object.fromEntries([...values, ...captured]);
@@ -146,7 +146,7 @@ function requireSignature(
 ): void {
   const compare = (what: string, expected: Parameter | undefined, got: Parameter): void => {
     if (expected === undefined || describe(expected) === describe(got)) return;
-    throw errorAt(source, entry.position, 'signature', `The text has other ${what} than the options say.`, {
+    throw errorAt(source, entry.position, 'signature', `The ${what} of the text differ from those in the options.`, {
       expected: describe(expected),
       got: describe(got),
     });
@@ -155,7 +155,7 @@ function requireSignature(
   compare('results', stated.result, result);
 }
 
-/** A text that is the same for parameters or shapes that are alike; the order of fields does not count. */
+/** A text that is equal for equal parameters or shapes, whatever the order of their fields. */
 function describe(shape: Parameter): string {
   if (isScalar(shape as Shape)) return (shape as Scalar<ScalarType>).type;
   const fields = Object.entries(shape as { readonly [name: string]: Shape });

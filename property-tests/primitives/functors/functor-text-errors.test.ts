@@ -146,7 +146,7 @@ describe('errors in text name the place', () => {
 
   test('types that differ are told with what is wanted', () => {
     expect(errorOf(() => wgsl('fn f(x: u32, y: f32) -> u32 { return x + y; }')).message).toBe(
-      'wgsl:1:40: The operands of + differ in type. Expected u32, got f32. Convert one of them with u32(…), i32(…) or f32(…).',
+      'wgsl:1:40: The operands of + have different types. Expected u32, got f32. Convert one of them with u32(…), i32(…) or f32(…).',
     );
   });
 
