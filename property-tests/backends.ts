@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
-import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
+import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import type { Backend, Limits } from '../primitives/contract/backend.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
+import { openPooledGpu } from './support/pooled-gpu.ts';
 
 /** A backend that tests run on. */
 export interface TestBackend {
@@ -30,7 +31,7 @@ export const testBackends: readonly TestBackend[] = [
     name: `webgpu (${testAdapter()})`,
     // A software GPU takes a tenth of a second for every kernel that it compiles.
     runs: testAdapter() === 'hardware' ? caseCount(30) : THOROUGH ? 8 : 1,
-    open: async (limits) => createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), limits }),
+    open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), limits }),
   },
 ];
 /** Long enough for a software GPU on a busy machine. */
@@ -87,7 +88,7 @@ export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
 /** A backend on which walks have so many rows. */
 export async function openWalking(name: 'reference' | 'webgpu', walkRows: number): Promise<Backend> {
   if (name === 'reference') return { ...createReferenceBackend(), walkRows };
-  return createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), tuning: { walkRows } });
+  return createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), tuning: { walkRows } });
 }
 
 /**

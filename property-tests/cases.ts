@@ -4,12 +4,12 @@ import fc from 'fast-check';
 export const THOROUGH: boolean = process.env.QUADRILLE_THOROUGH === '1';
 
 /** Fewer cases than this find too little. */
-const FEWEST = 10;
+const FEWEST = 5;
 /** `npm test` tries a law on this share of its cases. */
-const SHARE = 1 / 5;
+const SHARE = 1 / 10;
 
 /**
- * How many cases a law is tried on: all of `thorough` under `npm run test:thorough`, else a fifth of them, but at least 10
+ * How many cases a law is tried on: all of `thorough` under `npm run test:thorough`, else a tenth of them, but at least 5
  * unless `thorough` is less.
  */
 export function caseCount(thorough: number): number {
@@ -17,7 +17,7 @@ export function caseCount(thorough: number): number {
 }
 
 /**
- * As {@link caseCount}, for laws of which a single case takes long: a fifth of the cases, however few these are. The first
+ * As {@link caseCount}, for laws of which a single case takes long: a tenth of the cases, however few these are. The first
  * `examples` of them are examples, which are tried in any case; fast-check counts them among its runs.
  */
 export function costlyCaseCount(thorough: number, examples = 0): number {

@@ -41,7 +41,8 @@ function durationOf(module) {
   return collectDuration + duration + setupDuration;
 }
 
-function minutes(milliseconds) {
+/** A duration as minutes and seconds. */
+export function minutes(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} min`;
 }

@@ -10,6 +10,7 @@ import { configDefaults } from 'vitest/config';
 import { startVitest } from 'vitest/node';
 import { LongestFirst } from './longest-first.mjs';
 import { ProgressReporter } from './progress-reporter.mjs';
+import { endProcesses, StuckFiles, watchedForks } from './stuck-files.mjs';
 
 /**
  * Files that take long over faults one after the other, threads and videos, and little of it over random cases: `--thorough`
@@ -36,6 +37,9 @@ const LEFT_OUT = [
 /** Tests of what is published, of its documents and on pages, most of which build it first: `npm run test:release`. */
 const RELEASE = 'property-tests/release/**';
 
+/** Milliseconds that processes have to end by themselves. */
+const CLOSE_LIMIT = 30_000;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { thorough: { type: 'boolean' } } });
 if (values.thorough) process.env.QUADRILLE_THOROUGH = '1';
@@ -44,7 +48,8 @@ const vitest = await startVitest('test', names, {
   root,
   watch: false,
   ...(names.length === 0 && { exclude: [...configDefaults.exclude, RELEASE] }),
-  reporters: [new ProgressReporter()],
+  pool: watchedForks,
+  reporters: [new ProgressReporter(), new StuckFiles()],
   sequence: { sequencer: LongestFirst },
 });
 const modules = vitest.state.getTestModules();
@@ -55,6 +60,7 @@ const passed = count('passed');
 // A file that does not load, an error outside of any test and a test that was passed over are failures too.
 const broken = modules.filter((module) => module.state() === 'failed' && moduleErrors(module) > 0).length;
 const failed = states.length - passed + broken + vitest.state.getUnhandledErrors().length;
+setTimeout(endProcesses, CLOSE_LIMIT).unref();
 await vitest.close();
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 process.stdout.write(`${passed} passed, ${failed} failed\n`);

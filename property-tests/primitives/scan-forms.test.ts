@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createWebGpuBackend } from '../../backends/webgpu/backend.ts';
-import { openTestGpu, testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
+import { testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { fixed } from '../../backends/workers/threads/queue.ts';
 import { simd, unsigned } from '../../backends/workers/wasm/wasm-encoder.ts';
@@ -17,6 +17,7 @@ import { countIn, fusedScan } from '../../primitives/scan.ts';
 import { costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { listening } from '../support/listening-gpu.ts';
+import { openPooledGpu } from '../support/pooled-gpu.ts';
 import { keysOfRuns, runLengths } from '../support/run-keys.ts';
 import { lookingBack, randomWords } from '../support/webgpu-support.ts';
 
@@ -63,7 +64,7 @@ const open: { readonly [name: string]: () => Promise<Backend> } = {
   'one worker': () => createWorkersBackend({ workers: 1 }),
   'two workers': () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
   'webgpu, looking back': async () =>
-    createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), tuning: lookingBack({}) }),
+    createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), tuning: lookingBack({}) }),
 };
 
 describe.each(Object.keys(open))('on %s', (name) => {
@@ -205,7 +206,7 @@ describe.each(Object.keys(rewritten))('a rewritten %s', (name) => {
   });
 
   test('has the kernel of its form on WebGPU', async () => {
-    const { gpu, shaders } = listening(await openTestGpu());
+    const { gpu, shaders } = listening(await openPooledGpu());
     const openListening = (): Promise<Backend> =>
       createWebGpuBackend({ gpu, adapter: testAdapter(), tuning: lookingBack({}) });
     const isFast = (): boolean => shaders.some((text) => text.includes(wgsl));

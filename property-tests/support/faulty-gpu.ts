@@ -22,9 +22,9 @@ export interface FaultyGpu {
 
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
-/** The GPU that tests run on, watched. */
-export async function openFaultyGpu(): Promise<FaultyGpu> {
-  const real = await openTestGpu();
+/** The GPU that tests run on, or one with pooled devices where no device is lost, watched. */
+export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
+  const real = given ?? (await openTestGpu());
   let device: GPUDevice | undefined;
   let calls = 0;
   const counted = <T extends object>(target: T, replaced: Partial<T> = {}): T =>

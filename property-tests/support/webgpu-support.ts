@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from '../../backends/webgpu/backend.ts';
 import { defaultTuning, type Tuning } from '../../backends/webgpu/tuning/tuning.ts';
-import { openTestGpu, testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
+import { testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
 import type {
   ArrayBinding,
   Backend,
@@ -13,12 +13,13 @@ import type {
 } from '../../primitives/contract/backend.ts';
 import type { Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from '../../primitives/ir/ir.ts';
 import { bitsOfF32, f32OfBits } from '../../primitives/ir/semantics.ts';
+import { openPooledGpu } from './pooled-gpu.ts';
 
 let gpu: GPU | undefined;
 
 /** A backend on the adapter that tests run on. */
 export async function openTestBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
-  gpu ??= await openTestGpu();
+  gpu ??= await openPooledGpu();
   return createWebGpuBackend({ gpu, adapter: testAdapter(), ...options });
 }
 

@@ -8,6 +8,7 @@ import type { CrossComparison } from '../../../algorithms/cross-compare/cross-co
 import type { CompareScheme, CrossCompareJob } from '../../../algorithms/cross-compare/job.ts';
 import { replaceable } from '../../../algorithms/cross-compare/stand-in.ts';
 import type { TileComparison, TileSide } from '../../../algorithms/cross-compare/tile-comparison.ts';
+import { openTestGpu } from '../../../backends/webgpu-node/node-gpu.ts';
 import { type CompareParts, runCompare } from '../../../cli/compare.ts';
 import { parseCompareArguments } from '../../../cli/compare-arguments.ts';
 import { jsonLog } from '../../../cli/json-log.ts';
@@ -223,7 +224,7 @@ describe('a GPU that is destroyed', () => {
   beforeEach(async () => {
     const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
     const spy = vi.spyOn(prototype, 'requestDevice');
-    gpu = new Context(await openTestBackend());
+    gpu = new Context(await openTestBackend({ gpu: await openTestGpu() }));
     device = (await spy.mock.results.at(-1)!.value) as GPUDevice;
     spy.mockRestore();
     workers = await open({ backend: 'workers', workers: 2 });

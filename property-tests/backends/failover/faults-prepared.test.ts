@@ -5,7 +5,7 @@ import { createFailoverBackend } from '../../../backends/failover/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
-import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
@@ -15,6 +15,7 @@ import { costlyCaseCount, THOROUGH } from '../../cases.ts';
 import { reasonsIn } from '../../support/arbitrary-steps.ts';
 import { interrupted, LOST, lostBefore } from '../../support/faulty-backend.ts';
 import { destroyBefore, openFaultyGpu, openOnFaulty, refuseBuffer } from '../../support/faulty-gpu.ts';
+import { openPooledGpu } from '../../support/pooled-gpu.ts';
 import { slow } from '../../support/webgpu-support.ts';
 
 const { bool, fn, input, u32, uniform } = q;
@@ -106,7 +107,7 @@ const undisturbed = await runPrepared(new Context(createReferenceBackend()));
 
 const openWebGpu = async (memoryBytes?: number): Promise<Backend> =>
   createWebGpuBackend({
-    gpu: await openTestGpu(),
+    gpu: await openPooledGpu(),
     adapter: testAdapter(),
     limits: memoryBytes === undefined ? {} : { memoryBytes },
   });
@@ -340,7 +341,7 @@ test(
   async () => {
     let short = 0;
     for (let at = 1, refused = true; refused; at += THOROUGH ? 6 : 18) {
-      const faulty = await openFaultyGpu();
+      const faulty = await openFaultyGpu(await openPooledGpu());
       const backend = await openOnFaulty(faulty);
       const context = new Context(backend);
       const relent = refuseBuffer(faulty, at);
@@ -367,7 +368,7 @@ test(
   async () => {
     let short = 0;
     for (let at = 1; at < 6; at++) {
-      const faulty = await openFaultyGpu();
+      const faulty = await openFaultyGpu(await openPooledGpu());
       const context = new Context(await openOnFaulty(faulty));
       const step = context.prepare({ x: input(u32, 90) }, ({ x }) => ({ x: q.sort(q.map(lessBy, { x, by: 1 })) }));
       const x = context.column(DATA);

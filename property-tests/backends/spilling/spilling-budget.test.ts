@@ -120,7 +120,8 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   },
 };
 
-describe.each(testBackends)('more than memory holds on $name', ({ open, runs }) => {
+describe.each(testBackends)('more than memory holds on $name', (backend) => {
+  const { open, runs } = backend;
   const budgets = [64 * KIB, 128 * KIB];
   let contexts: Context[];
   const reference = new Context(createReferenceBackend());
@@ -133,7 +134,7 @@ describe.each(testBackends)('more than memory holds on $name', ({ open, runs }) 
     for (const context of [...contexts, reference]) await context.close();
   });
 
-  test.each(Object.entries(pipelines))(
+  test.each(lawsOfVariant(Object.entries(pipelines), testBackends.indexOf(backend), testBackends.length))(
     '%s',
     async (_, pipeline) => {
       const input = fc.record({

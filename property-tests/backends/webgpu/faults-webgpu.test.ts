@@ -18,13 +18,15 @@ import {
   refuseBuffer,
   silentFrom,
 } from '../../support/faulty-gpu.ts';
+import { openPooledGpu } from '../../support/pooled-gpu.ts';
 import { slow } from '../../support/webgpu-support.ts';
 
 const { u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-async function openBackend(options?: WebGpuOptions): Promise<{ faulty: FaultyGpu; backend: WebGpuBackend }> {
-  const faulty = await openFaultyGpu();
+/** On a device of its own, or on one of a GPU that is given. */
+async function openBackend(options?: WebGpuOptions, gpu?: GPU): Promise<{ faulty: FaultyGpu; backend: WebGpuBackend }> {
+  const faulty = await openFaultyGpu(gpu);
   return { faulty, backend: await openOnFaulty(faulty, options) };
 }
 
@@ -203,7 +205,7 @@ describe('a device without memory for a buffer', () => {
     async () => {
       let short = 0;
       const property = fc.asyncProperty(arbitrarySteps, fc.integer({ min: 1, max: 40 }), async (steps, at) => {
-        const { faulty, backend } = await openBackend();
+        const { faulty, backend } = await openBackend({}, await openPooledGpu());
         const context = new Context(backend);
         const kept = context.column(Uint32Array.of(5, 6, 7));
         await context.sync();
@@ -231,7 +233,7 @@ describe('a device without memory for a buffer', () => {
   );
 
   test('loses the columns that were to be written, and says so where they are used', async () => {
-    const { faulty, backend } = await openBackend();
+    const { faulty, backend } = await openBackend({}, await openPooledGpu());
     const context = new Context(backend);
     const x = context.column(Uint32Array.of(3, 1, 2));
     await context.sync();

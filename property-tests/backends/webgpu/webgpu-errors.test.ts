@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { globals } from 'webgpu';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
-import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import type { Program } from '../../../primitives/contract/backend.ts';
 import { bind, give, local, moduleOf, openTestBackend, withBackend } from '../../support/webgpu-support.ts';
 
@@ -44,7 +44,7 @@ test('what the device refuses rejects the reads that wait for it, and everything
 test('after the device is lost reads reject and nothing hangs', async () => {
   const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
   const spy = vi.spyOn(prototype, 'requestDevice');
-  const backend = await openTestBackend();
+  const backend = await openTestBackend({ gpu: await openTestGpu() });
   const device = (await spy.mock.results.at(-1)!.value) as GPUDevice;
   spy.mockRestore();
   const buffer = backend.allocate(4);

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import type { Tuning } from '../../../backends/webgpu/tuning/tuning.ts';
-import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import { costlyCaseCount, lawsOfVariant } from '../../cases.ts';
 import { allLaws, createRun } from '../../index.ts';
+import { openPooledGpu } from '../../support/pooled-gpu.ts';
 import { lookingBack, slow } from '../../support/webgpu-support.ts';
 
 /**
@@ -27,7 +28,7 @@ describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
   const reference = new Context(createReferenceBackend());
   let context: Context;
   beforeAll(async () => {
-    const gpu = claiming(await openTestGpu(), { subgroupMinSize: min, subgroupMaxSize: max });
+    const gpu = claiming(await openPooledGpu(), { subgroupMinSize: min, subgroupMaxSize: max });
     context = new Context(await createWebGpuBackend({ gpu, adapter: testAdapter(), tuning: tuningFor(max) }));
   }, slow);
   afterAll(async () => {

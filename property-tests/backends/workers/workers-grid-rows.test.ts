@@ -7,7 +7,7 @@ import type { Backend } from '../../../primitives/contract/backend.ts';
 import { array, type FunctorDescription, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { select } from '../../../primitives/functors/standard/choose.ts';
 import type { Bool, U32 } from '../../../primitives/functors/value.ts';
-import { caseCount } from '../../cases.ts';
+import { THOROUGH } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 /** Programs that divide their index by the width of a grid, which workers run row by row where rows are wide. */
@@ -108,7 +108,7 @@ const widths = fc.oneof(
 /** Rows that end in the middle of a chunk, and chunks that end in the middle of a row. */
 const lengths = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(65_535, 65_537, 140_001));
 
-const cases = caseCount(150);
+const cases = THOROUGH ? 150 : 30;
 
 describe('programs over the cells of a grid', () => {
   test('give every cell what the reference gives it', async () => {

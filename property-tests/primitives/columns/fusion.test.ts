@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { compileJavaScript, createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import { defaultTuning } from '../../../backends/webgpu/tuning/tuning.ts';
-import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
+import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 import type { Backend, Extent, Program } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { onEveryBackend, testLaws } from '../../backends.ts';
 import { fusionLaws } from '../../laws/fusion.ts';
 import { listening } from '../../support/listening-gpu.ts';
+import { openPooledGpu } from '../../support/pooled-gpu.ts';
 
 const { fn, u32 } = q;
 
@@ -123,7 +124,7 @@ function countingWords(): { readonly backend: Backend; readonly moved: () => num
 
 describe('on WebGPU', () => {
   test('reduce(map(f, zip(a, gather(b, idx)))) is one kernel, which reads three columns and writes one word', async () => {
-    const { gpu, shaders } = listening(await openTestGpu());
+    const { gpu, shaders } = listening(await openPooledGpu());
     const tuning = { ...defaultTuning, subgroups: false, blockBy: 'workgroup', blockRows: 1 } as const;
     await using context = new Context(await createWebGpuBackend({ gpu, adapter: testAdapter(), tuning }));
     const given = inputs(context, 200);
