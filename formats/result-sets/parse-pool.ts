@@ -12,6 +12,7 @@ import {
   type Kind,
   optional,
   someOptions,
+  someRecord,
 } from '../../primitives/kinds.ts';
 import { createThreadPool, type PoolThread } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
@@ -62,10 +63,12 @@ export function createParsePool<Tile = PolygonTile>(options: ParsePoolOptions = 
     died: threadDied,
     closed: poolClosed,
   });
+  // Threads that the caller starts take parameters of the caller's own.
+  const kinds = options.start === undefined ? PARSE : { ...PARSE, parameters: someRecord };
   return {
     threads: pool.threads,
     async parse(source, parameters, signal) {
-      requireArguments('parse', { source, parameters, signal }, PARSE);
+      requireArguments('parse', { source, parameters, signal }, kinds);
       signal?.throwIfAborted();
       const own = source instanceof Uint8Array ? movable(source) : source;
       const transfer = own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : [];
