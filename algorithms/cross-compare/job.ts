@@ -89,7 +89,7 @@ export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
-  // `cpu` must be a context, but not that of the job.
+  // Checked with `anInstance`, because `aContext` would require the context of the job.
   migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),

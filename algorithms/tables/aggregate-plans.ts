@@ -24,21 +24,21 @@ import {
 } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand, valueOperand } from './values.ts';
 
-/** What rows come to. Rows without a value of `of` do not count. */
+/** An aggregate over rows. Rows in which `of` is null do not count. */
 export type Aggregate =
   | { readonly kind: 'count'; readonly of?: Expression }
   | {
       readonly kind: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' | 'countDistinct';
       readonly of: Expression;
     }
-  /** The least value that a fraction of the rows is not above. */
+  /** The smallest value such that at least this fraction of the rows is not above it. */
   | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
-  /** The k-th value from the least, or the greatest, on; the first is that of k = 1. */
+  /** The k-th smallest or largest value, with k from 1. */
   | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
 
 export type Aggregates = { readonly [name: string]: Aggregate };
 
-/** How an aggregate is found: out of totals over all rows, or by passes of its own. */
+/** How an aggregate is computed: from totals over all rows, or by passes of its own. */
 export type AggregatePlan =
   | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
   | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
@@ -48,7 +48,7 @@ export function totalsIn(plans: readonly AggregatePlan[]): readonly Total[] {
   return plans.flatMap((plan) => ('totals' in plan ? plan.totals : []));
 }
 
-/** How an aggregate over chosen rows is found. */
+/** Plans an aggregate over the chosen rows. */
 export function planOf(
   table: DeviceTable,
   aggregate: Aggregate,
@@ -92,19 +92,22 @@ export function planOf(
 }
 
 function wrongAggregate(what: string, got: unknown, expected: string): Error {
-  return tableError('aggregate', `An aggregate has a wrong ${what}.`, { expected, got });
+  return tableError('aggregate', `The ${what} of an aggregate is invalid.`, { expected, got });
 }
 
 function counting(counts: QuestionPart<Bool>, key: string): readonly Total[] {
   return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
 }
 
-/** The same total under a name that says of what it is. */
+/** The same total, under a name that includes its operand. */
 function named(total: Total, key: string): Total {
   return { ...total, name: `${total.name} ${key}` };
 }
 
-/** How many rows count, out of the words of totals that begin with {@link counting}, and the words of the others. */
+/**
+ * Splits the words of totals that begin with {@link counting}: the number of rows that count, and the words of the
+ * other totals.
+ */
 function split(
   { rows }: DeviceTable,
   counts: QuestionPart<Bool>,
@@ -166,11 +169,11 @@ function sumCell(operand: ValueOperand, sum: bigint): CellValue {
   return scale > 0 ? { units: sum, scale } : sum;
 }
 
-/** A quotient of integers, rounded once to a number. */
+/** A quotient of integers, rounded once to f64. */
 export function quotient(dividend: bigint, divisor: bigint): number {
   const max = 2n ** 53n;
   if (dividend < max && dividend > -max && divisor < max) return Number(dividend) / Number(divisor);
-  // More digits than a number has, so that what is cut off does not show.
+  // More digits than an f64 has, so that truncation does not change the result.
   const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
   return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;
 }
@@ -230,7 +233,7 @@ function planVariance(
   };
 }
 
-/** The value at a place, where there is one. */
+/** The value at a place, if there is one. */
 async function findAt(
   table: DeviceTable,
   operand: ValueOperand,
@@ -277,7 +280,7 @@ function planMedian(table: DeviceTable, operand: ValueOperand, counts: QuestionP
   };
 }
 
-/** Numbers as numbers: the mean of two of them is one. */
+/** Converts numeric cells to a number, because the mean of two numbers is a number. */
 function asMean(cell: CellValue): CellValue {
   return typeof cell === 'bigint' || (typeof cell === 'object' && cell !== null) ? toNumber(cell) : cell;
 }

@@ -7,24 +7,25 @@ import type { DeviceTable } from './table.ts';
 import { reducedTotals, wordsOfTotals } from './totals.ts';
 
 /**
- * What rows of a table come to, all that are chosen or all: any number of aggregates at once.
+ * Computes any number of aggregates over the chosen rows of a table, by default over all rows.
  *
- * Counts, sums, averages, variances, minima and maxima come out of one pass over the columns, with the condition in it. Order
- * statistics are found by digits from the top, each in a pass that counts them.
+ * Counts, sums, averages, variances, minima and maxima are computed in one pass over the columns, which also evaluates
+ * the condition. Order statistics are found digit by digit from the top, with one counting pass per digit.
  *
- * - Sums of integers and decimals are exact; one that does not fit in 64 bits is an error. Sums of f32 are compensated and added
- *   up in the canonical tree: the same bits on every backend, with about 48 bits right; past the greatest f32 they are infinite,
- *   and subnormal numbers may be 0 to a GPU.
- * - Averages are the exact sum divided by the count, rounded once, of f32 the compensated one. Variances are those of samples,
- *   of integers exact before they are rounded, of f32 in f32.
- * - The median of numbers is the mean of the two in the middle where there is an even number of them, of other values the lower.
- * - Of no rows: counts are 0, all else is null, as is the variance of one row.
+ * - Sums of integers and decimals are exact; a sum that does not fit in 64 bits is an error. Sums of f32 are
+ *   compensated and added up in the canonical tree. They have the same bits on every backend, and about 48 bits are
+ *   correct. Sums beyond the largest f32 are infinite. A GPU may treat subnormal numbers as 0.
+ * - Averages are the exact sum (for f32 the compensated sum) divided by the count, rounded once. Variances are sample
+ *   variances: exact and then rounded for integers, computed in f32 for f32.
+ * - With an even number of rows, the median of numbers is the mean of the middle two; the median of other values is the
+ *   lower of the two.
+ * - Over no rows, counts are 0 and all other aggregates are null. The variance of one row is null.
  * - Work O(rows) a pass, span O(log rows). Deterministic.
  *
  * Source: Govindaraju et al. 2004, and Harris and others' reductions in place of their accumulator.
  *
- * @throws {@link TableError} `tables/overflow`, `tables/type`, `tables/unknown-column`, `tables/aggregate` for a fraction or a k
- * that is none.
+ * @throws {@link TableError} `tables/overflow`, `tables/type`, `tables/unknown-column`, `tables/aggregate` for an
+ * invalid fraction or k.
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232) } });
  * const of = column('x');

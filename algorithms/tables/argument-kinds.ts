@@ -22,7 +22,7 @@ import { aMaqTree } from '../maq-tree/tree.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 
-/** Records that are told apart by their `kind`, each with fields of its own. */
+/** A kind for records that differ by their field `kind`, each with fields of its own. */
 function aVariant(expected: string, kinds: { readonly [kind: string]: { readonly [field: string]: Kind } }): Kind {
   return (part, path, homes) => {
     const { kind } = fields(part);
@@ -42,10 +42,10 @@ export const aLiteral: Kind = eitherOf(
   aDecimal,
 );
 
-/** Trees deeper than this hold themselves, or are not written by people. */
+/** Maximum depth of a tree. A deeper tree contains itself, or is not meant. */
 const DEEPEST = 1000;
 
-/** A kind that looks into itself. */
+/** A recursive kind. */
 function nested(kind: () => Kind, expected: string): Kind {
   let depth = 0;
   return (part, path, homes): Flaw | undefined => {
@@ -72,7 +72,7 @@ const anExpression: Kind = nested(
   'an expression',
 );
 
-/** An expression, or a literal that stands for itself. */
+/** An expression, or a literal in its place. */
 export const anOperand: Kind = (part, path, homes) =>
   'kind' in fields(part) ? anExpression(part, path, homes) : aLiteral(part, path, homes);
 
@@ -124,7 +124,7 @@ const aHostColumn: Kind = (part, path, homes) => {
   return aRecord({ values: scalars[type]!, validity, scale })(part, path, homes);
 };
 
-/** A record, each of whose fields is of a kind. */
+/** A record in which every field is of the given kind. */
 export function aRecordOf(kind: Kind, expected: string): Kind {
   return (part, path, homes) => {
     if (!isRecord(part) || !isPlain(part)) return { path, part, expected };
@@ -144,14 +144,12 @@ const aTableColumn: Kind = aRecord({
   validity: optional(aColumn('u32')),
 });
 
-/** What `createTable` returned. */
 export const aTable: Kind = aRecord({
   context: aContext,
   rows: aWhole(),
   columns: aRecordOf(aTableColumn, 'columns, as createTable makes them'),
 });
 
-/** What `selectRows` returned. */
 export const aSelection: Kind = aRecord({ table: aTable, words: aColumn('u32') });
 
 export const aWhere: Kind = (part, path, homes: Homes) =>

@@ -1,4 +1,4 @@
-/** The least and the greatest that a number can be. */
+/** The minimum and maximum that a number can have. */
 export interface Bounds {
   readonly min: bigint;
   readonly max: bigint;
@@ -27,7 +27,7 @@ export function multiplyBounds(a: Bounds, b: Bounds): Bounds {
   return { min: sorted[0]!, max: sorted[3]! };
 }
 
-/** The bounds of words, of 32 bits each. */
+/** Bounds of 32-bit words. */
 export function boundsOfWords(values: ArrayLike<number>): Bounds {
   if (values.length === 0) return { min: 0n, max: 0n };
   let min = values[0]!;
@@ -40,7 +40,10 @@ export function boundsOfWords(values: ArrayLike<number>): Bounds {
   return { min: BigInt(min), max: BigInt(max) };
 }
 
-/** The bounds of 64-bit integers, by their high words, which are found faster: never narrower than they are. */
+/**
+ * Bounds of 64-bit integers, found quickly from the high words alone. They may be wider than the values, but are never
+ * narrower.
+ */
 export function boundsOfHighWords(high: Int32Array | Uint32Array): Bounds {
   const { min, max } = boundsOfWords(high);
   return { min: min << 32n, max: (max << 32n) + 2n ** 32n - 1n };

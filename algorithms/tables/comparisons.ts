@@ -23,8 +23,8 @@ import { combineParts, mapPart, type QuestionPart } from './part.ts';
 import { keyOfF32, keyOfF64 } from './sortable.ts';
 
 /**
- * What a comparison comes to where its operands are valid: code, or the same for all rows. `unknown` is of a null among its
- * literals.
+ * Result of a comparison for rows with valid operands: code, or the same result for all rows. `unknown` means that one
+ * of its literals is null.
  */
 export interface Comparison {
   readonly holds: QuestionPart<Bool> | 'always' | 'never' | 'unknown';
@@ -32,13 +32,13 @@ export interface Comparison {
 }
 
 const SWAPPED = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' } as const;
-/** What holds where an operator does not, and both operands are known. */
+/** The operator that holds exactly if the given one does not, for known operands. */
 export const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '=': '<>', '<>': '=' } as const;
 
 /** Compares two operands of one type, or one with a literal. */
 export function compareOperands(operator: ComparisonOperator, left: Operand, right: Operand): Comparison {
   if (!Object.hasOwn(OPPOSITE, operator)) {
-    throw tableError('expression', `There is no comparison '${operator}'.`, {
+    throw tableError('expression', `The comparison '${operator}' is unknown.`, {
       expected: Object.keys(OPPOSITE),
       got: operator,
     });
@@ -57,7 +57,7 @@ export function compareOperands(operator: ComparisonOperator, left: Operand, rig
 }
 
 function notComparable(left: Operand, right: Operand): Error {
-  return tableError('type', `Columns of different types are not compared.`, {
+  return tableError('type', `Columns of different types cannot be compared.`, {
     expected: `a literal of the type of ${describeOperand(left)}`,
     got: describeOperand(right),
     remedy: 'Bring both to one type when the table is read.',
@@ -69,7 +69,7 @@ function compareColumns(operator: ComparisonOperator, left: Operand, right: Oper
   const isSame =
     a.dictionary.length === b.dictionary.length && a.dictionary.every((each, i) => each === b.dictionary[i]);
   if (!isSame) {
-    throw tableError('dictionary', 'Strings of different dictionaries are not compared row by row.', {
+    throw tableError('dictionary', 'Strings of different dictionaries cannot be compared row by row.', {
       expected: `the dictionary of '${a.name}'`,
       got: `that of '${b.name}'`,
       remedy: 'Read both columns with one dictionary.',
@@ -128,7 +128,7 @@ function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: 
   if (value === null) return { holds: 'unknown', validity: [] };
   const cut = cutOf(left, integers.scale, value);
   if (cut === undefined) {
-    throw tableError('type', 'A column is compared with a literal of another type.', {
+    throw tableError('type', 'A column cannot be compared with a literal of another type.', {
       expected: `a literal of the type of ${describeOperand(left)}`,
       got: typeof value === 'string' ? `'${value}'` : String(value),
     });
@@ -136,7 +136,7 @@ function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: 
   return { holds: compareWithCut(operator, integers, cut), validity };
 }
 
-/** Where a literal stands among the integers: it is `at`, or lies between that and the next one. */
+/** Position of a literal among the integers: it equals `at`, or lies between `at` and `at + 1`. */
 interface Cut {
   readonly at: bigint;
   readonly isThere: boolean;
@@ -181,7 +181,7 @@ function compareWithCut(
 ): Comparison['holds'] {
   if (!isThere && operator === '=') return 'never';
   if (!isThere && operator === '<>') return 'always';
-  // Of what lies between two integers, those up to the lower one are below it.
+  // For a literal between two integers, the integers below it are those up to the lower one.
   const exact = isThere ? operator : operator.startsWith('<') ? '<=' : '>';
   const [domain, range] = domainOf(integers.bounds);
   if (!isWithin({ min: at, max: at }, range)) {
@@ -213,7 +213,7 @@ function orderOfLiterals(a: LiteralValue, b: LiteralValue): number {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
   if (isNumber(a) && isNumber(b)) return Number(keyOfF64(Number(a)) - keyOfF64(Number(b)));
-  throw tableError('type', 'Literals of different types are not compared.', {
+  throw tableError('type', 'Literals of different types cannot be compared.', {
     expected: typeof a,
     got: typeof b,
     remedy: [a, b].some((value) => typeof value === 'string')

@@ -10,13 +10,13 @@ import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from '.
 import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 
-/** For which rows a condition is true: code, or the same for all rows. */
+/** The rows for which a condition is true: code, or the same result for all rows. */
 type Truth = QuestionPart<Bool> | 'always' | 'never';
 
 /**
- * The rows for which a condition is true: neither false nor unknown. Negations are pushed down to the comparisons, so that what
- * is left are conjunctions and disjunctions, of which a row that is unknown to one part needs no third value: where it is not
- * true, it does not matter which of the two others it is.
+ * The rows for which a condition is true, that is, neither false nor unknown. Negations are pushed down to the
+ * comparisons, so that only conjunctions and disjunctions are left. These need no third value: it makes no difference
+ * whether a part is false or unknown.
  */
 export function truthOf(table: DeviceTable, condition: Condition): QuestionPart<Bool> {
   return partOf(plan(table, condition, false));
@@ -60,7 +60,7 @@ function plan(table: DeviceTable, condition: Condition, negated: boolean): Truth
     case 'inPolygons':
       return planHeld(table, condition, negated);
     default:
-      throw tableError('expression', 'There is no condition of this kind.', {
+      throw tableError('expression', 'The kind of a condition is unknown.', {
         expected: 'compare, between, in, isNull, truth, inPolygons, and, or, not, always or never',
         got: (condition as { kind: unknown }).kind,
       });
@@ -75,7 +75,7 @@ function join(kind: 'and' | 'or', truths: readonly Truth[]): Truth {
   return combineParts(kind, parts, (all) => all.reduce((a, b) => a[kind](b)));
 }
 
-/** Where a comparison holds and its operands are valid. */
+/** The rows in which a comparison holds and its operands are valid. */
 function known({ holds, validity }: Comparison): Truth {
   if (holds === 'unknown' || holds === 'never') return 'never';
   return join('and', [holds, validWhere(validity)]);
@@ -85,10 +85,13 @@ function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
   return validity.every((each) => each === undefined) ? 'always' : bitsPart(validity);
 }
 
-/** One comparison with each value; the values of lists up to a power of two share code, the last one filling it up. */
+/**
+ * One comparison for each value. Lists are padded to a power of two with their last value, so that lists of similar
+ * length share code.
+ */
 function planList(table: DeviceTable, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
   const some = values.filter((value) => value !== null);
-  // Nothing is known not to be in a list that has a null.
+  // If the list contains a null, no value is known not to be in it.
   if (negated && some.length < values.length) return 'never';
   const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
   const comparisons = filled.map((i): Condition => {
@@ -119,7 +122,7 @@ function planTruth(table: DeviceTable, of: Expression, negated: boolean): Truth 
     if (typeof operand.value === 'boolean') return operand.value !== negated ? 'always' : 'never';
   }
   if (operand.family !== 'bool') {
-    throw tableError('type', 'A value that is not compared with anything has to be a bool.', {
+    throw tableError('type', 'A value used as a condition must be a bool.', {
       expected: 'a column of bools',
       got: describeOperand(operand),
     });

@@ -1,4 +1,4 @@
-/** The day of a date `YYYY-MM-DD`, from 1970-01-01 on; undefined where there is no such day. */
+/** Days from 1970-01-01 to the date `YYYY-MM-DD`; undefined if there is no such day. */
 export function dayOf(text: string): number | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (match === null) return undefined;

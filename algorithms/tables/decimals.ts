@@ -1,10 +1,10 @@
 import type { LiteralValue } from './expressions.ts';
 import type { Decimal } from './host-table.ts';
 
-/** Digits behind the point that a literal may have. */
+/** Maximum number of decimals of a literal. */
 const MAX_DIGITS = 400;
 
-/** A number as decimal digits, as it is written; undefined for what is none, and for NaN and infinities. */
+/** A literal as the decimal that it prints as; undefined if it is not a finite number. */
 export function decimalOf(value: LiteralValue): Decimal | undefined {
   if (typeof value === 'bigint') return { units: value, scale: 0 };
   if (typeof value === 'object' && value !== null) return value;
@@ -19,7 +19,7 @@ export function numberOf({ units, scale }: Decimal): number {
   return scale === 0 ? Number(units) : Number(`${units}e-${scale}`);
 }
 
-/** The same number with as many digits behind the point, at least as many as it has. */
+/** The units of the same number with `digits` decimals, where `digits` is at least its scale. */
 function withScale({ units, scale }: Decimal, digits: number): bigint {
   return units * 10n ** BigInt(digits - scale);
 }
@@ -31,7 +31,7 @@ export function computeDecimals(kind: 'add' | 'sub' | 'mul', a: Decimal, b: Deci
   return { units: kind === 'add' ? x + y : x - y, scale };
 }
 
-/** The greatest whole number of units of a scale that is not above a number, and whether it is that. */
+/** A number rounded down to `digits` decimals, in units of the last decimal, and whether it is exact. */
 export function floorAt(
   { units, scale }: Decimal,
   digits: number,

@@ -16,36 +16,37 @@ import { validityOf } from './rows.ts';
 import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
-/** Sums in one pass that the memory of a workgroup, or the first cache of a core, holds. */
+/** Maximum number of sums in a pass, so that they fit in the memory of a workgroup or in the L1 cache of a core. */
 const MAX_SUMS = 4096;
-/** Weights in one pass, at least and at most. */
+/** Minimum and maximum number of weights in a pass. */
 const [MIN_WEIGHTS, MAX_WEIGHTS] = [2, 8];
-/** With more groups, what is added lies too far apart: a sort is faster. */
+/** With more groups, additions are too scattered and a sort is faster. */
 const MAX_GROUPS = 2 ** 22;
-/** Sums of more groups than this are not computed with bigints. */
+/** With more groups, sums are not computed with bigints. */
 const MAX_BIG_GROUPS = 2 ** 16;
 const MAX_EXACT = 2 ** 53;
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
-/** Integers that are added up: each stands for `integer · 2^exponent`, f32 as well as integers. */
+/** Integers that are summed. Each represents `integer · 2^exponent`, both for f32 and for integers. */
 interface Summand {
   readonly operand: ValueOperand;
   readonly integers: IntegerPart;
   readonly exponent: number;
-  /** Whether an f64 holds every sum. */
+  /** Whether every sum is exact in f64. */
   readonly isExact: boolean;
 }
 
-/** The summand of every aggregate, undefined where it counts all rows, and each summand once. */
+/** The distinct summands, and the summand of each aggregate (undefined if it counts all rows). */
 interface DensePlan {
   readonly summands: readonly Summand[];
   readonly ofEntry: readonly (number | undefined)[];
 }
 
 /**
- * How few groups are counted and added up without a sort, where that is worth it: the weights of rows are added by group, in 64
- * bits, which is exact. Numbers of f32 are added in fixed point, if 64 bits hold all of them.
+ * Plans to count and sum a small number of groups without a sort, if that is faster. The weights of rows are added by
+ * group in 64 bits, which is exact. f32 is added in fixed point if 64 bits hold all values. Returns undefined if a sort
+ * is better.
  */
 export function densePlan(
   rows: number,
@@ -97,13 +98,13 @@ function rangeBits({ bounds: { min, max } }: IntegerPart): number {
   return (max - min).toString(2).length;
 }
 
-/** Sums of one weight, by group. */
+/** The sums of one weight, by group. */
 interface Sums {
   readonly lo: Uint32Array;
   readonly hi: Uint32Array;
 }
 
-/** Counts, sums and averages of groups that rows are not sorted for. */
+/** Computes counts, sums and averages of groups without sorting rows. */
 export async function denseGroups(
   table: DeviceTable,
   keys: readonly string[],
@@ -133,7 +134,7 @@ export async function denseGroups(
   return Object.fromEntries([...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]), ...columns]);
 }
 
-/** The groups that have rows. */
+/** Codes of the groups that have rows. */
 function placesOf(rows: Uint32Array): Uint32Array {
   const places = new Uint32Array(rows.length);
   let found = 0;
@@ -141,16 +142,19 @@ function placesOf(rows: Uint32Array): Uint32Array {
   return places.slice(0, found);
 }
 
-/** Bits of a digit. Of so few, sums of many rows stay within a word, so that carries are rare. */
+/** Bits of a digit. Digits are narrow, so that sums of many rows stay within a word and carries are rare. */
 const DIGIT_BITS = 24;
 const DIGIT_MASK = 2 ** DIGIT_BITS - 1;
 
-/** How many digits integers above their least one have. */
+/** Number of digits of the integers, counted from their minimum. */
 function digitsOf(integers: IntegerPart): number {
   return Math.ceil(rangeBits(integers) / DIGIT_BITS);
 }
 
-/** Whether the rows count that a validity leaves out, and the digits of integers above the least, low ones first. */
+/**
+ * The weights of a summand: a flag for valid rows (if it has a validity), then the digits of the integers counted from
+ * their minimum, low digits first.
+ */
 function weightsOf(integers: IntegerPart): QuestionPart<U32>[] {
   const { part, bounds, validity } = integers;
   const isValid = bitsPart(validity);
@@ -183,7 +187,7 @@ function mapBool(isValid: QuestionPart<Bool>): QuestionPart<U32> | undefined {
   return combineParts('counts', [isValid], ([valid]) => u32(valid!));
 }
 
-/** Adds the weights of all rows by group, some in each pass. */
+/** Adds the weights of all rows by group, several weights per pass. */
 async function sumsByGroup(
   { context, rows }: DeviceTable,
   { code, groups }: GroupCodes,
@@ -206,7 +210,7 @@ async function sumsByGroup(
   return weights.map((_, i) => read[`w${i}`] as Sums);
 }
 
-/** Counts and sums of a summand, of the groups that there are: sums as numbers where these are exact. */
+/** Counts and sums of a summand, for the groups that have rows. Sums are numbers if these are exact. */
 interface Found {
   readonly counts: Uint32Array;
   readonly sums: Float64Array | readonly bigint[];
@@ -240,7 +244,7 @@ function foundOf(
   return { counts, sums: values };
 }
 
-/** Digits are so narrow that an f64 holds their sums. */
+/** Digits are so narrow that their sums are exact in f64. */
 function numberOf({ lo, hi }: Sums, code: number): number {
   return hi[code]! * 2 ** 32 + lo[code]!;
 }
@@ -254,7 +258,7 @@ function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts
   return scale > 0 ? { type: 'decimal', values, scale, ...validity } : { type: 'i64', values, ...validity };
 }
 
-/** Whole numbers as 64-bit integers, without a bigint for each. */
+/** Converts integers in f64 to 64-bit integers, without a bigint for each. */
 function wordsOfNumbers(sums: Float64Array): BigInt64Array {
   const values = new BigInt64Array(sums.length);
   const words = new Int32Array(values.buffer);

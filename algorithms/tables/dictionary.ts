@@ -1,7 +1,7 @@
 import { tableError } from './errors.ts';
 import type { HostColumn } from './host-table.ts';
 
-/** Codes in the order of the strings that they stand for: that of their code points, as SQL compares bytes of UTF-8. */
+/** Codes in the order of their strings. Strings are ordered by code points, as SQL compares bytes of UTF-8. */
 export function sortedDictionary(
   name: string,
   { codes, dictionary, validity }: Extract<HostColumn, { readonly type: 'string' }>,
@@ -24,10 +24,10 @@ export function sortedDictionary(
 }
 
 function noString(name: string, row: number, code: number): Error {
-  return tableError('dictionary', `Row ${row} of column '${name}' has the code ${code}, which stands for no string.`);
+  return tableError('dictionary', `Row ${row} of column '${name}' has the code ${code}, which has no string.`);
 }
 
-/** Order by code points, which is not that of JavaScript's UTF-16 where surrogates meet what is above them. */
+/** Compares by code points. JavaScript compares by UTF-16 code units, which differs for surrogates. */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -38,13 +38,13 @@ export function compareStrings(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above all other units. */
+/** Surrogates belong to code points above all other units. */
 function orderOfUnit(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit > 0xdfff ? unit - 0x800 : unit + 0x2000;
 }
 
-/** How many strings of a sorted dictionary are below a string, and whether the next one is that. */
+/** Number of strings in a sorted dictionary that are below a string, and whether the string is in the dictionary. */
 export function placeOf(
   dictionary: readonly string[],
   text: string,

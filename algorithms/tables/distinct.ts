@@ -16,10 +16,13 @@ import { combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from 
 import { flagsOf } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 
-/** A bit for each integer that there may be is cheaper than a sort, up to so many. */
+/** Up to this many possible integers, a bit for each is cheaper than a sort. */
 const MAX_BITS = 2 ** 26;
 
-/** How many different integers the rows that count have: by setting a bit for each, or sorted where they may be too many. */
+/**
+ * Number of different integers in the rows that count. Sets a bit for each integer or, if the range is too large,
+ * sorts.
+ */
 export async function countDistinct(
   table: DeviceTable,
   integers: IntegerPart,

@@ -1,6 +1,6 @@
 import { type ErrorDetails, QuadrilleError } from '../../primitives/errors.ts';
 
-/** A question that a table cannot answer: an unknown column, types that do not go together, a number that does not fit. */
+/** A question that a table cannot answer: an unknown column, incompatible types, or a number that does not fit. */
 export class TableError extends QuadrilleError {
   static {
     TableError.prototype.name = 'TableError';

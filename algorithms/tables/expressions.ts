@@ -7,10 +7,10 @@ import { aCondition, aLiteral, anOperand, aRecordOf } from './argument-kinds.ts'
 import type { Decimal } from './host-table.ts';
 
 /**
- * A number, or another value, of every row. A tree of plain objects, so that a parser can build it.
+ * A value computed for every row, as a tree of plain objects, so that a parser can build it.
  *
- * Integers and decimals are computed exactly, in 64 bits: what does not fit is an error. f32 is rounded after every operation.
- * Of other types there are only columns and literals.
+ * Integers and decimals are computed exactly in 64 bits; overflow is an error. f32 is rounded after every operation.
+ * Other types allow only columns and literals.
  */
 export type Expression =
   | { readonly kind: 'column'; readonly name: string }
@@ -18,12 +18,12 @@ export type Expression =
   | { readonly kind: 'add' | 'sub' | 'mul'; readonly left: Expression; readonly right: Expression }
   | { readonly kind: 'neg'; readonly of: Expression };
 
-/** Numbers are reals, `0.1` is a tenth where it meets decimals; dates are days since 1970-01-01. */
+/** Numbers are real numbers: compared with decimals, `0.1` is exactly a tenth. Dates are days since 1970-01-01. */
 export type LiteralValue = number | bigint | boolean | string | Decimal | null;
 
 export type ComparisonOperator = '<' | '<=' | '>' | '>=' | '=' | '<>';
 
-/** True, false or unknown for every row, after SQL's three-valued logic. */
+/** True, false or unknown for every row, as in SQL's three-valued logic. */
 export type Condition =
   | {
       readonly kind: 'compare';
@@ -34,17 +34,17 @@ export type Condition =
   | { readonly kind: 'isNull'; readonly of: Expression }
   | { readonly kind: 'between'; readonly of: Expression; readonly low: Expression; readonly high: Expression }
   | { readonly kind: 'in'; readonly of: Expression; readonly values: readonly LiteralValue[] }
-  /** A column of bools as it is. */
+  /** A column of bools used as a condition. */
   | { readonly kind: 'truth'; readonly of: Expression }
   | { readonly kind: 'always' | 'never' }
-  /** Whether a polygon of a tree holds the point of two columns, in steps of the tree's domain. */
+  /** Whether a polygon of a tree contains the point given by two columns, in steps of the tree's domain. */
   | { readonly kind: 'inPolygons'; readonly x: string; readonly y: string; readonly tree: MaqTreeWithEdges }
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition };
 
-/** What is compared or computed with: an expression, or a value that stands for one. */
+/** An operand: an expression, or a value used as a literal. */
 export type Given = Expression | LiteralValue;
-/** Conditions that are joined. */
+/** A conjunction or disjunction of conditions. */
 export type Joined = Extract<Condition, { readonly kind: 'and' | 'or' }>;
 /** A comparison. */
 export type Comparing = Extract<Condition, { readonly kind: 'compare' }>;
@@ -71,7 +71,7 @@ export function literal(value: LiteralValue): Expression {
   return { kind: 'literal', value };
 }
 
-/** Expressions as they are, others as literals. */
+/** Expressions unchanged, values as literals. */
 function expressionOf(given: Given): Expression {
   return typeof given === 'object' && given !== null && 'kind' in given ? given : literal(given);
 }
@@ -91,7 +91,7 @@ function onlyOf(call: string, of: Given): Expression {
 }
 
 /**
- * left < right, after SQL: unknown where one of them is null.
+ * left < right, after SQL: unknown if one of them is null.
  *
  * @example
  * lessThan(column('fare'), 10).operator; // '<'
@@ -101,7 +101,7 @@ export function lessThan(left: Given, right: Given): Comparing {
 }
 
 /**
- * left ≤ right, after SQL: unknown where one of them is null.
+ * left ≤ right, after SQL: unknown if one of them is null.
  *
  * @example
  * atMost(column('fare'), 10).operator; // '<='
@@ -111,7 +111,7 @@ export function atMost(left: Given, right: Given): Comparing {
 }
 
 /**
- * left > right, after SQL: unknown where one of them is null.
+ * left > right, after SQL: unknown if one of them is null.
  *
  * @example
  * greaterThan(column('fare'), 10).operator; // '>'
@@ -121,7 +121,7 @@ export function greaterThan(left: Given, right: Given): Comparing {
 }
 
 /**
- * left ≥ right, after SQL: unknown where one of them is null.
+ * left ≥ right, after SQL: unknown if one of them is null.
  *
  * @example
  * atLeast(column('fare'), 10).operator; // '>='
@@ -131,7 +131,7 @@ export function atLeast(left: Given, right: Given): Comparing {
 }
 
 /**
- * left = right, after SQL: unknown where one of them is null.
+ * left = right, after SQL: unknown if one of them is null.
  *
  * @example
  * equalTo(column('fare'), 10).operator; // '='
@@ -141,7 +141,7 @@ export function equalTo(left: Given, right: Given): Comparing {
 }
 
 /**
- * left ≠ right, after SQL: unknown where one of them is null.
+ * left ≠ right, after SQL: unknown if one of them is null.
  *
  * @example
  * unequalTo(column('fare'), 10).operator; // '<>'
@@ -162,7 +162,7 @@ export function between(of: Given, low: Given, high: Given): Condition {
 }
 
 /**
- * Whether it is one of some values; unknown where it is none of them and one is null.
+ * Whether `of` equals one of the values. Unknown if it equals none of them and one of them is null.
  *
  * @example
  * oneOf(column('zone'), [3, 7]).kind; // 'in'
@@ -173,7 +173,7 @@ export function oneOf(of: Given, values: readonly LiteralValue[]): Condition {
 }
 
 /**
- * Whether it is null; never unknown.
+ * Whether `of` is null. Never unknown.
  *
  * @example
  * isNull(column('fare')).kind; // 'isNull'
@@ -193,7 +193,7 @@ export function truth(of: Given): Condition {
 }
 
 /**
- * True where all are, false where one is.
+ * True if all conditions are true, false if one is false, else unknown.
  *
  * @example
  * and(truth(column('card')), isNull(column('fare'))).of.length; // 2
@@ -204,7 +204,7 @@ export function and(...of: readonly Condition[]): Joined {
 }
 
 /**
- * True where one is, false where all are.
+ * True if one condition is true, false if all are false, else unknown.
  *
  * @example
  * or(truth(column('card')), isNull(column('fare'))).of.length; // 2
@@ -215,7 +215,7 @@ export function or(...of: readonly Condition[]): Joined {
 }
 
 /**
- * False where it is true, true where it is false.
+ * True if the condition is false, false if it is true, else unknown.
  *
  * @example
  * not(isNull(column('fare'))).kind; // 'not'
@@ -256,7 +256,8 @@ export function multiplied(left: Given, right: Given): Expression {
 }
 
 /**
- * Σ factors[name] · column name, from left to right: compared with a number, the semi-linear query of Govindaraju et al.
+ * Σ factors[name] · column name, added from left to right. Compared with a number, it is the semi-linear query of
+ * Govindaraju et al.
  *
  * @example
  * linear({ x: 2, y: -1 }).kind; // 'add'
@@ -268,7 +269,7 @@ export function linear(factors: { readonly [name: string]: number | bigint | Dec
 }
 
 /**
- * Columns between bounds, all of them: a box with the faces that it has.
+ * Whether each column lies between its bounds. The faces belong to the box.
  *
  * @example
  * inBox({ x: [0, 1], y: [2, 3] }).of.length; // 2
@@ -283,15 +284,15 @@ export function inBox(bounds: { readonly [name: string]: readonly [low: Given, h
 }
 
 /**
- * Whether one of the polygons of a tree holds the point of two columns, as `queryPoints` tells it: in steps of the tree's
- * domain, half-open, so that a point on a left or bottom edge is in, and one on a right or top edge out. Unknown where a
- * coordinate is null. {@link pointColumns} makes the columns.
+ * Whether one of the polygons of a tree contains the point given by two columns, by the rule of `queryPoints`.
+ * Coordinates are in steps of the tree's domain. Polygons are half-open: a point on a left or bottom edge is inside, a
+ * point on a right or top edge outside. Unknown if a coordinate is null. {@link pointColumns} makes the columns.
  *
- * - Work O(levels + entries on the way down and their edges) a row, inside of the launch that asks. The tree is kept by its
- *   columns, which must be there as long as the condition is asked.
+ * - Work per row is O(levels + entries on the way down and their edges), in the launch that evaluates the condition.
+ *   The condition refers to the columns of the tree, which must live as long as it is used.
  *
- * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
- * on GPUs, 2014.
+ * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
+ * Polygon Data on GPUs, 2014.
  *
  * @throws `ArgumentError` `queries/edges` for a tree without edges.
  * @example

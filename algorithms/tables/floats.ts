@@ -6,10 +6,10 @@ import type { F32, I32 } from '../../primitives/functors/value.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
-/** f32 of every row. */
+/** An f32 for every row. */
 export interface FloatPart {
   readonly part: QuestionPart<F32>;
-  /** The keys of a column that is taken as it is. */
+  /** The keys, if the value is a column unchanged. */
   readonly keys: QuestionPart<I32> | undefined;
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
@@ -29,13 +29,13 @@ export function floatConstant(value: number): FloatPart {
   return { part: constantPart('f32', Math.fround(value)), keys: undefined, validity: [] };
 }
 
-/** + − and · of f32, rounded. */
+/** Addition, subtraction and multiplication of f32, rounded. */
 export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, right: FloatPart): FloatPart {
   const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
   return { part, keys: undefined, validity: [...left.validity, ...right.validity] };
 }
 
-/** The keys of f32, by which they are compared. */
+/** The keys by which f32 values are compared. */
 export function floatKeys({ part, keys }: FloatPart): QuestionPart<I32> {
   return keys ?? mapPart('k', part, keyOfFloat);
 }
@@ -47,12 +47,12 @@ function floatOfKey(key: I32): F32 {
   return bitsToF32(mirrored(key));
 }
 
-/** Negative numbers with their other bits turned round: bits of f32 to keys, and back. */
+/** Flips the other bits of negative numbers. Maps the bits of f32 to keys, and back. */
 function mirrored(bits: I32): I32 {
   return bits.xor(bits.shr(31).and(MAGNITUDE));
 }
 
-/** NaN is one, and greatest; −0 is 0. */
+/** All NaNs get one key, which is the largest; −0 gets the key of 0. */
 function keyOfFloat(value: F32): I32 {
   const bits = bitsToI32(value);
   const magnitude = bits.and(MAGNITUDE);

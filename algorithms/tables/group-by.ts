@@ -20,21 +20,22 @@ import { countsWhere, isEveryRow, valueOperand } from './values.ts';
 const MAX_KEYS = 4;
 
 /**
- * What the rows of every group come to, where rows with the same values of some columns are a group. Nulls are the same; of NaN
- * and of zeros there is one.
+ * Computes aggregates of groups of rows. A group is all rows with equal values in the key columns. All nulls are equal,
+ * all NaNs are equal, and −0 equals 0.
  *
- * The result is a table of the host: the keys, then the aggregates, a row for every group that has rows, in ascending order of
- * the keys with nulls last. Counts are u32, sums of integers i64 or decimals, sums of f32 and averages f64.
+ * The result is a host table with the columns of the keys, then of the aggregates, and a row for every group. Rows are
+ * in ascending order of the keys, with nulls last. Counts are u32; sums of integers are i64 or decimals; sums of f32,
+ * and averages, are f64.
  *
- * Keys whose values, by their bounds, tell fewer than 2^32 groups apart are one number of every row, and rows are sorted by its
- * bits; others are sorted key by key. Then neighbours are reduced. Counts, sums and averages of up to 4 million groups need no
- * sort: rows are added up by group in 64 bits (`weightedHistogram`), f32 in fixed point. Such sums of f32 are exact, and so
- * is the f64 nearest to each; they take the place of compensated sums where the largest magnitude of the column is at most 2^39
- * times the smallest and there are at most 2^16 groups.
+ * If the bounds of the keys allow fewer than 2^32 groups, each row gets one number for its group, and rows are sorted
+ * by this number. Otherwise rows are sorted key by key. Then adjacent rows are reduced. Counts, sums and averages of up
+ * to 4 million groups need no sort: rows are added up by group in 64 bits (`weightedHistogram`), f32 in fixed point.
+ * Such sums of f32 are exact and rounded once to f64. They replace compensated sums if the largest magnitude of the
+ * column is at most 2^39 times the smallest and there are at most 2^16 groups.
  *
- * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. Sums as those of {@link aggregate}.
+ * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. Sums are those of {@link aggregate}.
  *
- * @throws {@link TableError} `tables/keys` for none or more than four keys, and what {@link aggregate} throws.
+ * @throws {@link TableError} `tables/keys` for no key or more than four, and the errors of {@link aggregate}.
  * @example
  * const table = createTable(ctx, {
  *   zone: { type: 'u32', values: Uint32Array.of(7, 3, 7) },
@@ -52,7 +53,10 @@ export async function groupBy(
   const kinds = { table: aTable, keys: someNames, aggregates: aggregatesOfGroups, options: whereOptions };
   requireArguments('groupBy', { table, keys, aggregates, options }, kinds);
   if (keys.length === 0 || keys.length > MAX_KEYS) {
-    throw tableError('keys', 'Rows are grouped by one to four columns.', { expected: '1 to 4 keys', got: keys.length });
+    throw tableError('keys', 'Rows must be grouped by one to four columns.', {
+      expected: '1 to 4 keys',
+      got: keys.length,
+    });
   }
   const columns = keys.map((name) => columnOf(table, name));
   const chosen = countsWhere(chosenBy(table, options.where), undefined);
@@ -83,7 +87,7 @@ export async function groupBy(
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
-/** The rows that count, on the device. */
+/** Indices of the rows that count, on the device. */
 function rowsWhere(table: DeviceTable, chosen: QuestionPart<Bool>): Column<'u32'> {
   const { context, rows } = table;
   return isEveryRow(chosen) ? sequence(rows) : bitPlaces(packBits(flagsOf(table, chosen), { context }), { context });

@@ -10,19 +10,19 @@ import { bitsPart, combineParts, constantPart, mapPart, type QuestionPart, views
 import { hostColumn } from './rows.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 
-/** Rows in the order of their groups. */
+/** Rows sorted by group. */
 export interface GroupedRows {
-  /** Equal for neighbours of one group alone. */
+  /** Equal for neighbouring rows if and only if they are in the same group. */
   readonly keys: Table;
-  /** Which rows they are, or what the rows add, where that went along with the key. */
+  /** Indices of the rows or, if a payload was sorted along with the keys, the payload. */
   readonly rows: Column<'u32'>;
-  /** The key of the rows that do not count, where they are sorted with the others: greater than those of all groups. */
+  /** The key of rows that do not count, if they are sorted with the others. It is above all keys of groups. */
   readonly rest: number | undefined;
-  /** The key columns of groups, out of what was read of `keys`. */
+  /** The key columns of groups, decoded from `keys` as read. */
   decode(keys: { readonly [name: string]: Uint32Array } | Uint32Array, groups: number): readonly HostColumn[];
 }
 
-/** A key as digits of one number: 0 … range − 1, the last of which stands for null where there are nulls. */
+/** A key as a digit of one number, from 0 to range − 1. If the key has nulls, the last value is null. */
 interface Digit {
   readonly column: TableColumn;
   readonly range: bigint;
@@ -35,7 +35,7 @@ function digitOf(column: TableColumn): Digit {
 
 const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
-/** Codes that tell groups apart, where these fit in 32 bits together with one for the rows that do not count. */
+/** Codes that identify groups, if these and one code for rows that do not count fit in 32 bits. */
 export interface GroupCodes {
   readonly code: QuestionPart<U32>;
   readonly bits: number;
@@ -69,13 +69,13 @@ function digitPart({ column, range }: Digit, stride: bigint): QuestionPart<U32> 
   });
 }
 
-/** A number of every row that may go along with its code. */
+/** A value of every row that may be sorted along with its code. */
 export interface Payload {
   readonly value: QuestionPart<U32>;
   readonly bits: number;
 }
 
-/** Rows sorted by codes. A payload lies beside the code in one word where both fit. */
+/** Sorts rows by code. A payload is packed into the word of its code if both fit. */
 export function sortByCodes(table: DeviceTable, codes: GroupCodes, payload: Payload | undefined): GroupedRows {
   const { context, rows } = table;
   const { code, bits } = codes;
@@ -114,7 +114,7 @@ function unpacked({ context }: DeviceTable, sorted: Column<'u32'>, bits: number)
   return viewsOf(context, sorted.length, ['u32', 'u32'], both) as [Column<'u32'>, Column<'u32'>];
 }
 
-/** The keys of groups, out of their codes. */
+/** The keys of groups, decoded from their codes. */
 export function decodeCodes({ digits }: GroupCodes, codes: Uint32Array): readonly HostColumn[] {
   return digits.map((digit, k) => decodeDigit(digit, strideAt(digits, k), codes, codes.length));
 }
@@ -130,7 +130,7 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   const low = new Uint32Array(groups);
   const high = new Int32Array(groups);
   const min = column.bounds.min;
-  // Digits are below 2^32, and so is what is added here to the low word.
+  // Digits are below 2^32, so adding one to the low word carries at most once.
   const [baseLow, baseHigh] = [Number(min & 0xffffffffn), Number(BigInt.asIntN(32, min >> 32n))];
   for (let i = 0; i < groups; i++) {
     const digit = Math.floor(codes[i]! / by) % every;
@@ -142,7 +142,7 @@ function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Arra
   return hostColumn(column, wordsFor(column, low, high), valid);
 }
 
-/** Words as a column has them. */
+/** The words in the form in which a column stores them. */
 export function wordsFor(
   { key }: Pick<TableColumn, 'key'>,
   low: Uint32Array,
@@ -153,7 +153,8 @@ export function wordsFor(
 }
 
 /**
- * Rows that count, sorted by any keys: stable, by one after the other from the last on, and last by whether they are null.
+ * Sorts the rows that count by any keys, with one stable sort per key, from the last key to the first. Within a key,
+ * nulls are sorted last.
  */
 export function sortByKeys(table: DeviceTable, columns: readonly TableColumn[], ids: Column<'u32'>): GroupedRows {
   const { context } = table;

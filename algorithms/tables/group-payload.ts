@@ -10,14 +10,16 @@ import { type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import { type ValueOperand, validityOf } from './values.ts';
 
-/** Values of 32 bits that go along with the key when rows are sorted, so that they are not fetched from all over the table. */
+/** Values of 32 bits that are sorted along with the key, so that they need not be gathered from all over the table. */
 export interface Travelling {
   readonly payload: Payload;
-  /** The operand again, out of what came along. */
+  /** The operand, made from the sorted values. */
   moved(values: Column<'u32'>): ValueOperand;
 }
 
-/** The one operand that all aggregates are of, where its values are of 32 bits and never null. */
+/**
+ * The operand to sort along, if all aggregates have the same operand and its values have 32 bits and are never null.
+ */
 export function travelling(
   expressions: readonly (Expression | undefined)[],
   operands: readonly (ValueOperand | undefined)[],
@@ -44,7 +46,7 @@ function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): T
   };
 }
 
-/** Integers above their least. */
+/** Integers counted from their minimum. */
 function travellingIntegers(operand: ValueOperand & { readonly family: 'integer' }): Travelling | undefined {
   const { min, max } = operand.bounds;
   const bits = (max - min).toString(2).length;

@@ -1,15 +1,15 @@
 /**
- * Rows that are valid, one bit each: row i is bit `i % 32` of word `i >> 5`, as Arrow has it. Bits beyond the last row do not
- * matter. Left out: all are.
+ * Valid rows, one bit each: row i is bit `i % 32` of word `i >> 5`, as in Arrow. Bits beyond the last row are ignored.
+ * Without a validity, all rows are valid.
  */
 export type Validity = Uint32Array;
 
-/** What every column has. */
+/** Fields that all columns have. */
 export interface HostColumnBase {
   readonly validity?: Validity | undefined;
 }
 
-/** A column on the host, as readers of files make it. What values of rows that are not valid are does not matter. */
+/** A column on the host, as file readers make it. Values of rows that are not valid are ignored. */
 export type HostColumn = HostColumnBase &
   (
     | { readonly type: 'u32'; readonly values: Uint32Array | Uint16Array | Uint8Array }
@@ -24,7 +24,7 @@ export type HostColumn = HostColumnBase &
     | { readonly type: 'date'; readonly values: Int32Array }
     /** Numbers `values · 10^−scale`. */
     | { readonly type: 'decimal'; readonly values: BigInt64Array | Int32Array; readonly scale: number }
-    /** Row i is `dictionary[codes[i]]`. The dictionary may be in any order, but has no string twice. */
+    /** Row i is `dictionary[codes[i]]`. The dictionary may be in any order, but must not contain a string twice. */
     | { readonly type: 'string'; readonly codes: Uint32Array; readonly dictionary: readonly string[] }
   );
 
@@ -33,7 +33,10 @@ export type HostTable = { readonly [name: string]: HostColumn };
 
 export type ColumnKind = HostColumn['type'];
 
-/** What a cell of a table is to JavaScript: 64-bit integers are bigints, dates days, decimals `{ units, scale }`. */
+/**
+ * A cell as a JavaScript value: 64-bit integers are bigints, dates are days since 1970-01-01, decimals are `{ units,
+ * scale }`.
+ */
 export type CellValue = number | bigint | boolean | string | Decimal | null;
 
 /** The number `units · 10^−scale`. */
@@ -42,7 +45,6 @@ export interface Decimal {
   readonly scale: number;
 }
 
-/** How many rows a column has. */
 export function rowsOf(column: HostColumn): number {
   return column.type === 'string' ? column.codes.length : column.values.length;
 }

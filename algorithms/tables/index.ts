@@ -1,5 +1,5 @@
 /**
- * Questions to tables: which rows a condition holds for, and what those rows come to.
+ * Queries on tables: selects the rows that meet a condition, and computes aggregates over them.
  *
  * @module
  */

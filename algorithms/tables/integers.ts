@@ -17,13 +17,16 @@ import { tableError } from './errors.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
 import type { TableColumn } from './table.ts';
 
-/** An integer inside a functor, in as few words as its bounds need. Pairs are unsigned or two's complement, as their bounds say. */
+/**
+ * An integer inside a functor, in as few words as its bounds need. Pairs are unsigned or two's complement, depending on
+ * their bounds.
+ */
 export type IntegerValue =
   | { readonly kind: 'i32'; readonly value: I32Value }
   | { readonly kind: 'u32'; readonly value: U32Value }
   | { readonly kind: 'pair'; readonly value: Wide };
 
-/** Numbers `integer · 10^−scale` of every row. */
+/** A number for every row, with the value `integer · 10^−scale`. */
 export interface IntegerPart {
   readonly part: QuestionPart<IntegerValue>;
   readonly bounds: Bounds;
@@ -31,7 +34,7 @@ export interface IntegerPart {
   readonly validity: readonly (Column<'u32'> | undefined)[];
 }
 
-/** A column of integers, bools, dates, codes or decimals; or the integers that stand for the values of any other. */
+/** The integers of a column. Values of other types are represented by the integers that order them. */
 export function integersOf({ key, words, bounds, scale, validity }: TableColumn): IntegerPart {
   const narrow = isWithin(bounds, I32);
   const part = mapPart(`${key}${narrow ? 'n' : ''}`, columnsPart(words), ([low, high]): IntegerValue => {
@@ -68,7 +71,7 @@ const operations = {
   mul: { symbol: '·', bounds: multiplyBounds },
 } as const;
 
-/** + − and · of integers, exact: what may need more than 64 bits is refused. */
+/** Exact addition, subtraction and multiplication of integers. Throws if a result may need more than 64 bits. */
 export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, right: IntegerPart): IntegerPart {
   if (kind !== 'mul' && left.scale !== right.scale) {
     const scale = Math.max(left.scale, right.scale);
@@ -80,7 +83,7 @@ export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, 
   if (!narrow && !isWithin(bounds, I64)) throw overflow(`A result of ${symbol}`, bounds);
   const halves = isWithin(left.bounds, I32) && isWithin(right.bounds, I32);
   const name = `${kind}${narrow ? 'n' : halves ? 'h' : ''}`;
-  // Low words are right modulo 2^32 whatever the high ones are.
+  // The low words are correct modulo 2^32 regardless of the high words.
   const part = combineParts(name, [signed(left), signed(right)], ([a, b]): IntegerValue => {
     if (narrow) return { kind: 'i32', value: lowOf(a!)[kind](lowOf(b!)) };
     if (kind === 'mul' && halves) return { kind: 'pair', value: mulI32({ a: lowOf(a!), b: lowOf(b!) }) };
@@ -90,14 +93,14 @@ export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, 
   return { part, bounds, scale, validity: [...left.validity, ...right.validity] };
 }
 
-/** The same numbers with more digits behind the point. */
+/** The same numbers with more decimals. */
 export function rescaled(integers: IntegerPart, scale: number): IntegerPart {
   if (integers.scale === scale) return integers;
   const factor = integerConstant(10n ** BigInt(scale - integers.scale), scale - integers.scale);
   return computeIntegers('mul', integers, factor);
 }
 
-/** The code of integers, which have to be signed ones of 64 bits. */
+/** The code of integers that must be signed 64-bit integers. */
 function signed({ part, bounds }: IntegerPart): QuestionPart<IntegerValue> {
   if (isWithin(bounds, I64)) return part;
   throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
@@ -122,7 +125,7 @@ export function wideOf({ kind, value }: IntegerValue): Wide {
   return kind === 'u32' ? u64OfU32(value) : value;
 }
 
-/** How two integers are compared. */
+/** The integer type in which two integers are compared. */
 export type Domain = 'i32' | 'u32' | 'i64' | 'u64';
 
 const DOMAINS: readonly (readonly [Domain, Bounds])[] = [
@@ -132,11 +135,11 @@ const DOMAINS: readonly (readonly [Domain, Bounds])[] = [
   ['u64', U64],
 ];
 
-/** The first domain that has all of the bounds. */
+/** The first domain that contains all bounds. */
 export function domainOf(...bounds: readonly Bounds[]): readonly [Domain, Bounds] {
   const found = DOMAINS.find(([, all]) => bounds.every((each) => isWithin(each, all)));
   if (found !== undefined) return found;
-  throw tableError('type', 'Signed numbers cannot be compared with unsigned ones from 2^63 on.');
+  throw tableError('type', 'Negative numbers cannot be compared with numbers of 2^63 or more.');
 }
 
 const isLess = {
@@ -146,7 +149,6 @@ const isLess = {
   u64: (a: IntegerValue, b: IntegerValue): Bool => ltU64({ a: wideOf(a), b: wideOf(b) }),
 };
 
-/** Whether one integer is below another. */
 export function lessInteger(domain: Domain, a: IntegerValue, b: IntegerValue): Bool {
   return isLess[domain](a, b);
 }
@@ -156,14 +158,14 @@ export function sameInteger(domain: Domain, a: IntegerValue, b: IntegerValue): B
   return eq64({ a: wideOf(a), b: wideOf(b) });
 }
 
-/** A constant as the integers of a domain are, so that its value does not decide the code. */
+/** A constant in the form of the integers of a domain, so that its value does not change the code. */
 export function constantIn(domain: Domain, value: bigint): QuestionPart<IntegerValue> {
   if (domain === 'i64' || domain === 'u64') return pairConstant(value);
   const word = constantPart('u32', Number(value & 0xffffffffn));
   return mapPart('', word, (made): IntegerValue => ({ kind: 'u32', value: made }));
 }
 
-/** The integers as i32, which they have to fit in. */
+/** The integer as an i32, in which it must fit. */
 export function asI32(value: IntegerValue): I32Value {
   return lowOf(value);
 }

@@ -20,19 +20,19 @@ import { flagsOf } from './selection.ts';
 import type { DeviceTable, TableColumn } from './table.ts';
 import { orderedValues, type ValueOperand, validityOf, valueOperand } from './values.ts';
 
-/** Rows of two tables that belong together: row `left[i]` and row `right[i]`. */
+/** Joined rows of two tables: row `left[i]` with row `right[i]`. */
 export interface JoinedRows {
   readonly left: Column<'u32'>;
   readonly right: Column<'u32'>;
 }
 
 /**
- * The pairs of rows of two tables that have the same value in a column each, in the order of the left rows, and of the right ones
- * among those. Null equals nothing, NaN itself. Strings of different dictionaries, integers of different widths and decimals with
- * different digits are brought together; other types have to be the same.
+ * Finds the pairs of rows of two tables that have equal values in one column each. Pairs are ordered by left row, then
+ * by right row. Null equals nothing; NaN equals itself. Strings of different dictionaries, integers of different widths
+ * and decimals of different scales can be joined; other types must be the same.
  *
- * The right rows are sorted by their values; every left one finds its first and its last by binary search, all at once, and is
- * expanded to those between. It waits for the number of pairs once.
+ * The right rows are sorted by value. Every left row finds its first and last partner by binary search, in parallel,
+ * and is expanded to all of them. The call waits once, for the number of pairs.
  *
  * - Work O(right · bits + left · log right + pairs), span O(log). Deterministic.
  *
@@ -85,7 +85,7 @@ function operandOf(table: DeviceTable, name: string): ValueOperand {
   return valueOperand(table, { kind: 'column', name });
 }
 
-/** Rows that have a value. */
+/** Indices of the rows that have a value. */
 function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
   const { context, rows } = table;
   const validity = validityOf(operand);
@@ -93,18 +93,18 @@ function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
   return bitPlaces(packBits(flagsOf(table, bitsPart(validity)), { context }), { context });
 }
 
-/** Integers of both sides that are equal where the values are. */
+/** Integers of both sides that are equal if and only if the values are. */
 interface CommonKeys {
   readonly mine: QuestionPart<IntegerValue>;
   readonly others: QuestionPart<IntegerValue>;
-  /** Whether their low words tell them apart. */
+  /** Whether their low words are enough to distinguish them. */
   readonly narrow: boolean;
 }
 
 function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand): CommonKeys {
   if (ours.family !== theirs.family) {
-    throw tableError('type', 'Columns of different types are not joined.', {
-      expected: `something that goes with ${describeOperand(ours)}`,
+    throw tableError('type', 'Columns of different types cannot be joined.', {
+      expected: `a type that can be joined with ${describeOperand(ours)}`,
       got: describeOperand(theirs),
     });
   }
@@ -120,7 +120,7 @@ function commonKeys(left: DeviceTable, ours: ValueOperand, theirs: ValueOperand)
 
 const NOWHERE = 2 ** 32 - 1;
 
-/** Codes of one dictionary as those of another, and of strings that are not there as a code that nothing has. */
+/** Codes translated to another dictionary. Strings that are not in it get a code that no row has. */
 function translated(
   { context }: DeviceTable,
   { dictionary, words }: TableColumn,

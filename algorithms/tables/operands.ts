@@ -5,14 +5,14 @@ import { computeFloats, type FloatPart, floatConstant, floatsOf } from './floats
 import { computeIntegers, type IntegerPart, integerConstant, integersOf } from './integers.ts';
 import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
 
-/** An expression over a table: a literal, numbers that can be computed with, or a column of another type. */
+/** An expression over a table: a literal, numbers that allow arithmetic, or a column of another type. */
 export type Operand =
   | { readonly family: 'literal'; readonly value: LiteralValue }
   | ({ readonly family: 'integer'; readonly column: TableColumn | undefined } & IntegerPart)
   | ({ readonly family: 'f32'; readonly column: TableColumn | undefined } & FloatPart)
   | { readonly family: 'f64' | 'string' | 'bool' | 'date'; readonly column: TableColumn };
 
-/** Finds out what an expression is, and refuses what cannot be computed. */
+/** Determines the type of an expression. Throws if it cannot be computed. */
 export function operandOf(table: DeviceTable, expression: Expression): Operand {
   switch (expression.kind) {
     case 'column':
@@ -26,7 +26,7 @@ export function operandOf(table: DeviceTable, expression: Expression): Operand {
     case 'mul':
       return compute(expression.kind, operandOf(table, expression.left), operandOf(table, expression.right));
     default:
-      throw tableError('expression', `There is no expression of kind '${(expression as { kind: unknown }).kind}'.`, {
+      throw tableError('expression', `The expression kind '${(expression as { kind: unknown }).kind}' is unknown.`, {
         expected: 'column, literal, add, sub, mul or neg',
         got: (expression as { kind: unknown }).kind,
       });
@@ -78,7 +78,7 @@ function asFloat(kind: keyof typeof SYMBOLS, operand: Operand): FloatPart {
   if (operand.family === 'literal' && typeof operand.value === 'number') return floatConstant(operand.value);
   const decimal = operand.family === 'literal' ? decimalOf(operand.value) : undefined;
   if (decimal !== undefined) return floatConstant(numberOf(decimal));
-  throw tableError('type', `f32 goes with f32 and numbers under ${SYMBOLS[kind]}.`, {
+  throw tableError('type', `${SYMBOLS[kind]} of f32 needs f32 or a number on the other side.`, {
     expected: 'a column of f32 or a number',
     got: describeOperand(operand),
   });
@@ -95,11 +95,11 @@ function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
   return tableError('type', `There is no ${SYMBOLS[kind]} of these.`, {
     expected: 'integers, decimals or f32',
     got,
-    remedy: 'Of f64, dates, strings and bools there are only columns and literals.',
+    remedy: 'Use f64, dates, strings and bools only as columns and literals, without arithmetic.',
   });
 }
 
-/** What an operand is, for an error. */
+/** Describes an operand in an error. */
 export function describeOperand(operand: Operand): string {
   if (operand.family === 'literal') return `the literal ${String(operand.value)}`;
   const { column } = operand;

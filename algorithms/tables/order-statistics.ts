@@ -10,23 +10,26 @@ import { combineParts, constantPart, type QuestionPart, rowPart, viewsOf } from 
 import type { DeviceTable } from './table.ts';
 import { isEveryRow } from './values.ts';
 
-/** Bits that a pass learns at most. */
+/** Maximum number of bits found by one pass. */
 const MAX_BITS = 11;
 const NONE = 2 ** 32 - 1;
 
-/** A place that is sought among the sorted integers: its bits so far, and its place among those that begin with them. */
+/**
+ * A place to find among the sorted integers: the bits found so far, and the rank among integers with these leading
+ * bits.
+ */
 interface Sought {
   readonly prefix: bigint;
   readonly rank: number;
 }
 
 /**
- * The integers at places, counted from 0, among those of the rows that count, sorted; the host says which places when it knows
- * how many rows count.
+ * The integers at given places, from 0, in the sorted order of the rows that count. `placesOf` gives the places, once
+ * the number of these rows is known.
  *
- * By bits from the top, without a sort: every pass counts how often each of the next digits occurs among the integers that
- * begin with the bits known so far; the counts tell the digit at the place. Leading bits that no integer has are left out.
- * Govindaraju et al. learn one bit a pass; a histogram learns eleven.
+ * Finds bits from the top, without a sort. Each pass counts the values of the next digit among the integers with the
+ * leading bits found so far; these counts give the digit at the place. Leading bits that are 0 by the bounds are
+ * skipped. Govindaraju et al. find one bit per pass; a histogram finds eleven.
  */
 export async function integersAt(
   table: DeviceTable,
@@ -63,7 +66,7 @@ function learn({ prefix, rank }: Sought, counts: Uint32Array, digits: number): S
   return { prefix: (prefix << BigInt(digits)) | BigInt(digit), rank: left };
 }
 
-/** What a pass looks at: the digits above the `left` lowest bits, of integers that begin with a prefix. */
+/** Input of a pass: a digit of integers with a given prefix. The `left` lowest bits are below the digit. */
 interface Pass {
   readonly prefix: bigint;
   readonly digits: number;
@@ -81,7 +84,8 @@ async function countDigits(
 ): Promise<Uint32Array> {
   const bins = 2 ** pass.digits;
   const digit = pass.wide ? wideDigit(part, bounds.min, pass) : narrowDigit(part, bounds.min, pass);
-  // Rows that do not count are counted behind the digits at first: to leave out every other row is a branch that nobody foresees.
+  // The first pass counts rows that do not count in bins after the digits. Skipping them would need a branch that is
+  // hard to predict.
   const spare = pass.isFirst && !isEveryRow(counts) ? SPARE : 0;
   const others = [rowPart, constantPart('u32', bins)] as const;
   const name = `counted ${spare > 0}`;
@@ -98,12 +102,12 @@ async function countDigits(
   return read.subarray(0, bins);
 }
 
-/** Bins for rows that do not count: one alone would have to wait for itself. */
+/** Number of bins for rows that do not count. With a single bin, additions would wait for each other. */
 const SPARE = 16;
 
 const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
-/** The digit of integers that differ in 32 bits at most. */
+/** The digit of integers that differ in at most 32 bits. */
 function narrowDigit(
   part: QuestionPart<IntegerValue>,
   min: bigint,

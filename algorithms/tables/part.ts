@@ -8,36 +8,36 @@ import { hasBit } from '../../primitives/pack-bits.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A constant of a question. It travels as a uniform: another one compiles nothing anew. */
+/** A constant of a question. It is passed as a uniform, so another value needs no new compilation. */
 export interface Constant {
   readonly type: ScalarType;
   readonly value: UniformValue;
 }
 
-/** What a part of a question finds at a row. */
+/** Inputs of a part at one row. */
 export interface RowInputs {
   readonly row: U32;
   readonly values: Values;
-  /** The words that hold the row's bit. */
+  /** For each column of bits, the word that contains the row's bit. */
   readonly words: readonly U32[];
   readonly constants: Values;
 }
 
 /**
- * A part of a question that is computed for every row: what it reads, its constants, and its code. Parts of the same structure
- * have the same code.
+ * A part of a question, computed for every row: its columns, its constants and its code. Parts with the same
+ * `structure` have the same code.
  */
 export interface QuestionPart<T> {
   readonly structure: string;
-  /** Columns with an element a row. */
+  /** Columns with an element per row. */
   readonly columns: readonly Column[];
-  /** Columns with a bit a row. */
+  /** Columns with a bit per row. */
   readonly bits: readonly Column<'u32'>[];
   readonly constants: readonly Constant[];
   readonly emit: (inputs: RowInputs) => T;
 }
 
-/** A part out of others. */
+/** Combines parts into one. */
 export function combineParts<A, T>(
   name: string,
   parts: readonly QuestionPart<A>[],
@@ -63,7 +63,7 @@ export function combineParts<A, T>(
   };
 }
 
-/** A part that makes something else of another. */
+/** A part computed from another. */
 export function mapPart<A, T>(name: string, part: QuestionPart<A>, change: (made: A) => T): QuestionPart<T> {
   return combineParts(name, [part], ([made]) => change(made!));
 }
@@ -82,12 +82,12 @@ export function constantPart<T extends ScalarType>(type: T, value: number | bool
   };
 }
 
-/** Something that neither rows nor constants decide. */
+/** A part that depends neither on rows nor on constants. */
 export function fixedPart<T>(name: string, make: () => T): QuestionPart<T> {
   return { structure: name, columns: [], bits: [], constants: [], emit: make };
 }
 
-/** The number of the row. */
+/** The index of the row. */
 export const rowPart: QuestionPart<U32> = {
   structure: 'row',
   columns: [],
@@ -96,7 +96,7 @@ export const rowPart: QuestionPart<U32> = {
   emit: ({ row }) => row,
 };
 
-/** Whether the bits of the row are set in all columns of bits; each is looked at once. */
+/** Whether the bits of the row are set in all columns of bits. Each distinct column is read once. */
 export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): QuestionPart<Bool> {
   const bits = [...new Set(columns.filter((each) => each !== undefined))];
   if (bits.length === 0) return fixedPart('true', () => bool(true));
@@ -113,7 +113,7 @@ export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Quest
   };
 }
 
-/** The code of a part at a row of a program under fusion. */
+/** Emits the code of a part at a row, in a fused program. */
 export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>, row: U32, loader: Loader): T {
   const uniforms = constants.map(({ type, value }) => loader.uniform(type, value));
   const values = loader.load(columns, row);
@@ -121,9 +121,7 @@ export function emitPart<T>({ columns, bits, constants, emit }: QuestionPart<T>,
   return emit({ row, values, words, constants: uniforms });
 }
 
-/**
- * A part as columns, which are views: of every row, or of the rows that a column names.
- */
+/** A part as columns, which are views: of every row, or of the rows listed in a column. */
 export function viewsOf(
   context: Context,
   rows: Column['length'],

@@ -27,25 +27,28 @@ export interface SoughtPlan {
   readonly finish: (found: readonly bigint[]) => CellValue;
 }
 
-/** Which of the sorted values is sought: the one or two in the middle, or the k-th from an end on. */
+/** The place among the sorted values: the median (one or two values), or the k-th from an end. */
 export type Place =
   | { readonly kind: 'median'; readonly k?: undefined }
   | { readonly kind: 'smallest' | 'largest'; readonly k: number };
 
-/** Bits that a pass learns at most. */
+/** Maximum number of bits found by one pass. */
 const MAX_BITS = 11;
-/** Bins for rows that do not count: one alone would have to wait for itself. */
+/** Number of bins for rows that do not count. With a single bin, additions would wait for each other. */
 const SPARE = 16;
 const NONE = 2 ** 32 - 1;
 
-/** Whether the device finds a place among integers by itself: where these differ in 32 bits at most. */
+/**
+ * Whether the device can find a place among these integers by itself, which is so if they differ in at most 32 bits.
+ */
 export function isFoundOnDevice({ bounds: { min, max } }: IntegerPart): boolean {
   return max - min < 2n ** 32n;
 }
 
 /**
- * Finds an integer by digits from the top as `integersAt` does, with the digits learnt on the device: nothing waits. One row:
- * how many rows count, the integer at the place less the least one, how many are not above it, and the least that is.
+ * Finds an integer digit by digit from the top, as `integersAt` does, but keeps the digits on the device, so that
+ * nothing waits. The result is one row: the number of rows that count, the integer at the place minus the minimum, the
+ * number of integers up to it, and the smallest integer above it.
  */
 export function placeOnDevice(table: DeviceTable, { integers, counts, place }: SoughtPlan): FoundPlace {
   const { context, rows } = table;
@@ -71,18 +74,18 @@ export function placeOnDevice(table: DeviceTable, { integers, counts, place }: S
   return { count: count!, found: known!.prefix, ...neighbourhood(context, rows, row, known!.prefix) };
 }
 
-/** One row each. */
+/** Columns of one row each. */
 export interface FoundPlace {
   readonly [name: string]: Column<'u32'>;
   readonly count: Column<'u32'>;
   readonly found: Column<'u32'>;
-  /** How many integers are not above the one that was found. */
+  /** Number of integers that are not above the one found. */
   readonly upTo: Column<'u32'>;
-  /** The least integer above the one that was found. */
+  /** The smallest integer above the one found. */
   readonly above: Column<'u32'>;
 }
 
-/** The integers that a place stands for, out of what was read of it. */
+/** The integers of a place, from the values read. */
 export function integersFound(
   { integers, place }: SoughtPlan,
   { count, found, upTo, above }: { readonly [K in 'count' | 'found' | 'upTo' | 'above']: number },
@@ -93,7 +96,7 @@ export function integersFound(
   return both.map((offset) => integers.bounds.min + BigInt(offset));
 }
 
-/** What is known of the integer at the place: its leading bits, and its rank among those that begin with them. */
+/** State of the search: the leading bits of the integer at the place, and its rank among integers with these bits. */
 interface Known {
   readonly rank: Column<'u32'>;
   readonly prefix: Column<'u32'>;
@@ -102,7 +105,7 @@ interface Known {
 const MODES = { median: 0, smallest: 1, largest: 2 } as const;
 
 function rankUniforms({ kind, k = 0 }: Place): { readonly mode: number; readonly k: number } {
-  // A place beyond all rows is told apart by their count, on the host.
+  // If k exceeds the number of rows, the host notices from `count`.
   return { mode: MODES[kind], k: Math.min(k, NONE) };
 }
 
@@ -128,7 +131,7 @@ const learn = fn(
   },
 );
 
-/** Of a row, its integer less the least one, and whether it counts. */
+/** For a row: its integer minus the minimum, and whether it counts. */
 function rowOf(
   { part, bounds }: IntegerPart,
   counts: QuestionPart<Bool>,
@@ -140,7 +143,7 @@ function rowOf(
   });
 }
 
-/** How many integers have each of the next digits, or a lower one, behind the bits that are known. */
+/** For each value of the next digit, the number of integers with the known leading bits and a digit up to it. */
 function countsUpTo(
   context: Context,
   rows: number,
@@ -165,7 +168,7 @@ function countsUpTo(
 
 const around = product({ upTo: plus(u32), above: minimum(u32) });
 
-/** How many integers are not above one that was found, and the least that is. */
+/** Number of integers that are not above the one found, and the smallest one above it. */
 function neighbourhood(
   context: Context,
   rows: number,

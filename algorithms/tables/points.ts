@@ -18,8 +18,8 @@ export interface PointColumnsOptions {
 const POINT_COLUMNS: Kind = someOptions<PointColumnsOptions>({ validity: optional(anInstance(Uint32Array)) });
 
 /**
- * The coordinates of points as columns for {@link inPolygons}: each moved to the nearest step of the domain, as vertices of
- * polygons are. A point outside of the domain, or with a coordinate that is no number, is where no polygon is.
+ * Coordinates of points as columns for {@link inPolygons}. Each coordinate is snapped to the nearest step of the
+ * domain, as vertices of polygons are. A point outside the domain, or with NaN as a coordinate, is in no polygon.
  *
  * @throws {@link TableError} `tables/length` for columns of different lengths.
  * @example
@@ -36,7 +36,10 @@ export function pointColumns(
   const { validity } = options;
   const { x, y } = points;
   if (x.length !== y.length) {
-    throw tableError('length', 'A point has two coordinates.', { expected: `${x.length} of each`, got: y.length });
+    throw tableError('length', 'x and y must have the same length.', {
+      expected: `${x.length} of each`,
+      got: y.length,
+    });
   }
   return {
     x: { type: 'u32', values: stepsOf(x, domain.left, domain.size), validity },
@@ -51,7 +54,7 @@ function stepsOf(coordinates: ArrayLike<number>, from: number, size: number): Ui
   return Uint32Array.from(coordinates, (at) => nearestStep(at, from, size));
 }
 
-/** Whether polygons hold the points of two columns, and where these are valid. */
+/** Whether polygons contain the points of two columns, and in which rows both coordinates are valid. */
 export function heldPart(
   table: DeviceTable,
   names: readonly [x: string, y: string],
@@ -60,7 +63,7 @@ export function heldPart(
   const columns = names.map((name) => columnOf(table, name));
   for (const { name, kind } of columns) {
     if (kind === 'u32') continue;
-    throw tableError('type', 'A coordinate of a point is asked for in steps of the domain.', {
+    throw tableError('type', 'Coordinates of points must be given in steps of the domain.', {
       expected: 'a column of u32',
       got: `'${name}', a column of ${kind}`,
       remedy: 'Make the columns with pointColumns(points, domain).',
@@ -79,16 +82,19 @@ interface HeldView {
 
 const views = new WeakMap<MaqTreeWithEdges['table'], HeldView[]>();
 
-/** The view of a tree and two columns, each time the same one: by that, prepared questions find their commands again. */
+/**
+ * The view of a tree and two columns. Returns the same view every time, so that prepared questions find their commands
+ * again.
+ */
 function heldView(tree: MaqTreeWithEdges, x: Column<'u32'>, y: Column<'u32'>): Column<'bool'> {
   const known = views.get(tree.table) ?? [];
   const found = known.find((each) => each.x === x && each.y === y);
   if (found !== undefined) return found.view;
   const view = heldPoints(tree, { x, y });
-  // Of many tables, the last ones.
+  // Keeps the views made last.
   views.set(tree.table, [...known.slice(1 - MAX_VIEWS), { x, y, view }]);
   return view;
 }
 
-/** Views that are kept of a tree. */
+/** Maximum number of cached views per tree. */
 const MAX_VIEWS = 16;

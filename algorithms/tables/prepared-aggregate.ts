@@ -15,28 +15,28 @@ import { type FoundPlace, integersFound, isFoundOnDevice, placeOnDevice, type So
 import type { DeviceTable } from './table.ts';
 import { type ReducedTotals, reducedTotals, wordsOfTotals } from './totals.ts';
 
-/** A question about rows that was prepared: what they come to where a condition is true, or all of them. */
+/** A prepared question: computes aggregates over the rows for which a condition is true, by default over all rows. */
 export interface PreparedAggregate<A extends Aggregates> {
   (where?: Condition): Promise<{ readonly [K in keyof A]: CellValue }>;
   dispose(): void;
   [Symbol.dispose](): void;
 }
 
-/** Pipelines that are kept for a question, of the structures of its conditions. */
+/** Maximum number of cached pipelines, one for each structure of a condition. */
 const MAX_PIPELINES = 16;
 
 /**
- * Prepares {@link aggregate} for many short questions to one table: the commands of a question are written down when it is first
- * asked, and issued again with other constants. All that they find is read at once.
+ * Prepares {@link aggregate} for many short questions to one table. The first question of a kind records its commands;
+ * later ones replay them with other constants. All results are read together.
  *
- * Conditions that differ in constants only share a pipeline, as long as a constant of an integer column is one of the numbers
- * that the column could hold. Pipelines of 16 structures are kept; others are made anew. Medians, `smallest` and `largest` of
- * integers and f32 are found by the device in the same pipeline; quantiles, distinct counts, and order statistics of values of
- * more than 32 bits are found as {@link aggregate} finds them.
+ * Conditions that differ only in constants share a pipeline, as long as constants compared with an integer column are
+ * in the range of its type. Pipelines for the 16 latest structures are cached. Medians, `smallest` and `largest` of
+ * integers and f32 are found by the device in the same pipeline. Quantiles, distinct counts, and order statistics of
+ * values with more than 32 bits are found as in {@link aggregate}.
  *
- * - The same answers and errors as {@link aggregate}, on every backend. Pays below some 2^20 rows: see the guide to prepared
- *   pipelines.
- * - The table has to be there as long as questions are asked. Dispose of what is returned to give back its memory.
+ * - Gives the same answers and errors as {@link aggregate}, on every backend. It is faster below about 2^20 rows; see
+ *   the guide to prepared pipelines.
+ * - The table must live as long as questions are asked. Call `dispose` to free the memory.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232) } });
@@ -59,7 +59,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
     const read = chosen === undefined ? [] : [...chosen.columns, ...chosen.bits].map(numberOf);
     const key = `${chosen?.structure} ${read}`;
     const known = pipelines.get(key) ?? preparePipeline(table, aggregates, chosen);
-    // The one that was asked last is the last to go.
+    // The pipeline used last is dropped last.
     pipelines.delete(key);
     pipelines.set(key, known);
     if (pipelines.size > MAX_PIPELINES) drop(pipelines.keys().next().value!);
@@ -78,9 +78,9 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
   return Object.assign(ask, { dispose, [Symbol.dispose]: dispose });
 }
 
-/** A question with conditions of one structure. */
+/** The pipeline of conditions with one structure. */
 export interface Pipeline {
-  /** Where the device has something to find. */
+  /** Undefined if the device has nothing to compute. */
   readonly run: Prepared<Constants> | undefined;
   readonly plans: readonly AggregatePlan[];
   readonly totals: ReducedTotals | undefined;
@@ -95,7 +95,7 @@ const uniforms: Readonly<Record<ScalarType, UniformParameter<ScalarType>>> = {
 
 type Constants = { readonly [constant: string]: UniformParameter<ScalarType> };
 
-/** Writes down the commands of a question. */
+/** Records the commands of a question. */
 export function preparePipeline(
   table: DeviceTable,
   aggregates: Aggregates,

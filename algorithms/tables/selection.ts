@@ -16,7 +16,7 @@ import type { Condition } from './expressions.ts';
 import { bitsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
 
-/** Rows of a table that were chosen, one bit each: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0. */
+/** Chosen rows of a table, one bit each: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0. */
 export interface Selection {
   readonly table: DeviceTable;
   readonly words: Column<'u32'>;
@@ -25,15 +25,17 @@ export interface Selection {
 /**
  * The rows for which a condition is true, in one launch.
  *
- * SQL's three-valued logic: comparisons with null are unknown, and rows for which the condition is unknown are not chosen. NaN
- * equals itself and is greater than all else, −0 is 0. A literal is compared with integers and decimals as the real number that
- * it is, with a column of f32 or f64 after it was rounded to that. + − and · of integers are exact; where the values that the
- * columns have do not make sure that a result fits in 64 bits, it is refused. Those of f32 are rounded one by one, in the order
- * of the tree, so that Σ aᵢ·xᵢ goes from left to right. Other constants compile nothing anew.
+ * Follows SQL's three-valued logic: comparisons with null are unknown, and rows for which the condition is unknown are
+ * not chosen. NaN equals itself and is greater than all other values; −0 equals 0. A literal is compared with integers
+ * and decimals as a real number; for a column of f32 or f64 it is first rounded to this type. Arithmetic on integers is
+ * exact. It throws if the bounds of the columns do not guarantee that a result fits in 64 bits. Operations on f32 are
+ * rounded one by one, in the order of the tree, so Σ aᵢ·xᵢ is added from left to right. Changing a constant needs no
+ * new compilation.
  *
  * - Work O(rows), span O(1). Deterministic: the same bits on every backend.
  *
- * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004.
+ * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors,
+ * 2004.
  *
  * @throws {@link TableError} `tables/unknown-column`, `tables/type`, `tables/overflow`, `tables/dictionary`.
  * @example
@@ -47,7 +49,7 @@ export function selectRows(table: DeviceTable, condition: Condition): Selection 
   return { table, words: packBits(flags, { context: table.context }) };
 }
 
-/** A condition as flags, which are a view. */
+/** A condition as flags, in a view. */
 export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool>): Column<'bool'> {
   const [flags] = viewsOf(
     context,
@@ -58,10 +60,10 @@ export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool
   return flags as Column<'bool'>;
 }
 
-/** Rows that were chosen, or that a condition is true for; all where there is neither. */
+/** A condition or a selection. Undefined means all rows. */
 export type Where = Condition | Selection | undefined;
 
-/** What rows are chosen by, as code. */
+/** The code that tells whether a row is chosen. */
 export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> | undefined {
   if (where === undefined) return undefined;
   if (!('words' in where)) return truthOf(table, where);
@@ -70,7 +72,7 @@ export function chosenBy(table: DeviceTable, where: Where): QuestionPart<Bool> |
 }
 
 /**
- * Rows that were chosen by both.
+ * The rows chosen in both selections.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
@@ -83,7 +85,7 @@ export function intersection(a: Selection, b: Selection): Selection {
 }
 
 /**
- * Rows that were chosen by one of them.
+ * The rows chosen in at least one of the selections.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
@@ -95,7 +97,7 @@ export function union(a: Selection, b: Selection): Selection {
 }
 
 /**
- * Rows that were not chosen, those for which the condition was unknown among them.
+ * The rows that were not chosen, including those for which the condition was unknown.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
@@ -125,11 +127,11 @@ function combined(call: string, a: Selection, b: Selection, combine: typeof andW
 
 function requireSame(table: DeviceTable, other: DeviceTable): void {
   if (table === other) return;
-  throw tableError('selection', 'A selection of another table was given.', { remedy: 'Select from this table.' });
+  throw tableError('selection', 'The selection belongs to another table.', { remedy: 'Select from this table.' });
 }
 
 /**
- * How many rows were chosen.
+ * The number of chosen rows.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
@@ -150,7 +152,7 @@ export async function countSelected(selection: Selection): Promise<number> {
 const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
 
 /**
- * The numbers of the rows that were chosen, from the least on; a column whose length the device knows.
+ * The indices of the chosen rows, ascending. Only the device knows the length of this column.
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });

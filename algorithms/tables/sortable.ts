@@ -1,11 +1,11 @@
 /**
- * Numbers as integers that have their order, of which all kinds of columns consist on a device. Of floats, NaN equals itself and
- * is greatest, and −0 is 0.
+ * Maps numbers to integers with the same order; all kinds of columns are stored as integers on a device. For floats,
+ * all NaNs map to one key, which is the largest, and −0 maps to the key of 0.
  */
 
 const NAN_KEY = 0x7fffffff;
 
-/** f32 as i32. */
+/** Keys of f32, as i32. */
 export function keysOfF32(values: Float32Array): Int32Array {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   const keys = new Int32Array(values.length);
@@ -13,7 +13,7 @@ export function keysOfF32(values: Float32Array): Int32Array {
   return keys;
 }
 
-/** The bits of the smallest magnitude of f32 that is not zero; infinity where all are zero. */
+/** The bits of the smallest f32 magnitude that is not zero; infinity if all are zero. */
 export function smallestMagnitude(values: Float32Array): number {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   let smallest = 0x7f800000;
@@ -45,7 +45,7 @@ export function f32OfKey(key: number): number {
 
 const NAN_KEY_64 = 2n ** 63n - 1n;
 
-/** f64 as i64, in words. */
+/** Keys of f64, as i64 in words. */
 export function keysOfF64(values: Float64Array): Pairs<Int32Array> {
   const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
   const lo = new Uint32Array(values.length);

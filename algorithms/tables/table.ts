@@ -9,29 +9,29 @@ import { tableError } from './errors.ts';
 import { type ColumnKind, type HostColumn, type HostTable, rowsOf } from './host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf, smallestMagnitude } from './sortable.ts';
 
-/** How the values of a column are ordered: as integers of 32 or 64 bits. */
+/** The integer type in which the values of a column are ordered. */
 export type KeyType = 'u32' | 'i32' | 'u64' | 'i64';
 
-/** A column on a device, as integers in the order of its values; see {@link createTable}. */
+/** A column on a device, stored as integers with the order of its values; see {@link createTable}. */
 export interface TableColumn {
   readonly name: string;
   readonly kind: ColumnKind;
   readonly key: KeyType;
-  /** The integers in words, the low one first. */
+  /** The integers in words, low word first. */
   readonly words: readonly Column<'u32' | 'i32'>[];
-  /** The bits of the rows that are valid; all are where there is none. */
+  /** The bits of the valid rows; undefined if all rows are valid. */
   readonly validity: Column<'u32'> | undefined;
-  /** Between which integers those of all rows lie. */
+  /** Bounds of the integers of all rows. */
   readonly bounds: Bounds;
-  /** Of f32, the bits of the smallest magnitude that is not zero, where it is known. */
+  /** For f32: the bits of the smallest magnitude that is not zero, if known. */
   readonly smallestMagnitude?: number | undefined;
-  /** The strings that codes stand for, sorted. */
+  /** The strings of the codes, sorted. */
   readonly dictionary: readonly string[];
-  /** Of decimals, how many digits stand behind the point. */
+  /** For decimals: the number of decimals. */
   readonly scale: number;
 }
 
-/** Columns of equal length on a device, by name; of one context. */
+/** Columns of equal length on a device, by name. All belong to one context. */
 export interface DeviceTable {
   readonly context: Context;
   readonly rows: number;
@@ -39,16 +39,17 @@ export interface DeviceTable {
 }
 
 /**
- * Brings a table to a device.
+ * Uploads a table to a device.
  *
- * Every column is stored as integers that have the order of its values, in one word or two: of f32 and f64 their bits, mirrored
- * where they are negative, with one NaN, which is greatest, and one zero; of strings their places in the sorted dictionary. So
- * what compares, selects by rank, groups or joins is the same, exact, for all types and on all backends.
+ * Every column is stored as integers with the order of its values, in one or two words. For f32 and f64 these are the
+ * bits, flipped for negative numbers, with one NaN, which is the largest, and one zero. For strings they are the
+ * indices in the sorted dictionary. So comparing, selecting by rank, grouping and joining use the same exact code for
+ * all types, on all backends.
  *
- * - The table belongs to the scope under way, as all columns do; {@link disposeTable} frees it.
+ * - The table belongs to the current scope, as all columns do; {@link disposeTable} frees it.
  *
- * @throws {@link TableError} `tables/length` where columns differ in length, `tables/validity` where a validity is too short,
- * `tables/dictionary` where a code has no string or two have the same.
+ * @throws {@link TableError} `tables/length` if columns differ in length, `tables/validity` if a validity is too short,
+ * `tables/dictionary` if a code has no string or a string has two codes.
  * @example
  * const table = createTable(ctx, { fare: { type: 'f32', values: Float32Array.of(2.5, 10) } });
  * await countSelected(selectRows(table, greaterThan(column('fare'), 3))); // 1
@@ -83,7 +84,7 @@ export function disposeTable(table: DeviceTable): void {
   }
 }
 
-/** A column by its name, or an error that tells those that there are. */
+/** A column by its name. Throws an error that lists the existing names. */
 export function columnOf({ columns }: DeviceTable, name: string): TableColumn {
   if (Object.hasOwn(columns, name)) return columns[name]!;
   throw tableError('unknown-column', `The table has no column '${name}'.`, {
@@ -94,7 +95,7 @@ export function columnOf({ columns }: DeviceTable, name: string): TableColumn {
 
 function requireRows(name: string, given: HostColumn, rows: number): void {
   if (rowsOf(given) !== rows) {
-    throw tableError('length', `Column '${name}' has another length than the first.`, {
+    throw tableError('length', `Column '${name}' must be as long as the first column.`, {
       expected: rows,
       got: rowsOf(given),
     });
@@ -118,7 +119,7 @@ function upload(context: Context, name: string, given: HostColumn, keys: Keys, r
 
 type Words = Uint32Array | Int32Array | Uint16Array | Int16Array | Uint8Array | Int8Array;
 
-/** A column in integers, on the host. */
+/** A column as integers, on the host. */
 interface Keys {
   readonly key: KeyType;
   readonly words: readonly Words[];

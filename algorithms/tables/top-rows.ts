@@ -15,10 +15,10 @@ import { countsWhere, orderedValues, valueOperand } from './values.ts';
 
 /** Which rows {@link topRows} takes. */
 export interface TopRowsOptions {
-  /** The column whose values decide. */
+  /** Name of the column to order by. */
   readonly by: string;
   readonly k: number;
-  /** Takes the rows with the least values in place of the greatest. */
+  /** Takes the rows with the smallest values instead of the largest. */
   readonly ascending?: boolean;
   readonly where?: Where;
 }
@@ -31,16 +31,16 @@ const OPTIONS: FieldKinds<TopRowsOptions> = {
 };
 
 /**
- * The numbers of the k rows with the greatest values of a column, or the least, from the first of these on; of equal values, the
- * rows with the lower numbers. Rows without a value do not count; there are fewer than k where fewer rows count.
+ * The indices of the k rows with the largest (or smallest) values of a column, best first. Among equal values, lower
+ * indices come first. Rows without a value do not count. If fewer than k rows count, the result is shorter.
  *
- * The value of the last of them is found by bits ({@link aggregate}), and only rows up to it are sorted.
+ * The k-th value is found digit by digit, as in {@link aggregate}, and only rows up to it are sorted.
  *
  * - Work O(rows · passes + found · bits), span O(log rows). Deterministic.
  *
  * Source: Govindaraju et al. 2004, whose k-th largest number is the bound.
  *
- * @throws {@link TableError} `tables/unknown-column`, and what conditions throw.
+ * @throws {@link TableError} `tables/unknown-column`, and the errors of conditions.
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 232, 200, 99, 200) } });
  * await ctx.read(await topRows(table, { by: 'x', k: 3 })); // Uint32Array [1, 2, 4]
@@ -68,7 +68,7 @@ export async function topRows(table: DeviceTable, options: TopRowsOptions): Prom
   });
 }
 
-/** Rows that count, up to the last value that is taken. */
+/** Whether a row counts and its value is not beyond the k-th value. */
 function upTo(
   { part, bounds }: IntegerPart,
   counts: QuestionPart<Bool>,
@@ -82,7 +82,7 @@ function upTo(
   return combineParts('up to', [counts, isBeyond], ([holds, beyond]) => holds!.and(beyond!.not()));
 }
 
-/** Unsigned words that sort as the integers do, or the other way round. */
+/** Unsigned words that sort in the order of the integers, or in reverse. */
 function orderOf(
   { part, bounds }: IntegerPart,
   ascending: boolean,

@@ -15,21 +15,21 @@ import type { DeviceTable } from './table.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A total over rows: what every row adds, how that is added up, and what the words of the total stand for. */
+/** A total over rows: the element of each row, and the monoid that adds elements up. */
 export interface Total {
-  /** Totals of the same name are the same. */
+  /** Totals with the same name are the same. */
   readonly name: string;
-  /** What a row adds; rows that do not count add nothing. */
+  /** The element of a row. Rows that do not count add the identity. */
   readonly element: QuestionPart<Values>;
   readonly monoid: AnyMonoid;
 }
 
-/** How many rows count. */
+/** Number of rows that count. */
 export function countTotal(counts: QuestionPart<Bool>): Total {
   return { name: 'count', element: mapPart('n', counts, (holds): Values => [u32(holds)]), monoid: plus(u32) };
 }
 
-/** What a total of integers is added up in. */
+/** The integer types in which sums are added up. */
 const sums = {
   i32: { of: plus(i32), words: 1 },
   i64: { of: plus(u64), words: 2 },
@@ -58,7 +58,7 @@ const sums = {
   },
 } as const;
 
-/** Σ of integers, in as many words as so many rows may need. */
+/** Sum of integers, in as many words as `rows` rows may need. */
 export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Bool>, rows: number): Total {
   const max = BigInt(rows);
   const total: Bounds = { min: max * minOf(bounds.min, 0n), max: max * maxOf(bounds.max, 0n) };
@@ -85,7 +85,7 @@ function signOf(high: U32): U32 {
   return u32(0).sub(high.shr(31));
 }
 
-/** The integer that the words of a sum are, the last of them signed. */
+/** The integer in the words of a sum. The last word is signed. */
 export function sumOfWords(words: readonly number[]): bigint {
   const total = words.reduceRight((above, word) => (above << 32n) | BigInt(word >>> 0), 0n);
   return BigInt.asIntN(32 * words.length, total);
@@ -106,7 +106,7 @@ function wideExtremum(combine: typeof minI64, identity: bigint): AnyMonoid {
   return monoid({ of: u64, identity: { lo, hi }, combine, commutative: true, name: 'extremum' });
 }
 
-/** The least or the greatest integer; the neutral one where no row counts. */
+/** Minimum or maximum of integers; the identity if no row counts. */
 export function extremumTotal(kind: 'min' | 'max', integers: IntegerPart, counts: QuestionPart<Bool>): Total {
   const [domain] = domainOf(integers.bounds);
   const of = extrema[kind][domain];
@@ -134,18 +134,18 @@ function wordsIn(domain: Domain, value: IntegerValue): Values {
   return [lo, hi];
 }
 
-/** The integer that the words of an extremum are. */
+/** The integer in the words of a minimum or maximum. */
 export function integerOfWords(isSigned: boolean, words: readonly number[]): bigint {
   const integer = sumOfWords(words);
   return isSigned ? integer : BigInt.asUintN(32 * words.length, integer);
 }
 
-/** A sum and what was lost by rounding it: the pair is Σ of f32 as if it had twice the digits. */
+/** A sum and its rounding error. The pair adds f32 with about twice the digits. */
 const compensated = monoid({
   of: { sum: f32, lost: f32 },
   identity: { sum: 0, lost: 0 },
   combine: ({ a, b }) => {
-    // The error of a sum is a float, found by Knuth's branch-free sequence (TAOCP 4.2.2, theorem B).
+    // The rounding error of a sum is a float. It is found by Knuth's branch-free sequence (TAOCP 4.2.2, theorem B).
     const sum = a.sum.add(b.sum);
     const ofB = sum.sub(a.sum);
     const ofA = sum.sub(ofB);
@@ -154,7 +154,7 @@ const compensated = monoid({
   name: 'compensatedSum',
 });
 
-/** Σ of f32, compensated, in the canonical tree. */
+/** Compensated sum of f32, in the canonical tree. */
 export function floatSumTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('float sum', [part, counts], ([value, holds]) => [
     select(f32(0), value as F32, holds as Bool),
@@ -163,12 +163,12 @@ export function floatSumTotal({ part }: FloatPart, counts: QuestionPart<Bool>): 
   return { name: 'sum', element, monoid: compensated };
 }
 
-/** The sum that a compensated pair stands for. */
+/** The f64 value of a compensated sum. */
 export function floatSum([sum, lost]: readonly number[]): number {
   return Number.isFinite(sum) ? sum! + lost! : sum!;
 }
 
-/** Counts, means and sums of squares of distances from them, put together as Chan, Golub and LeVeque do (1979). */
+/** Counts, means and sums of squared distances from the mean, combined as in Chan, Golub and LeVeque (1979). */
 const moments = monoid({
   of: { count: u32, mean: f32, squares: f32 },
   identity: { count: 0, mean: 0, squares: 0 },
@@ -185,7 +185,7 @@ const moments = monoid({
   name: 'moments',
 });
 
-/** Count, mean and sum of squares of f32, in the canonical tree. */
+/** Count, mean and sum of squared distances of f32, in the canonical tree. */
 export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): Total {
   const element = combineParts<F32 | Bool, Values>('moments', [part, counts], ([value, holds]) => [
     u32(holds as Bool),
@@ -197,7 +197,7 @@ export function momentsTotal({ part }: FloatPart, counts: QuestionPart<Bool>): T
 
 const products = new Map<string, AnyMonoid>();
 
-/** Totals side by side, as one monoid over one record. */
+/** Totals side by side, as one monoid over a record. */
 export function monoidOf(totals: readonly Total[]): AnyMonoid {
   const name = totals.map(({ monoid: of }) => numberOf(of)).join();
   const known = products.get(name) ?? product(Object.fromEntries(totals.map(({ monoid: of }, i) => [`t${i}`, of])));
@@ -213,7 +213,7 @@ function numberOf(of: AnyMonoid): number {
   return number;
 }
 
-/** What all totals take of a row, one after the other. */
+/** The elements of all totals for a row, concatenated. */
 export function elementOf(totals: readonly Total[]): {
   readonly types: readonly ScalarType[];
   readonly part: QuestionPart<Values>;
@@ -229,15 +229,20 @@ export function elementOf(totals: readonly Total[]): {
   };
 }
 
-/** Columns in the form of a monoid's record. */
+/** Columns arranged in the record of a monoid. */
 export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
   return assemble<Column>(of.shape as Shape & Scalar<ScalarType>, columns) as never;
 }
 
-/** Totals of so few words go in one pass, whether their order matters or not: to read the columns again takes longer. */
+/**
+ * Totals of up to this many words share a pass, even if only some of them depend on order. A second read of the columns
+ * would take longer.
+ */
 const MAX_WORDS = 8;
 
-/** Totals as they are added up: few in one pass, of many the exact ones in one and those whose order matters in another. */
+/**
+ * Reduced totals. A few share one pass; of many, exact totals share one pass and those that depend on order another.
+ */
 export interface ReducedTotals {
   readonly totals: readonly (readonly Total[])[];
   readonly columns: { readonly [pass: string]: { readonly [name: string]: Column } };
@@ -259,7 +264,7 @@ function reduceTotals({ context, rows }: DeviceTable, totals: readonly Total[]):
 
 type Read = ArrayLike<number> | { readonly [name: string]: Read };
 
-/** The words of totals, by their names, out of what was read. */
+/** The words of totals, by name, from the values read. */
 export function wordsOfTotals({ totals }: ReducedTotals, read: unknown): Map<string, readonly number[]> {
   const words = new Map<string, readonly number[]>();
   totals.forEach((some, pass) => {

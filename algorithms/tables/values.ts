@@ -11,13 +11,13 @@ import { bitsPart, combineParts, mapPart, type QuestionPart } from './part.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
 import type { DeviceTable } from './table.ts';
 
-/** An expression that rows have values of. */
+/** An operand with a value per row. */
 export type ValueOperand = Exclude<Operand, { readonly family: 'literal' }>;
 
 export function valueOperand(table: DeviceTable, expression: Expression): ValueOperand {
   const operand = operandOf(table, expression);
   if (operand.family !== 'literal') return operand;
-  throw tableError('type', 'A constant has no values of rows.', {
+  throw tableError('type', 'A constant has no value per row.', {
     expected: 'an expression with a column',
     got: describeOperand(operand),
   });
@@ -27,7 +27,7 @@ export function validityOf(operand: ValueOperand): readonly (Column<'u32'> | und
   return 'validity' in operand ? operand.validity : [operand.column.validity];
 }
 
-/** Whether a row counts: it was chosen, and the operand has a value there. */
+/** Whether a row counts: it is chosen, and the operand is not null there. */
 export function countsWhere(
   chosen: QuestionPart<Bool> | undefined,
   operand: ValueOperand | undefined,
@@ -44,7 +44,7 @@ export function isEveryRow(counts: QuestionPart<Bool>): boolean {
   return counts.structure === 'true';
 }
 
-/** The values of an operand as integers in their order, and what they stand for. */
+/** The values of an operand as integers of the same order, and how to convert an integer back. */
 export interface Ordered {
   readonly integers: IntegerPart;
   cellOf(integer: bigint): CellValue;
@@ -81,7 +81,7 @@ function cellOfKey(family: 'f64' | 'string' | 'bool' | 'date', dictionary: reado
   }
 }
 
-/** An integer as its column has it: in 32 bits a number, in 64 a bigint, of decimals with its digits. */
+/** An integer as a cell of its column: a number if it has 32 bits, a bigint if it has 64, or a decimal. */
 function integerCell(operand: ValueOperand & { readonly family: 'integer' }, integer: bigint): CellValue {
   const { column, scale } = operand;
   if (scale > 0 || column?.kind === 'decimal') return { units: integer, scale };

@@ -118,7 +118,7 @@ describe('what the types of columns do not allow is refused', () => {
     [['--aggregate', 'avg(zone)'], 'tables/type', "There is no avg of 'zone', a column of string"],
     [['--aggregate', 'sum(at)'], 'tables/type', 'a column of times'],
     [['--aggregate', 'max(at + 1)'], 'table/time', 'which cannot be computed with'],
-    [['--aggregate', 'sum(3)'], 'tables/type', 'A constant has no values of rows'],
+    [['--aggregate', 'sum(3)'], 'tables/type', 'A constant has no value per row'],
     [
       [
         '--aggregate',
