@@ -19,18 +19,22 @@ import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 
 /**
- * Which points of a boundary quadrant its polygon holds: whether the lower left corner, and which edges pass through, each of
- * which turns that into its opposite. One row a quadrant in the first three columns; a quadrant inside has no edges.
+ * The data that decides which points of a boundary quadrant its polygon contains: whether the polygon contains the
+ * lower left corner, and which edges pass through. The first three columns have one row per quadrant. A quadrant inside
+ * a polygon has no edges.
  */
 export interface BoundaryEdges {
-  /** 1 where the polygon holds the quadrant's lower left corner: a point stands for what lies to its right and above. */
+  /**
+   * 1 if the polygon contains the quadrant's lower left corner. A point represents the area directly to its right and
+   * above.
+   */
   readonly corner: Column<'u32'>;
-  /** Where the quadrant's edges start in `edge`, and how many they are. */
+  /** Position of the quadrant's first edge in `edge`, and number of its edges. */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
-  /** Numbers of edges, ascending within a quadrant. */
+  /** Indices of edges, ascending within a quadrant. */
   readonly edge: Column<'u32'>;
-  /** From x, from y, to x, to y of every edge, in steps of the domain. */
+  /** Start x, start y, end x, end y of every edge, in steps of the domain. */
   readonly ends: Column<'i32'>;
 }
 
@@ -47,11 +51,11 @@ const cornerOf = fn('cornerOf', { row: u32 }, u32, ({ row }) => row.shr(31));
 const difference = fn('difference', { to: u32, from: u32 }, u32, ({ to, from }) => to.sub(from));
 
 /**
- * Brings the passages of all levels into the order of the sorted leaves.
+ * Reorders the passages of all levels by the sorted leaves.
  *
- * @param sorted - `row` of every sorted leaf, and its number among those of all levels, one level after the other.
- * @param passages - Of every level, with numbers among the leaves of the level; freed.
- * @param counts - Leaves of every level.
+ * @param sorted - For every sorted leaf, its `row`, and its index among the leaves of all levels, level after level.
+ * @param passages - Passages of every level, which index the leaves of the level. They are freed.
+ * @param counts - Number of leaves of every level.
  */
 export function boundaryEdgesOf(
   context: Context,

@@ -26,32 +26,32 @@ import { countIn } from '../../primitives/scan.ts';
 import { FLIPS, PASSES } from './edge-in-quadrant.ts';
 import { childPlace, type OpenQuadrants, packQuadrant, type Quadrant, quadrantArrays } from './open-quadrants.ts';
 
-/** Bits of a child's number: of four children 2, of the quadrant itself 0. */
+/** Bits of a child's index: 2 for four children, 0 for the quadrant itself. */
 export type ChildBits = 0 | 2;
 
-/** What becomes of a quadrant. */
+/** What happens to a child. */
 const NOTHING = 0;
 const INSIDE = 1;
 const BOUNDARY = 2;
 const OPEN = 3;
 
-/** The children of quadrants: of a quadrant's number and its child's, in 2 bits below it, a child's number is made. */
+/** Children of quadrants. The index of a child is the index of its quadrant, followed by 2 bits for the child. */
 export interface SortedChildren {
-  /** What all edges together do in each quadrant. */
+  /** The combined effect of all edges in each quadrant. */
   readonly marks: Column<'u32'>;
-  /** The number of each child among those that go on, or among those that are settled. */
+  /** The rank of each child among those that are split further, or among those that are settled. */
   readonly rank: Column<'u32'>;
-  /** Children that go on, and those that are settled; how many, the device knows. */
+  /** Children that are split further, and settled children. Only the device knows how many. */
   readonly goesOn: Column<'u32'>;
   readonly settled: Column<'u32'>;
 }
 
 /**
- * Sorts the children of quadrants into those that go on, those that are settled, and the rest.
+ * Sorts the children of quadrants into those that are split further, those that are settled, and the rest.
  *
- * @param quadrant - Numbers of the quadrants that edges are in, and `look`: what each edge does there.
- * @param min - Quadrants of 2^least steps do not go on.
- * @param counts - How many children go on, and how many are settled, is put into its first two words.
+ * @param quadrant - For every passage, the index of its quadrant, and `look`: the effect of the edge there.
+ * @param min - Quadrants with a side of 2^min steps are not split.
+ * @param counts - Its first two words receive the numbers of children that are split further and that are settled.
  */
 export function sortChildren(
   context: Context,
@@ -70,7 +70,7 @@ export function sortChildren(
   });
 }
 
-/** Bits of edges in the same quadrant: to pass through and to pass through is to pass through, flips cancel out. */
+/** Combines the bits of edges in the same quadrant: passages by OR, flips by XOR. */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,
@@ -80,7 +80,10 @@ const together: Monoid<typeof u32> = monoid({
 
 const masked = fn('masked', { bits: u32, mask: uniform(u32) }, u32, ({ bits, mask }) => bits.and(mask));
 
-/** Brings together what all edges of a quadrant do. Those next to each other first: large polygons have many in one. */
+/**
+ * Combines the effects of all edges in a quadrant. First combines neighbours, because large polygons have many edges in
+ * a quadrant.
+ */
 function markQuadrants(
   context: Context,
   quadrant: Column<'u32'>,
@@ -98,7 +101,7 @@ const goesOn = fn('goesOn', { kind: u32 }, bool, ({ kind }) => kind.eq(OPEN));
 
 const settles = fn('settles', { kind: u32 }, bool, ({ kind }) => kind.eq(INSIDE).or(kind.eq(BOUNDARY)));
 
-/** Two counts at once. */
+/** Adds two counts together. */
 export const BOTH: Monoid<{ readonly goesOn: typeof u32; readonly settled: typeof u32 }> = monoid({
   of: { goesOn: u32, settled: u32 },
   identity: { goesOn: 0, settled: 0 },
@@ -107,7 +110,7 @@ export const BOTH: Monoid<{ readonly goesOn: typeof u32; readonly settled: typeo
   name: 'both',
 });
 
-/** Numbers children that go on and children that are settled, and lists both, in one pass. */
+/** Ranks and lists the children that are split further and those that are settled, in one pass. */
 function rankChildren(context: Context, kind: Column<'u32'>, counts: Memory): Omit<SortedChildren, 'marks'> {
   const rank = context.stored('u32', kind.length);
   const [open, settled] = [0, 1].map((word) => context.stored('u32', countIn(counts, word, kind.capacity)));
@@ -141,11 +144,11 @@ interface Parents {
   readonly bits: U32;
 }
 
-/** A child, and 1 where edges pass through it. */
+/** A child, with `passed` 1 if edges pass through it. */
 function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
   const { parent, number, parity, ...place } = childPlace(child, bits, columns, rows);
   const mark = marks.at(parent);
-  // The way from the quadrant's corner to the child's: see `edge-in-quadrant.ts`.
+  // The flips between the quadrant's corner and the child's corner; see `edge-in-quadrant.ts`.
   const way = select(number.add(number.and(number.shr(1)).mul(3)), u32(1), bits.eq(0));
   return {
     ...place,
@@ -173,7 +176,7 @@ const packedChild = fn(
   },
 );
 
-/** Children by their numbers, with whether edges pass through, as a view. */
+/** Children by index, and whether edges pass through them, as a view. */
 export function childrenOf(
   { column, row, owner }: OpenQuadrants,
   marks: Column<'u32'>,

@@ -7,7 +7,7 @@ import { aDomain, type Domain } from './domain.ts';
 const TURN = 360;
 
 /**
- * A longitude moved by whole turns to where a domain begins, or less than a turn to the right of it.
+ * Moves a longitude by whole turns, to the left end of a domain or less than a turn to the right of it.
  *
  * @example
  * turnedInto(190, WORLD); // -170
@@ -22,11 +22,12 @@ export function turnedInto(longitude: number, domain: Pick<Domain, 'left'>): num
 const aLeft: Kind = aRecord<Pick<Domain, 'left'>>({ left: aFiniteNumber });
 
 /**
- * Brings polygons of longitudes that reach beyond a domain into it, as longitudes come round: moved by whole turns, where one
- * fits so; else, in a domain of a whole turn, cut where it ends, and each piece moved. Others stay as they are.
+ * Moves polygons that reach beyond a domain of longitudes into it. A polygon is moved by whole turns if it then fits.
+ * Otherwise, if the domain is a whole turn wide, the polygon is cut at the end of the domain and each piece is moved.
+ * Other polygons are unchanged.
  *
- * An edge that crosses the cut gets a vertex there, which becomes one of the domain's grid like all vertices: both pieces share
- * it. O(vertices).
+ * An edge that crosses the cut gets a vertex there, which both pieces share. Like all vertices, it is later snapped to
+ * the domain's grid. O(vertices).
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[170, 0], [190, 0], [190, 9], [170, 9]]] }');
@@ -94,7 +95,10 @@ function endRing(out: Pieces, part: number | undefined): void {
 
 type Vertex = readonly [x: number, y: number];
 
-/** Adds what of a ring lies within a turn. Even-odd, so that edges along the cut that lie on each other are none. */
+/**
+ * Adds the part of a ring that lies within one turn. By the even-odd rule, edges along the cut that coincide cancel
+ * out.
+ */
 function addPiece(polygons: Polygons, ring: number, left: number, turn: number, out: Pieces): void {
   const { ringVertices, ringParts, x, y } = polygons;
   const [from, to] = [left + TURN * turn, left + TURN * (turn + 1)];
@@ -110,7 +114,7 @@ function addPiece(polygons: Polygons, ring: number, left: number, turn: number, 
   endRing(out, ringParts?.[ring]);
 }
 
-/** What of a ring lies on one side of a meridian: Sutherland and Hodgman, Reentrant Polygon Clipping, 1974. */
+/** The part of a ring on one side of a meridian: Sutherland and Hodgman, Reentrant Polygon Clipping, 1974. */
 function cut(ring: readonly Vertex[], meridian: number, isIn: (x: number) => boolean): Vertex[] {
   const kept: Vertex[] = [];
   for (const [i, to] of ring.entries()) {

@@ -12,43 +12,47 @@ import { uniteSheets } from './sheet-quadrants.ts';
 import { type SpilledFront, spill, splitFront, takeUp } from './spill.ts';
 
 export interface DecomposeOptions {
-  /** How often the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
+  /** Number of times the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
   readonly levels: number;
   /**
-   * Bytes that quadrants under way and their edges may take on the device, about; 1 GiB where left out. The others wait on
-   * the host until there is room. The result is the same, and has to fit the device whole; a single quadrant is split even
-   * if its edges take more.
+   * Approximate maximum of device bytes for quadrants in progress and their edges. Other quadrants wait on the host.
+   * The result does not depend on this. The result must fit the device as a whole, and a single quadrant is split even
+   * if its edges take more. Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
   /**
-   * Bytes that quadrants and their edges may take in all, the result and what waits on the host: about 20 a quadrant and 12
-   * for an edge that passes through it. How many there will be no one knows before; the levels are counted as they are made.
-   * Unlimited where left out.
+   * Maximum bytes of all quadrants and their edges, both of the result and of those that wait on the host: about 20 per
+   * quadrant and 12 per passage of an edge. The number of quadrants is not known in advance; it is counted level by
+   * level. Default: unlimited.
    */
   readonly maxBytes?: number | undefined;
-  /** Whether the edges that pass through boundary quadrants are kept, which exact answers need. Default false. */
+  /** Whether to keep the edges that pass through boundary quadrants. Exact answers need them. Default false. */
   readonly keepsEdges?: boolean | undefined;
 }
 
 /**
- * Splits polygons into quadrants: those that lie inside, as large as they can be, and those of the last level that edges
- * pass through. All polygons level by level at once, from the smallest quadrant around each.
+ * Splits polygons into quadrants: inside quadrants, which are as large as possible, and boundary quadrants of the last
+ * level, through which edges pass. All polygons are split together, level by level, starting from the smallest quadrant
+ * around each.
  *
- * A quadrant carries the edges that pass through it, and whether the polygon holds its lower left corner; what its children
- * are follows from these alone. Even-odd over all rings; holes, islands, rings that touch or cross need no further word.
- * A polygon whose parts overlap is split sheet by sheet (see `sheetsOf`): its quadrants are those of its sheets, less those
- * that lie in a quadrant inside another sheet. A quadrant through which edges of several sheets pass has a row for each.
- * Exact in integers, half-open: the inside quadrants of the polygons of a partition never overlap.
+ * A quadrant carries the edges that pass through it, and whether the polygon contains its lower left corner. This is
+ * enough to classify its children. The even-odd rule applies to all rings, so holes, islands, and rings that touch or
+ * cross are no special cases. A polygon whose parts overlap is split sheet by sheet (see `sheetsOf`). Its quadrants are
+ * those of its sheets, without those that lie in an inside quadrant of another sheet. A quadrant with edges of several
+ * sheets has a row for each sheet. All tests are exact in integers, and polygons are half-open: if polygons form a
+ * partition, their inside quadrants never overlap.
  *
- * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits once a level.
- * - The same quadrants in the same order on every backend, whatever `memoryBytes`.
- * - Edges of length 0 are none: a polygon that is a point has no quadrants, one that is a line has those that it passes through.
+ * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits once per
+ *   level.
+ * - The same quadrants in the same order on every backend, for every `memoryBytes`.
+ * - Edges of length 0 are ignored: a polygon that is a point has no quadrants. A polygon that is a line has the
+ *   quadrants it passes through.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.1, where each quadrant is tested against all edges of its polygon.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 4.1, where each quadrant is tested against all edges of its polygon.
  *
- * @throws `ArgumentError` `quadrants/levels`, `quadrants/memory-bytes`; `OutOfMemoryError` `quadrants/limit`, with the level, where
- * quadrants pass `maxBytes`.
+ * @throws `ArgumentError` `quadrants/levels`, `quadrants/memory-bytes`; `OutOfMemoryError` `quadrants/limit`, with the
+ * level, if quadrants take more than `maxBytes`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
@@ -89,7 +93,7 @@ async function split(
   }
 }
 
-/** Options of {@link decompose}, all of them. */
+/** {@link decompose} with all options filled in. */
 interface Split {
   readonly levels: number;
   readonly memoryBytes: number;
@@ -97,7 +101,7 @@ interface Split {
   readonly keepsEdges: boolean;
 }
 
-/** How often a domain is halved, for {@link decompose} and its like. */
+/** Kind of the option `levels`, for {@link decompose} and its variants. */
 export const someLevels: Kind = aWhole(0, DOMAIN_BITS, 'quadrants/levels');
 
 const ARGUMENTS = {
@@ -113,11 +117,11 @@ const ARGUMENTS = {
 
 interface Settled {
   readonly leaves: LeafQuadrants[];
-  /** The passages of the leaves, where they are kept. */
+  /** The passages of the leaves, if they are kept. */
   readonly passages: Passages[];
 }
 
-/** Level after level, until no quadrant is left to be split; fronts that do not fit in `memoryBytes` wait on the host. */
+/** Splits level after level until no quadrant is left. Fronts that exceed `memoryBytes` wait on the host. */
 async function descendAll(
   context: Context,
   edges: Edges,
@@ -169,14 +173,14 @@ async function descendAll(
   }
 }
 
-/** Bytes that a level takes, about: the front, what its edges do, and the front that comes of it. */
+/** Approximate bytes of a level: the front, the effects of its edges, and the next front. */
 function bytesUnderWay({ open, passages }: Front): number {
   return 40 * (passages.edge.length as number) + 64 * (open.column.length as number);
 }
 
 type Lengths<K extends string> = { readonly [_ in K]: { readonly length: unknown } };
 
-/** Bytes that quadrants and the edges through them take once they are settled, and as long as they wait. */
+/** Bytes of settled or waiting quadrants and of the edges through them. */
 function keptBytes({ column }: Lengths<'column'>, passages: Lengths<'edge'> | undefined): number {
   return 20 * (column.length as number) + 12 * ((passages?.edge.length as number | undefined) ?? 0);
 }
@@ -195,7 +199,7 @@ async function tooManyQuadrants(
   const count = open.column.length as number;
   const sample = context.scope(() => context.materialize(slice(open.column, 0, Math.min(count, 2 ** 16))));
   const columns = await context.read(sample).finally(() => context.dispose(sample));
-  // The lowest bit that is set tells a quadrant's side.
+  // The lowest bit that is set gives a quadrant's side.
   const level = columns.reduce((max, column) => Math.max(max, DOMAIN_BITS - (31 - Math.clz32(column & -column))), 0);
   const bytes = held + keptBytes(open, passages);
   return new OutOfMemoryError('quadrants/limit', `The polygons have too many quadrants from level ${level} on.`, {

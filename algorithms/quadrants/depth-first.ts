@@ -43,31 +43,32 @@ import { uniteSheets } from './sheet-quadrants.ts';
 import { testQuadrants } from './whole-polygon.ts';
 
 export interface DepthFirstOptions {
-  /** How often the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
+  /** Number of times the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
   readonly levels: number;
-  /** Into how many quadrants one is split at once: 4, 16 or 64, which is 1, 2 or 3 levels. 64 where left out. */
+  /** Number of parts that a quadrant is split into: 4, 16 or 64, which is 1, 2 or 3 levels. Default 64. */
   readonly split?: 4 | 16 | 64 | undefined;
 }
 
 /**
- * {@link decompose} with a stack for every polygon, as PixelBox* has it, to which Zhang, You and Gruenwald (2014) compare
- * theirs: in a round every polygon takes the quadrant on top of its stack, which is split into `split` at once; all of them
- * are tested against the whole polygon, those that are to be split further are put on the stack, the others are settled. An
- * experiment, for comparison.
+ * A variant of {@link decompose} with a stack for every polygon, after PixelBox*, with which Zhang, You and Gruenwald
+ * (2014) compare their method. In a round, every polygon takes the top quadrant from its stack and splits it into
+ * `split` parts. Each part is tested against the whole polygon. Parts to be split further go on the stack, the others
+ * are settled. This is an experiment, for comparison.
  *
- * The quadrants cover what those of `decompose` cover, and those that edges pass through are the same. Inside quadrants are
- * found at every log₄ `split` levels only, counted from the smallest quadrant around the polygon, and at the last level: each
- * of `decompose` is there as its parts of the next of these levels. With a `split` of 4 all quadrants are the same. The last
- * split of a quadrant goes down to the last level and no further.
+ * The quadrants cover the same area as those of `decompose`, and boundary quadrants are the same. Inside quadrants are
+ * found only at every log₄ `split`-th level below the smallest quadrant around the polygon, and at the last level. An
+ * inside quadrant of `decompose` at another level is replaced by its parts at the next of these levels. With a `split`
+ * of 4 all quadrants are the same. The last split stops at the last level.
  *
- * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon): as many rounds as the quadrants of a
- *   polygon that are split. Where s splits lie one below the other, a stack has at most (split − 1) · (s − 1) + 1 quadrants.
- * - Waits O(log rounds + tests / 2²¹) times: rounds are asked for ahead, and those that find all stacks empty do nothing.
+ * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon): there are as many rounds as a
+ *   polygon has quadrants that are split. With s nested splits, a stack has at most (split − 1) · (s − 1) + 1
+ *   quadrants.
+ * - Waits O(log rounds + tests / 2²¹) times: rounds are issued ahead, and rounds after all stacks are empty do nothing.
  * - The same quadrants in the same order on every backend.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 6; Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
- * CPU-GPU Hybrid Systems, 2012.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 6; Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data
+ * Cross-Comparison on CPU-GPU Hybrid Systems, 2012.
  *
  * @throws `ArgumentError` `quadrants/levels`, `quadrants/split`.
  * @example
@@ -104,35 +105,37 @@ const ARGUMENTS = {
   }),
 };
 
-/** Splits go down to quadrants of 2^least steps, and number the parts of one in so many bits. */
+/** Quadrants with a side of 2^min steps are not split. The index of a part has `bits` bits. */
 interface Splits {
   readonly min: number;
   readonly bits: number;
 }
 
 /**
- * The stacks of all polygons, one after the other, in memory that is changed in place: two words a quadrant, its column and its
- * row as {@link OpenQuadrants} has them. What lies above the quadrant that a polygon has taken is 0.
+ * The stacks of all polygons, concatenated, modified in place. Each quadrant takes two words, its column and row as in
+ * {@link OpenQuadrants}. Words above the quadrant that a polygon has taken are 0.
  */
 type Stacks = Column<'u32'>;
 
-/** The quadrants that polygons have taken off their stacks, 0 where there was none, and the places where they were. */
+/** The quadrants taken off the stacks (0 if there was none), and their positions. */
 interface Taken {
   readonly top: Column<'u32'>;
   readonly column: Column<'u32'>;
   readonly row: Column<'u32'>;
 }
 
-/** Polygons that still have quadrants: their numbers, the bottoms of their stacks, and what they have taken. */
+/**
+ * Polygons that still have quadrants: their indices, the bottoms of their stacks, and the quadrants they have taken.
+ */
 interface Working extends Taken {
   readonly owner: Column<'u32'>;
   readonly bottom: Column<'u32'>;
 }
 
-/** So many parts of quadrants are tested, at most, before the host looks which polygons are through. */
+/** Maximum number of parts tested before the host checks which polygons are done. */
 const TESTED_AT_ONCE = 2 ** 21;
 
-/** Round after round until all stacks are empty; the host looks ever more seldom whether they are. */
+/** Runs rounds until all stacks are empty. The host checks less and less often. */
 async function emptyStacks(context: Context, edges: Edges, splits: Splits): Promise<LeafQuadrants[]> {
   const { open, leaves } = await testQuadrants(context, edges, enclosingQuadrants(edges, splits.min), splits.min);
   const settled = [leaves];
@@ -158,7 +161,9 @@ async function emptyStacks(context: Context, edges: Edges, splits: Splits): Prom
   }
 }
 
-/** Room for all that can ever lie on each stack, and there the quadrant to begin with, which is taken. Waits once. */
+/**
+ * Allocates each stack for the most quadrants it can hold, puts the initial quadrant there, and takes it. Waits once.
+ */
 async function stackUp(
   context: Context,
   { column, row, owner }: OpenQuadrants,
@@ -186,7 +191,7 @@ const roomFor = fn('roomFor', { column: u32, min: uniform(u32), bits: uniform(u3
   return u32(1).shl(bits).sub(1).mul(splitsBelow).add(1);
 });
 
-/** So many rounds; then the polygons whose stacks are not empty. Waits for the device once. */
+/** Runs a number of rounds, then finds the polygons whose stacks are not empty. Waits for the device once. */
 async function runRounds(
   context: Context,
   edges: Edges,
@@ -223,7 +228,7 @@ async function runRounds(
 
 const isTaken = fn('isTaken', { column: u32 }, bool, ({ column }) => column.ne(0));
 
-/** One round: splits the quadrants that are taken, puts those of their parts that go on back on the stacks, and takes the next. */
+/** One round: splits the quadrants taken, pushes the parts to be split further, and takes the next quadrants. */
 function splitTaken(
   context: Context,
   edges: Edges,
@@ -242,7 +247,10 @@ function splitTaken(
   return { tested, taken: context.materialize(map(takeNext, next)) };
 }
 
-/** A part of the quadrant that a polygon has taken: outside, where it has none, or where there are fewer parts. */
+/**
+ * The relation of a part of the quadrant that a polygon has taken. It is OUTSIDE if no quadrant was taken or the part
+ * does not exist.
+ */
 const testPart = fn(
   'testPart',
   { part: u32, ...quadrantArrays, owners: array(u32), ...polygonArrays, min: uniform(u32), bits: uniform(u32) },
@@ -284,14 +292,14 @@ function wordAt(word: U32, columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>):
   return select(columns.at(word.shr(1)), rows.at(word.shr(1)), word.and(1).eq(1));
 }
 
-/** Where the words of quadrants go, given where the quadrants do. */
+/** Positions of the words of quadrants, given the positions of quadrants. */
 const placeOf = fn('placeOf', { word: u32, quadrants: array(u32) }, u32, ({ word, quadrants }) =>
   quadrants.at(word.shr(1)).shl(1).or(word.and(1)),
 );
 
 /**
- * Takes quadrants off the stacks and puts those of their parts that are to be split there: by the difference that it makes to
- * each word, in one launch, as the first part goes where its quadrant was.
+ * Pops quadrants and pushes their parts that are to be split. Adds the difference to each word, in one launch, because
+ * the first part takes the position of its quadrant.
  */
 function changeStacks(
   stacks: Stacks,
@@ -315,7 +323,7 @@ const changeOf = fn(
     select(wordAt(word.sub(taken), partColumns, partRows), wordAt(word, columns, rows), word.lt(taken)),
 );
 
-/** Nowhere for a part that is not to be split: no more are pushed up to it than before it. */
+/** NOWHERE for a part that is not pushed. Such a part has as many pushed parts up to it as before it. */
 const placeOfChange = fn(
   'placeOfChange',
   { word: u32, taken: uniform(u32), tops: array(u32), pushed: array(u32), bits: uniform(u32) },
@@ -331,7 +339,7 @@ const placeOfChange = fn(
   },
 );
 
-/** No stack has such a place. */
+/** No stack has this position. */
 const NOWHERE = 2 ** 32 - 2;
 
 const takeNext = fn(

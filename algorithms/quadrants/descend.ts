@@ -7,29 +7,31 @@ import type { LeafQuadrants } from './leaves.ts';
 import { enclosingQuadrants, type OpenQuadrants } from './open-quadrants.ts';
 import { countPassages, noteLooks, passOn } from './passages.ts';
 
-/** Quadrants that are to be split, and the edges that pass through them. */
+/** Quadrants to be split, and the edges that pass through them. */
 export interface Front {
   readonly open: OpenQuadrants;
   readonly passages: Passages;
 }
 
-/** What a step comes to; the host knows how many of everything there are. */
+/** Result of a step. The host knows the lengths of all columns. */
 export interface Descent {
   readonly front: Front;
   readonly leaves: LeafQuadrants;
-  /** The edges that pass through the leaves, where they are kept. */
+  /** The edges that pass through the leaves, if they are kept. */
   readonly leafPassages: Passages | undefined;
 }
 
-/** What holds for all steps. */
+/** Parameters of all steps. */
 export interface DescentRules {
-  /** Quadrants of 2^least steps are not split. */
+  /** Quadrants with a side of 2^min steps are not split. */
   readonly min: number;
-  /** Whether it is kept which edges pass through leaves. */
+  /** Whether to keep the edges that pass through leaves. */
   readonly keepsEdges: boolean;
 }
 
-/** The quadrants around the polygons: those with edges inside go on, the others are settled or of no use. */
+/**
+ * Classifies the quadrants around the polygons: those with edges inside are split, the others are settled or dropped.
+ */
 export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
   const { open, edge } = context.scope(() => ({
     open: context.materialize({ ...enclosingQuadrants(edges, rules.min) }),
@@ -42,7 +44,7 @@ export function enclose(context: Context, edges: Edges, rules: DescentRules): Pr
 }
 
 /**
- * One level of decomposition: quadrants become their four children, which keep the edges that pass through them.
+ * One level of decomposition: replaces quadrants by their four children, which keep the edges that pass through them.
  *
  * - Work O(passages + quadrants), span O(log passages). Waits for the device once.
  */
@@ -50,15 +52,20 @@ export function descend(context: Context, edges: Edges, front: Front, rules: Des
   return settle(context, front, edgesInQuadrants(front.passages, edges, front.open), 2, rules);
 }
 
-/** A front whose edges were looked at, and whose children were sorted. */
+/** A front whose edges have been examined and whose children are sorted. */
 export interface SortedFront extends SortedChildren {
-  /** What every edge does, and whether the children of its quadrant are settled. */
+  /** The effect of every edge, and whether the children of its quadrant are settled. */
   readonly look: Column<'u32'>;
-  /** How many children go on, how many are settled, and how many passages of edges through those and these there are. */
+  /**
+   * Numbers of children that are split further and that are settled, and of passages of edges through each of the two.
+   */
   readonly counts: Column<'u32'>;
 }
 
-/** Looks what the edges do, and sorts the quadrants' children into those that go on, those that are settled, and the rest. */
+/**
+ * Computes the effects of the edges, and sorts the children into those that are split further, those that are settled,
+ * and the rest.
+ */
 function sortFront(
   context: Context,
   { open, passages }: Front,

@@ -14,13 +14,13 @@ import {
 import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
 import { type Sheets, sheetsOf, someSheets } from '../geometry/sheets.ts';
 
-/** A domain is so many steps wide and high, as a power of two: coordinates, and differences of two, are 32-bit integers. */
+/** A domain is 2^DOMAIN_BITS steps wide and high. Coordinates and their differences are 32-bit integers. */
 export const DOMAIN_BITS = 30;
 
 /** Steps of a domain along each axis. */
 export const DOMAIN_STEPS: number = 2 ** DOMAIN_BITS;
 
-/** A square of the plane that is split into quadrants. One domain serves all that are to be indexed together. */
+/** A square of the plane that is split into quadrants. All layers that are indexed together share one domain. */
 export interface Domain {
   readonly left: number;
   readonly bottom: number;
@@ -28,7 +28,7 @@ export interface Domain {
   readonly size: number;
 }
 
-/** A domain that nobody has looked at. */
+/** Checks types only. */
 export const threeNumbers: Kind = aRecord<Domain>({ left: aNumber, bottom: aNumber, size: aNumber });
 export const aDomain: Kind = aRecord<Domain>({ left: aFiniteNumber, bottom: aFiniteNumber, size: aPositive() });
 
@@ -36,8 +36,8 @@ export const aDomain: Kind = aRecord<Domain>({ left: aFiniteNumber, bottom: aFin
 export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
 
 /**
- * Polygons in steps of a domain, as columns: polygon → rings → vertices in CSR form. Inside is even-odd over all rings, and
- * of polygons with sheets the union of these.
+ * Polygons in steps of a domain, as columns: polygon → rings → vertices in CSR form. The inside is even-odd over all
+ * rings; for polygons with sheets it is the union of the sheets.
  */
 export interface DomainPolygons {
   /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */
@@ -47,7 +47,7 @@ export interface DomainPolygons {
   /** From 0 to {@link DOMAIN_STEPS}. */
   readonly x: Int32Array;
   readonly y: Int32Array;
-  /** Polygons whose parts overlap and are united; undefined where there are none. */
+  /** Sheets of polygons whose overlapping parts are united; undefined if there are none. */
   readonly sheets?: Sheets | undefined;
 }
 
@@ -61,20 +61,21 @@ export const someGridPolygons: Kind = aRecord<DomainPolygons>({
 });
 
 export interface PlaceOptions {
-  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** What errors call the polygons' file. */
+  /** Name of the polygons' file in errors. */
   readonly file?: string | undefined;
 }
 
 /**
- * Moves every vertex to the nearest point of the domain's grid of 2³⁰ × 2³⁰ steps.
+ * Snaps every vertex to the nearest point of the domain's grid of 2³⁰ × 2³⁰ steps.
  *
- * O(vertices), and where polygons have several parts what `sheetsOf` takes. A tie goes to the larger coordinate. A polygon is
- * the union of its parts, each of them even-odd; with `fill: 'even-odd'` all of its rings are taken together.
+ * O(vertices), plus the work of `sheetsOf` for polygons with several parts. Ties go to the larger coordinate. A polygon
+ * is the union of its parts, each filled even-odd. With `fill: 'even-odd'` the rule applies to all of its rings
+ * together.
  *
- * @throws `ArgumentError` `quadrants/domain` for a domain without a size, `GeometryError` `geometry/beyond-domain`, with the
- * polygon for its record, for a coordinate that is not finite or not in the domain.
+ * @throws `ArgumentError` `quadrants/domain` for a domain without a size, `GeometryError` `geometry/beyond-domain`,
+ * which names the polygon, for a coordinate that is not finite or lies outside the domain.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [90, 0], [90, 90], [0, 90]]] }');
  * placeInDomain(zones.polygons, WORLD).x.map((step) => step / 2 ** 28); // Int32Array [2, 3, 3, 2]

@@ -34,16 +34,16 @@ import {
 import type { Edges } from './edges.ts';
 import { type OpenQuadrants, quadrantArrays, quadrantAt } from './open-quadrants.ts';
 
-/** Which edges may pass through which quadrants, in the order of the edges. */
+/** Pairs of an edge and a quadrant that it may pass through, in the order of the edges. */
 export interface Passages {
-  /** Numbers of quadrants that are to be split. */
+  /** Indices of quadrants to be split. */
   readonly quadrant: Column<'u32'>;
   readonly edge: Column<'u32'>;
 }
 
 /**
- * What an edge does in a quadrant, as bits. Of the quadrant's children, numbered x + 2y, bit 0 to 3 tell through which of
- * them it passes; bits 4 to 6 whether it flips the parity on the way between corners:
+ * The effect of an edge in a quadrant, as bits. Bits 0 to 3: whether it passes through child x + 2y. Bits 4 to 6:
+ * whether it flips the parity on the way between two corners:
  *
  *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom
  *     │         │       bit 5: from corner 0 to 2, up the left side
@@ -51,9 +51,9 @@ export interface Passages {
  *
  * where 0 is the lower left corner of the quadrant and 3 its centre: the lower left corners of the children.
  *
- * An edge passes through a quadrant where it has a point strictly inside. Through a quadrant that no edge passes through,
- * all points are alike, those on its left and bottom sides included. Points stand for what lies next to them to the right and
- * above, right before above: so no edge goes through a corner, and half-open is what comes of it.
+ * An edge passes through a quadrant if it has a point strictly inside. If no edge passes through a quadrant, all its
+ * points are inside or all are outside, including those on its left and bottom sides. A point represents the area
+ * directly to its right and then above. So no edge goes through a corner, and quadrants are half-open.
  */
 export const PASSES: number = 0b1111;
 export const FLIPS: number = 0b1110000;
@@ -71,7 +71,7 @@ const edgeInQuadrant = fn(
     const columnOf = stripWithin(line.ax, line.bx, half);
     const rowOf = stripWithin(line.ay, line.by, half);
     const bits = Var(u32(0));
-    // Most edges are far shorter than quadrants, and within one of the children.
+    // Most edges are far shorter than quadrants and lie within one child.
     If(columnOf.or(rowOf).lt(2), () => bits.set(u32(1).shl(columnOf.add(rowOf.shl(1))))).Else(() =>
       bits.set(acrossChildren(line, half)),
     );
@@ -79,7 +79,10 @@ const edgeInQuadrant = fn(
   },
 );
 
-/** The strip, 2^half wide and numbered from 0, that two coordinates are strictly within; 2 or more where there is none. */
+/**
+ * The index (0 or 1) of the strip of width 2^half that contains two coordinates strictly; 2 or more if neither strip
+ * does.
+ */
 function stripWithin(a: I32, b: I32, half: U32): U32 {
   const [low, high] = [bitsToU32(a.min(b)), bitsToU32(a.max(b))];
   const strip = low.shr(half);
@@ -90,7 +93,7 @@ function stripWithin(a: I32, b: I32, half: U32): U32 {
 function acrossChildren(line: Line, half: U32): U32 {
   const side = bitsToI32(u32(1).shl(half));
   const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
-  // Of the lattice of corners: a step to the right takes `up` off what tells the side of the line, one up adds `right`.
+  // The side of the line is linear on the grid of corners: a step to the right subtracts `up`, a step up adds `right`.
   const at00 = sideOfCorner(line);
   const at10 = sub64({ a: at00, b: up });
   const at01 = add64({ a: at00, b: right });
@@ -118,7 +121,7 @@ const edgeInEnclosing = fn(
   },
 );
 
-/** What edges do in quadrants that are to be split, as a view. Exact in 64 bits. */
+/** The effects of edges in quadrants that are to be split, as a view. Exact in 64 bits. */
 export function edgesInQuadrants(
   passages: Passages,
   { ends }: Pick<Edges, 'ends'>,
@@ -128,8 +131,8 @@ export function edgesInQuadrants(
 }
 
 /**
- * What edges do in the quadrants around their polygons, as a view: bit 0 tells whether an edge passes through, bit 4 whether
- * it flips the parity of the lower left corner, seen from the left of everything.
+ * The effects of edges in the quadrants around their polygons, as a view. Bit 0: whether the edge passes through. Bit
+ * 4: whether it flips the parity of the lower left corner, counted from the far left.
  */
 export function edgesInEnclosing(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
   return map(edgeInEnclosing, { ...passages, ends: edges.ends, columns: column, rows: row });

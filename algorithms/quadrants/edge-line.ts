@@ -16,7 +16,7 @@ import {
   u32,
 } from '../../primitives/index.ts';
 
-/** An edge, seen from the corner of a quadrant. */
+/** An edge relative to the corner of a quadrant. */
 export interface Line {
   readonly ax: I32;
   readonly ay: I32;
@@ -26,7 +26,7 @@ export interface Line {
   readonly dy: I32;
 }
 
-/** A point that edges are seen from, in steps of the domain. */
+/** A reference point, in steps of the domain. */
 export interface Place {
   readonly x: U32;
   readonly y: U32;
@@ -40,19 +40,22 @@ export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Place): L
   return { ax, ay, bx, by, dx: bx.sub(ax), dy: by.sub(ay) };
 }
 
-/** Above 0 where the quadrant's corner lies left of the edge, below 0 right of it: twice the area of their triangle. */
+/**
+ * Twice the signed area of the triangle of edge and corner: above 0 if the corner lies left of the edge, below 0 if it
+ * lies right.
+ */
 export function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
   return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
 }
 
-/** Whether the box of an edge shares a point with the inside of a square. */
+/** Whether the bounding box of an edge contains a point strictly inside a square. */
 export function meetsBox({ ax, ay, bx, by }: Line, x: I32, y: I32, side: I32): Bool {
   const inColumns = ax.min(bx).lt(x.add(side)).and(ax.max(bx).gt(x));
   const inRows = ay.min(by).lt(y.add(side)).and(ay.max(by).gt(y));
   return inColumns.and(inRows);
 }
 
-/** How far above and below that of its lower left corner what tells the side of the line gets in a square. */
+/** Maximum and minimum of the side value over a square, relative to its lower left corner. */
 export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly lowest: U64 } {
   const zero = { lo: u32(0), hi: u32(0) };
   const left = sub64({ a: zero, b: up });
@@ -85,12 +88,14 @@ export function meetsColumn({ ax, bx }: Line): Bool {
   return ax.le(0).ne(bx.le(0));
 }
 
-/** Whether a point, in a row that the edge meets, is on the edge or right of it. */
+/** Whether a point, in a row that the edge crosses, is on the edge or right of it. */
 export function isPast({ dy }: Line, at: U64): Bool {
   return select(isNegative(at), isPositive(at), dy.gt(0)).not();
 }
 
-/** Whether an edge that meets the left side's line gets over a point of it, or right of it does. */
+/**
+ * Whether an edge that crosses the vertical line through a point passes above it, or through it and above to its right.
+ */
 export function isAbove({ dx, dy }: Line, at: U64): Bool {
   const over = select(isPositive(at), isNegative(at), dx.gt(0));
   const through = at.lo.or(at.hi).eq(0);
@@ -98,21 +103,21 @@ export function isAbove({ dx, dy }: Line, at: U64): Bool {
   return over.or(through.and(rises));
 }
 
-/** Whether an edge passes through a square of 2^shift steps, from whose corner it is seen. */
+/** Whether an edge passes through a square with a side of 2^shift steps, relative to its corner. */
 export function passesThrough(line: Line, shift: U32): Bool {
   const [right, up] = [line.dx, line.dy].map((d) => shl64({ a: i64OfI32(d), count: shift })) as [U64, U64];
   const meets = meetsBox(line, i32(0), i32(0), bitsToI32(u32(1).shl(shift)));
   return meets.and(straddles(sideOfCorner(line), reachOf(right, up)));
 }
 
-/** Whether an edge flips the parity of the corner it is seen from, looked at from the left of everything. */
+/** Whether an edge flips the parity of its reference corner, counted from the far left. */
 export function flipsCorner(line: Line): Bool {
   return meetsRow(line, i32(0)).and(isPast(line, sideOfCorner(line)));
 }
 
 /**
- * Whether an edge flips the parity on the way from a quadrant's corner to a point of it: along the bottom to the point's
- * column, and then up.
+ * Whether an edge flips the parity on the way from a quadrant's corner to a point in it: along the bottom to the
+ * point's column, then up.
  */
 export function flipsWay(ends: ArrayValue<'i32'>, edge: U32, corner: Place, point: Place): Bool {
   const bend = { x: point.x, y: corner.y };

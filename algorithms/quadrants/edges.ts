@@ -21,16 +21,16 @@ import {
 } from '../../primitives/index.ts';
 import type { DomainPolygons } from './domain.ts';
 
-/** The edges of polygons on a device, those of a polygon one after the other; edges of length 0 are left out. */
+/** The edges of polygons on a device, polygon by polygon. Edges of length 0 are left out. */
 export interface Edges {
-  /** From x, from y, to x, to y of every edge. */
+  /** Start x, start y, end x, end y of every edge. */
   readonly ends: Column<'i32'>;
-  /** The polygon of every edge, numbered among those that have edges. */
+  /** The polygon of every edge, as an index into `polygons`. */
   readonly owner: Column<'u32'>;
-  /** The polygons that have edges: their numbers, ascending, where their edges are, and the boxes of these. */
+  /** The polygons that have edges: their indices, ascending, the positions of their edges, and their bounding boxes. */
   readonly polygons: {
     readonly id: Column<'u32'>;
-    /** Where their edges start, and one more: where all edges end. */
+    /** Position of each polygon's first edge, and at the end the number of edges. */
     readonly first: Column<'u32'>;
     readonly left: Column<'i32'>;
     readonly bottom: Column<'i32'>;
@@ -39,25 +39,25 @@ export interface Edges {
   };
 }
 
-/** Puts the edges of polygons on the device. O(vertices). */
+/** Uploads the edges of polygons. O(vertices). */
 export function uploadEdges(context: Context, polygons: DomainPolygons): Edges {
   const isWide = context.backend.walkRows <= MAX_WALKED && polygons.x.length >= MANY_VERTICES;
   return isWide && coversAll(polygons) ? makeEdges(context, polygons) : copyEdges(context, polygons);
 }
 
-/** Whether every vertex is one of a ring, and every ring one of a polygon. */
+/** Whether every vertex belongs to a ring, and every ring to a polygon. */
 function coversAll({ polygonRings, ringVertices, x }: DomainPolygons): boolean {
   const isFromStart = polygonRings[0] === 0 && ringVertices[0] === 0;
   return isFromStart && polygonRings.at(-1) === ringVertices.length - 1 && ringVertices.at(-1) === x.length;
 }
 
-/** Backends that want longer walks run few indices at once: there the host is as fast. */
+/** Backends that prefer longer walks run few indices in parallel; there the host is as fast. */
 const MAX_WALKED = 16;
 
-/** Fewer vertices take less time than the launches. */
+/** With fewer vertices, launches would take longer than the work. */
 const MANY_VERTICES = 2 ** 14;
 
-/** Puts edges that the host makes on the device. */
+/** Makes the edges on the host and uploads them. */
 export function copyEdges(context: Context, polygons: DomainPolygons): Edges {
   const { ends, owner, id, first } = edgesOf(polygons);
   const { left, bottom, right, top } = boxesOf(ends, owner, id.length);
@@ -113,7 +113,7 @@ function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdge
   };
 }
 
-/** Every vertex that is left ends an edge. */
+/** Only end points are read, because every vertex with an edge is the end of one. */
 function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   const column = (from: number): Int32Array => new Int32Array(count).fill(from);
   const [low, high] = [-(2 ** 31), 2 ** 31 - 1];
@@ -130,7 +130,7 @@ function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   return boxes;
 }
 
-/** Puts vertices on the device, which makes the edges; the host counts those of every polygon. */
+/** Uploads vertices and makes the edges on the device. The host counts the edges of every polygon. */
 export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
   return context.scope(() => {
     const counted = countEdges(polygons);
@@ -139,7 +139,7 @@ export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
     const vertices = { xs: context.column(polygons.x), ys: context.column(polygons.y) };
     const before = verticesBefore(context, polygons);
     const to = edges === polygons.x.length ? sequence(edges) : verticesWithEdges(before, vertices, edges);
-    // As many starts as are not behind an edge.
+    // The number of starts up to an edge gives its polygon.
     const owner = context.materialize(map(ownerOf, { starts: upperBound(first, sequence(edges)) }));
     const boxes = boxesAround(context, owner, map(boxOf, { to, ...vertices }), counted.id.length);
     const word = sequence(4 * edges);
@@ -148,7 +148,7 @@ export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
   });
 }
 
-/** The polygons that have edges, and where those of each start. */
+/** The polygons that have edges, and the position of each one's first edge. */
 function countEdges({ polygonRings, ringVertices, x, y }: DomainPolygons): Pick<HostEdges, 'id' | 'first'> {
   const id = new Uint32Array(polygonRings.length - 1);
   const first = new Uint32Array(polygonRings.length);
@@ -166,7 +166,7 @@ function countEdges({ polygonRings, ringVertices, x, y }: DomainPolygons): Pick<
   return { id: id.subarray(0, found), first: first.subarray(0, found + 1) };
 }
 
-/** The vertex before each: of the first one of a ring, the last. */
+/** The vertex before each vertex. Before the first vertex of a ring comes its last. */
 function verticesBefore(context: Context, { ringVertices, x }: DomainPolygons): Column<'u32'> {
   const starts = ringVertices.filter(
     (start, ring) => ring + 1 < ringVertices.length && start < ringVertices[ring + 1]!,
@@ -189,7 +189,7 @@ const endsEdge = fn('endsEdge', { vertex: u32, from: u32, ...vertexArrays }, boo
     .or(ys.at(vertex).ne(ys.at(from))),
 );
 
-/** The vertices that end an edge of some length, so many of them. */
+/** The vertices at the end of an edge whose length is not 0. There are `edges` of them. */
 function verticesWithEdges(before: Column<'u32'>, vertices: Vertices, edges: number): Column<'u32'> {
   const vertex = sequence(before.length);
   return knownRows(copyIf(vertex, map(endsEdge, { vertex, from: before, ...vertices })), edges);
@@ -209,7 +209,7 @@ const endOf = fn(
 
 const ownerOf = fn('ownerOf', { starts: u32 }, u32, ({ starts }) => starts.sub(1));
 
-/** The boxes of polygons, in no more memory than they need. */
+/** The bounding boxes of polygons, in no more memory than they need. */
 function boxesAround(context: Context, owner: Column<'u32'>, boxes: Boxes, polygons: number): Boxes {
   return context.scope(() => {
     const { values } = reduceByKey(owner, boxes, around);
@@ -226,7 +226,7 @@ const boxOf = fn('boxOf', { to: u32, ...vertexArrays }, box, ({ to, xs, ys }) =>
   return { left: x, bottom: y, right: x, top: y };
 });
 
-/** The box around two. */
+/** The union of two boxes. */
 const around: Monoid<typeof box> = monoid({
   of: box,
   identity: { left: 2 ** 31 - 1, bottom: 2 ** 31 - 1, right: -(2 ** 31), top: -(2 ** 31) },

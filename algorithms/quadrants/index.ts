@@ -1,6 +1,6 @@
 /**
- * Polygons as quadrants: squares of a regular subdivision of the plane, those inside a polygon and those that its edges pass
- * through.
+ * Splits polygons into quadrants, which are squares of a regular subdivision of the plane: those inside a polygon, and
+ * those that its edges pass through.
  *
  * @module
  */

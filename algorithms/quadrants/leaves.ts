@@ -23,11 +23,11 @@ import type { Edges } from './edges.ts';
 import { type OpenQuadrants, unpackQuadrant } from './open-quadrants.ts';
 
 /**
- * Quadrants that are settled, packed as those that are open: those that a polygon holds whole, and those of the least side
- * that edges pass through.
+ * Settled quadrants, packed as open quadrants are: those that lie inside a polygon, and those of the smallest size that
+ * edges pass through.
  */
 export interface LeafQuadrants extends OpenQuadrants {
-  /** 1 where edges pass through. */
+  /** 1 if edges pass through. */
   readonly boundary: Column<'u32'>;
 }
 
@@ -35,22 +35,22 @@ export interface LeafQuadrants extends OpenQuadrants {
 export const aCode: Kind = aRecord<Quadrants['code']>({ lo: aColumn('u32'), hi: aColumn('u32') });
 
 /**
- * Quadrants of polygons: a quadrant of level l is one of 2^l × 2^l squares that make up the domain, half-open, and has as
- * its code the Morton code of its column and row among them, x in the even bits.
+ * Quadrants of polygons. A quadrant of level l is one of 2^l × 2^l half-open squares that tile the domain. Its code is
+ * the Morton code of its column and row, with x in the even bits.
  */
 export interface Quadrants {
-  /** Numbers of the polygons, ascending; codes ascend within a polygon, as places in the plane. */
+  /** Indices of the polygons, ascending. Within a polygon, codes ascend in Morton order of position. */
   readonly polygon: Column<'u32'>;
   readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
   readonly level: Column<'u32'>;
   /**
-   * 0 where the polygon holds all of the quadrant; 1 where edges of it pass through, and the quadrant is of the last level
-   * then; 2 where edges of a further sheet of the polygon pass through the quadrant of the row before.
+   * 0 if the quadrant lies inside the polygon. 1 if edges of the polygon pass through; the quadrant is then of the last
+   * level. 2 if edges of a further sheet of the polygon pass through the quadrant of the row before.
    */
   readonly boundary: Column<'u32'>;
 }
 
-/** Quadrants with what it takes to tell which points of those on boundaries the polygons hold. */
+/** Quadrants with edges, which decide exactly which points of boundary quadrants the polygons contain. */
 export interface QuadrantsWithEdges extends Quadrants {
   readonly edges: BoundaryEdges;
 }
@@ -90,8 +90,8 @@ const quadrant = fn(
 );
 
 /**
- * Brings the leaves of all levels together, by polygon and then by place; with the passages of edges through them, where the
- * leaves of every level come with theirs. Frees both, also where it fails.
+ * Merges the leaves of all levels, ordered by polygon and then by position, together with the passages of edges through
+ * them, if given. Frees the input, also on failure.
  */
 export function quadrantsOf(
   context: Context,
@@ -117,7 +117,7 @@ export function quadrantsOf(
   );
 }
 
-/** One table of all leaves; frees those of the levels. */
+/** Concatenates all leaves into one table and frees the tables of the levels. */
 function gatherLeaves(context: Context, settled: readonly LeafQuadrants[]) {
   const leaves = concatenate(settled.map((level) => ({ ...level })));
   context.dispose(settled);

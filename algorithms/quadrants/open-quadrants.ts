@@ -19,12 +19,14 @@ import { DOMAIN_BITS } from './domain.ts';
 import type { Edges } from './edges.ts';
 
 /**
- * Quadrants that edges pass through and that are to be split, three words each, as devices bind few arrays at once.
+ * Quadrants that edges pass through and that are to be split. A quadrant takes three words, because devices bind few
+ * arrays in one launch.
  *
- * - `column`: steps from the domain's left to the quadrant's, doubled, and one bit more that tells its side: 2^n steps are
- *   bit n. What is left of a quadrant is a multiple of its side, so that this bit is the lowest that is set.
- * - `row`: steps from the domain's bottom to the quadrant's, and bit 31: whether the polygon holds its lower left corner.
- * - `owner`: the polygon, numbered among those that have edges.
+ * - `column`: steps from the left of the domain to the left of the quadrant, doubled, plus one bit that gives its side:
+ *   bit n for 2^n steps. The steps are a multiple of the side, so this bit is the lowest that is set.
+ * - `row`: steps from the bottom of the domain to the bottom of the quadrant; bit 31 is set if the polygon contains its
+ *   lower left corner.
+ * - `owner`: the polygon, as an index among the polygons that have edges.
  */
 export interface OpenQuadrants {
   readonly column: Column<'u32'>;
@@ -32,7 +34,7 @@ export interface OpenQuadrants {
   readonly owner: Column<'u32'>;
 }
 
-/** How functors capture the places of quadrants. */
+/** Captured columns and rows of quadrants. */
 export const quadrantArrays: { readonly columns: ArrayParameter<'u32'>; readonly rows: ArrayParameter<'u32'> } = {
   columns: array(u32),
   rows: array(u32),
@@ -42,12 +44,12 @@ const ROW_BITS = 2 ** 31 - 1;
 
 /** A quadrant inside a functor. */
 export interface Quadrant {
-  /** Steps from the domain's corner to the quadrant's. */
+  /** Steps from the domain's corner to the quadrant's corner. */
   readonly x: U32;
   readonly y: U32;
   /** The side is 2^shift steps. */
   readonly shift: U32;
-  /** 1 where the polygon holds the lower left corner, else 0. */
+  /** 1 if the polygon contains the lower left corner, else 0. */
   readonly parity: U32;
 }
 
@@ -62,8 +64,8 @@ export function unpackQuadrant(column: U32, row: U32): Quadrant {
 }
 
 /**
- * The place of a child, with the parity of its parent's corner, and what its number is made of: that of its parent, and
- * below it, in 2 bits, its own, x + 2y. With 0 bits it is the quadrant itself.
+ * The position of a child, with the parity of its parent's corner. The index of a child is the index of its parent,
+ * followed by 2 bits, x + 2y. With 0 bits the child is the quadrant itself.
  */
 export function childPlace(
   child: U32,
@@ -78,7 +80,7 @@ export function childPlace(
   return { x: x.add(number.and(1).shl(side)), y: y.add(number.shr(1).shl(side)), shift: side, parity, parent, number };
 }
 
-/** The two words of a quadrant's place. */
+/** The two words of a quadrant's position. */
 export function packQuadrant({ x, y, shift, parity }: Quadrant): { readonly column: U32; readonly row: U32 } {
   return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(parity.shl(31)) };
 }
@@ -98,9 +100,9 @@ const enclosingQuadrant = fn(
 );
 
 /**
- * The smallest quadrants around the boxes of polygons, but none below a side of 2^least steps, as views: as many leading bits
- * of the Morton codes of two opposite corners as are alike, and so many of each coordinate. Quadrants are half-open: what
- * ends on a quadrant's right or top side is still in it.
+ * The smallest quadrants around the bounding boxes of polygons, with a side of at least 2^min steps, as views. The
+ * common leading bits of the Morton codes of two opposite corners give the quadrant. Quadrants are half-open, but a box
+ * that ends on the right or top side of a quadrant still belongs to it.
  */
 export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadrants {
   const { left, bottom, right, top } = polygons;
@@ -108,7 +110,7 @@ export function enclosingQuadrants({ polygons }: Edges, min: number): OpenQuadra
   return { ...place, owner: sequence(left.length) };
 }
 
-/** The step that begins at a coordinate; at the end of the domain the last one. */
+/** The step that begins at a coordinate; at the end of the domain, the last step. */
 function cellOf(coordinate: I32): U32 {
   return bitsToU32(coordinate.min(2 ** DOMAIN_BITS - 1));
 }

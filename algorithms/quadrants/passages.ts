@@ -19,7 +19,7 @@ import { BOTH, type ChildBits } from './children.ts';
 import { PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { OpenQuadrants } from './open-quadrants.ts';
 
-/** Whether the children of the quadrant that an edge is in are settled, beside what the edge does there. */
+/** Bit that marks passages in quadrants whose children are settled, next to the bits of the edge's effect. */
 const SETTLE = 7;
 
 const noted = fn(
@@ -32,7 +32,10 @@ const noted = fn(
   },
 );
 
-/** What edges do in quadrants, noted down with whether the quadrants' children go on: those of one have the same side. */
+/**
+ * Stores the effects of edges, with a mark if the quadrant's children are settled. All children of a quadrant have the
+ * same size.
+ */
 export function noteLooks(
   context: Context,
   looks: Column<'u32'>,
@@ -50,14 +53,17 @@ const passCounts = fn('passCounts', { look: u32 }, { goesOn: u32, settled: u32 }
   return { goesOn: select(count, u32(0), isSettled), settled: select(u32(0), count, isSettled) };
 });
 
-/** Puts how many children edges pass through that go on, and that are settled, into the third and the fourth word of `counts`. */
+/**
+ * Counts the passages of edges through children that are split further and that are settled, into the third and fourth
+ * word of `counts`.
+ */
 export function countPassages(context: Context, look: Column<'u32'>, counts: Memory): void {
   const columns = Object.values(map(passCounts, { look }));
   const row = (index: U32, loader: Loader) => loader.load(columns, index);
   foldResults('countPassages', { context, length: look.length, row }, BOTH, counts, 2);
 }
 
-/** The most children of a quadrant that one edge passes through. */
+/** Maximum number of a quadrant's children that one edge passes through. */
 const MAX_PASSED = 3;
 
 const RANKS = Array.from({ length: MAX_PASSED }, (_, rank) => rank);
@@ -74,16 +80,16 @@ const passed = fn(
   },
 );
 
-/** Which children edges are handed on to, and how many passages that makes. */
+/** The kind of children that receive edges, and the number of passages. */
 export interface Handover {
   readonly to: 'goesOn' | 'settled';
-  /** The number of each child among those of its kind. */
+  /** The rank of each child among those of its kind. */
   readonly rank: Column<'u32'>;
   readonly bits: ChildBits;
   readonly length: number | DeviceLength;
 }
 
-/** Hands edges on to the children that they pass through, in the order of the edges. */
+/** Passes edges on to the children that they pass through, in the order of the edges. */
 export function passOn(
   context: Context,
   { quadrant, edge }: Passages,

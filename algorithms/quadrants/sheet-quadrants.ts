@@ -32,10 +32,10 @@ import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
 import type { Quadrants, QuadrantsWithEdges } from './leaves.ts';
 
 /**
- * Splits polygons into quadrants by a rule that takes all rings of a polygon even-odd, and unites the sheets of those whose
+ * Splits polygons with `split`, which fills all rings of a polygon even-odd, and unites the sheets of polygons whose
  * parts overlap. Polygons without sheets cost nothing here.
  *
- * - Work O(quadrants) and their sorting, span O(log quadrants). Waits for the device once or twice where there are sheets.
+ * - Work O(quadrants) and their sorting, span O(log quadrants). Waits for the device once or twice if there are sheets.
  */
 export async function uniteSheets(
   context: Context,
@@ -55,14 +55,16 @@ export async function uniteSheets(
   }
 }
 
-/** The columns of quadrants but for the edges themselves, which those of their polygons share. */
+/** The columns of quadrants except the ends of edges, which belong to all rows. */
 function withoutEnds(quadrants: Quadrants | QuadrantsWithEdges): object {
   if (!('edges' in quadrants)) return quadrants;
   const { ends: _, ...edges } = quadrants.edges;
   return { ...quadrants, edges };
 }
 
-/** Every sheet as a polygon, those of a polygon side by side, and the polygon of each. */
+/**
+ * Makes every sheet a polygon, with the sheets of a polygon next to each other, and returns the polygon of each sheet.
+ */
 function sheetsAsPolygons(
   { polygonRings, ringVertices, x, y }: DomainPolygons,
   { ringSheets, furtherOf }: Sheets,
@@ -97,7 +99,7 @@ function sheetsAsPolygons(
   return { sheets, polygonOf: Uint32Array.from(polygonOf) };
 }
 
-/** The quadrants of sheets as those of their polygons. Waits for the device once, and once more for edges. */
+/** Turns quadrants of sheets into quadrants of their polygons. Waits for the device once, and once more for edges. */
 async function united(
   context: Context,
   ofSheets: Quadrants | QuadrantsWithEdges,
@@ -119,8 +121,8 @@ async function united(
 type Rows = Readonly<Record<'polygon' | 'lo' | 'hi' | 'level' | 'boundary', Column<'u32'>>>;
 
 /**
- * Quadrants by polygon and place, larger ones and those inside first, without those that lie in one that is inside another
- * sheet; with the row that each was.
+ * Quadrants ordered by polygon and position, larger ones and inside ones first, without those that lie in an inside
+ * quadrant of another sheet. Also returns the original row of each.
  */
 function uncovered(
   context: Context,
@@ -142,7 +144,7 @@ function uncovered(
   return copyIf({ ...sorted, row }, context.materialize(isFree));
 }
 
-/** The place of a quadrant's first point in Morton order among all points of the domain. */
+/** The position of a quadrant's first point in the Morton order of all points of the domain. */
 function placeOf(code: U64, level: U32): U64 {
   return shl64({ a: code, count: u32(DOMAIN_BITS).sub(level).shl(1) });
 }
@@ -151,7 +153,7 @@ const firstPlace = fn('firstPlace', { lo: u32, hi: u32, level: u32 }, u64, ({ lo
   placeOf({ lo, hi }, level),
 );
 
-/** Where a quadrant inside ends in Morton order; 0 for one that edges pass through. */
+/** The end of an inside quadrant in Morton order; 0 for a boundary quadrant. */
 const insideEnd = fn(
   'insideEnd',
   { lo: u32, hi: u32, level: u32, boundary: u32 },
@@ -164,12 +166,12 @@ const insideEnd = fn(
 
 const max = monoid({ of: u64, identity: { lo: 0, hi: 0 }, combine: maxU64 });
 
-/** Whether a quadrant starts at a place or behind it. */
+/** Whether a quadrant starts at or after a position. */
 const startsAt = fn('startsAt', { lo: u32, hi: u32, level: u32, from: u64 }, bool, ({ lo, hi, level, from }) =>
   ltU64({ a: placeOf({ lo, hi }, level), b: from }).not(),
 );
 
-/** Marks boundary quadrants that stand behind one of another sheet. */
+/** Marks boundary quadrants that follow the same quadrant of another sheet. */
 function withFurther(rows: Rows): Rows {
   const { polygon, lo, hi, level, boundary } = rows;
   const isFirst = runHeads({ polygon, lo, hi, level });
@@ -180,7 +182,7 @@ const numberOfSheet = fn('numberOfSheet', { boundary: u32, isFirst: bool }, u32,
   select(boundary.shl(1), boundary, isFirst),
 );
 
-/** The edges of some rows. Waits for the device once. */
+/** The edges of the given rows. Waits for the device once. */
 async function edgesOfRows(
   context: Context,
   row: Column<'u32'>,

@@ -2,7 +2,7 @@ import { bool, type Context, copyIf, fn, gather, map, sequence, u32, uniform } f
 import { allOrNone } from '../free-on-failure.ts';
 import type { Front } from './descend.ts';
 
-/** A front in the memory of the host. */
+/** A front in host memory. */
 export interface SpilledFront {
   readonly open: { readonly [K in keyof Front['open']]: Uint32Array };
   readonly passages: { readonly [K in keyof Front['passages']]: Uint32Array };
@@ -19,7 +19,7 @@ const renumbered = fn('renumbered', { quadrant: u32, first: uniform(u32) }, u32,
   quadrant.sub(first),
 );
 
-/** The earlier and the later half of a front's quadrants, with their edges. Waits for the device once. */
+/** Splits a front into an earlier and a later half of its quadrants, with their edges. Waits for the device once. */
 export async function splitFront(
   context: Context,
   front: Front,
@@ -33,7 +33,7 @@ export async function splitFront(
   return { earlier, later };
 }
 
-/** Quadrants `from` up to but not including `to`, numbered from 0. */
+/** The quadrants with indices from `from` to below `to`. */
 async function partOf(context: Context, { open, passages }: Front, from: number, to: number): Promise<Front> {
   const { quadrant } = passages;
   const kept = context.scope(() => copyIf({ ...passages }, map(isWithin, { quadrant, from, to })));

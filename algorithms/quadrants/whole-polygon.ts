@@ -18,9 +18,9 @@ import { areOpen, leavesAmong, polygonArrays, relationTo } from './polygon-relat
 import { uniteSheets } from './sheet-quadrants.ts';
 
 /**
- * {@link decompose} as Zhang, You and Gruenwald (2014) have it: level by level, and each quadrant is tested against its whole
- * polygon. First whether an edge passes through, up to the first that does; then, where none does, whether the polygon holds
- * it, which takes all edges. An experiment, for comparison: the quadrants are the same.
+ * {@link decompose} by the method of Zhang, You and Gruenwald (2014): level by level, testing each quadrant against its
+ * whole polygon. First searches for an edge that passes through, up to the first one found. If there is none, all edges
+ * decide whether the polygon contains the quadrant. This is an experiment, for comparison; the quadrants are the same.
  *
  * - Work O(quadrants · edges of their polygons).
  *
@@ -78,13 +78,13 @@ async function testAll(context: Context, edges: Edges, min: number): Promise<Lea
   }
 }
 
-/** Quadrants that were tested: those that are to be split, and those that are settled. */
+/** Tested quadrants: those to be split, and those that are settled. */
 interface Tested {
   readonly open: { readonly [K in keyof OpenQuadrants]: Column<'u32'> };
   readonly leaves: LeafQuadrants;
 }
 
-/** Tests quadrants against the polygons that own them. Waits for the device once. */
+/** Tests quadrants against their polygons. Waits for the device once. */
 export async function testQuadrants(
   context: Context,
   edges: Edges,

@@ -38,9 +38,9 @@ import { shareQuadrants } from './shared-quadrants.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
- * How much area regions and polygons have in common, in square steps of the domain: ascending by region, set and polygon, each
- * three once. The area is at least `min` and at most `max`: quadrants inside both are in it, those with edges of either may
- * be in part.
+ * Area that regions and polygons share, in square steps of the domain. Rows are ordered by region, set and polygon, one
+ * row for each combination. The area is at least `min` and at most `max`: quadrants inside both count in full,
+ * quadrants with edges of either may count partly.
  */
 export interface SharedAreas {
   readonly region: Column<'u32'>;
@@ -51,27 +51,27 @@ export interface SharedAreas {
 }
 
 export interface ThresholdOptions {
-  /** Areas that cannot be above this are left out, in square steps; 0 where left out. */
+  /** Leaves out rows whose area cannot exceed this, in square steps. Default 0. */
   readonly above?: bigint | undefined;
 }
 
-/** The capacity is 2²⁴ where left out. */
+/** The default `capacity` is 2²⁴. */
 export interface AreaOptions extends ThresholdOptions, QueryOptions {}
 
 /**
- * The area that every region has in common with every polygon of a tree: by region and species above a threshold, where regions
- * are areas of interest and polygons the ranges of species,
+ * The area that every region shares with every polygon of a tree, if it is above a threshold. With areas of interest as
+ * regions and ranges of species as polygons, this is
  *
  *     SELECT region, species, SUM(AREA(INTERSECTION)) … GROUP BY region, species HAVING SUM(…) > above
  *
- * with bounds that hold whatever the level, and close in with it. A row is left out where the area is surely not above the
- * threshold; it surely is where `min` is.
+ * with bounds that hold for every number of levels, and get closer with more levels. A row is left out if its area is
+ * certainly not above the threshold. The area is certainly above it if `min` is.
  *
  * - Work O(quadrants of regions · levels + pairs of quadrants) and the sorting of these, span O(levels + log pairs).
- * - The same rows on every backend, whatever the capacity. Sums are of 64 bits: the whole domain has 2⁶⁰ square steps.
+ * - The same rows on every backend, for every capacity. Sums have 64 bits; the whole domain has 2⁶⁰ square steps.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, Figure 2 and section 4.3.2.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, Figure 2 and section 4.3.2.
  *
  * @param regions - Quadrants of the regions, in the domain of the tree.
  * @throws `ArgumentError` `queries/capacity`, `queries/above`.
@@ -111,10 +111,10 @@ export async function areasByRegion(
 }
 
 /**
- * {@link areasByRegion} of windows, which are regions by their number: with rectangles there is no doubt but where polygons
- * have their edges.
+ * Same as {@link areasByRegion} with windows as regions. Windows are exact rectangles, so `min` and `max` differ only
+ * at edges of polygons.
  *
- * - Work as `queryWindows`, and O(entries of the nodes) with their sorting.
+ * - The work of `queryWindows`, plus O(entries of the nodes) and sorting them.
  *
  * @throws `ArgumentError` `queries/above`.
  * @example
@@ -211,13 +211,16 @@ const areaInWindow = fn(
   },
 );
 
-/** Of an area that is shared whole, or, where edges pass through, in part; it counts once, whatever the sheets. */
+/**
+ * Bounds of a shared area: full, or partial if edges pass through. An area counts once, even if several sheets share
+ * it.
+ */
 function boundsOf(area: U64, boundary: U32): { readonly min: U64; readonly max: U64 } {
   const none = { lo: u32(0), hi: u32(0) };
   return { min: select(area, none, boundary.ne(0)), max: select(area, none, boundary.ge(FURTHER_SHEET)) };
 }
 
-/** Of either of two quadrants, and of both together. */
+/** Mark of a further sheet, in either quadrant or in both combined. */
 const FURTHER_SHEET = 2;
 
 const sums = product({ min: plus(u64), max: plus(u64) });
@@ -250,7 +253,7 @@ const canBeAbove = fn(
   ({ lo, hi, aboveLow, aboveHigh }) => ltU64({ a: { lo: aboveLow, hi: aboveHigh }, b: { lo, hi } }),
 );
 
-/** Brings parts together and keeps what can be above the threshold. Waits for the device, once or twice. */
+/** Merges the parts, and keeps rows that may be above the threshold. Waits for the device once or twice. */
 async function sharedAbove(
   context: Context,
   tree: MaqTree,

@@ -26,16 +26,16 @@ import type { QueryNodes } from './range.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
- * `queryWindows` as Zhang, You and Gruenwald (2014) have it: level by level from the root, for all windows at once. Of the pairs
- * of a window and a node, those that meet go on with the node's children. An experiment, for comparison, and for windows so
- * different in what they meet that walks of their own would wait for the longest. The pairs are the same, ascending by window
- * and then by node.
+ * `queryWindows` by the method of Zhang, You and Gruenwald (2014): level by level from the root, for all windows
+ * together. Pairs of a window and a node that meet continue with the node's children. This is an experiment, for
+ * comparison. It also suits windows that differ so much that separate walks would wait for the longest one. The pairs
+ * are the same, ordered by window and then by node.
  *
- * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device once a level.
- * - The same pairs in the same order on every backend, whatever the capacity, which is 2²⁶ where left out.
+ * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device once per level.
+ * - The same pairs in the same order on every backend, for every capacity. The default capacity is 2²⁶.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.3.1.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 4.3.1.
  *
  * @throws `ArgumentError` `queries/capacity`.
  * @example
@@ -69,13 +69,13 @@ export async function queryWindowsBreadthFirst(
   }
 }
 
-/** Pairs in the memory of the host. */
+/** Pairs in host memory. */
 interface WaitingPairs {
   readonly query: Uint32Array;
   readonly node: Uint32Array;
 }
 
-/** From the root down; pairs beyond the capacity wait on the host. */
+/** Descends from the root. Pairs beyond the capacity wait on the host. */
 async function descendTree(
   context: Context,
   tree: MaqTree,
@@ -149,7 +149,10 @@ const childPair = fn(
   ({ query, node, rank, first }) => ({ query, node: first.at(node).add(rank) }),
 );
 
-/** The pairs of a front that meet: those of nodes with entries are found, and all go on with the nodes' children. */
+/**
+ * Finds the pairs of a front that meet. Pairs whose nodes have entries are results; all continue with the nodes'
+ * children.
+ */
 async function meetNodes(
   context: Context,
   { nodes }: MaqTree,

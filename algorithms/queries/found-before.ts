@@ -1,25 +1,25 @@
 import type { Column } from '../../primitives/index.ts';
 import type { MaqNodes } from '../maq-tree/index.ts';
 
-/** How many rows a query was about, and how many it made. */
+/** Number of rows that a query was given, and number of rows that it returned. */
 interface FoundBefore {
   readonly asked: number;
   readonly made: number;
 }
 
-/** What queries of a tree make. */
+/** Kinds of queries that are remembered. */
 type FoundKind = 'nodesOfWindows' | 'entriesOfNodes';
 
 const found = new WeakMap<MaqNodes, Map<FoundKind, FoundBefore>>();
 
-/** Queries of so many times more or fewer rows say nothing about others. */
+/** A query whose number of rows differs by more than this factor is no guide. */
 const ALIKE = 4;
-/** As many more rows are expected than there were. */
+/** Factor by which the expected number of rows exceeds the earlier one. */
 const MORE = 9 / 8;
 
 /**
- * About how many rows a query of a tree will make, by what the last one of about as many rows has made: it can be written before
- * it is counted. Undefined where nothing is known.
+ * Expected number of rows of a query, estimated from the latest query of about the same size, so that results can be
+ * written before they are counted. Undefined if there is no such query.
  */
 export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): number | undefined {
   const last = found.get(nodes)?.get(kind);
@@ -27,7 +27,7 @@ export function expectedRows(nodes: MaqNodes, kind: FoundKind, asked: number): n
   return Math.min(2 ** 32 - 2, Math.ceil((MORE * last.made * asked) / Math.max(1, last.asked)));
 }
 
-/** Notes what a query has made. */
+/** Remembers the number of rows that a query returned. */
 export function noteRows(nodes: MaqNodes, kind: FoundKind, asked: number, made: number): void {
   const kinds = found.get(nodes) ?? new Map<FoundKind, FoundBefore>();
   found.set(nodes, kinds.set(kind, { asked, made }));
@@ -35,12 +35,12 @@ export function noteRows(nodes: MaqNodes, kind: FoundKind, asked: number, made: 
 
 const max = new WeakMap<Column, number>();
 
-/** Notes how many queries there are whose numbers are in a column. */
+/** Remembers the number of queries whose indices are in a column. */
 export function noteQueries(query: Column<'u32'>, count: number): void {
   max.set(query, Math.max(0, count - 1));
 }
 
-/** A number that no query in a column exceeds, where one is known. */
+/** Maximum index of a query in a column, if known. */
 export function maxQuery(query: Column<'u32'>): number | undefined {
   return max.get(query);
 }

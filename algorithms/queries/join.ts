@@ -37,20 +37,22 @@ import { QUERY_OPTIONS, type QueryOptions, requireEdges } from './query-options.
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
 
 /**
- * The pairs of a query polygon and a polygon of a tree that share area, exact in steps of the domain: a join of two layers.
+ * Joins two layers: finds the pairs of a query polygon and a polygon of a tree that share area, exactly in steps of the
+ * domain.
  *
- * Polygons that share a quadrant inside both do. Of the others, quadrants that one has inside and the other on its boundary, or
- * both on theirs, are looked at with the edges that pass through them. Polygons that only touch do not share area.
+ * Polygons with a common inside quadrant share area. For other pairs, common quadrants that are on the boundary of one
+ * or both polygons are examined with their edges. Polygons that only touch do not share area.
  *
- * - Work O(quadrants of queries · levels + pairs of quadrants) and the sorting of these, and for quadrants on boundaries what
- *   `overlapsInQuadrants` takes.
- * - The same pairs in the same order on every backend, whatever the capacity.
+ * - Work O(quadrants of queries · levels + pairs of quadrants) and sorting them, plus `overlapsInQuadrants` for
+ *   boundary quadrants.
+ * - The same pairs in the same order on every backend, for every capacity.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.3.2, polygon queries as the filter of a join; refined by the edges that quadrants keep.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 4.3.2, polygon queries as the filter of a join; refined here by the edges of quadrants.
  *
- * @param queries - Quadrants of the query polygons, of the levels that those of the tree have.
- * @throws `ArgumentError` `queries/capacity`; `queries/edges`; `queries/levels` where boundary quadrants of different sizes meet.
+ * @param queries - Quadrants of the query polygons, with the same number of levels as those of the tree.
+ * @throws `ArgumentError` `queries/capacity`; `queries/edges`; `queries/levels` if boundary quadrants of different
+ * sizes meet.
  * @example
  * const place = (text) => placeInDomain(parseZones(text).zones.polygons, WORLD);
  * const lake = place('{ "type": "Polygon", "coordinates": [[[1, 1], [50, 1], [1, 50]]] }');
@@ -88,10 +90,10 @@ export async function joinPolygons(
 interface Join {
   readonly tree: MaqTreeWithEdges;
   readonly queries: QuadrantsWithEdges;
-  /** Edges through the quadrants of the queries, and then those of the tree, in one table. */
+  /** Edges through the quadrants of the queries, followed by those of the tree. */
   readonly edge: Column<'u32'>;
   readonly ends: Column<'i32'>;
-  /** The greatest number of a query. */
+  /** The maximum index of a query. */
   readonly max: number;
 }
 
@@ -105,7 +107,7 @@ function edgesOfBoth(context: Context, { edges: own }: QuadrantsWithEdges, { edg
   });
 }
 
-/** The polygons of the pairs that share area. Waits for the device as `overlapsInQuadrants` does, and thrice. */
+/** The pairs of polygons that share area. Waits for the device three times, plus the waits of `overlapsInQuadrants`. */
 async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): Promise<QueryPolygons> {
   const made = context.scope(() => groupPairs(context, join, pairs));
   try {
@@ -152,8 +154,8 @@ const relationOf = fn(
 );
 
 /**
- * Brings the pairs of the same polygons together: `run` has each pair of polygons once, `shared` tells of which it is sure that
- * they share area, and `open` are the pairs of quadrants of the others, with the number of their run.
+ * Groups pairs of quadrants by their pair of polygons. `run` has each pair of polygons once. `shared` marks those that
+ * certainly share area. `open` has the pairs of quadrants of the others, with the index of their run.
  */
 function groupPairs(context: Context, { tree, queries, max }: Join, { row, entry, shift }: SharedQuadrants) {
   const { set, polygon, boundary } = tree.entries;
@@ -220,7 +222,10 @@ interface OpenPairs {
   readonly shift: Column<'u32'>;
 }
 
-/** The smaller quadrant of every pair, and what both polygons have in it: of one that is inside, nothing but its area. */
+/**
+ * The smaller quadrant of every pair, and the part of both polygons in it. A polygon that contains the quadrant has no
+ * edges there.
+ */
 function cellsOf(context: Context, { tree, queries }: Join, { row, entry, shift }: OpenPairs): QuadrantPairs {
   const { nodes } = tree;
   const node = map(before, { number: upperBound(nodes.firstEntry, entry) });

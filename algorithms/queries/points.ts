@@ -38,16 +38,19 @@ export interface Points {
   readonly y: ArrayLike<number>;
 }
 
-/** Points on a device, in steps of the domain; what is not in the domain is at its far end, which nothing holds. */
+/**
+ * Points on a device, in steps of the domain. Points outside the domain are put at its far end, which no polygon
+ * contains.
+ */
 export interface PlacedPoints {
   readonly x: Column<'u32'>;
   readonly y: Column<'u32'>;
 }
 
 /**
- * Puts points on the device, each moved to the nearest step of the domain as vertices of polygons are.
+ * Uploads points. Each is snapped to the nearest step of the domain, as vertices of polygons are.
  *
- * @throws `ArgumentError` `queries/points` for columns of different lengths, or a coordinate that is no number.
+ * @throws `ArgumentError` `queries/points` for columns of different lengths, or a coordinate that is NaN.
  * @example
  * const { x } = placePoints(ctx, { x: [0, 90, 500], y: [0, 0, 0] }, WORLD);
  * (await ctx.read(x)).map((step) => step / 2 ** 28); // Uint32Array [2, 3, 4]
@@ -56,7 +59,7 @@ export function placePoints(context: Context, points: Points, domain: Domain): P
   requireArguments('placePoints', { context, points, domain }, { context: aContext, points: twoAxes, domain: aDomain });
   const { x, y } = points;
   if (x.length !== y.length) {
-    throw new ArgumentError('queries/points', 'A point has two coordinates.', {
+    throw new ArgumentError('queries/points', 'x and y must have the same length.', {
       expected: `${x.length} of each`,
       got: `${x.length}, ${y.length}`,
     });
@@ -80,13 +83,16 @@ function stepOf(at: number, from: number, size: number, point: number): number {
   return nearestStep(at, from, size);
 }
 
-/** The step of a domain that is next to a coordinate; its end where there is none. */
+/** The step of a domain that is nearest to a coordinate; the end of the domain if the coordinate lies outside. */
 export function nearestStep(at: number, from: number, size: number): number {
   const step = Math.round(((at - from) / size) * DOMAIN_STEPS);
   return step >= 0 && step < DOMAIN_STEPS ? step : DOMAIN_STEPS;
 }
 
-/** Polygons that hold points: ascending by point, and for a point by the quadrant that tells it, larger ones first, by set and polygon. */
+/**
+ * Polygons that contain points. Rows are ordered by point; for a point by the quadrant in which the polygon was found,
+ * larger ones first; then by set and polygon.
+ */
 export interface PointPolygons {
   readonly point: Column<'u32'>;
   readonly set: Column<'u32'>;
@@ -94,17 +100,17 @@ export interface PointPolygons {
 }
 
 /**
- * Which polygons hold each of the points, exact in steps of the domain: where a point lies in a quadrant inside a polygon, that
- * is known, and where in one on its boundary, the edges that pass through the quadrant tell. Half-open: a point on a left or
- * bottom edge is in, on a right or top edge out, so that of a partition every point has one polygon.
+ * Finds the polygons that contain each point, exactly in steps of the domain. For a point in an inside quadrant the
+ * answer is known; in a boundary quadrant its edges decide. Polygons are half-open: a point on a left or bottom edge is
+ * inside, on a right or top edge outside. So in a partition every point belongs to one polygon.
  *
  * - Work O(points · levels + candidates · edges of their quadrants), span O(levels + log candidates). Waits twice.
  * - The same pairs in the same order on every backend.
  *
- * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
- * on GPUs, 2014; exact by the edges that quadrants keep.
+ * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
+ * Polygon Data on GPUs, 2014; made exact here by the edges of quadrants.
  *
- * @throws `ArgumentError` `queries/edges`; `CapacityError` where points and quadrants make 2³² − 1 candidates or more.
+ * @throws `ArgumentError` `queries/edges`; `CapacityError` if there are 2³² − 1 candidate pairs or more.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4, keepsEdges: true });
@@ -146,14 +152,17 @@ export async function queryPoints(
 
 const walk = { node: u32, shift: u32, rank: u32 } as const;
 
-/** A point that is not in the domain is at no node. */
+/** A point outside the domain starts at no node. */
 const fromRoot = fn('fromRoot', { x: u32, y: u32 }, walk, ({ x, y }) => ({
   node: select(u32(0), u32(2 ** 32 - 1), x.max(y).ge(DOMAIN_STEPS)),
   shift: DOMAIN_BITS,
   rank: 0,
 }));
 
-/** The entries of the nodes that hold a point, from the root down: one after the other, and then the child that holds it. */
+/**
+ * The entries of the nodes that contain a point, from the root down: all entries of a node, then those of the child
+ * that contains the point.
+ */
 const nextEntry = fn(
   'nextEntry',
   { x: u32, y: u32, point: u32, ...walk, table: array(u32) },
@@ -176,7 +185,7 @@ const nextEntry = fn(
   },
 );
 
-/** The child of a node that a point would be in, and whether there is one. */
+/** The child of a node that would contain a point, and whether it exists. */
 function childWith(
   { firstChild, children }: Pick<TableNode, 'firstChild' | 'children'>,
   side: U32,
@@ -196,7 +205,7 @@ const entryArrays = {
   ends: array(i32),
 } as const;
 
-/** Whether the polygon of an entry holds a point of its quadrant. */
+/** Whether the polygon of an entry contains a point of its quadrant. */
 const holds = fn('holds', { x: u32, y: u32, entry: u32, shift: u32, ...entryArrays }, bool, (given) =>
   entryHolds(given),
 );
@@ -235,7 +244,7 @@ function entryHolds({ x, y, entry, shift, boundary, corner, first, count, edge, 
   return inside.eq(1);
 }
 
-/** Whether a polygon holds a point: down the tree from the root, until one does. */
+/** Whether any polygon contains a point. Descends from the root until one does. */
 const isHeld = fn(
   'isHeld',
   { x: u32, y: u32, table: array(u32), ...entryArrays },
@@ -269,7 +278,7 @@ const isHeld = fn(
   },
 );
 
-/** Whether one of the polygons of a tree holds a point, for each of them: a view, which goes into what reads it. */
+/** For each point, whether one of the polygons of a tree contains it. A view, which is fused into its readers. */
 export function heldPoints({ table, entries, edges }: MaqTreeWithEdges, { x, y }: PlacedPoints): Column<'bool'> {
   const { corner, first, count, edge, ends } = edges;
   return map(isHeld, { x, y, table, boundary: entries.boundary, corner, first, count, edge, ends });

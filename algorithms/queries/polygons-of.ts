@@ -35,7 +35,7 @@ import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
 import { type QueryNodes, someNodes } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
 
-/** Polygons that queries meet, each once a query: ascending by query, set and polygon. */
+/** Polygons that queries meet, each once per query. Rows are ordered by query, set and polygon. */
 export interface QueryPolygons {
   readonly query: Column<'u32'>;
   readonly set: Column<'u32'>;
@@ -53,10 +53,10 @@ const entryOf = fn(
 );
 
 /**
- * The polygons whose quadrants are among the nodes that queries meet, each once a query.
+ * The polygons with a quadrant among the nodes that queries meet, each once per query.
  *
- * - Work O(entries of the nodes) and their sorting. Waits for the device twice, or once where the last nodes of the tree were
- *   about as many: then it is guessed how many entries there are.
+ * - Work O(entries of the nodes) and sorting them. Waits for the device twice, or once if an earlier query of this tree
+ *   had about as many nodes, from which the number of entries is estimated.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -81,7 +81,7 @@ export async function polygonsOf(context: Context, tree: MaqTree, found: QueryNo
   return eachOnce(context, extent, all, max).finally(() => context.dispose(all));
 }
 
-/** What the entries of nodes are made of. */
+/** Input for listing the entries of nodes. */
 function entriesOf({ nodes, entries }: MaqTree, { query, node }: QueryNodes) {
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
   return [{ query, node }, gather(nodes.entryCount, node), entryOf, { captures }] as const;
@@ -92,7 +92,7 @@ async function lastQuery(context: Context, { query }: QueryNodes): Promise<numbe
   return last ?? 0;
 }
 
-/** The same where there are no more entries than are expected, and memory for these. Waits for the device once. */
+/** Same, if there are at most `max` entries and memory for them. Waits for the device once. */
 async function polygonsWithin(
   context: Context,
   tree: MaqTree,
@@ -120,16 +120,16 @@ async function polygonsWithin(
 }
 
 /**
- * The polygons that share a quadrant, or the inside of one, with the quadrants of query polygons, each once a query: those that
- * share area, and of those that do not, some whose edges pass through the same boundary quadrants or end there. The filter of a
- * join; `joinPolygons` is exact.
+ * The polygons with a quadrant that overlaps a quadrant of a query polygon, each once per query. These are all polygons
+ * that share area with it, and some others that share only boundary quadrants. This is the filter of a join;
+ * `joinPolygons` is exact.
  *
- * - Work O(quadrants of queries · levels + pairs of quadrants) and the sorting of these. Waits for the device thrice, or thrice
- *   for each part of the pairs, which are 2²⁴ where no capacity is given.
- * - The same pairs in the same order on every backend, whatever the capacity.
+ * - Work O(quadrants of queries · levels + pairs of quadrants) and sorting them. Waits for the device three times for
+ *   each part of the pairs. The default capacity of a part is 2²⁴ pairs.
+ * - The same pairs in the same order on every backend, for every capacity.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.3.2.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 4.3.2.
  *
  * @param queries - Quadrants of the query polygons, in the domain of the tree.
  * @throws `ArgumentError` `queries/capacity`.
@@ -165,7 +165,7 @@ export async function queryPolygons(
   }
 }
 
-/** Row numbers by query, set and polygon. */
+/** Row indices in the order of query, set and polygon. */
 export function orderByPolygons(
   { sets, polygons }: MaqExtent,
   { query, set, polygon }: QueryPolygons,
@@ -178,7 +178,7 @@ export function orderByPolygons(
   ]);
 }
 
-/** Sorts pairs and leaves each once; `max` is the greatest number of a query. Waits for the device once. */
+/** Sorts pairs and removes duplicates. `max` is the maximum index of a query. Waits for the device once. */
 async function eachOnce(
   context: Context,
   extent: MaqExtent,
@@ -197,7 +197,7 @@ function firstPairs(context: Context, pairs: QueryPolygons, count: number): Quer
   return context.scope(() => context.materialize(gather({ ...pairs }, sequence(count))));
 }
 
-/** Pairs are sorted as 64-bit numbers where that is enough for them, which moves no row to and fro. */
+/** Sorts pairs as 64-bit numbers if they fit, so that no rows need to be gathered. */
 function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons, max: number): QueryPolygons {
   const [setBits, polygonBits] = [bitsUpTo(extent.sets - 1), bitsUpTo(extent.polygons - 1)];
   const bits = bitsUpTo(max) + setBits + polygonBits;
@@ -208,7 +208,7 @@ function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons
 
 const widths = { setBits: uniform(u32), polygonBits: uniform(u32) } as const;
 
-/** Ascends by query, set and polygon. */
+/** A key that is ordered by query, set and polygon. */
 const pairKey = fn(
   'pairKey',
   { query: u32, set: u32, polygon: u32, ...widths },
@@ -231,13 +231,13 @@ const pairOf = fn(
   },
 );
 
-/** The lowest bits of a word, from none to all. */
+/** The `count` lowest bits of a word, from 0 to 32. */
 function lowBits(word: U32, count: U32): U32 {
   const others = u32(32).sub(count);
   return select(word.shl(others).shr(others), u32(0), count.eq(0));
 }
 
-/** The pairs of all parts, of which there is one at least, each once. Parts are freed. */
+/** Merges the pairs of at least one part, without duplicates. Frees the parts. */
 export async function mergeParts(
   context: Context,
   extent: MaqExtent,

@@ -3,13 +3,15 @@ import { atLeast, type Kind, optional, someOptions } from '../../primitives/kind
 
 export interface QueryOptions {
   /**
-   * Pairs of what is asked and what is there that may be under way on the device. Beyond that, some wait until others are done.
-   * The result is the same, and has to fit the device whole.
+   * Maximum number of query pairs in progress on the device; others wait. The result does not depend on this, and must
+   * fit the device as a whole.
    */
   readonly capacity?: number | undefined;
 }
 
-/** Quadrants and trees that are asked for exact answers; of JavaScript come others too. */
+/**
+ * Throws if quadrants or a tree have no edges, which exact answers need. JavaScript callers are not checked by types.
+ */
 export function requireEdges(what: string, { edges }: { readonly edges?: object }): void {
   if (edges !== undefined) return;
   throw new ArgumentError('queries/edges', `Exact answers need the edges of ${what}.`, {
@@ -19,7 +21,7 @@ export function requireEdges(what: string, { edges }: { readonly edges?: object 
   });
 }
 
-/** Pairs under way. */
+/** Kind of the option `capacity`. */
 export const someCapacity: Kind = optional(atLeast(1, 'queries/capacity'));
 
 export const QUERY_OPTIONS: Kind = someOptions<QueryOptions>({ capacity: someCapacity });

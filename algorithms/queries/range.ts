@@ -22,7 +22,7 @@ import { DOMAIN_BITS } from '../quadrants/index.ts';
 import { expectedRows, noteQueries, noteRows } from './found-before.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
-/** Nodes of a tree that queries meet: ascending by query, and for a query a node before those in it. */
+/** Nodes of a tree that queries meet, ordered by query. Within a query, a node comes before its descendants. */
 export interface QueryNodes {
   readonly query: Column<'u32'>;
   readonly node: Column<'u32'>;
@@ -31,18 +31,18 @@ export interface QueryNodes {
 export const someNodes: Kind = aRecord<QueryNodes>({ query: aColumn('u32'), node: aColumn('u32') });
 
 /**
- * The nodes of a tree with entries whose quadrants share a point with a window, for many windows at once. Every window walks
- * through the tree by itself, in preorder: into the nodes that it meets, and past all that is in the others.
+ * Finds, for many windows, the nodes with entries whose quadrants share a point with the window. Every window walks
+ * through the tree in preorder. It descends into nodes that it meets, and skips the others with all their descendants.
  *
- * - Work O(nodes that meet, and their children), span O(nodes that one window meets + log pairs). Waits for the device once.
- *   The first query of a tree also writes out what walks read of its nodes, which is kept as long as the tree, unless memory is
- *   short.
+ * - Work O(nodes that meet, and their children), span O(nodes that one window meets + log pairs). Waits for the device
+ *   once. The first query of a tree also stores a table for the walks, which is cached as long as the tree, unless
+ *   memory is short.
  * - The same pairs in the same order on every backend. A window without a point meets nothing.
  *
- * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
- * on GPUs, 2014, section 4.3.1, who go level by level: see `queryWindowsBreadthFirst`.
+ * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
+ * Polygon Data on GPUs, 2014, section 4.3.1, whose method goes level by level; see `queryWindowsBreadthFirst`.
  *
- * @throws `CapacityError` where there are 2³² − 1 pairs or more.
+ * @throws `CapacityError` if there are 2³² − 1 pairs or more.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
@@ -73,9 +73,9 @@ export async function queryWindows(context: Context, tree: MaqTree, windows: Pla
 }
 
 /**
- * What a walk looks at, four words a node side by side: the column, doubled, with a bit more that tells the side, as in
- * `open-quadrants.ts`; the row, in bit 30 whether there are children, in bit 31 whether entries; the first child; the node
- * that follows all of these.
+ * Words per node in the table for walks: the column, doubled, plus a bit that gives the side, as in
+ * `open-quadrants.ts`; the row, with bit 30 set if there are children and bit 31 if there are entries; the first child;
+ * the next node after all descendants.
  */
 const WORDS = 4;
 
@@ -106,7 +106,7 @@ const windowWord = fn(
 
 const tables = new WeakMap<MaqNodes, Column<'u32'>>();
 
-/** The table of a tree as a view: the same one in every query. */
+/** The table of a tree as a view, the same one in every query. */
 function tableForWindows(nodes: MaqNodes): Column<'u32'> {
   const table = tables.get(nodes) ?? viewForWindows(nodes);
   tables.set(nodes, table);

@@ -22,27 +22,28 @@ import type { MaqTree } from '../maq-tree/index.ts';
 import { nodeBeside, nodeOf } from '../maq-tree/node-table.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
 
-/** Pairs of a row of quadrants and an entry of a tree of which one's quadrant holds the other's; ascending by row. */
+/** Pairs of a row of quadrants and an entry of a tree, where one quadrant contains the other. Ordered by row. */
 export interface SharedQuadrants {
   readonly row: Column<'u32'>;
   readonly entry: Column<'u32'>;
-  /** The entry's quadrant has a side of 2^shift steps. */
+  /** Binary logarithm of the side of the entry's quadrant, in steps. */
   readonly shift: Column<'u32'>;
 }
 
 /**
- * Finds all entries of a tree that share area with quadrants, and hands them on in parts, of at most `capacity` pairs but where
- * more stand side by side, with the greatest number of a polygon of the quadrants. Parts go on where the one before ends, which
- * may be within a row.
+ * Finds all entries of a tree that share area with quadrants, and passes them on in parts, together with the maximum
+ * index of a polygon of the quadrants. A part has at most `capacity` pairs, or a single segment that has more. A part
+ * continues where the one before ends, which may be within a row.
  *
- * The entries of the nodes above a quadrant, and on every level those of the nodes in it, stand side by side: from the root
- * down to the quadrant, and from there by the first child of the first node and the last of the last.
+ * Entries form segments: those of each node above the quadrant, and on every level those of the nodes inside it, which
+ * are adjacent. The walk goes from the root down to the quadrant. From there, the first child of the first node and the
+ * last child of the last node bound the next level.
  *
- * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits twice, and once a part.
- * - The same pairs in the same order on every backend, whatever the capacity.
+ * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits twice, and once per part.
+ * - The same pairs in the same order on every backend, for every capacity.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.3.2, where quadrants of a query go down breadth first like windows.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 4.3.2, where quadrants of a query descend breadth first, as windows do.
  */
 export async function shareQuadrants(
   context: Context,
@@ -66,7 +67,7 @@ export async function shareQuadrants(
   }
 }
 
-/** All pairs, 2³² − 1 where they are more, and the greatest number of a polygon. Waits for the device once. */
+/** The number of pairs, at most 2³² − 1, and the maximum index of a polygon. Waits for the device once. */
 async function measure(
   context: Context,
   counts: Column<'u32'>,
@@ -77,7 +78,7 @@ async function measure(
   return { pairs: pairs[0]!, max: max[0]! };
 }
 
-/** Runs of segments that have no more pairs than the capacity, or are one segment; one that is empty where there are none. */
+/** Runs of segments with at most `capacity` pairs, or of one segment. If there are no pairs, one empty run. */
 async function partsWithin(
   context: Context,
   counts: Column<'u32'>,
@@ -99,14 +100,14 @@ async function partsWithin(
 }
 
 const place = { lo: u32, hi: u32, level: u32 } as const;
-/** Nodes side by side, those from a first on up to a last, with a side of 2^shift steps. */
+/** Adjacent nodes, from a first to a last, with a side of 2^shift steps. */
 const siblings = { from: u32, to: u32, shift: u32 } as const;
 
 type ValuesOfFields<F> = { readonly [K in keyof F]: U32 };
 
 /**
- * The entries of nodes on the way from the root to a quadrant and through it, and the nodes to look at next: as long as these
- * are larger than the quadrant, the child that holds it; from there on all children.
+ * The entries of nodes on the way from the root to a quadrant and inside it, and the nodes to visit next: the child
+ * that contains the quadrant while nodes are larger, then all children.
  */
 function lookAt(
   table: ArrayValue<'u32'>,

@@ -6,7 +6,10 @@ import { aRecord, aWhole, type Kind, numbers } from '../../primitives/kinds.ts';
 import { aDomain } from '../quadrants/domain.ts';
 import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 
-/** Boxes with sides along the axes, half-open as quadrants are: what is on a left or bottom side is in, on a right or top side out. */
+/**
+ * Axis-aligned boxes. They are half-open: points on a left or bottom side are inside, points on a right or top side
+ * outside.
+ */
 export interface Windows {
   readonly left: ArrayLike<number>;
   readonly bottom: ArrayLike<number>;
@@ -21,10 +24,10 @@ export interface PlacedWindows {
 }
 
 /**
- * Puts windows on the device, each side moved to the nearest step of the domain as vertices of polygons are, and to the
- * domain's end where it is beyond.
+ * Uploads windows. Each side is snapped to the nearest step of the domain, as vertices of polygons are, and clamped to
+ * the domain.
  *
- * @throws `ArgumentError` `queries/windows` for columns of different lengths, or a side that is no number.
+ * @throws `ArgumentError` `queries/windows` for columns of different lengths, or a side that is NaN.
  * @example
  * const windows = placeWindows(ctx, { left: [0], bottom: [0], right: [90], top: [400] }, WORLD);
  * (await ctx.read(windows.sides)).map((step) => step / 2 ** 28); // Uint32Array [2, 2, 3, 4]
