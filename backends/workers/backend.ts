@@ -28,35 +28,35 @@ import { requireWebAssembly } from './wasm/runtime.ts';
 import type { FunctionBody } from './wasm/wasm-encoder.ts';
 
 export interface WorkersOptions {
-  /** Number of worker threads; as many as the machine can run at once by default. */
+  /** Number of worker threads; by default, as many as the machine can run in parallel. */
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Commands that take less than about so many nanoseconds in the worst case are run by the calling thread while the workers
-   * are idle, which saves waking them, and who waits for commands of up to eight times 300,000 helps the workers for so long at
-   * most. 300,000 by default; 0 leaves everything to the workers. Loops whose rounds have no bound that the functor itself
-   * shows, such as a `While` or a `For` up to an element of a column, always go to the workers.
+   * Commands that take less than about this many nanoseconds in the worst case run on the calling thread while the
+   * workers are idle, which saves waking them. A caller that waits for commands of up to eight times 300,000 ns helps
+   * the workers for at most that long. 300,000 by default; 0 leaves everything to the workers. Loops without a bound in
+   * the functor itself, such as a `While` or a `For` up to an element of a column, always go to the workers.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**
-   * Commands over at least so many rows wait, within a turn of the event loop, for those that follow: maps, scans and
-   * compactions of the same rows run tile by tile together, so that what one writes is in the cache when the next reads it.
-   * 2^18 by default.
+   * Commands over at least this many rows wait, within a turn of the event loop, for the commands that follow: maps,
+   * scans and compactions of the same rows run together tile by tile, so that data written by one is in the cache when
+   * the next reads it. 2^18 by default.
    */
   readonly fusedRows?: number | undefined;
   /**
-   * Compiled kernels that are kept, at most: beyond that, those that were not used lately are compiled anew when they come
-   * again. 1,024 by default, which is some tens of MB.
+   * Maximum number of cached kernels. Beyond it, the least recently used are dropped, and compiled again when needed.
+   * 1,024 by default, which takes some tens of MB.
    */
   readonly keptKernels?: number | undefined;
   /**
-   * Milliseconds that may pass without a step forward while somebody waits, after which the workers are taken for lost: a
-   * loop of a functor that never ends, for one. Without it, waits are as long as the workers take.
+   * Milliseconds without progress, while somebody waits, after which the workers are considered lost, for example
+   * because a functor's loop never ends. By default, waits are unlimited.
    */
   readonly hangLimit?: number | undefined;
   /**
-   * Pages alone: where the page serves `quadrille/page-worker.js`, the program of the workers. Without it
-   * they are started out of a `blob:` address, which a Content-Security-Policy may forbid.
+   * Only on pages: the address at which the page serves `quadrille/page-worker.js`, the workers' program. Without it
+   * they are started from a `blob:` address, which a Content-Security-Policy may forbid.
    */
   readonly workerUrl?: string | URL | undefined;
 }
@@ -84,7 +84,8 @@ const KEPT_KERNELS = 1024;
 /**
  * Opens the backend on the worker threads of Node or of a page.
  *
- * @throws `DeviceLostError` where they cannot be had, `OutOfMemoryError` `memory/shared` where their memory cannot be reserved.
+ * @throws `DeviceLostError` if the threads cannot be started, `OutOfMemoryError` `memory/shared` if their memory cannot
+ * be reserved.
  */
 export async function openWorkersBackend(threads: Threads, options: WorkersOptions = {}): Promise<Backend> {
   requireOptions('createWorkersBackend', OPTIONS, options);
@@ -118,16 +119,17 @@ function limitsOf(heapBytes: number, wanted: Partial<Limits> = {}): Limits {
 }
 
 function hangError(limit: number): DeviceLostError {
-  return new DeviceLostError('device/hang', `The workers made no step for ${limit} ms and are taken for lost.`, {
-    remedy: 'Open a new context, see that every loop of a functor ends, work in smaller windows, or raise hangLimit.',
+  return new DeviceLostError('device/hang', `The workers made no progress for ${limit} ms and are considered lost.`, {
+    remedy:
+      'Open a new context, make sure that every loop of a functor ends, work in smaller windows, or raise hangLimit.',
   });
 }
 
 function badWorkers(workers: number): ArgumentError {
-  return new ArgumentError('workers/number', 'That number of workers cannot be started: the option workers is wrong.', {
+  return new ArgumentError('workers/number', 'The option workers must be a number of threads that can be started.', {
     expected: `an integer from 1 to ${MAX_WORKERS}`,
     got: workers,
-    remedy: 'Leave it out to use every core.',
+    remedy: 'Omit it to use every core.',
   });
 }
 
@@ -188,14 +190,17 @@ function createBackend(
     try {
       return pool.install(bodies);
     } catch (cause) {
-      throw new FunctorError('functor/webassembly', 'WebAssembly does not take this functor.', {
-        remedy: 'Split it: the cause says which limit it passes.',
+      throw new FunctorError('functor/webassembly', 'WebAssembly cannot compile this functor.', {
+        remedy: 'Split it: the cause says which limit it exceeds.',
         cause,
       });
     }
   };
 
-  /** Takes memory; where there is too little, what only commands and reads under way still hold is freed first. */
+  /**
+   * Allocates memory. If there is too little, first frees memory that only issued commands and pending reads still
+   * hold.
+   */
   const withRoom = <T>(take: () => T): T => {
     try {
       return held.withRoom(take);
@@ -206,14 +211,17 @@ function createBackend(
     }
   };
 
-  /** Between commands, as launches that are not in the queue yet name functions by their numbers. */
+  /**
+   * Uninstalls forgotten functions between commands, because launches outside the queue still refer to functions by
+   * number.
+   */
   const uninstallForgotten = (): void => {
     if (forgotten.length === 0) return;
     held.flush();
     pool.uninstall(forgotten.splice(0));
   };
 
-  /** Memory for one launch, to be given back when it stands in the queue. */
+  /** Memory for one launch, to be freed once the launch is in the queue. */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
     const blocks: HeapBlock[] = [];
     return {
@@ -241,7 +249,10 @@ function createBackend(
     },
   });
 
-  /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */
+  /**
+   * Runs a command: on the calling thread if that is faster; otherwise in the queue, possibly fused with the commands
+   * that follow.
+   */
   const issue = (command: KernelCommand): void => {
     const { extent, cost, fixedCost, writes, launch } = taskOf(command);
     guard();
@@ -284,17 +295,17 @@ function createBackend(
     else pool.submit(launch, nanoseconds);
   };
 
-  /** What stands behind a handle, which has so many words at least. */
+  /** The buffer of a handle, which must have at least `words` words. */
   const resolve = (handle: DeviceBuffer, words: number): SharedBuffer => {
     const buffer = memory.resolve(handle);
     if (words <= buffer.words) return buffer;
-    throw new ArgumentError('memory/range', 'A command reaches beyond the end of a buffer.', {
+    throw new ArgumentError('memory/range', 'A command must not reach beyond the end of a buffer.', {
       expected: `at most ${buffer.words} words`,
       got: words,
     });
   };
 
-  /** The addresses of what a command uses, which they note down. */
+  /** Finds the addresses of what a command uses, and records the buffers in `touched`. */
   const addressesIn = (touched: Set<SharedBuffer>): Addresses => {
     const addressOf = (buffer: DeviceBuffer, words: number): number => {
       const found = resolve(buffer, words);
@@ -308,7 +319,7 @@ function createBackend(
     };
   };
 
-  /** A length as it is now; only while all commands are done. */
+  /** The current value of a length; only while all commands are done. */
   const lengthNow = (length: Length): number => {
     if (typeof length === 'number') return length;
     const word = memory.resolve(length.buffer).address / 4 + length.word;

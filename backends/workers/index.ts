@@ -1,5 +1,5 @@
 /**
- * For contexts on worker threads, in Node and on pages: the backend that compiles functors to WebAssembly.
+ * The backend for worker threads, in Node and on pages. It compiles functors to WebAssembly.
  *
  * @packageDocumentation
  */
@@ -12,13 +12,14 @@ export type { WorkersOptions } from './backend.ts';
 export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
 /**
- * Opens the backend that runs on worker threads, in WebAssembly: SIMD where a functor is a straight line, with the same
- * bytes as the reference. Its memory is one shared WebAssembly memory, which ends at 4 GiB.
+ * Opens the backend that runs on worker threads, in WebAssembly: with SIMD for functors without loops and branches, and
+ * with the same bytes as the reference. Its memory is one shared WebAssembly memory of at most 4 GiB.
  *
- * Bundled for a page, the same runs on web workers; the page has to be cross-origin isolated.
+ * Bundled for a page, it runs on web workers; the page must be cross-origin isolated.
  *
- * @throws `DeviceLostError` `device/no-threads` where the threads cannot be started, `workers/not-isolated` on a page that is
- * not isolated, `workers/no-webassembly` where WebAssembly is forbidden; `OutOfMemoryError` `memory/shared` where their memory cannot be reserved.
+ * @throws `DeviceLostError` `device/no-threads` if the threads cannot be started, `workers/not-isolated` on a page that
+ * is not isolated, `workers/no-webassembly` if WebAssembly is forbidden; `OutOfMemoryError` `memory/shared` if their
+ * memory cannot be reserved.
  * @example
  * await using context = new Context(await createWorkersBackend({ workers: 2 }));
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]

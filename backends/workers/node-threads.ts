@@ -17,7 +17,7 @@ export const nodeThreads: Threads = {
 
 export function startWorker(setup: WorkerSetup): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './worker-boot.mjs' : './worker.js';
-  // Flags of the process are not for the workers: loaders would be set up twice, and some are refused.
+  // The flags of the process are not passed to the workers: loaders would be set up twice, and some flags are refused.
   return new Worker(new URL(entry, import.meta.url), { workerData: setup, execArgv: [] });
 }
 
@@ -43,7 +43,7 @@ export function threadOf(worker: Worker): Thread {
   };
 }
 
-/** That a thread cannot be started: most often for want of permission, memory or threads. */
+/** The error for a thread that cannot be started, usually for lack of permission, memory or threads. */
 function refused(threads: number, cause: unknown): DeviceLostError {
   const { code } = cause as { readonly code?: unknown };
   const forbidden = code === 'ERR_ACCESS_DENIED';
@@ -52,7 +52,7 @@ function refused(threads: number, cause: unknown): DeviceLostError {
     got: cause instanceof Error ? `${code ?? cause.name}: ${cause.message}` : String(cause),
     remedy: forbidden
       ? "Run Node with --allow-worker, or open({ backend: 'reference' }), which needs no threads."
-      : 'Ask for fewer workers, or raise what limits the threads and the memory of this process.',
+      : 'Use fewer workers, or raise the limits on the threads and the memory of this process.',
     cause,
   });
 }

@@ -3,12 +3,12 @@ import { pageWorkerText } from './page-worker-text.ts';
 import type { WorkerMessage, WorkerSetup } from './threads/queue.ts';
 import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 
-/** What a page's worker says, which adds its leave. */
+/** A message of a page's worker; besides the usual ones, it reports its leave. */
 type PageMessage = WorkerMessage | { readonly kind: 'left' };
 
 /**
- * The web workers of a page, started out of the package's own text or, where a Content-Security-Policy forbids that, out of
- * the file at an address.
+ * The web workers of a page, started from text that is part of the package or, if a Content-Security-Policy forbids
+ * that, from the file at an address.
  */
 export function pageThreads(address?: string | URL): Threads {
   return {
@@ -21,26 +21,30 @@ export function pageThreads(address?: string | URL): Threads {
   };
 }
 
-/** Workers share memory only where no other origin shares the page's process. */
+/** Workers can share memory only if the page is isolated from other origins. */
 function requireSharing(): void {
   const isIsolated = globalThis.crossOriginIsolated !== false && typeof SharedArrayBuffer !== 'undefined';
   if (!isIsolated) {
-    throw new DeviceLostError('workers/not-isolated', 'Workers cannot share memory, as this page is not isolated.', {
-      expected: 'a page for which crossOriginIsolated is true',
-      got: 'false',
-      remedy:
-        'Serve the page over https, or from localhost, with the headers Cross-Origin-Opener-Policy: same-origin and ' +
-        "Cross-Origin-Embedder-Policy: require-corp (or credentialless), or open({ backend: 'reference' }).",
-    });
+    throw new DeviceLostError(
+      'workers/not-isolated',
+      'Workers cannot share memory, because this page is not isolated.',
+      {
+        expected: 'a page for which crossOriginIsolated is true',
+        got: 'false',
+        remedy:
+          'Serve the page over https, or from localhost, with the headers Cross-Origin-Opener-Policy: same-origin and ' +
+          "Cross-Origin-Embedder-Policy: require-corp (or credentialless), or open({ backend: 'reference' }).",
+      },
+    );
   }
   if (typeof Worker === 'undefined') {
-    throw new DeviceLostError('device/no-threads', 'There are no web workers here.', {
-      remedy: 'In Node, or where a bundle is made for it, resolve the package with the condition `node`.',
+    throw new DeviceLostError('device/no-threads', 'Web workers are not available here.', {
+      remedy: 'In Node, or when bundling for Node, resolve the package with the condition `node`.',
     });
   }
 }
 
-/** By a message, as timers of a page wait for 4 ms when they follow one another. */
+/** Uses a message, because consecutive timers of a page wait at least 4 ms. */
 function turn(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
@@ -54,7 +58,7 @@ function turn(): Promise<void> {
 
 function startPageWorker(setup: WorkerSetup, address: string | URL | undefined): Thread {
   const own = address === undefined ? URL.createObjectURL(new Blob([pageWorkerText], { type: 'text/javascript' })) : '';
-  // A blob that is not loaded yet must not be forgotten.
+  // The blob's address must not be revoked before it is loaded.
   const forgetOwn = (): void => URL.revokeObjectURL(own);
   let worker: Worker | undefined;
   try {
@@ -68,7 +72,7 @@ function startPageWorker(setup: WorkerSetup, address: string | URL | undefined):
   }
 }
 
-/** What the pool sees of a web worker, of which nobody says that it has ended but itself. */
+/** A web worker in the form that the pool uses. Only the worker itself reports that it has ended. */
 function pageThread(worker: Worker, loaded: () => void, neverStarted: (cause: unknown) => DeviceLostError): Thread {
   let isStarted = false;
   let hasEnded = (): void => {};
@@ -88,13 +92,13 @@ function pageThread(worker: Worker, loaded: () => void, neverStarted: (cause: un
         loaded();
         if (data.kind !== 'left') return said(data);
         end();
-        failed(new Error('the worker left'));
+        failed(new Error('the worker has left'));
       };
       const fail = (cause: unknown): void => {
         end();
         failed(isStarted ? cause : neverStarted(cause));
       };
-      worker.onmessageerror = () => fail(new Error('the worker could not be understood'));
+      worker.onmessageerror = () => fail(new Error('a message of the worker could not be deserialized'));
       worker.onerror = (event) => {
         event.preventDefault();
         fail(event.error ?? new Error(event.message ?? 'the file of the worker could not be loaded'));
@@ -112,17 +116,17 @@ function pageThread(worker: Worker, loaded: () => void, neverStarted: (cause: un
   };
 }
 
-/** That a page's worker cannot be started: most often its policy forbids it. */
+/** The error for a page's worker that cannot be started, usually because the page's policy forbids it. */
 function notStarted(address: string | URL | undefined, cause: unknown): DeviceLostError {
   return new DeviceLostError('device/no-threads', 'A web worker cannot be started.', {
-    expected: address === undefined ? 'a worker out of a blob: address' : `a worker out of ${address}`,
+    expected: address === undefined ? 'a worker from a blob: address' : `a worker from ${address}`,
     got: cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause),
     remedy:
       address === undefined
-        ? 'Where the Content-Security-Policy of the page forbids it, allow worker-src blob:, or serve the file ' +
-          'quadrille/page-worker.js and give its address as the option workerUrl.'
-        : 'The option workerUrl has to be the address, of the same origin, of the file ' +
-          'quadrille/page-worker.js, served with Cross-Origin-Embedder-Policy as the page is.',
+        ? 'If the Content-Security-Policy of the page forbids it, allow worker-src blob:, or serve the file ' +
+          'quadrille/page-worker.js and pass its address as the option workerUrl.'
+        : 'The option workerUrl must be the address, of the same origin, of the file ' +
+          'quadrille/page-worker.js, served with the same Cross-Origin-Embedder-Policy as the page.',
     cause,
   });
 }

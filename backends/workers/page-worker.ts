@@ -1,8 +1,8 @@
 import type { HostMessage, WorkerSetup } from './threads/queue.ts';
 import { serve } from './worker-loop.ts';
 
-// What a worker of a page runs: its first message is its setup. A page's worker hears of messages in the event loop alone,
-// so it goes back there when it knows that one is under way.
+// The program of a page's worker; its first message is its setup. The worker receives messages only in its event loop,
+// so it returns to the loop when it knows that one is on the way.
 
 /** The part of a worker's global scope that is used here. */
 interface Scope {

@@ -5,7 +5,7 @@ import { pageThreads } from './page-threads.ts';
 export type { WorkersOptions } from './backend.ts';
 export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
-/** What `createWorkersBackend` of `index.ts` is, on the web workers of a page. */
+/** As `createWorkersBackend` of `index.ts`, with the web workers of a page. */
 export function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
   return openWorkersBackend(pageThreads(options?.workerUrl), options);
 }

@@ -14,30 +14,31 @@ import {
   type WorkerSetup,
 } from './threads/queue.ts';
 
-/** How a worker thread hears from the host, and answers. */
+/** How a worker thread receives messages from the host, and sends its own. */
 export interface Port {
-  /** The next message that has arrived; undefined where none has. */
+  /** The next message that has arrived; undefined if there is none. */
   take(): HostMessage | undefined;
-  /** Resolves when a message that is under way may have arrived. */
+  /** Resolves when a message on its way may have arrived. */
   arrival(): Promise<unknown>;
-  /** Gives the event loop a turn. */
+  /** Yields to the event loop. */
   turn(): Promise<unknown>;
   say(message: WorkerMessage): void;
 }
 
-/** Functions after which the event loop has a turn. */
+/** Number of forgotten functions after which the worker yields to the event loop. */
 const FORGOTTEN_A_TURN = 64;
 
-/** Looks that a worker takes before it goes to sleep: some tens of microseconds. */
+/** Number of polls before a worker sleeps: some tens of microseconds. */
 const SPINS = 4000;
 
 /**
- * Milliseconds more that a worker looks for the next phase, as long as a core is left for the calling thread: who calls, waits,
- * computes a little and calls again then does not wait for threads to wake, which takes some 50 µs.
+ * Additional milliseconds that a worker polls for the next phase, as long as a core is left for the calling thread. A
+ * caller that calls, waits, computes a little and calls again then need not wait for threads to wake, which takes about
+ * 50 µs.
  */
 const LINGER = 0.05;
 
-/** What a worker thread does: it runs the phases that the host issues, until it is told to leave. */
+/** The main function of a worker thread: runs the phases that the host issues, until it is told to leave. */
 export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   const { worker, memory, control: shared, runtime: runtimeModule, saysSignals, workers, lingering } = setup;
   const words = new Int32Array(shared);
@@ -45,9 +46,9 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
   const functions = new Map<number, () => KernelFunction>();
   const forgetful: ForgetMessage[] = [];
-  /** Messages taken so far. */
+  /** Number of messages received so far. */
   let taken = 0;
-  /** Functions forgotten since the event loop had its last turn. */
+  /** Number of functions forgotten since the last turn of the event loop. */
   let forgotten = 0;
 
   const run = async (): Promise<void> => {
@@ -57,12 +58,12 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
       while (!takeMessages()) await port.arrival();
       forget(phase);
       if (forgotten >= FORGOTTEN_A_TURN) {
-        // What V8 frees of modules, it frees in turns of the event loop.
+        // V8 frees modules only in turns of the event loop.
         await port.turn();
         forgotten = 0;
       }
       if (!awaitPhase(phase)) return;
-      // The host has sent the functions of a phase, and counted the message, before it issues the phase.
+      // Before it issues a phase, the host has sent its functions and counted the message.
       while (!takeMessages()) await port.arrival();
       const completed = Atomics.load(words, control.completed);
       if (completed === phase) {
@@ -76,7 +77,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
 
   const isWanted = (): boolean => Atomics.load(words, control.stop) === 0;
 
-  /** Waits until a phase is issued; false when it is time to leave. */
+  /** Waits until a phase is issued; returns false if it is time to leave. */
   const awaitPhase = (phase: number): boolean => {
     let sleepAt: number | undefined;
     for (let spins = 1; Atomics.load(words, control.issued) === phase; spins++) {
@@ -94,11 +95,11 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return isWanted();
   };
 
-  /** Sleeps while no phase is issued, and leaves its place to the host meanwhile. */
+  /** Sleeps until a phase is issued, and leaves its place to the host meanwhile. */
   const sleep = (phase: number): void => {
     Atomics.store(words, seatWord(worker), seat.free);
     Atomics.add(words, control.asleep, 1);
-    // Who wakes others counts them as awake.
+    // A waker has already counted this worker as awake.
     if (Atomics.wait(words, control.issued, phase) !== 'ok') Atomics.sub(words, control.asleep, 1);
     sitDown();
   };
@@ -112,7 +113,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     }
   };
 
-  /** Waits until a word is no longer what it was; false when it is time to leave. */
+  /** Waits until a word changes; returns false if it is time to leave. */
   const waitWhile = (word: number, value: number): boolean => {
     for (let spins = 0; Atomics.load(words, word) === value; spins++) {
       if (!isWanted()) return false;
@@ -127,7 +128,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return make();
   };
 
-  /** Takes what has arrived; false where a message that the host has sent has not. */
+  /** Handles the messages that have arrived; returns false if one that was sent has not arrived yet. */
   const takeMessages = (): boolean => {
     while (Atomics.load(words, control.messages) !== taken) {
       const message = port.take();
@@ -139,7 +140,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return true;
   };
 
-  /** Makes functions known, which are instantiated together when one of them first runs. */
+  /** Installs functions; they are instantiated together when one of them first runs. */
   const install = ({ first, module, exports: names }: InstallMessage): void => {
     let instance: WebAssembly.Instance | undefined;
     for (const [k, name] of names.entries()) {
@@ -150,7 +151,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     }
   };
 
-  /** Forgets functions that no phase from the one at hand on runs. */
+  /** Removes functions that no phase from the current one on uses. */
   const forget = (phase: number): void => {
     for (let next = forgetful[0]; next !== undefined && ((phase - next.phase) | 0) >= 0; next = forgetful[0]) {
       for (const number of next.functions) functions.delete(number);
@@ -173,7 +174,8 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   try {
     await run();
   } catch (error) {
-    // Nobody waits in a kernel for what this one would have handed on, least of all the host, which is to hear of it.
+    // Kernels must not wait for the results of the failed one, least of all on the host, which must receive the
+    // failure.
     Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
     port.say({ kind: 'failed', error });
   }

@@ -9,25 +9,25 @@ import type { Module, Statement } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 import { worstCase } from '../../analyses/worst-case.ts';
 
-/** Nanoseconds, roughly. */
+/** Approximate nanoseconds. */
 const OPERATION = 0.4;
 const READ = 1.5;
 const WORD_CLEARED = 0.2;
-/** A round of a grid without cells. */
+/** Cost of a round for a grid without cells. */
 const COST_OF_ROUND = 100;
 
 /**
- * The most nanoseconds, roughly, that an evaluation of a module's entry takes on one core; infinite where nobody can bound
- * them. Decides which commands the calling thread may run itself, so it is never less than what runs.
+ * An upper bound, in approximate nanoseconds, of one evaluation of a module's entry on one core; infinite if there is
+ * no bound. It decides which commands the calling thread may run itself, so it must never be too low.
  */
 export const costOf: (module: Module) => number = memoized((module) => 1 + worstCase(module, costOfStatement));
 
-/** The same of a walk from its start to its end. */
+/** The same for a whole walk. */
 export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
   return costOf(start.module) + steps * costOf(step.module);
 }
 
-/** The same of a grid until it is left alone. */
+/** The same for a cell of a grid, over all rounds. */
 export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
   const { cells, maxWidth, maxHeight, maxRounds } = command;
   const max = Math.min(maxWidth * maxHeight, capacityOf(cells));
@@ -36,7 +36,7 @@ export function costOfRelaxing({ grids, own, step, until, change, ...command }: 
   return costOf(grids.module) + max * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
 }
 
-/** The same of a left row with all right ones. */
+/** The same for a left row with all right rows. */
 export function costOfPairs({
   others,
   dimensions,
@@ -51,13 +51,13 @@ export function costOfPairs({
   return costOf(leftOwn.module) + capacityOf(others) * pair;
 }
 
-/** The same of a row of a histogram. */
+/** The same for a row of a histogram. */
 export function costOfCount({ program, inner }: HistogramCommand): number {
   const { module } = program;
   return inner === undefined ? costOf(module) : costOf(inner.row.module) + inner.ranks * costOf(module);
 }
 
-/** The same of clearing words. */
+/** The same for clearing words. */
 export function costOfClearing(words: number): number {
   return words * WORD_CLEARED;
 }

@@ -10,36 +10,39 @@ import {
   type Unused,
 } from './tile-fusion.ts';
 
-/** A command that is ready to go into the queue. */
+/** A command that is ready to be queued. */
 export interface HeldCommand extends Fusable {
   /** The buffers that it uses. */
   readonly touched: ReadonlySet<SharedBuffer>;
-  /** What is due once it stands in the queue. */
+  /** Called once it is in the queue. */
   readonly finish: () => void;
 }
 
-/** Commands that wait for others to run tile by tile with, in order; see {@link followsInTiles}. */
+/** Commands that wait for others to run with tile by tile, in order; see {@link followsInTiles}. */
 export interface HeldCommands {
-  /** Whether none waits. */
+  /** Whether no command is waiting. */
   readonly idle: boolean;
-  /** Adds a command, after the ones that it cannot run with have gone. All go at the end of this turn of the event loop. */
+  /**
+   * Adds a command, after queueing those that it cannot run with. All are queued at the end of this turn of the event
+   * loop.
+   */
   add(command: HeldCommand): void;
-  /** Sends them into the queue, before anything else goes there. */
+  /** Queues the waiting commands; must be called before anything else is queued. */
   flush(): void;
-  /** Keeps a released buffer that one of them uses until they stand in the queue; tells whether that is so. */
+  /** If a waiting command uses a released buffer, keeps it until the command is queued; returns whether that is so. */
   keeps(buffer: SharedBuffer): boolean;
-  /** Takes memory; where there is too little, released buffers that were kept are given up first. */
+  /** Allocates memory. If there is too little, first frees the released buffers that were kept. */
   withRoom<T>(take: () => T): T;
-  /** Forgets them. */
+  /** Drops all waiting commands. */
   drop(): void;
 }
 
 interface HeldCommandsHost {
   run(launch: Launch): void;
-  /** What fusing takes; its scratch memory is given back with the function. */
+  /** The host for one fusion; `finish` frees its scratch memory. */
   fusion(): FusionHost & { readonly finish: () => void };
   free(buffer: SharedBuffer): void;
-  /** Ends the backend: commands did not get into the queue. */
+  /** Fails the backend, because commands could not be queued. */
   fail(reason: unknown): void;
 }
 
@@ -47,7 +50,7 @@ export function isTiled(launch: Launch): launch is TiledLaunch {
   return launch.tiles !== undefined;
 }
 
-/** One launch; where there is no memory for it, those that it would be made of. */
+/** A single fused launch; if there is too little memory for it, the separate launches. */
 function fusedOrAlone(
   commands: readonly HeldCommand[],
   unused: readonly Unused[],
@@ -79,7 +82,7 @@ export function createHeldCommands({ run, fusion, free, fail }: HeldCommandsHost
   };
   const runTogether = (ready: readonly HeldCommand[], unused: readonly SharedBuffer[]): void => {
     const host = fusion();
-    // What is still being read has to get to memory.
+    // Data with pending reads must be written to memory.
     const passing = unused.filter(({ reads }) => reads.size === 0);
     const memory = passing.map(({ address, words }) => ({ from: address, to: address + 4 * words }));
     try {
@@ -92,7 +95,7 @@ export function createHeldCommands({ run, fusion, free, fail }: HeldCommandsHost
     try {
       flush();
     } catch (error) {
-      // Nobody waits for it here: whoever calls next is told.
+      // Nobody waits for this; the next caller gets the error.
       fail(error);
     }
   };

@@ -19,21 +19,22 @@ import { I32, op, type ValueType } from '../wasm/wasm-encoder.ts';
 import type { Addresses, Use } from './launch.ts';
 
 /**
- * What a kernel is given, as words of shared memory. Every kernel function is called as `(arguments, chunk, worker)`:
+ * The arguments of a kernel, as words of shared memory. Every kernel function is called as `(arguments, chunk,
+ * worker)`:
  *
- * - words 0 … 2: the extent, as address of a count (or 0), what is taken off it, and its limit;
+ * - words 0 … 2: the extent, as the address of a count (or 0), the number to subtract, and the limit;
  * - word 3: elements a chunk;
- * - then words of the kernel's own;
- * - four words an array: its address and its length as above;
- * - a word a uniform;
- * - two words a store: the address of its first element and its capacity.
+ * - then the kernel's own words;
+ * - four words per array: its address, and its length as above;
+ * - one word per uniform;
+ * - two words per store: the address of its first element, and its capacity.
  *
- * Only what is in {@link KernelShape} is compiled in.
+ * Only the parts in {@link KernelShape} affect compiled code.
  */
 export interface KernelShape {
   readonly programs: readonly Program[];
   readonly stores: readonly Store[];
-  /** Words of the kernel's own. */
+  /** Number of the kernel's own words. */
   readonly words: number;
 }
 
@@ -47,11 +48,11 @@ const HEADER_WORDS = 4;
 const ARRAY_WORDS = 4;
 const STORE_WORDS = 2;
 
-/** Where the arrays and uniforms of several programs lie; equal ones lie together. */
+/** The slots of the arrays and uniforms of several programs; equal arrays share a slot. */
 export interface Layout {
   readonly arrays: readonly { readonly binding: ArrayBinding }[];
   readonly uniforms: readonly { readonly type: ScalarType; readonly value: number | boolean }[];
-  /** For every program, which array or uniform stands behind a name. */
+  /** For every program, the slot of each array or uniform, by name. */
   readonly arraySlots: readonly ReadonlyMap<string, number>[];
   readonly uniformSlots: readonly ReadonlyMap<string, number>[];
 }
@@ -75,7 +76,7 @@ export function layoutOf(programs: readonly Program[]): Layout {
   return { arrays, uniforms, arraySlots, uniformSlots };
 }
 
-/** Uniforms of one program never share a slot, so that their values shape no code. */
+/** Uniforms of one program never share a slot, so that their values do not affect code. */
 function uniformSlotsOf(
   module: Module,
   values: Program['uniforms'],
@@ -94,7 +95,7 @@ function uniformSlotsOf(
 }
 
 function packedF32(name: string, storage: Storage): ArgumentError {
-  return new ArgumentError('program/storage', `Array ${name} holds f32, which has no packed storage.`, {
+  return new ArgumentError('program/storage', `Array ${name} holds f32, which cannot be packed.`, {
     expected: 'a storage of whole words',
     got: storage,
   });
@@ -156,7 +157,7 @@ function wordOfUniform(type: ScalarType, value: number | boolean | SymbolicUnifo
   return value instanceof SymbolicUniform ? addresses.ofUniform!(value) : wordOfValue(type, value);
 }
 
-/** The memory that a launch of that shape uses, with cells that it writes beside its stores. */
+/** The memory that a launch of that shape uses, including cells that it writes besides its stores. */
 export function usesOf(
   shape: KernelShape,
   layout: Layout,
@@ -195,7 +196,7 @@ function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
   return { from, to: from + 4, writes, inPlace: false, whole: false, word: undefined };
 }
 
-/** A store as a kernel sees it. */
+/** A store in the form that kernels use. */
 export interface StoreTarget {
   readonly address: number;
   readonly capacity: number;
@@ -206,7 +207,7 @@ export interface StoreTarget {
   readonly combine: AtomicCombination | undefined;
 }
 
-/** Locals that hold what a kernel was given. */
+/** The locals that hold a kernel's arguments. */
 export interface KernelInputs {
   readonly extent: number;
   readonly environments: readonly Environment[];
@@ -215,7 +216,7 @@ export interface KernelInputs {
   readonly stores: readonly StoreTarget[];
 }
 
-/** Reads the arguments into locals. `results` are the types that the stores choose from. */
+/** Reads the arguments into locals. `results` are the types of the results that stores refer to. */
 export function emitInputs(
   code: Code,
   { programs, stores, words }: KernelShape,
@@ -249,26 +250,26 @@ export function emitInputs(
   return { extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
 }
 
-/** The results of the program that a kernel stores from. */
+/** The types of the results of a program, which stores refer to. */
 export function resultsOf({ module }: Program): readonly ScalarType[] {
   return entryOf(module).results;
 }
 
-/** A word of the kernel's own, as a local. */
+/** Reads one of the kernel's own words into a local. */
 export function emitOwnWord(code: Code, word: number): number {
   return emitWord(code, HEADER_WORDS + word);
 }
 
-/** Words that tell a kernel where the memory of who runs a chunk is. */
+/** Words that locate the memory of the thread or chunk. */
 export interface OwnMemoryWords {
-  /** The address of what threads have of their own, and the bytes of each. */
+  /** The address of the threads' own memory, and the bytes of each thread. */
   readonly own: number;
   readonly ownBytes: number;
-  /** Whether there are fewer chunks than threads: then each chunk has its own. */
+  /** Whether there are fewer chunks than threads; then memory is assigned by chunk. */
   readonly byChunk: number;
 }
 
-/** The address of the memory of who runs this chunk. */
+/** The address of the own memory for this chunk. */
 export function emitOwnMemory(code: Code, words: OwnMemoryWords): number {
   const memory = emitOwnWord(code, words.own);
   const bytes = emitOwnWord(code, words.ownBytes);
@@ -284,7 +285,7 @@ export function emitOwnMemory(code: Code, words: OwnMemoryWords): number {
   return memory;
 }
 
-/** The offset in bytes of a word of the kernel's own among the arguments. */
+/** Byte offset of one of the kernel's own words in the arguments. */
 export function ownWordOffset(word: number): number {
   return 4 * (HEADER_WORDS + word);
 }
@@ -297,7 +298,7 @@ function emitWord(code: Code, word: number, type: ScalarType = 'u32'): number {
   return local;
 }
 
-/** The length that starts at a word of the arguments, as a local. */
+/** Reads the length that starts at a word of the arguments into a local. */
 function emitLength(code: Code, word: number): number {
   const length = emitWord(code, word + 2);
   const count = code.local(I32);
@@ -319,7 +320,7 @@ function emitLength(code: Code, word: number): number {
   return length;
 }
 
-/** Pushes `max(0, count − minus)`, both in locals and unsigned. */
+/** Pushes `max(0, count − minus)`; both are locals and unsigned. */
 export function pushRest(code: Code, count: number, minus: number): void {
   code.get(count);
   code.get(minus);
@@ -330,12 +331,12 @@ export function pushRest(code: Code, count: number, minus: number): void {
   code.op(op.i32GtU, op.select);
 }
 
-/** Lowers a local to an unsigned value where that is less. */
+/** Sets a local to the minimum of itself and a value, both unsigned. */
 export function emitMinimum(code: Code, local: number, value: () => void): void {
   emitExtreme(code, local, op.i32LtU, value);
 }
 
-/** Raises a local to an unsigned value where that is more. */
+/** Sets a local to the maximum of itself and a value, both unsigned. */
 export function emitMaximum(code: Code, local: number, value: () => void): void {
   emitExtreme(code, local, op.i32GtU, value);
 }
@@ -353,7 +354,7 @@ function emitExtreme(code: Code, local: number, isKept: number, value: () => voi
   code.release(other);
 }
 
-/** The range of indices of the chunk: locals of the first one and of the one behind the last. */
+/** The chunk's range of indices: locals of the first index and of the end. */
 export function emitChunk(code: Code, extent: number): { readonly from: number; readonly to: number } {
   const from = code.local(I32);
   const to = code.local(I32);
@@ -376,13 +377,13 @@ export function emitChunk(code: Code, extent: number): { readonly from: number; 
   return { from, to };
 }
 
-/** Stores a scalar from a local as a word at the address on the stack. */
+/** Stores a scalar from a local to the address on the stack. */
 export function emitStoreScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
   code.get(local);
   code.memory(type === 'f32' ? op.f32Store : op.i32Store, offset);
 }
 
-/** Loads a scalar from a word at the address on the stack into a local. */
+/** Loads a scalar from the address on the stack into a local. */
 export function emitLoadScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
   code.memory(type === 'f32' ? op.f32Load : op.i32Load, offset);
   code.set(local);

@@ -2,87 +2,87 @@ import type { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import type { ArrayBinding, Cell } from '../../../primitives/contract/backend.ts';
 import type { FunctionBody } from '../wasm/wasm-encoder.ts';
 
-/** How the host turns what a launch refers to into addresses. */
+/** Turns the buffers of a launch into addresses. */
 export interface Addresses {
-  /** The address of a word of a buffer that has at least `words` words from there on. */
+  /** The address of a word of a buffer, from which at least `words` words must follow. */
   of(cell: Cell, words: number): number;
-  /** The address of the first element of an array whose elements have so many bytes. */
+  /** The address of the first element of an array with elements of `bytes` bytes. */
   ofArray(binding: ArrayBinding, bytes: number): number;
-  /** The word that stands for a uniform which is another in every call; left out where there are none. */
+  /** The word for a uniform that differs from call to call; missing if there are no such uniforms. */
   ofUniform?(uniform: SymbolicUniform): number;
 }
 
-/** An extent in words: address of a count or 0, what is taken off it, limit. */
+/** An extent in words: the address of a count or 0, the number to subtract, and the limit. */
 export type LengthWords = readonly [number, number, number];
 
-/** A parallel loop over chunks; the next phase begins when all of them are done. */
+/** A parallel loop over chunks. The next phase starts when all chunks are done. */
 export interface Phase {
-  /** Number of the function that is called for every chunk. */
+  /** Number of the function to call for every chunk. */
   readonly run: number;
   readonly length: LengthWords;
   /** There are ⌈length ÷ chunkSize⌉ chunks … */
   readonly chunkSize: number;
-  /** … and at least so many. */
+  /** … and at least `minimum`. */
   readonly minimum: number;
-  /** Bytes from the beginning of the block of arguments on where its own lie; none where it is left out. */
+  /** Byte offset of its arguments in the block; 0 by default. */
   readonly offset?: number;
-  /** The address of a word: where that is not 0, there are no chunks. Left out or 0, there always are. */
+  /** The address of a word; if the word is not 0, the phase has no chunks. If missing or 0, the phase has no gate. */
   readonly gate?: number;
 }
 
-/** What the queue takes: phases that share one block of argument words. */
+/** A unit of work for the queue: phases that share one block of argument words. */
 export interface Submission {
   readonly words: ArrayLike<number>;
   readonly phases: readonly Phase[];
-  /** Is told where the words are about to be written, which may change them and the phases. */
+  /** Called before the words are written to their address; may change them and the phases. */
   placed?(address: number): void;
 }
 
-/** A command as the queue takes it. */
+/** A command in the form that the queue takes. */
 export interface Launch extends Submission {
   readonly words: readonly number[];
   readonly phases: readonly Phase[];
-  /** Where its last phase may run tile by tile with those of other commands. */
+  /** Present if its last phase may run tile by tile with those of other commands. */
   readonly tiles?: Tiles;
 }
 
-/** What fusing launches takes to know of each. */
+/** The data for fusing a launch. */
 export interface Tiles {
-  /** Of its kernel, which has a function for every phase. */
+  /** The key of its kernel, which has one function for every phase. */
   readonly key: string;
   build(): readonly FunctionBody[];
   /** Whether its tiles may have any size. */
   readonly anySize: boolean;
-  /** The memory that it reads and writes, but for what is its own. */
+  /** The memory that it reads and writes, except its private memory. */
   uses(): readonly Use[];
 }
 
-/** Addresses of memory that a launch uses. */
+/** A range of addresses that a launch uses. */
 export interface Use {
   readonly from: number;
   readonly to: number;
   readonly writes: boolean;
-  /** Whether index i uses the word at `from + 4 · i` and no other. */
+  /** Whether index i uses only the word at `from + 4 · i`. */
   readonly inPlace: boolean;
-  /** Whether every index writes its word, whatever stood there. */
+  /** Whether every index overwrites its word unconditionally. */
   readonly whole: boolean;
-  /** The word of the arguments that holds `from`, where one does. */
+  /** Index of the argument word that holds `from`, if any. */
   readonly word: number | undefined;
 }
 
-/** Compiled functions, numbered for the queue. */
+/** Compiled functions, as numbers for the queue. */
 export interface Kernel {
   readonly functions: readonly number[];
 }
 
-/** What kernels are made with. */
+/** The services that kernels use. */
 export interface Launcher {
   readonly addresses: Addresses;
-  /** Workers that may take part, 1 where the launch runs on the calling thread. */
+  /** Number of workers that may take part; 1 if the launch runs on the calling thread. */
   readonly workers: number;
-  /** The kernel of that key, compiled when it is first asked for. */
+  /** The kernel for a key, compiled at the first request. */
   compile(key: string, build: () => readonly FunctionBody[]): Kernel;
-  /** Memory that belongs to this launch alone; its address. */
+  /** Memory that belongs only to this launch; returns its address. */
   scratch(bytes: number): number;
 }
 
@@ -91,8 +91,8 @@ const SMALLEST_CHUNK = 1024;
 const CHUNKS_PER_WORKER = 8;
 
 /**
- * Elements a chunk: at most 64K, so that V8 tiers kernels up between two calls and an abort is seen soon; fewer where the
- * workers would not get several chunks each.
+ * Elements per chunk: at most 64K, so that V8 can optimize kernels between two calls and an abort takes effect soon;
+ * fewer if each worker would not get several chunks.
  */
 export function chunkSizeOf(elements: number, workers: number, largest: number = LARGEST_CHUNK): number {
   const even = Math.ceil(elements / (workers * CHUNKS_PER_WORKER) / SMALLEST_CHUNK) * SMALLEST_CHUNK;

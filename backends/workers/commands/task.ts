@@ -21,21 +21,21 @@ import { launchSort } from '../kernels/sort/sort.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import type { Launch, Launcher } from './launch.ts';
 
-/** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
+/** A kernel launch: the length that its cost scales with, its costs, and the buffers that it writes. */
 export interface KernelTask {
   readonly extent: Extent;
-  /** The most nanoseconds an element, roughly; infinite where it may take any time. */
+  /** Upper bound in nanoseconds an element, approximately; infinite if there is none. */
   readonly cost: number;
-  /** The same of what does not depend on the extent. */
+  /** The part of the cost that does not depend on the extent. */
   readonly fixedCost: number;
   readonly writes: readonly DeviceBuffer[];
   readonly launch: (launcher: Launcher) => Launch;
 }
 
-/** Nanoseconds that an element takes in one pass of a sort. */
+/** Nanoseconds of an element in one pass of a sort. */
 const SORT_PASS_COST = 8;
 
-/** What a command is for the workers. */
+/** The task for a command. */
 export function taskOf(given: KernelCommand): KernelTask {
   switch (given.kind) {
     case 'forEach': {
@@ -136,7 +136,7 @@ export function taskOf(given: KernelCommand): KernelTask {
   }
 }
 
-/** Words that a histogram writes. */
+/** Number of words that a histogram writes. */
 function wordsCounted({ extent, bins, segment, histograms }: HistogramCommand): number {
   return bins * (histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment)));
 }

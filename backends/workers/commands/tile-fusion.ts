@@ -4,28 +4,28 @@ import { ARGUMENTS, CHUNK, kernelParameters, WORKER } from './kernel-arguments.t
 import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
 
 /**
- * Commands that follow each other over the same rows run tile by tile: a worker takes a tile through all of them before it
- * takes the next one, so that what one command writes is still in the cache when the next one reads it.
+ * Consecutive commands over the same rows run tile by tile: a worker takes a tile through all of them before it starts
+ * the next tile, so that data written by one command is still in the cache when the next reads it.
  *
- * That is the same as one after the other where no command uses memory that an earlier one writes, or writes memory that
- * an earlier one uses, but in place: index i of both uses the same word and no other. A scan waits for the tile before, which
- * is at work or done, as tiles are taken in order.
+ * The result is the same as without fusion if no command uses memory that an earlier one writes, or writes memory that
+ * an earlier one uses, except in place: index i of both uses the same word and no other. A scan waits for the previous
+ * tile, which is in progress or done because tiles are taken in order.
  *
- * What one command writes for later ones to read, and nobody else will, never gets to memory: every worker has room for a
- * tile of it, and copies of the arguments that point there.
+ * Data that is only passed from one command to a later one is not written to memory: every worker has room for one tile
+ * of it, and a copy of the arguments that refers to this room.
  */
 export type TiledLaunch = Launch & { readonly tiles: Tiles };
 
-/** More columns than this would not fit the cache beside each other. */
+/** Maximum number of fused commands; more columns would not fit in the cache together. */
 const MAX_FUSED = 8;
 
-/** A command that waits for others to run with. */
+/** A command that can be fused with others. */
 export interface Fusable {
   readonly launch: TiledLaunch;
   readonly uses: readonly Use[];
 }
 
-/** Whether a command reads what earlier ones write, and may run tile by tile with them. */
+/** Whether a command reads data that earlier ones write, and may run tile by tile with them. */
 export function followsInTiles(earlier: readonly Fusable[], next: Fusable): boolean {
   if (earlier.length >= MAX_FUSED || !earlier.some((one) => feeds(one, next))) return false;
   return earlier.every(
@@ -57,24 +57,24 @@ function agree(a: Use, b: Use): boolean {
   return a.inPlace && b.inPlace && a.from === b.from;
 }
 
-/** Memory that nobody looks at after the commands. */
+/** Memory whose contents are not needed after the commands. */
 export interface Unused {
   readonly from: number;
   readonly to: number;
 }
 
-/** What fusing takes. */
+/** What fusing needs from its host. */
 export interface FusionHost {
   readonly workers: number;
   readonly compile: Launcher['compile'];
-  /** Memory for this launch alone; its address. */
+  /** Memory that belongs only to this launch; returns its address. */
   scratch(bytes: number): number;
 }
 
-/** The word of a block of arguments that says how many rows a tile has. */
+/** Index of the argument word with the number of rows of a tile. */
 const TILE_WORD = 3;
 
-/** One launch of several: what each does before its last phase, then the last phases as one. */
+/** Fuses several launches into one: the phases of each except the last, followed by all last phases as one. */
 export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[], host: FusionHost): Launch {
   const launches = commands.map(({ launch }) => launch);
   const last = launches.map(({ phases }) => phases.at(-1)!);
@@ -82,7 +82,7 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
   const offsets = launches.map((_, k) => launches.slice(0, k).reduce((sum, { words }) => sum + words.length, 0));
   const words = launches.flatMap((launch) => launch.words.with(TILE_WORD, chunkSize));
   const passing = unused.map((memory) => passingWords(commands, offsets, memory)).filter((found) => found.length > 0);
-  // Behind the arguments: how many workers' blocks begin where, and where the tiles do.
+  // Appended to the arguments: the addresses of the workers' blocks and of the tiles.
   const room = passing.length === 0 ? [] : [host.scratch(4 * words.length * host.workers)];
   for (const _ of passing) room.push(host.scratch(4 * chunkSize * host.workers));
 
@@ -101,7 +101,7 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
   return { words: [...words, ...room], phases };
 }
 
-/** The words of the arguments with the address of memory that only passes from one command to another; none where it does not. */
+/** The argument words with the address of memory that is only passed between commands; empty if there are none. */
 function passingWords(commands: readonly Fusable[], offsets: readonly number[], memory: Unused): number[] {
   const uses = commands.flatMap(({ uses }, k) =>
     uses.filter((use) => overlap(use, memory)).map((use) => ({ ...use, at: offsets[k]! + (use.word ?? 0) })),
@@ -111,7 +111,9 @@ function passingWords(commands: readonly Fusable[], offsets: readonly number[], 
   return passes ? uses.map(({ at }) => at) : [];
 }
 
-/** The functions of all launches; then, for every phase, one that calls them, each with its own block of arguments. */
+/**
+ * The functions of all launches, followed by one for every phase that calls them, each with its own block of arguments.
+ */
 function fusedBodies(
   launches: readonly TiledLaunch[],
   offsets: readonly number[],
@@ -128,7 +130,7 @@ function fusedBodies(
 
 interface Call {
   readonly callee: number;
-  /** Words before its arguments. */
+  /** Number of words before its arguments. */
   readonly offset: number;
 }
 
@@ -146,7 +148,10 @@ function emitCalls(calls: readonly Call[], words: number, passing: readonly (rea
   return code.finish();
 }
 
-/** Copies the arguments for the worker, with the addresses at which its tiles would begin at index 0; its block, as a local. */
+/**
+ * Copies the arguments for the worker, with the addresses that index 0 of its tiles would have; returns its block, as a
+ * local.
+ */
 function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): number {
   const own = code.local(I32);
   const tile = code.local(I32);

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { DeviceLostError } from '../../../primitives/errors.ts';
 
 /**
- * Address space that V8 and the C library reserve for a thread: 590 MiB were measured on Node 20. Little of it is ever used,
- * but where a limit refuses it (`ulimit -v`), V8 ends the process instead of throwing.
+ * Address space that V8 and the C library reserve per thread: 590 MiB measured on Node 20. Little of it is ever used,
+ * but if a limit (`ulimit -v`) refuses it, V8 ends the process instead of throwing.
  */
 const BYTES_PER_THREAD = 640 * 2 ** 20;
 
 /**
- * Refuses threads that a limit on the address space has no room for.
+ * Throws if a limit on the address space leaves too little room for the threads.
  *
  * @throws `DeviceLostError` `device/no-threads`
  */
@@ -17,17 +17,21 @@ export function requireAddressSpace(threads: number, left: number = addressSpace
   if (needed <= left) return;
   const fitting = Math.max(0, Math.floor(left / BYTES_PER_THREAD));
   const others = "open({ backend: 'reference' }), which needs no threads";
-  throw new DeviceLostError('device/no-threads', 'The address space of this process has no room for worker threads.', {
-    expected: `${needed} bytes for ${threads} threads`,
-    got: `${Math.max(0, left)} bytes below the limit`,
-    remedy:
-      fitting === 0
-        ? `Raise the limit (ulimit -v), or ${others}.`
-        : `Raise the limit (ulimit -v), ask for at most ${fitting} workers, or ${others}.`,
-  });
+  throw new DeviceLostError(
+    'device/no-threads',
+    'The address space of this process has too little room for worker threads.',
+    {
+      expected: `${needed} bytes for ${threads} threads`,
+      got: `${Math.max(0, left)} bytes below the limit`,
+      remedy:
+        fitting === 0
+          ? `Raise the limit (ulimit -v), or ${others}.`
+          : `Raise the limit (ulimit -v), ask for at most ${fitting} workers, or ${others}.`,
+    },
+  );
 }
 
-/** Bytes of address space that this process may still reserve; infinite where nobody can tell. */
+/** Bytes of address space that this process may still reserve; infinite if unknown. */
 export function addressSpaceLeft(read: (file: string) => string = (file) => readFileSync(file, 'utf8')): number {
   try {
     const limit = /^Max address space\s+(\d+)/m.exec(read('/proc/self/limits'));
@@ -35,7 +39,7 @@ export function addressSpaceLeft(read: (file: string) => string = (file) => read
     const reserved = /^VmSize:\s+(\d+) kB/m.exec(read('/proc/self/status'));
     return reserved === null ? Infinity : Number(limit[1]) - 1024 * Number(reserved[1]);
   } catch {
-    // Other systems than Linux, and processes that may not read there.
+    // Systems other than Linux, and processes without permission to read these files.
     return Infinity;
   }
 }

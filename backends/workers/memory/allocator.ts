@@ -1,41 +1,43 @@
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
 
-/** A piece of the heap, in use or free; pieces are linked in the order of their addresses. */
+/** A piece of the heap, used or free; pieces are linked in the order of their addresses. */
 export interface HeapBlock {
   readonly address: number;
   size: number;
-  /** Bytes of it that count as live: those that were asked for, of what is not only passing. */
+  /** Bytes that count as live: the requested size, unless the block is for a transfer. */
   bytes: number;
   free: boolean;
-  /** Commands up to this number may still use the memory, if it was in use before. */
+  /** Commands up to this number may still use the memory, because of its previous use. */
   fence: number;
   before: HeapBlock | undefined;
   after: HeapBlock | undefined;
 }
 
-/** The memory that an allocator divides up. */
+/** The memory that an allocator divides. */
 export interface Heap {
-  /** First address that it may hand out. */
+  /** First address that may be allocated. */
   readonly start: number;
-  /** Address behind the last one that it could ever hand out. */
+  /** End of the addresses that may ever be allocated. */
   readonly limit: number;
-  /** Makes the addresses below `end` usable; throws where there is no memory. */
+  /** Makes the addresses below `end` usable; throws if there is no memory. */
   grow(end: number): void;
 }
 
 export interface Allocator {
-  /** Bytes that were asked for and not given back. */
+  /** Bytes allocated and not released. */
   readonly liveBytes: number;
   /**
-   * A block of at least the given bytes that is aligned to 64.
+   * Allocates a block of at least the given size, aligned to 64 bytes.
    *
-   * Device commands run in order, so they may be given memory that an earlier command still uses. The host does not wait
-   * its turn: it passes the number of the last command that has completed, and is given memory that none after it uses.
+   * Device commands run in order, so they may get memory that an earlier command still uses. The host does not wait for
+   * its turn: it passes the number of the last completed command, and gets only memory that no later command uses.
    */
   allocate(bytes: number, completed?: number): HeapBlock;
-  /** The same for what is on its way between host and device: it is soon given back, and no limit counts it. */
+  /**
+   * The same for data in transit between host and device: it is released soon, and does not count towards any limit.
+   */
   allocatePassing(bytes: number, completed?: number): HeapBlock;
-  /** Gives a block back, which commands up to number `fence` may still use. */
+  /** Releases a block that commands up to number `fence` may still use. */
   release(block: HeapBlock, fence: number): void;
 }
 
@@ -43,9 +45,9 @@ const LINE = 64;
 const PAGE = 4096;
 
 /**
- * Columns that kernels go through side by side must not stand at the same place of their pages: processors look lines up by
- * those bits, and on Zen two streams alike in them took twice the time. So large blocks are so many lines longer than whole
- * pages, and blocks that follow each other begin at other lines.
+ * Columns that kernels process side by side should not start at the same offset within a page: processors index cache
+ * lines by those bits, and on Zen, two such streams took twice the time. So large blocks are `SKEW` bytes longer than
+ * whole pages, and consecutive blocks start at different offsets.
  */
 const LARGE = 16 * PAGE;
 const SKEW = 17 * LINE;
@@ -53,10 +55,10 @@ const GROWTH = 2 ** 20;
 const CLASSES = 33 * 4;
 
 /**
- * Segregated fits (after Masmano's TLSF): four classes for every power of two, the first block that is large enough.
- * Neighbours are merged on release where the same command was the last to use both, and else when nothing large enough is
- * left: a merged block waits for the last command on any of its parts, so that the host, merging always, would find none
- * to upload to while commands are under way, and the heap would grow with every upload.
+ * Segregated fits (after Masmano's TLSF): four classes per power of two, first fit. Neighbouring free blocks are merged
+ * on release if the same command was the last to use both, otherwise only if no block is large enough. A merged block
+ * must wait for the last command on any of its parts; if the host always merged, it would find no block for uploads
+ * while commands are running, and the heap would grow with every upload.
  */
 export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   const classes = Array.from({ length: CLASSES }, () => new Set<HeapBlock>());
@@ -131,7 +133,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     insert(rest);
   };
 
-  /** Makes one block of two neighbours; the second is gone. */
+  /** Merges two neighbouring blocks into the first. */
   const merge = (block: HeapBlock, next: HeapBlock): void => {
     block.size += next.size;
     block.fence = Math.max(block.fence, next.fence);
@@ -140,7 +142,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     else next.after.before = block;
   };
 
-  /** Merges all free neighbours that commands up to `completed` have used last; tells whether there were any. */
+  /** Merges all free neighbours that were last used by commands up to `completed`; returns whether there were any. */
   const mergeFree = (completed: number): boolean => {
     let merged = false;
     for (let block = first; block !== undefined; ) {
@@ -158,7 +160,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
 
   const take = (bytes: number, completed = Number.POSITIVE_INFINITY): HeapBlock => {
     const min = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
-    // At the end of the heap there is no room to waste.
+    // Near the end of the heap, no padding is added.
     const size = end + skewed(min) > heap.limit ? min : skewed(min);
     let block = find(size, completed);
     if (block === undefined && mergeFree(completed)) block = find(size, completed);
@@ -200,12 +202,12 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   };
 }
 
-/** The size that a block is given where there is room. */
+/** The padded size of a block. */
 function skewed(size: number): number {
   return size < LARGE ? size : Math.ceil((size - SKEW) / PAGE) * PAGE + SKEW;
 }
 
-/** Four classes for every power of two. */
+/** Four classes per power of two. */
 function classOf(size: number): number {
   const lines = size / LINE;
   const exponent = 31 - Math.clz32(lines);

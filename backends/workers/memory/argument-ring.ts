@@ -1,11 +1,11 @@
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { fixed } from '../threads/queue.ts';
 
-/** Memory for argument blocks, used round and round. */
+/** A ring buffer for argument blocks. */
 export interface ArgumentRing {
   /**
-   * The address of a block that stays in use until phase `last` is done; undefined where the blocks of phases that are
-   * not done yet leave no room.
+   * The address of a block that stays in use until phase `last` is done; undefined if the blocks of unfinished phases
+   * leave no room.
    */
   place(words: number, last: number, completed: number): number | undefined;
 }

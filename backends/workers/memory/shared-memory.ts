@@ -4,14 +4,14 @@ import { fixed } from '../threads/queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from '../wasm/wasm-encoder.ts';
 import { type Allocator, createAllocator, type HeapBlock } from './allocator.ts';
 
-/** Pages below which no memory is tried for: 64 MiB. */
+/** Minimum number of pages to reserve: 64 MiB. */
 const MIN_PAGES = 1024;
 
 /** A buffer in the shared memory. */
 export interface SharedBuffer extends DeviceBuffer {
   readonly block: HeapBlock;
   readonly address: number;
-  /** Commands up to this number may touch it. */
+  /** Commands up to this number may use it. */
   fence: number;
   readonly reads: Set<PendingRead>;
 }
@@ -19,43 +19,46 @@ export interface SharedBuffer extends DeviceBuffer {
 /** A read whose words have not all been copied to the host. */
 export interface PendingRead {
   address: number;
-  /** The words are there when so many phases are done. */
+  /** The words are ready when this many phases are done. */
   fence: number;
   readonly words: number;
-  /** Is handed the words, slice by slice. */
+  /** Receives the words, slice by slice. */
   readonly take: WordSink;
   copied: number;
-  /** Where the words were brought when their buffer was about to be written. */
+  /** A copy of the words, made before their buffer was overwritten. */
   snapshot?: HeapBlock;
 }
 
 export interface SharedMemory {
   readonly memory: WebAssembly.Memory;
-  /** All of the memory but for what is fixed, and the last page, so that no address wraps. */
+  /** Size of the memory without its fixed areas and without the last page, so that no address wraps. */
   readonly heapBytes: number;
   readonly allocator: Allocator;
-  /** Buffers that were not released, and bytes of these and of released ones that are still being read. */
+  /** Number of unreleased buffers; and the bytes of these and of released buffers with pending reads. */
   readonly live: { buffers: number; bytes: number };
-  /** Released buffers that are not free because they are read. */
+  /** Released buffers that are not freed yet because of pending reads. */
   readonly beingRead: ReadonlySet<SharedBuffer>;
-  /** How often the memory has grown. */
+  /** Number of times the memory has grown. */
   readonly growths: number;
   allocate(words: number): SharedBuffer;
-  /** The buffer behind a handle that has not been released. */
+  /** The buffer of a handle. Throws if it was released. */
   resolve(buffer: DeviceBuffer): SharedBuffer;
-  /** Forgets a handle; its memory is to be freed. */
+  /** Drops a handle; the caller must then free its memory. */
   release(buffer: DeviceBuffer): SharedBuffer;
-  /** Frees the memory of a released buffer, which commands up to a number may use; at once, or when it has been read. */
+  /**
+   * Frees the memory of a released buffer that commands up to a number may use: immediately, or after its pending
+   * reads.
+   */
   free(buffer: SharedBuffer, issued: number): void;
-  /** Forgets a read; a buffer released meanwhile is freed now. */
+  /** Removes a read; frees a buffer that was released meanwhile. */
   finishRead(buffer: SharedBuffer, read: PendingRead, issued: number): void;
-  /** The whole memory as words; made anew when it has grown. */
+  /** The whole memory as words; a new array after every growth. */
   words(): Uint32Array;
-  /** Forgets all buffers, and lets go of the memory. */
+  /** Drops all buffers and the memory. */
   clear(): void;
 }
 
-/** Memory whose allocator hands out so many bytes at most, or all there are. */
+/** Memory whose allocator hands out at most `limitBytes` bytes; by default all. */
 export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY): SharedMemory {
   const reserved = reserveMemory();
   const heapBytes = (reserved.pages - 1) * PAGE_BYTES - fixed.heap;
@@ -78,7 +81,7 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
     growths++;
     view = new Uint32Array(memory!.buffer);
   };
-  // All that there is is no limit that could be raised.
+  // A limit at or above the whole heap cannot be raised, so it does not count as a limit.
   const limit = limitBytes < heapBytes ? limitBytes : Number.POSITIVE_INFINITY;
   const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + heapBytes, grow }, limit);
 
@@ -152,8 +155,8 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
 }
 
 /**
- * Address space for as much memory as WebAssembly has, or, on a device that refuses that, half of it, and so on; little of it
- * is used before it is asked for.
+ * Reserves the maximum of WebAssembly's memory or, if the device refuses that, half of it, and so on. Only address
+ * space is reserved; little memory is used before it is needed.
  */
 function reserveMemory(): { readonly memory: WebAssembly.Memory; readonly pages: number } {
   for (let pages = MAX_PAGES; ; pages /= 2) {
@@ -167,7 +170,7 @@ function reserveMemory(): { readonly memory: WebAssembly.Memory; readonly pages:
 }
 
 function notReserved(pages: number, cause: unknown): OutOfMemoryError {
-  return new OutOfMemoryError('memory/shared', 'The memory that the worker threads share cannot be reserved.', {
+  return new OutOfMemoryError('memory/shared', 'The memory shared by the worker threads cannot be reserved.', {
     expected: `${pages * PAGE_BYTES} bytes of address space at least`,
     got: (cause as Error).message,
     remedy:
@@ -177,7 +180,7 @@ function notReserved(pages: number, cause: unknown): OutOfMemoryError {
   });
 }
 
-/** For every choice of the four lanes of a vector, the bytes that move the chosen ones to its front. */
+/** For every subset of a vector's four lanes, the byte permutation that moves these lanes to the front. */
 function writeCompactionTable(memory: WebAssembly.Memory): void {
   const bytes = new Uint8Array(memory.buffer, fixed.compaction, 16 * 16);
   for (let mask = 0; mask < 16; mask++) {
@@ -188,7 +191,7 @@ function writeCompactionTable(memory: WebAssembly.Memory): void {
   }
 }
 
-/** For every choice of lanes, masks of those that belong to the last run that a chosen lane starts. */
+/** For every subset of lanes, masks of the lanes that belong to the last run started by a lane of the subset. */
 function writeRunTables(memory: WebAssembly.Memory): void {
   const lastRun = new Uint32Array(memory.buffer, fixed.lastRun, 16 * 4);
   const noHead = new Uint32Array(memory.buffer, fixed.noHead, 16 * 4);

@@ -9,7 +9,7 @@ export interface TransfersOptions {
   readonly memory: SharedMemory;
   readonly pool: Pool;
   readonly compile: Launcher['compile'];
-  /** Issues the commands that are held. */
+  /** Queues the commands that are held back. */
   flush(): void;
   /** Appends a copy to the queue. */
   copy(launch: Launch): void;
@@ -17,26 +17,26 @@ export interface TransfersOptions {
   until(phase: number): Promise<void>;
 }
 
-/** The ways between the host's arrays and the memory of the workers. */
+/** Transfers between the host's arrays and the memory of the workers. */
 export interface Transfers {
-  /** Before a buffer is written: what is still to be read of it is brought away. */
+  /** Must be called before a buffer is written: copies what pending reads still need from it. */
   settleReads(buffer: SharedBuffer): void;
-  /** Frees released buffers that are being read: what is still to be read of them is brought away. */
+  /** Frees released buffers with pending reads, after copying what the reads still need. */
   freeReleased(): void;
-  /** Puts words into a buffer, behind the commands that are under way. */
+  /** Writes words into a buffer, after the commands issued so far. */
   write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
-  /** Fills a buffer that no command uses but those that are under way. */
+  /** Fills a buffer that no later command uses until this settles. */
   upload(buffer: SharedBuffer, source: WordSource): Promise<void>;
-  /** Hands out the words of a buffer as they are after the commands that are under way. */
+  /** Passes the words of a buffer, after the commands issued so far, to `take`. */
   readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
-  /** Waits for the reads that are under way, whether they succeed or fail. */
+  /** Waits until all pending reads have succeeded or failed. */
   settled(): Promise<void>;
-  /** The memory of a buffer after the commands that are under way. */
+  /** The memory of a buffer, after the commands issued so far. */
   lend(buffer: SharedBuffer, word: number, words: number): Promise<LentWords>;
 }
 
-/** Words that a read copies before it lets other events have their turn. */
+/** Words that a read copies before it yields to other events. */
 const COPY_SLICE = 2 ** 20;
 
 export function createTransfers({ memory, pool, compile, flush, copy, until }: TransfersOptions): Transfers {
@@ -73,7 +73,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     issueCopy(read.snapshot.address, read.address + 4 * read.copied, left);
     read.address = read.snapshot.address - 4 * read.copied;
     read.fence = pool.issued;
-    // The host, too, has to wait with writing until the copy is made.
+    // Host writes must also wait until the copy is made.
     buffer.fence = pool.issued;
   };
 
@@ -88,7 +88,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     if (buffer.fence > pool.completed) await until(buffer.fence);
     await fillMemory(source, {
       place(at, bytes) {
-        // The memory may be gone.
+        // The memory may have been dropped.
         pool.check();
         return new Uint8Array(memory.memory.buffer, buffer.address + at, bytes);
       },
@@ -125,7 +125,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     return { words: memory.words().subarray(first, first + words), end: () => {} };
   };
 
-  /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
+  /** Waits for a read's words and copies them, one slice per turn of the event loop. */
   const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<void> => {
     buffer.reads.add(read);
     try {
@@ -135,7 +135,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
           copySlice(read, COPY_SLICE);
           if (read.copied < read.words) {
             await pool.turn();
-            // The memory may be gone.
+            // The memory may have been dropped.
             pool.check();
           }
         }

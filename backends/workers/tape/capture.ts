@@ -28,19 +28,21 @@ import {
 
 export interface CaptureHost {
   readonly workers: number;
-  /** Rows from which on commands wait for others to run tile by tile with. */
+  /** Minimum number of rows for which commands wait for others to run with tile by tile. */
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
 }
 
-/** A step that writes more words than this is issued, not played. */
+/** A script with a write of more words is not played; its commands are issued. */
 const MAX_WRITTEN = 2 ** 12;
-/** Words of arguments beyond which commands are issued: several calls at once have room in the ring of arguments. */
+/**
+ * Maximum words of arguments, so that the ring of arguments has room for several calls. Larger scripts are not played.
+ */
 const MAX_WORDS = 2 ** 16;
 
 /**
- * Makes the launches of a script once, with symbols for what another call changes; undefined where it cannot be played. The
- * words `counted` of its block are lengths that the device knows.
+ * Captures the launches of a script once, with symbols for everything that differs from call to call; undefined if the
+ * script cannot be played. The words `counted` of its block are lengths that only the device knows.
  */
 export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
   const sources = createSources();
@@ -51,7 +53,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
   const pooled = createLog(valueWords);
   const units: (Unit & { readonly tasks: TapedTask[] })[] = [];
   let isOpen = false;
-  /** Whether what is captured does nothing where the gate is shut. */
+  /** Whether the captured phases do nothing if the gate is shut. */
   let gated = false;
 
   const openUnit = (): void => {
@@ -99,7 +101,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
     isOpen = false;
   };
 
-  /** A copy of words that lie among the arguments. */
+  /** Copies words that are part of the arguments. */
   const write = (buffer: ScriptBuffer, word: number, data: Uint32Array): void => {
     held.flush();
     openUnit();
@@ -145,7 +147,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
   };
 }
 
-/** The sources of a tape, numbered as they come up; the arguments come first. */
+/** The sources of a tape, numbered on first use; the arguments come first. */
 function createSources() {
   const all: TapeSource[] = [];
   const numbers = new Map<string, number>();
@@ -161,7 +163,7 @@ function createSources() {
 
 type Sources = ReturnType<typeof createSources>;
 
-/** The memory of what lives within a call, planned as an allocator would hand it out. */
+/** The memory that lives within a call, laid out in advance by an allocator. */
 function createArena(source: number) {
   let bytes = 0;
   const allocator = createAllocator({ start: 0, limit: 2 ** 32, grow: () => {} }, Number.POSITIVE_INFINITY);
@@ -198,10 +200,10 @@ function createArena(source: number) {
 
 type Arena = ReturnType<typeof createArena>;
 
-/** What stands for the buffers of a script. */
+/** The substitutes for the buffers of a script. */
 function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, counted: readonly number[]) {
   const temporaries = new Map<DeviceBuffer, SharedBuffer>();
-  /** Buffers that hold the counts of a call, from their words on. */
+  /** Buffers for the counts of a call. */
   const counts = counted.map((_, number) => ({ id: -1 - number, words: 1, number }));
 
   const addressOf = (buffer: DeviceBuffer, bytes: number, touched: Set<SharedBuffer>): number => {
@@ -234,7 +236,7 @@ function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, cou
       temporaries.delete(buffer);
       return released;
     },
-    /** Brings a count into the block of a call, as far as it counts. */
+    /** Writes a count, limited to its range, into the block of a call. */
     countCommand(number: number, word: number): KernelCommand {
       const { module, arrays } = countProgram({ buffer: counts[number]!, word: 0, minus: 0, limit: 0 });
       const first = block.words + 2 * number;
@@ -253,7 +255,7 @@ function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, cou
   };
 }
 
-/** The argument words and phases of launches, one behind the other. */
+/** The argument words and phases of launches, one after another. */
 function createLog(valueWords: number) {
   const words: number[] = new Array<number>(valueWords).fill(0);
   const phases: TapedPhase[] = [];
@@ -261,7 +263,7 @@ function createLog(valueWords: number) {
     get phases() {
       return phases.length;
     },
-    /** Puts words among the arguments; where they are. */
+    /** Adds words to the arguments; returns their address. */
     data(data: Uint32Array): number {
       const at = words.length;
       words.push(...data);

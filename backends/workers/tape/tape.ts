@@ -1,26 +1,27 @@
 import type { Submission } from '../commands/launch.ts';
 
 /**
- * The commands of a script as they go into the queue, but for what another call changes: addresses of buffers, lengths and
- * uniforms. All of a call's launches share one block of argument words, at whose beginning stand the call's own values.
+ * The commands of a script as they go into the queue, except what differs from call to call: addresses of buffers,
+ * lengths and uniforms. All launches of a call share one block of argument words, which starts with the call's own
+ * values.
  *
- * What changes is known by its number: the words that depend on it are kept as what is added to it.
+ * Each of these is a numbered source; the words that depend on it are stored relative to it.
  */
 export interface Tape {
-  /** What the words are added to. */
+  /** The sources that words are relative to. */
   readonly sources: readonly TapeSource[];
-  /** Bytes for what lives within a call. */
+  /** Bytes of memory that lives within a call. */
   readonly arenaBytes: number;
-  /** Parts that are run as a whole, here or by the workers. */
+  /** Parts that run as a whole, on the calling thread or on the workers. */
   readonly units: readonly Unit[];
-  /** What is run on the calling thread alone, and by all workers. */
+  /** The launches for the calling thread alone, and for all workers. */
   readonly alone: TapedLaunches;
   readonly pooled: TapedLaunches;
-  /** The source that is the gate, where a script has one. */
+  /** Index of the source that is the gate, if the script has one. */
   readonly gate: number | undefined;
-  /** Of the values of a call, those that the device knows: their words. */
+  /** Indices of the call's values that only the device knows. */
   readonly counted: readonly number[];
-  /** Words of a call's values: those of its block, and what belongs to the counts. */
+  /** Number of words of a call's values: those of its block, and those for the counts. */
   readonly valueWords: number;
   readonly functions: ReadonlySet<number>;
 }
@@ -45,7 +46,7 @@ export interface Unit {
   readonly pooled: number;
 }
 
-/** What a command costs, by its length. */
+/** The cost of a command, by its length. */
 export interface TapedTask {
   readonly cost: number;
   readonly fixedCost: number;
@@ -53,7 +54,7 @@ export interface TapedTask {
 }
 
 export interface TapedLength {
-  /** The source and what is added to it, of the address of the count; undefined of a number, which is the limit. */
+  /** The address of the count, relative to a source; undefined if the length is a number, which is then the limit. */
   readonly count: { readonly source: number; readonly bytes: number } | undefined;
   readonly minus: number;
   readonly limit: number;
@@ -61,7 +62,7 @@ export interface TapedLength {
 
 export interface TapedLaunches {
   readonly words: Uint32Array;
-  /** Pairs: a word, and the number of what is added to it. */
+  /** Pairs of the index of a word and the index of the source that is added to it. */
   readonly patches: Uint32Array;
   readonly phases: readonly TapedPhase[];
 }
@@ -76,8 +77,8 @@ export interface TapedPhase {
 }
 
 /**
- * A word that is not known before the call: a source, and bytes from it on. Numbers of that form keep apart what lies in different
- * memory, and bytes can be added to them.
+ * A word that is unknown before the call: a source, and a byte offset from it. This encoding keeps different memories
+ * apart, and offsets can be added to it.
  */
 const SPAN = 2 ** 33;
 
@@ -85,19 +86,19 @@ export function symbolOf(source: number, bytes: number): number {
   return (source + 1) * SPAN + bytes;
 }
 
-/** What a word is made of, if it is one of those. */
+/** The source and offset of a word in this encoding; undefined for other words. */
 export function partsOfSymbol(word: number): { readonly source: number; readonly bytes: number } | undefined {
   return word < SPAN ? undefined : { source: Math.floor(word / SPAN) - 1, bytes: word % SPAN };
 }
 
-/** Phases of a call, which the queue may keep. */
+/** The phases of a call, which the queue may hold on to. */
 export interface PlayedLaunches extends Submission {
-  /** The numbers of the tape's sources in this call; that of the arguments is filled in when they are placed. */
+  /** The values of the tape's sources in this call; that of the arguments is filled in when they are placed. */
   readonly sources: Uint32Array;
   readonly values: Uint32Array;
 }
 
-/** Room for a call of a tape, which is written anew by every call. */
+/** Memory for the calls of a tape, overwritten by every call. */
 export function createPlayed(tape: Tape, launches: TapedLaunches): PlayedLaunches {
   const { words: template, patches, phases: taped } = launches;
   const sources = new Uint32Array(tape.sources.length);

@@ -11,8 +11,8 @@ import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type Ta
 /** The tapes of prepared pipelines. */
 export interface Tapes {
   /**
-   * Plays a script; false where it has to be issued command by command. `over` where the gate of a round is seen to be shut, and
-   * nothing was done.
+   * Plays a script; returns false if it must be issued command by command. Returns `over` if the gate of a round is
+   * known to be shut; then nothing was done.
    */
   play(script: Script, call: ScriptCall): boolean | 'over';
   bytesOf(script: Script): number;
@@ -24,18 +24,18 @@ export interface TapesHost {
   readonly memory: SharedMemory;
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
-  /** Commands that take less run on the calling thread while the workers are idle. */
+  /** Cheaper commands run on the calling thread while the workers are idle. */
   readonly inlineNanoseconds: number;
-  /** Issues the commands that are held. */
+  /** Queues the commands that are held back. */
   flush(): void;
-  /** Whether a function was forgotten, as it was not used lately. */
+  /** Whether a function was dropped from the cache. */
   isForgotten(run: number): boolean;
-  /** How often functions were forgotten. */
+  /** Number of times that functions were dropped. */
   forgettings(): number;
-  /** Before a buffer is written: what is still to be read of it is brought away. */
+  /** Must be called before a buffer is written: copies what pending reads still need from it. */
   settleReads(buffer: SharedBuffer): void;
   withRoom(take: () => HeapBlock): HeapBlock;
-  /** Is told of phases that are run or appended. */
+  /** Called when phases were run or appended. */
   note(phases: number): void;
 }
 
@@ -43,11 +43,14 @@ interface Playable {
   readonly tape: Tape;
   alone: PlayedLaunches;
   pooled: PlayedLaunches;
-  /** The forgettings after which its functions were still there. */
+  /** The number of drops up to which its functions are known to exist. */
   checked: number;
 }
 
-/** What is known of a script: its tapes by the words of its block that the device knows; undefined of what cannot be played. */
+/**
+ * The tapes of a script, by the words of its block that only the device knows; undefined for a tape that cannot be
+ * played.
+ */
 type ScriptTapes = Map<string, Playable | undefined>;
 
 export function createTapes(host: TapesHost): Tapes {
@@ -65,7 +68,7 @@ export function createTapes(host: TapesHost): Tapes {
     return playable;
   };
 
-  /** Whether all of its functions are still there. */
+  /** Whether all its functions still exist. */
   const isWhole = (playable: Playable): boolean => {
     const now = host.forgettings();
     if (playable.checked === now) return true;
@@ -83,16 +86,16 @@ export function createTapes(host: TapesHost): Tapes {
       const alone = createPlayed(tape, tape.alone);
       const pooled = createPlayed(tape, tape.pooled);
       const playable = { tape, alone, pooled, checked: -1 };
-      // More kernels than are kept at once cannot be kept here, either.
+      // Compiling may have dropped some of its own functions again, if it has more than the cache holds.
       return isWhole(playable) ? playable : undefined;
     } catch (error) {
-      // Whoever issues the commands is told.
+      // The error is reported when the commands are issued instead.
       if (error instanceof QuadrilleError) return undefined;
       throw error;
     }
   };
 
-  /** Memory for what lives within a call; undefined where there is too little in one piece. */
+  /** Memory that lives within a call; undefined if there is too little in one piece. */
   const takeArena = ({ arenaBytes }: Tape): HeapBlock | undefined => {
     try {
       return host.withRoom(() => memory.allocator.allocate(arenaBytes));
@@ -136,7 +139,7 @@ function wordAt(memory: SharedMemory, address: number): number {
   return memory.words()[address / 4]!;
 }
 
-/** Notes that commands up to a number may use what a call was given. */
+/** Records that commands up to a number may use the buffers of a call. */
 function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, issued: number): void {
   const note = (buffer: DeviceBuffer): void => {
     memory.resolve(buffer).fence = issued;
@@ -146,7 +149,10 @@ function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, 
   for (const { length } of counts) note(length.buffer);
 }
 
-/** Runs the units of a tape here as long as they are short and nothing is under way; the rest goes to the workers. */
+/**
+ * Runs the units of a tape on the calling thread as long as they are short and the queue is idle; the rest goes to the
+ * workers.
+ */
 function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: number): void {
   const { pool, memory } = host;
   const { tape } = playable;
@@ -166,7 +172,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
     } while (unit < units.length && isShort(host, playable, unit));
     if (unit === units.length) return;
     pool.check();
-    // Counts that are known by now.
+    // Copies the counts that are known by now.
     const first = args / 4;
     alone.values.set(memory.words().subarray(first, first + alone.values.length));
   }
@@ -178,7 +184,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
   if (isKept) playable.pooled = createPlayed(tape, tape.pooled);
 }
 
-/** Writes what a call brings along. */
+/** Fills in the values of a call. */
 function fill(
   memory: SharedMemory,
   tape: Tape,
@@ -186,7 +192,7 @@ function fill(
   { inputs, results, block, counts }: ScriptCall,
   arena: number,
 ): void {
-  // The arguments are nowhere yet.
+  // The arguments have no address yet.
   sources[0] = 0;
   values.set(block);
   let next = block.length;
@@ -219,18 +225,18 @@ function fill(
   }
 }
 
-/** Whether every command of a unit takes less than what is run here. */
+/** Whether every command of a unit is cheap enough for the calling thread. */
 function isShort({ memory, inlineNanoseconds }: TapesHost, { tape, alone }: Playable, unit: number): boolean {
   return tape.units[unit]!.tasks.every(
     ({ cost, fixedCost, length }) => fixedCost + lengthNow(memory, alone, length) * cost < inlineNanoseconds,
   );
 }
 
-/** A length as it is now; only while all commands are done. */
+/** The current value of a length; only while all commands are done. */
 function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, length: TapedLength): number {
   const { count, minus, limit } = length;
   if (count === undefined) return limit;
-  // Those among the arguments are there before they are placed.
+  // Counts among the arguments can be read before the arguments are placed.
   const word =
     count.source === 0 && sources[0] === 0
       ? values[count.bytes / 4]!
@@ -238,7 +244,7 @@ function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, le
   return Math.min(limit, Math.max(0, word - minus));
 }
 
-/** Nanoseconds that the units from one on take at most. */
+/** Upper bound in nanoseconds of the units from `first` on. */
 function worstCase({ tape, alone }: Playable, first: number): number {
   let sum = 0;
   for (let unit = first; unit < tape.units.length; unit++) {
@@ -247,7 +253,7 @@ function worstCase({ tape, alone }: Playable, first: number): number {
   return sum;
 }
 
-/** Rows of a command, where the host knows them; else the most that there can be. */
+/** The rows of a command if the host knows them, otherwise the limit. */
 function maxRows(
   { counted }: Tape,
   { values }: PlayedLaunches,

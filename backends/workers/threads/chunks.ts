@@ -6,13 +6,13 @@ export interface ChunkTaker {
   readonly words: Int32Array;
   readonly runtime: Runtime;
   functionOf(number: number): KernelFunction;
-  /** Is told that the host was signalled. */
+  /** Called when the host was signalled. */
   signalled(): void;
 }
 
 /**
- * Runs chunks of the phase at hand as one of the workers, until none is left to be taken, or until `mayGoOn` forbids another:
- * false then.
+ * Runs chunks of the current phase as one of the workers, until none is left, or until `mayGoOn` returns false; then it
+ * returns false.
  */
 export function takeChunks(taker: ChunkTaker, phase: number, worker: number, mayGoOn: () => boolean): boolean {
   const { words, runtime } = taker;
@@ -28,17 +28,17 @@ export function takeChunks(taker: ChunkTaker, phase: number, worker: number, may
         words[at + slot.chunkSize]!,
         words[at + slot.minimum]!,
       );
-  // Else the count of its rows may be one that a later phase has written: of a phase that is done there is nothing to take.
+  // Otherwise its count of rows may have been overwritten by a later phase. A completed phase has no chunks left.
   if (Atomics.load(words, control.completed) !== (phase | 0)) return true;
   let call: KernelFunction | undefined;
   while (mayGoOn()) {
     const chunk = Atomics.add(words, at + slot.next, 1);
     if (chunk >= chunks) {
-      // A phase without chunks is completed by whoever comes first.
+      // A phase without chunks is completed by the first thread that looks.
       if (chunks === 0 && chunk === 0) complete(taker, phase);
       return true;
     }
-    // A phase that still has a chunk is not done, so that its function is not forgotten.
+    // A phase with a remaining chunk is not done, so its function still exists.
     call ??= taker.functionOf(words[at + slot.run]!);
     call(args, chunk, worker);
     if (Atomics.add(words, at + slot.done, 1) === chunks - 1) complete(taker, phase);

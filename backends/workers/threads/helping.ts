@@ -1,30 +1,30 @@
 import { type ChunkTaker, takeChunks } from './chunks.ts';
 import { control, seat, seatWord } from './queue.ts';
 
-/** Milliseconds that the calling thread looks whether commands are done that it has no place to take part in. */
+/** Milliseconds that the calling thread polls for completion if it cannot take part. */
 const LOOKING = 0.05;
 
 export interface HelpOptions {
   readonly workers: number;
-  /** How many workers leave the calling thread its core. */
+  /** Number of workers that leave a core to the calling thread. */
   readonly lingering: number;
-  /** For how long it helps at most; 0 where it does not. */
+  /** Maximum time that it helps; 0 if it does not help. */
   readonly milliseconds: number;
-  /** The number of phases that are done. */
+  /** The number of completed phases. */
   look(): number;
   isStopped(): boolean;
 }
 
 /**
- * Takes part as a worker whose thread sleeps, for a short time: to wake threads and to be woken takes longer. Tells whether a
- * phase and those before it are done.
+ * Takes the place of a sleeping worker for a short time, because waking threads and being woken takes longer. Returns
+ * whether a phase and those before it are done.
  */
 export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions): boolean {
   const { words } = taker;
   const { workers, lingering, milliseconds, look, isStopped } = options;
   const start = performance.now();
   const place = milliseconds > 0 ? takePlace(words, workers) : undefined;
-  // A core that looks is one that a worker lacks.
+  // Polling would take a core from a worker.
   if (place === undefined && workers - Atomics.load(words, control.asleep) > lingering) return false;
   const end = start + (place === undefined ? LOOKING : milliseconds);
   const mayGoOn = (): boolean => performance.now() < end;
@@ -42,7 +42,7 @@ export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions
   }
 }
 
-/** The place of a worker that sleeps, for the calling thread; the worker waits where it is woken meanwhile. */
+/** Takes the place of a sleeping worker for the calling thread. If the worker is woken meanwhile, it waits. */
 function takePlace(words: Int32Array, workers: number): number | undefined {
   for (let worker = workers - 1; worker >= 0; worker--) {
     if (Atomics.compareExchange(words, seatWord(worker), seat.free, seat.host) === seat.free) return worker;

@@ -27,7 +27,7 @@ import type { Thread, Threads } from './threads.ts';
 import { createWaking, isBrief } from './waking.ts';
 
 /**
- * Worker threads behind a queue of commands, like a GPU: the host appends commands and goes on; the workers run their
+ * Worker threads with a queue of commands, like a GPU: the host appends commands and continues; the workers run the
  * phases in order, each in parallel over its chunks.
  */
 export interface Pool {
@@ -35,34 +35,40 @@ export interface Pool {
   /** Number of the last phase issued, and of the last one completed. */
   readonly issued: number;
   readonly completed: number;
-  /** Another number whenever a phase or a chunk of one is done. */
+  /** Changes whenever a phase, or a chunk of one, is done. */
   readonly progress: number;
-  /** Whether all that was issued is done, so that the calling thread may run a command itself. */
+  /** Whether everything issued is done, so that the calling thread may run a command itself. */
   readonly idle: boolean;
-  /** Throws the reason when the pool has stopped. */
+  /** Throws the reason if the pool has stopped. */
   check(): void;
-  /** Compiles functions; returns the number of the first. Threads are told of them with the first command that runs them. */
+  /**
+   * Compiles functions; returns the number of the first. The threads receive them with the first command that uses
+   * them.
+   */
   install(functions: readonly FunctionBody[]): number;
-  /** Whether a function of that number is there. */
+  /** Whether a function with that number exists. */
   has(run: number): boolean;
-  /** Forgets functions that no command to come runs. */
+  /** Drops functions that no future command uses. */
   uninstall(functions: readonly number[]): void;
   /**
-   * Appends phases, from number `first` on, which take so many nanoseconds in the worst case; any time where that is left out.
-   * Says whether all of it stands in the queue: else it must stay what it is.
+   * Appends phases, starting with `first`, which take at most `nanoseconds` in the worst case; by default any time.
+   * Returns whether all of them are in the ring; if not, the submission must not be changed.
    */
   submit(given: Submission, nanoseconds?: number, first?: number): boolean;
   /** Runs a command on the calling thread, as worker 0; only while idle. */
   runHere(launch: Launch): void;
-  /** Writes argument words for phases that are run here; only while idle, and until anything else is run or appended. */
+  /**
+   * Writes argument words for phases that run on the calling thread; only while idle, and valid until anything else is
+   * run or appended.
+   */
   placeHere(given: Submission): number;
   /** Runs the phases `from` … `to − 1` on the calling thread, with the arguments at an address; only while idle. */
   runPlaced(given: Submission, args: number, from: number, to: number): void;
-  /** Waits until the phases up to a number are done. Rejects when the pool stops before. */
+  /** Waits until the phases up to a number are done. Rejects if the pool stops before. */
   until(phase: number): Promise<void>;
-  /** Gives the event loop of the calling thread a turn. */
+  /** Yields to the event loop of the calling thread. */
   turn(): Promise<void>;
-  /** Drops what has not run; waits under way reject with the reason. */
+  /** Drops everything that has not run; pending waits reject with the reason. */
   stop(reason: unknown): void;
   /** Stops, and waits for the threads to end. */
   close(): Promise<void>;
@@ -74,10 +80,10 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A phase of a command that waits for room in the ring. */
+/** A submission that waits for room in the ring. */
 interface Pending {
   readonly given: Submission;
-  /** The number that the last of its phases comes before. */
+  /** The number after its last phase. */
   readonly end: number;
   arguments: number | undefined;
   next: number;
@@ -86,9 +92,9 @@ interface Pending {
 /** Functions that were compiled together. */
 interface InstalledKernel {
   readonly message: InstallMessage;
-  /** Whether the threads were told. */
+  /** Whether the threads have received it. */
   sent: boolean;
-  /** Made when the calling thread first runs one of them. */
+  /** Created when the calling thread first runs one of the functions. */
   instance: WebAssembly.Instance | undefined;
 }
 
@@ -110,8 +116,8 @@ function createHeap(memory: WebAssembly.Memory, runtimeModule: WebAssembly.Modul
 }
 
 /**
- * Starts the workers and waits until all of them are ready. Whoever waits for commands that are brief helps for so many
- * milliseconds at most.
+ * Starts the workers and waits until all are ready. A caller that waits for brief commands helps for at most
+ * `helpMilliseconds`.
  */
 export async function createPool(
   memory: WebAssembly.Memory,
@@ -122,7 +128,7 @@ export async function createPool(
   const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
   const runtimeModule = new WebAssembly.Module(encodeRuntime());
   const signal = createSignal(shared);
-  // The calling thread needs a core, too.
+  // The calling thread needs a core too.
   const lingering = Math.max(1, platform.cores() - 1);
   const setups = Array.from({ length: workers }, (_, worker) => ({
     worker,
@@ -136,13 +142,13 @@ export async function createPool(
   const threads = await startAll(setups, platform);
   const { turn } = platform;
   const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds });
-  // From the start: a thread may end while others are still starting, also when it was ready itself.
+  // Listens from the start: a thread may end while others are still starting, even if it was ready.
   let giveUp: ((error: unknown) => void) | undefined;
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
   const started = threads.map((thread) => follow(thread, pool, signal, giveUp!));
-  // Once they are started, the pool tells whoever calls it.
+  // After the start, the pool reports failures to its callers.
   failed.catch(() => {});
   try {
     await Promise.race([Promise.all(started), failed]);
@@ -155,14 +161,14 @@ export async function createPool(
   return pool;
 }
 
-/** Starts all threads; where one cannot be, ends those before it. */
+/** Starts all threads; if one cannot be started, ends the others. */
 async function startAll(setups: readonly WorkerSetup[], platform: Threads): Promise<Thread[]> {
   platform.requireRoom(setups.length);
   const threads: Thread[] = [];
   try {
     for (const setup of setups) threads.push(platform.start(setup));
   } catch (cause) {
-    // A thread that fails while it starts has nobody else to tell.
+    // Failures of these threads during their start are ignored.
     const nobody = (): void => {};
     for (const thread of threads) thread.follow(nobody, nobody);
     await Promise.all(threads.map((thread) => thread.terminate()));
@@ -171,7 +177,7 @@ async function startAll(setups: readonly WorkerSetup[], platform: Threads): Prom
   return threads;
 }
 
-/** Stops the pool when a thread fails or ends, and tells `failed`; resolves once the thread is ready. */
+/** Stops the pool if a thread fails or ends, and calls `failed`; resolves once the thread is ready. */
 function follow(thread: Thread, pool: Pool, signal: Signal, failed: (error: unknown) => void): Promise<void> {
   return new Promise((resolve) => {
     const fail = (cause: unknown): void => {
@@ -189,7 +195,7 @@ function follow(thread: Thread, pool: Pool, signal: Signal, failed: (error: unkn
 
 function workerFailed(cause: unknown): QuadrilleError {
   return new DeviceLostError('device/worker', 'A worker thread failed.', {
-    remedy: 'Close the context and open it anew; the cause says what happened.',
+    remedy: 'Close the context and open a new one; the cause says what happened.',
     cause,
   });
 }
@@ -208,7 +214,7 @@ interface QueueParts {
 function createQueue(parts: QueueParts): Pool {
   const { memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds } = parts;
   const words = new Int32Array(shared);
-  /** The memory and what runs in it, until the pool is closed. */
+  /** The memory and the functions that run in it; dropped when the pool is closed. */
   let heap: Heap | undefined = createHeap(memory, runtimeModule);
   const functions = new Map<number, Installed>();
   let installed = 0;
@@ -233,7 +239,7 @@ function createQueue(parts: QueueParts): Pool {
     new Uint32Array(heap!.memory.buffer, address, given.words.length).set(given.words);
   };
 
-  /** The phase that the slowest worker is at, of those that do not sleep until the next is issued. */
+  /** The phase of the slowest worker, ignoring workers that sleep until the next phase is issued. */
   const slowest = (): number => {
     const now = look();
     let min = now;
@@ -258,7 +264,7 @@ function createQueue(parts: QueueParts): Pool {
     Atomics.store(words, at + slot.done, 0);
   };
 
-  /** Moves commands from the backlog into the ring, as far as there is room. */
+  /** Moves submissions from the backlog into the ring, as far as there is room. */
   const pump = (): void => {
     const before = written;
     const reach = backlog.length === 0 ? 0 : slowest() + RING_SLOTS;
@@ -290,7 +296,9 @@ function createQueue(parts: QueueParts): Pool {
     isWorkLeft: () => stopped === undefined && look() < written,
   });
 
-  /** Helps with what is waited for, if all of it is brief; tells whether a phase and those before it are done. */
+  /**
+   * Helps with everything up to a phase if all of it is brief; returns whether that phase and those before it are done.
+   */
   const help = (phase: number): boolean => {
     if (longUntil > look() || phase > written) return false;
     const taker: ChunkTaker = { words, runtime: heap!.runtime, functionOf, signalled: signal.wake };
@@ -316,11 +324,11 @@ function createQueue(parts: QueueParts): Pool {
     for (const { resolve } of done) resolve();
   };
 
-  /** Follows the workers as long as somebody waits or the ring is full. */
+  /** Follows the workers while somebody waits or the ring is full. */
   const watch = async (): Promise<void> => {
     if (watching) return;
     watching = true;
-    // To wait for a signal does not keep the process alive; a timer does.
+    // Waiting for a signal does not keep the process alive; a timer does.
     const alive = setInterval(() => {}, 2 ** 30);
     try {
       for (;;) {
@@ -333,10 +341,10 @@ function createQueue(parts: QueueParts): Pool {
         const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
         const before = signal.now();
         Atomics.store(words, control.target, target | 0);
-        // The workers look at the target after they have completed a phase, so nothing after this look is missed.
+        // The workers read the target after they have completed a phase, so nothing after this point is missed.
         const now = look();
         if (now >= target) continue;
-        // Where only the position of a sleepy worker is in the way, nothing is signalled.
+        // If the ring is only blocked by the position of a sleeping worker, no signal comes.
         const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
         await signal.change(before, timeout);
       }
@@ -353,7 +361,7 @@ function createQueue(parts: QueueParts): Pool {
     backlog.length = 0;
     Atomics.store(words, control.stop, 1);
     Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
-    // The words change, so that nobody falls asleep on what they were.
+    // The words are changed so that no thread falls asleep on their old values.
     for (const word of [control.issued, control.completed]) {
       Atomics.add(words, word, 1);
       Atomics.notify(words, word);
@@ -367,7 +375,7 @@ function createQueue(parts: QueueParts): Pool {
   const close = async (): Promise<void> => {
     stop(new DeviceLostError('device/closed', 'The workers were closed.'));
     await Promise.all(threads.map((thread) => thread.leave()));
-    // Whoever still holds the backend does not hold its memory.
+    // Whoever still references the backend does not keep its memory alive.
     functions.clear();
     heap = undefined;
   };
@@ -378,7 +386,7 @@ function createQueue(parts: QueueParts): Pool {
     waking.noteMessage();
   };
 
-  /** Makes the functions of a launch known to the threads. */
+  /** Sends the functions of a launch to the threads. */
   const send = ({ phases }: Submission): void => {
     for (const { run } of phases) {
       const kernel = functions.get(run)!.of;
@@ -441,7 +449,7 @@ function createQueue(parts: QueueParts): Pool {
     },
     has: (run) => functions.has(run),
     uninstall(numbers) {
-      // What is under way may run them: the calling thread does not help there.
+      // Phases in progress may run these functions, which the calling thread no longer has, so it must not help.
       longUntil = issued;
       const sent = numbers.filter((number) => functions.get(number)?.of.sent);
       for (const number of numbers) functions.delete(number);

@@ -2,15 +2,15 @@ import { control } from './queue.ts';
 
 /** The word through which workers wake the host. */
 export interface Signal {
-  /** Whether the workers have to say that they raised it, as the host cannot wait for the word itself. */
+  /** Whether workers must report by message that they raised it, because the host cannot wait on the word. */
   readonly isSaid: boolean;
   /** Its value. */
   now(): number;
-  /** Raises it, as the host: whoever waits looks anew. */
+  /** Raises it from the host, so that every waiter checks again. */
   raise(): void;
-  /** Ends the wait under way: a worker said that it raised the word. */
+  /** Ends the pending wait, because a worker reported that it raised the word. */
   wake(): void;
-  /** Resolves when the value is another, or after some milliseconds; maybe before. */
+  /** Resolves when the value changes, or after `timeout` milliseconds, or possibly earlier. */
   change(value: number, timeout: number): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ type WaitAsync = (
   timeout: number,
 ) => { readonly async: boolean; readonly value: Promise<string> | string };
 
-/** The signal in a control block. Browsers from before `Atomics.waitAsync` are sent messages, which take longer. */
+/** The signal in a control block. Browsers without `Atomics.waitAsync` receive messages instead, which is slower. */
 export function createSignal(shared: SharedArrayBuffer): Signal {
   const words = new Int32Array(shared);
   const { waitAsync } = Atomics as unknown as { readonly waitAsync?: WaitAsync };
@@ -49,7 +49,7 @@ function createSaidSignal(now: () => number, raise: () => void): Signal {
     },
     wake: () => wake(),
     async change(value, timeout) {
-      // What a worker raised before this look, it says after it.
+      // If a worker raises the word after this check, its message arrives later than the check.
       if (now() !== value) return;
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {

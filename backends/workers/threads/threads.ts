@@ -1,35 +1,35 @@
 import type { DeviceLostError } from '../../../primitives/errors.ts';
 import type { HostMessage, WorkerMessage, WorkerSetup } from './queue.ts';
 
-/** A worker thread as the pool sees it. */
+/** A worker thread in the form that the pool uses. */
 export interface Thread {
-  /** Sends a message, which the thread takes before the next phase that is issued. */
+  /** Sends a message, which the thread receives before the next phase that is issued. */
   post(message: HostMessage): void;
-  /** Calls back with what the thread says, and with the cause when it fails or ends. */
+  /** Sets callbacks for messages of the thread, and for its failure or end, with the cause. */
   follow(said: (message: WorkerMessage) => void, failed: (cause: unknown) => void): void;
   /** From now on, the thread does not keep the process alive. */
   unref(): void;
-  /** Waits for a thread that was told to leave; one that does not leave in time is ended. */
+  /** Waits for a thread that was told to leave; terminates it if it does not leave in time. */
   leave(): Promise<void>;
-  /** Ends the thread at once. */
+  /** Terminates the thread immediately. */
   terminate(): Promise<void>;
 }
 
-/** How worker threads are had: by Node, or by a page. */
+/** Provides worker threads, in Node or on a page. */
 export interface Threads {
-  /** How many can run at once. */
+  /** Number of threads that can run in parallel. */
   readonly cores: () => number;
-  /** Throws where threads cannot share memory. */
+  /** Throws if threads cannot share memory. */
   readonly requireSharing: () => void;
-  /** Throws where so many threads have no room beside the memory that was reserved. */
+  /** Throws if the threads do not fit in the address space besides the reserved memory. */
   readonly requireRoom: (threads: number) => void;
-  /** Gives the event loop of the calling thread a turn. */
+  /** Yields to the event loop of the calling thread. */
   readonly turn: () => Promise<void>;
-  /** Starts one, or throws. */
+  /** Starts a thread, or throws. */
   readonly start: (setup: WorkerSetup) => Thread;
-  /** What is thrown where a thread cannot be started. */
+  /** The error for a thread that cannot be started. */
   readonly refused: (threads: number, cause: unknown) => DeviceLostError;
 }
 
-/** Milliseconds that a thread has to finish its chunk when it is to leave. */
+/** Milliseconds that a thread may take to finish its chunk before it is terminated. */
 export const PATIENCE = 1000;

@@ -1,28 +1,29 @@
 import { control } from './queue.ts';
 
 /**
- * What takes fewer nanoseconds in the worst case is brief: vectors and several threads take a fraction of that. Whoever waits
- * for what is brief helps, and until more has come one worker is enough for it.
+ * Work below this many nanoseconds in the worst case is brief; with vectors and several threads it takes a fraction of
+ * that. A caller that waits for brief work helps, and one worker is woken for it until more has been issued.
  */
 const BRIEF = 2.4e6;
 
-/** Messages after which sleeping workers are woken to take them. */
+/** Number of messages after which sleeping workers are woken to receive them. */
 const MESSAGES_A_NAP = 64;
 
 export function isBrief(nanoseconds: number): boolean {
   return nanoseconds < BRIEF;
 }
 
-/** Wakes workers that sleep until something is issued, as few as are of use. */
+/** Wakes sleeping workers, as few as are useful. */
 export interface Waking {
   /**
-   * Wakes workers for a command that was just issued. For what is brief, as the calling thread may be about to wait for it, one;
-   * when more has come, as many as leave the calling thread its core; the others at the end of this turn of the event loop.
+   * Wakes workers for a command that was just issued. For brief work, one, because the calling thread may be about to
+   * wait for it; after more work, as many as leave a core to the calling thread; the others at the end of this turn of
+   * the event loop.
    */
   forCommand(nanoseconds: number, wasIdle: boolean): void;
-  /** Wakes all, if anything is left to be done. */
+  /** Wakes all, if any work is left. */
   all(): void;
-  /** A message was sent to all workers, which they take when they are awake. */
+  /** Records a message to all workers, which they receive when they are awake. */
   noteMessage(): void;
 }
 
@@ -30,22 +31,22 @@ export interface WakingOptions {
   /** The control block. */
   readonly words: Int32Array;
   readonly workers: number;
-  /** How many leave the calling thread its core. */
+  /** Number of workers that leave a core to the calling thread. */
   readonly lingering: number;
-  /** Whether the calling thread helps where it waits. */
+  /** Whether the calling thread helps while it waits. */
   readonly mayHelp: boolean;
   isWorkLeft(): boolean;
 }
 
 export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }: WakingOptions): Waking {
-  /** Nanoseconds of all commands since the workers were last seen to be idle, in the worst case. */
+  /** Worst-case nanoseconds of all commands since the workers were last seen idle. */
   let queued = 0;
-  /** Messages that were sent since all workers were woken. */
+  /** Number of messages since all workers were last woken. */
   let unheard = 0;
-  /** Whether all are to be woken at the end of this turn of the event loop. */
+  /** Whether all workers will be woken at the end of this turn of the event loop. */
   let wakesLate = false;
 
-  /** Wakes workers until so many are awake, or all. */
+  /** Wakes workers until `wanted` are awake, or all. */
   const wake = (wanted: number): void => {
     const missing = Math.min(wanted, workers) - workers + Atomics.load(words, control.asleep);
     if (missing <= 0) return;
@@ -74,7 +75,7 @@ export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }:
         all();
         return;
       }
-      // The place of the only worker is left to whoever comes first.
+      // The place of a single worker is left to whoever comes first.
       if (workers > 1) wake(isBrief(queued) ? 1 : lingering);
       wakeLate();
     },

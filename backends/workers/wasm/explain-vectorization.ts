@@ -4,16 +4,16 @@ import { hasLoops } from '../../../primitives/ir/visit.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../../analyses/straight-line.ts';
 import { planMasked } from './masked-part.ts';
 
-/** Whether and why (not) a functor of the index runs on four lanes at once. */
+/** Whether a functor of the index is evaluated for four indices at a time. */
 export interface Vectorization {
   readonly vectorizes: boolean;
-  /** In one sentence, what keeps it from that. */
+  /** The reason why not, in one sentence. */
   readonly reason?: string | undefined;
 }
 
 /**
- * Tells whether the workers backend evaluates a functor with SIMD. Its entry is taken as a function of the launch index
- * (its first parameter, where that is u32) and of values that vary from index to index.
+ * Reports whether the workers backend evaluates a functor with SIMD. The first parameter of its entry, if it is u32, is
+ * taken as the launch index, and the others as values that vary from index to index.
  *
  * @example
  * const halve = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
@@ -27,7 +27,7 @@ export function explainVectorization(module: Module): Vectorization {
   return masked.vectorizes || hasLoops(module) ? masked : straight;
 }
 
-/** The same of a functor without loops. */
+/** The same for functors without loops. */
 export function explainStraight(module: Module): Vectorization {
   return attempt(module, () => {
     const graph = new Graph('aligned');

@@ -2,33 +2,33 @@ import { emitMinimum } from '../commands/kernel-arguments.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
-/** A loop over a range of indices, four or more at once where that can be. */
+/** A loop over a range of indices, with several at a time if possible. */
 export interface IndexLoop {
   /** Locals of the range. */
   readonly from: number;
   readonly to: number;
-  /** Local of the index under way, or of the first of the indices under way. */
+  /** Local of the current index, or of the first of the current indices. */
   readonly index: number;
-  /** Handles one index. */
+  /** Processes one index. */
   readonly scalar: () => void;
   readonly vector?: VectorPart | undefined;
 }
 
 export interface VectorPart {
-  /** Indices a round. */
+  /** Indices per round. */
   readonly step: number;
-  /** Narrows the range in the given locals to where the vector code is right. */
+  /** Narrows the range in the given locals to indices for which the vector code is valid. */
   readonly narrow: (from: number, to: number) => void;
-  /** Handles `step` indices. */
+  /** Processes `step` indices. */
   readonly round: () => void;
-  /** Code around the rounds, for values carried from index to index. */
+  /** Code before and after the rounds, for values carried from index to index. */
   readonly enter?: () => void;
   readonly leave?: () => void;
 }
 
 /**
- * Writes the loop. The scalar code stands once and runs before and after the vectors: its first pass ends where vectors
- * may begin, its second at the end of the range.
+ * Emits the loop. The scalar code is emitted once and runs before and after the vectors: its first pass ends where
+ * vectors can start, its second at the end of the range.
  */
 export function emitIndexLoop(code: Code, loop: IndexLoop): void {
   code.get(loop.from);
@@ -72,7 +72,7 @@ export function emitIndexLoop(code: Code, loop: IndexLoop): void {
   for (const local of [first, last, pause]) code.release(local);
 }
 
-/** The part of the range for vectors, a whole number of rounds; empty at the end of the range where there is none. */
+/** The subrange for vectors, a whole number of rounds; if there is none, it is empty and at the end of the range. */
 function emitVectorRange(code: Code, loop: IndexLoop, vector: VectorPart, first: number, last: number): void {
   code.get(loop.from);
   code.set(first);
@@ -104,7 +104,7 @@ function emitScalarRounds(code: Code, { index, scalar }: IndexLoop, end: number)
   emitRounds(code, index, end, 1, scalar);
 }
 
-/** Rounds from the index on, up to the end. The test stands at the end of the round: one branch a round. */
+/** Rounds from the index to the end. The test is at the end of a round, so that a round has one branch. */
 export function emitRounds(code: Code, index: number, end: number, step: number, round: () => void): void {
   const more = (): void => {
     code.get(index);
@@ -125,7 +125,10 @@ export function emitRounds(code: Code, index: number, end: number, step: number,
   });
 }
 
-/** Goes through the range from `from` to `to`, both locals, in parts of at most `size` indices: `from` moves, `count` counts. */
+/**
+ * Processes the range from `from` to `to`, both locals, in parts of at most `size` indices: `from` advances, and
+ * `count` is the number of indices of the part.
+ */
 export function emitParts(code: Code, from: number, to: number, size: number, body: (count: number) => void): void {
   const count = code.local(I32);
   code.while(

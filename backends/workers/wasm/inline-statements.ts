@@ -2,17 +2,22 @@ import { entryOf, type Local, type Module, type Operand, type Statement } from '
 import { variablesSet } from '../../../primitives/ir/visit.ts';
 import { NotStraight } from '../../analyses/straight-line.ts';
 
-/** The entry of a module as one list of statements, in which every local is made at one place: without calls and returns. */
+/**
+ * The entry of a module as one list of statements, without calls and returns, in which every local has one definition.
+ */
 export interface Inlined {
   readonly parameters: readonly Local[];
   readonly body: readonly Statement[];
   readonly results: readonly Operand[];
 }
 
-/** More are left as they are: calls of calls grow without bound. */
+/** Maximum number of statements: nested calls can grow exponentially. */
 const MAX_STATEMENTS = 4096;
 
-/** Inlines all calls of a module's entry; throws {@link NotStraight} where a function returns early, or there is too much. */
+/**
+ * Inlines all calls of a module's entry; throws {@link NotStraight} if a function returns early or there are too many
+ * statements.
+ */
 export function inlineCalls(module: Module): Inlined {
   let next = 0;
   const variables = new Set<number>();
@@ -86,7 +91,7 @@ export function inlineCalls(module: Module): Inlined {
     const last = body.at(-1);
     if (last?.kind !== 'return') throw new NotStraight('it returns early');
     into.push(...block(body.slice(0, -1)));
-    // A variable may be set after it was returned.
+    // A variable may be assigned after it was returned.
     return last.values.map(value).map((operand) => {
       if (operand.kind !== 'local' || !variables.has(operand.id)) return operand;
       const kept = fresh(operand);

@@ -4,33 +4,33 @@ import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, sameOperand } from './lane-statements.ts';
 
 /**
- * How a value differs between the indices that are handled at once: not at all, by one from each to the next, or in some other
- * way. The kinds are those of Karrenberg and Hack, Whole-function vectorization, 2011.
+ * How a value differs between the indices processed together: not at all, by one from each to the next, or in another
+ * way. The kinds follow Karrenberg and Hack, Whole-function vectorization, 2011.
  */
 export type LaneKind = 'uniform' | 'consecutive' | 'varying';
 
 export interface LaneKinds {
-  /** By the ids of locals. */
+  /** Keyed by the ids of locals. */
   readonly kinds: ReadonlyMap<number, LaneKind>;
-  /** The branches that not all indices need to take. */
+  /** The branches that indices may take differently. */
   readonly divergent: ReadonlySet<LaneStatement>;
-  /** Variables that are set where not all indices are for which they were made. */
+  /** Variables that are assigned for only some of the indices for which they were made. */
   readonly blended: ReadonlySet<LaneStatement>;
-  /** What the index is divided by: the cells of a row, within which all are that are handled at once. */
+  /** The divisor of the index: the cells of a row. All indices processed together are in the same row. */
   readonly row: Operand | undefined;
   /** The arrays that are read at consecutive places. */
   readonly arrays: ReadonlySet<string>;
 }
 
-/** The kinds of all values of a program of the index; throws {@link NotStraight} where vectors cannot run it. */
+/** The kinds of all values of a program of the index; throws {@link NotStraight} if vectors cannot run it. */
 export function laneKinds(program: LaneProgram): LaneKinds {
   const [index, ...others] = program.parameters;
-  if (index?.type !== 'u32') throw new NotStraight('it is no functor of the index');
+  if (index?.type !== 'u32') throw new NotStraight('it is not a functor of the index');
   const row = rowOf(program);
   const kinds = new Map<number, LaneKind>(others.map(({ id }) => [id, 'varying']));
   kinds.set(index.id, 'consecutive');
   const found: Found = { divergent: new Set(), blended: new Set(), arrays: new Set() };
-  // Kinds only ever become more various, so that this ends.
+  // Kinds only change in one direction, so this terminates.
   for (let before = -1; before !== found.divergent.size + found.blended.size + weight(kinds); ) {
     before = found.divergent.size + found.blended.size + weight(kinds);
     new Walk(kinds, found, index.id, row).block(program.body, []);
@@ -52,7 +52,7 @@ function weight(kinds: ReadonlyMap<number, LaneKind>): number {
   return sum;
 }
 
-/** The divergent branches that a statement is in, outermost first: a statement and which of its blocks. */
+/** The divergent branches around a statement, outermost first, each as a statement and one of its blocks. */
 type Path = readonly string[];
 
 class Walk {
@@ -60,9 +60,9 @@ class Walk {
   readonly #found: Found;
   readonly #index: number;
   readonly #row: Operand | undefined;
-  /** Where variables were made. */
+  /** Where each variable was made. */
   readonly #homes = new Map<number, Path>();
-  /** How many divergent branches the loops around are in. */
+  /** For each enclosing loop, the number of divergent branches around it. */
   readonly #loops: number[] = [];
   #branches = 0;
 
@@ -171,7 +171,7 @@ class Walk {
   }
 }
 
-/** What the index is divided by first: a uniform, or a number that makes a row. */
+/** The first divisor of the index: a uniform, or a number large enough for a row. */
 function rowOf({ parameters: [index], body }: LaneProgram): Operand | undefined {
   const find = (statements: readonly LaneStatement[]): Operand | undefined => {
     for (const statement of statements) {

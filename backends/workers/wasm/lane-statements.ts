@@ -1,11 +1,11 @@
 import type { Local, Module, Operand, Operation, Statement } from '../../../primitives/ir/ir.ts';
 import { type Inlined, inlineCalls } from './inline-statements.ts';
 
-/** What vectors have instructions for that functors write as several operations. */
+/** An operation for which vectors have an instruction, but which functors write as several operations. */
 export interface DotStatement {
   readonly kind: 'dot';
   readonly local: Local;
-  /** Words, whose halves are taken as i16: the sum of the product of the low ones and that of the high ones. */
+  /** Two words, whose halves are i16: the product of the low halves plus the product of the high halves. */
   readonly words: readonly [Operand, Operand];
 }
 
@@ -22,21 +22,21 @@ export type LaneStatement =
     }
   | { readonly kind: 'loop'; readonly body: readonly LaneStatement[]; readonly step: readonly LaneStatement[] };
 
-/** A functor without calls, and without what nothing needs. */
+/** A functor without calls and without unused statements. */
 export interface LaneProgram {
   readonly parameters: readonly Local[];
   readonly body: readonly LaneStatement[];
   readonly results: readonly Operand[];
 }
 
-/** Throws `NotStraight` where calls cannot be inlined. */
+/** Throws `NotStraight` if calls cannot be inlined. */
 export function laneProgram(module: Module): LaneProgram {
   const inlined = inlineCalls(module);
   const body = withDots(inlined);
   return { parameters: inlined.parameters, body: withoutUnused(body, inlined.results), results: inlined.results };
 }
 
-/** Statements with sums of products of halves as one. */
+/** Merges sums of products of halves into single statements. */
 function withDots({ body }: Inlined): readonly LaneStatement[] {
   const operations = new Map<number, Operation>();
   const dotOf = ({ name, operands }: Operation): DotStatement['words'] | undefined => {
@@ -72,7 +72,7 @@ interface Product {
   readonly words: readonly [Operand, Operand];
 }
 
-/** The words whose halves an i32 is the product of. */
+/** The words whose halves are multiplied to give an i32. */
 function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Operation>): Product | undefined {
   const product = operationOf(operand, operations);
   if (product?.name !== 'mul') return undefined;
@@ -114,7 +114,7 @@ export function sameOperand(a: Operand, b: Operand): boolean {
   return b.kind === 'literal' && a.type === b.type && Object.is(a.value, b.value);
 }
 
-/** Leaves out what nothing uses, such as the halves of what became one statement. */
+/** Removes unused statements, such as the halves that were merged into one statement. */
 function withoutUnused(body: readonly LaneStatement[], results: readonly Operand[]): readonly LaneStatement[] {
   const used = new Set<number>();
   for (const result of results) if (result.kind === 'local') used.add(result.id);
@@ -137,7 +137,7 @@ function withoutUnused(body: readonly LaneStatement[], results: readonly Operand
   return dropped === 0 ? left : withoutUnused(left, results);
 }
 
-/** Calls with every operand that statements take, but for the variables that they set. */
+/** Visits every operand of statements, except the variables that they assign. */
 function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
   for (const statement of statements) {
     for (const operand of operandsOf(statement)) visit(operand);

@@ -17,18 +17,21 @@ import { I32, op } from './wasm-encoder.ts';
 export interface MaskedPlan {
   readonly program: LaneProgram;
   readonly kinds: LaneKinds;
-  /** Vectors of four indices that are handled at once. */
+  /** Number of vectors of four indices processed together. */
   readonly vectors: number;
 }
 
-/** The plan of a module whose first parameter is the index; throws {@link NotStraight} where there is none. */
+/** The plan of a module whose first parameter is the index; throws {@link NotStraight} if there is none. */
 export function planMasked(module: Module): MaskedPlan {
   const program = laneProgram(module);
   const kinds = laneKinds(program);
   return { program, kinds, vectors: vectorsAtOnce(program, kinds) };
 }
 
-/** The plan of a program where vectors run it, asked at every launch: within rows that are wide, if it divides by their cells. */
+/**
+ * The plan of a program if vectors should run it; called at every launch. A program that divides by the cells of a row
+ * needs wide rows.
+ */
 export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
   const plan = planOrNone(module);
   const row = plan?.kinds.row;
@@ -45,7 +48,7 @@ const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
   }
 });
 
-/** Statements of a loop that make vectors, up to which four vectors, or two, find room in registers. */
+/** Maximum number of vector-valued statements in a loop for which four vectors, or two, fit in registers. */
 const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
 
 function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
@@ -54,7 +57,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
       const isVector = 'local' in statement && kinds.kinds.get(statement.local.id) === 'varying';
       return blocksOf(statement).reduce((all, block) => all + count(block), sum + Number(isVector));
     }, 0);
-  /** The most of any innermost loop. */
+  /** The maximum over all innermost loops. */
   const max = (statements: readonly LaneStatement[]): number =>
     Math.max(
       0,
@@ -68,7 +71,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
   return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
 }
 
-/** The cells of a row, where a plan divides by them. */
+/** The number of cells of a row, if a plan divides by it. */
 export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): RowSize | undefined {
   if (row === undefined) return undefined;
   return row.kind === 'uniform'
@@ -76,7 +79,10 @@ export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs):
     : { cells: Number((row as { readonly value: number }).value) };
 }
 
-/** Evaluates and stores a planned program for several vectors of indices at once, or, where a read is amiss, one by one. */
+/**
+ * Evaluates a planned program and stores its results for several vectors of indices at a time; if a read is out of
+ * range, one index at a time.
+ */
 export function maskedPart(
   code: Code,
   plan: MaskedPlan,
@@ -122,7 +128,7 @@ function emitStores(
   lanes.begin(0);
 }
 
-/** Handles the indices one by one, and leaves the index where it was. */
+/** Processes the indices one by one, and restores the index. */
 function emitOneByOne(code: Code, index: number, step: number, scalar: () => void): void {
   const end = code.local(I32);
   code.get(index);

@@ -1,7 +1,7 @@
 import type { Node, Slots } from '../../analyses/straight-line.ts';
 import type { Layout, StoreTarget } from '../commands/kernel-arguments.ts';
 
-/** What the names of one of several programs are in a graph. */
+/** The slots of the names of one of several programs. */
 export function slotsOf(layout: Layout, program: number): Slots {
   return {
     array: (name) => layout.arraySlots[program]!.get(name)!,

@@ -11,7 +11,7 @@ import {
   type ValueType,
 } from './wasm-encoder.ts';
 
-/** A block, loop or if that is open; what `br` goes to. */
+/** An open block, loop or if; the target of `br`. */
 export interface Label {
   readonly depth: number;
 }
@@ -20,7 +20,7 @@ const VOID = 0x40;
 
 /**
  * Writes the body of one WebAssembly function, instruction by instruction. Operands are pushed before the instruction
- * that takes them; blocks are closed in the order in which they were opened.
+ * that takes them; blocks are closed in the reverse order of opening.
  */
 export class Code {
   readonly bytes: number[] = [];
@@ -45,7 +45,7 @@ export class Code {
     return this.#parameters.length + this.#locals.length - 1;
   }
 
-  /** Gives a local back, to be handed out again. */
+  /** Releases a local for reuse. */
   release(local: number): void {
     this.#free.push({ type: this.#locals[local - this.#parameters.length]!, local });
   }
@@ -63,7 +63,7 @@ export class Code {
   i32(value: number): void {
     this.bytes.push(0x41, ...signed(value));
   }
-  /** A number of 32 bits, as 64. */
+  /** A 32-bit number as 64-bit constant. */
   i64(value: number): void {
     this.bytes.push(0x42, ...signed(value));
   }
@@ -110,7 +110,7 @@ export class Code {
   atomic64(instruction: number, offset = 0): void {
     this.bytes.push(0xfe, instruction, 3, ...unsigned(offset));
   }
-  /** Wakes all that wait at the address on the stack. */
+  /** Wakes all threads that wait on the address on the stack. */
   notifyAll(): void {
     this.i32(-1);
     this.atomic(atomic.notify);
@@ -137,7 +137,7 @@ export class Code {
   br(label: Label): void {
     this.bytes.push(0x0c, ...unsigned(this.#depth - label.depth));
   }
-  /** Goes to the label where the condition on the stack holds. */
+  /** Branches to the label if the condition on the stack holds. */
   brIf(label: Label): void {
     this.bytes.push(0x0d, ...unsigned(this.#depth - label.depth));
   }
@@ -147,7 +147,7 @@ export class Code {
     this.bytes.push(0x10, ...unsigned(index));
   }
 
-  /** Repeats the body as long as the condition, which is pushed first, holds. */
+  /** Repeats the body while the condition, which is evaluated first, holds. */
   while(condition: () => void, body: () => void): void {
     const done = this.block();
     const again = this.loop();
@@ -160,7 +160,7 @@ export class Code {
     this.end();
   }
 
-  /** Runs the body where the condition on the stack holds. */
+  /** Runs the body if the condition on the stack holds. */
   when(body: () => void, otherwise?: () => void): void {
     this.if();
     body();

@@ -1,5 +1,5 @@
 /**
- * The binary format of WebAssembly, as far as the emitters need it: one imported shared memory, functions, exports.
+ * The parts of WebAssembly's binary format that the emitters need: one imported shared memory, functions, exports.
  *
  * The memory is imported with the maximum of 65,536 pages, so that every module can run in the same memory.
  */
@@ -90,10 +90,10 @@ export const op = {
   f32ReinterpretI32: 0xbe,
 } as const;
 
-/** Instructions behind the prefix 0xfc. */
+/** Instructions with the prefix 0xfc. */
 export const extended = { truncSatS: 0x00, truncSatU: 0x01, memoryCopy: 0x0a, memoryFill: 0x0b } as const;
 
-/** Instructions behind the prefix 0xfe, on shared memory. */
+/** Instructions with the prefix 0xfe, on shared memory. */
 export const atomic = {
   notify: 0x00,
   wait32: 0x01,
@@ -107,7 +107,7 @@ export const atomic = {
   i32CompareExchange: 0x48,
 } as const;
 
-/** Instructions behind the prefix 0xfd, on 128-bit vectors. */
+/** Instructions with the prefix 0xfd, on 128-bit vectors. */
 export const simd = {
   load: 0x00,
   load16x4S: 0x03,
@@ -196,7 +196,7 @@ export const simd = {
   f32x4ConvertU: 0xfb,
 } as const;
 
-/** A finished function: its signature, its further locals, its instructions without the final `end`. */
+/** A finished function: its signature, its additional locals, and its instructions without the final `end`. */
 export interface FunctionBody {
   readonly parameters: readonly ValueType[];
   readonly results: readonly ValueType[];
@@ -204,7 +204,7 @@ export interface FunctionBody {
   readonly bytes: readonly number[];
 }
 
-/** A module that imports `env.memory` and exports the given functions under their names. */
+/** A module that imports `env.memory` and exports the given functions by name. */
 export function encodeModule(functions: ReadonlyMap<string, FunctionBody>): Uint8Array<ArrayBuffer> {
   const bodies = [...functions.values()];
   const types = bodies.map(({ parameters, results }) => [0x60, ...vector(parameters), ...vector(results)]);

@@ -263,7 +263,7 @@ function writeContinuing(context: Context): void {
 function writeJump(context: Context, kind: 'break' | 'continue', position: Position): void {
   const { source } = context.program;
   if (context.loop === undefined) {
-    const where = context.inContinuing ? 'leaves a continuing' : 'must be inside a loop';
+    const where = context.inContinuing ? 'must not leave a continuing' : 'must be inside a loop';
     throw errorAt(source, position, 'outside-loop', `A ${kind} ${where}.`);
   }
   if (kind === 'continue') writeContinuing(context);

@@ -3,18 +3,18 @@ import { Graph, type Node, straightLine } from '../../../analyses/straight-line.
 import type { KernelShape, Layout } from '../../commands/kernel-arguments.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
 
-/** How the ranks of a row are counted when their program is a straight line and all of them go to one histogram. */
+/** How the ranks of a row are counted if their program is straight-line code and all go to the same histogram. */
 export interface RowPlan {
   readonly parameters: readonly Node[];
   /** Types of the row's leaves. */
   readonly leaves: readonly ScalarType[];
   readonly bin: Node;
   readonly histogram: Node;
-  /** A word whose bit of the rank says whether the rank is counted at all; only of up to 32 ranks. */
+  /** A word whose bits say which ranks are counted; only for up to 32 ranks. */
   readonly mask: Node | undefined;
 }
 
-/** The plan of a row, if it has one. */
+/** The plan of a row; undefined if it has none. */
 export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
   const { module } = programs[0]!;
   const graph = new Graph('scalars');
@@ -26,17 +26,17 @@ export function planRow({ programs }: KernelShape, layout: Layout, ranks: number
   return { parameters, leaves: types.slice(2), histogram, bin: masked?.bin ?? bin, mask: masked?.mask };
 }
 
-/** Takes `select(none, bin, bit of mask)` apart. */
+/** Matches `select(none, bin, bit of mask)`. */
 function maskOf(node: Node): { readonly bin: Node; readonly mask: Node } | undefined {
   if (node.kind !== 'operation' || node.name !== 'select') return undefined;
   const [none, bin, condition] = node.operands as readonly [Node, Node, Node];
-  // No table has so many bins.
+  // `none` must be past the bins of every table.
   if (none.kind !== 'literal' || Number(none.value) < 2 ** 31 || !bin.varying) return undefined;
   const mask = wordOfBit(condition);
   return mask && { bin, mask };
 }
 
-/** The word of which a condition tests the bit of the rank: `(word >> rank & 1) = 1`, or `≠ 0`. */
+/** The word whose bit of the rank a condition tests: `(word >> rank & 1) = 1`, or `≠ 0`. */
 function wordOfBit(condition: Node): Node | undefined {
   if (condition.kind !== 'operation') return undefined;
   const { name, operands } = condition;

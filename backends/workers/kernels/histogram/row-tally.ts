@@ -11,53 +11,55 @@ import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 /** Rows that are evaluated before they are counted. */
 export const NOTED_ROWS = 32;
 
-/** Words of a row's note before its leaves: its index, and whether all it reads is in range. */
+/** Words of a row's note before its leaves: its index, and whether all its reads are in range. */
 const NOTE_INDEX = 0;
 const NOTE_SAFE = 1;
 const NOTE_LEAVES = 2;
 
-/** Bytes that a worker needs to count rows with so many leaves: notes of rows, and tables. */
+/** Bytes that a worker needs to count rows with `leaves` leaves: notes of rows, and tables. */
 export function rowCounterBytes(bins: number, leaves: number): number {
   return noteBytes(leaves) + turnBytes(bins);
 }
 
-/** Whole vectors; the last word is for what has been touched. */
+/** A multiple of the vector size; the last word keeps prefetching loads alive. */
 function noteBytes(leaves: number): number {
   return 16 * Math.ceil((NOTED_ROWS * (NOTE_LEAVES + leaves) + 1) / 4);
 }
 
-/** Locals of a row that is evaluated: its index and its leaves. */
+/** Locals of an evaluated row: its index and its leaves. */
 export interface NotedRow {
   readonly index: number;
   readonly leaves: readonly number[];
 }
 
 /**
- * Counts row after row into the histogram that the row names.
+ * Counts row after row into the histogram named by the row.
  *
- * Rows are noted before they are counted, some at a time, and then what they will read is touched, of all of them at once:
- * rows often lie apart in memory, and a processor waits for several places together no longer than for one.
+ * Several rows are noted before they are counted, and the memory that all of them will read is touched together: rows
+ * are often far apart in memory, and waiting for several cache misses at a time takes no longer than for one.
  */
 export interface RowCounter {
-  /** Code that comes first, and code that comes last in a function. */
+  /** Emits the code at the start and at the end of a function. */
   begin(): void;
   end(): void;
-  /** Starts a batch of rows, notes one of them, and counts them; what cannot be counted without tests is left to `slow`. */
+  /**
+   * Starts a batch of rows, notes a row, and counts the noted rows; rows that need bounds checks are left to `slow`.
+   */
   beginBatch(): void;
   note(row: NotedRow): void;
   countNoted(slow: (row: NotedRow) => void): void;
 }
 
-/** What a row counter is made of. */
+/** The inputs of a row counter. */
 export interface RowCounterInputs {
   readonly inputs: KernelInputs;
   readonly plan: RowPlan;
   readonly table: TallyTable;
   /** Local of the number of ranks. */
   readonly ranks: number;
-  /** Local of the address of {@link rowCounterBytes} of the worker's own. */
+  /** Local of the address of the worker's own memory of {@link rowCounterBytes}. */
   readonly own: number;
-  /** Whether the worker has tables to count in turn. */
+  /** Whether the worker has turn tables. */
   readonly turning: boolean;
 }
 
@@ -75,7 +77,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   };
   const turns = turnTables(code, table, turning ? pushTables : undefined);
 
-  /** The row's lanes, with what the given nodes need of it computed. */
+  /** The row's lanes, with everything that the given nodes need from it computed. */
   const prepareLanes = (row: NotedRow, nodes: readonly Node[] = allNodes): LaneCode => {
     const lanes = new LaneCode(code, { ...inputs, index: from }, false);
     [row.index, from, ...row.leaves].forEach((scalar, i) => {
@@ -85,7 +87,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     return lanes;
   };
 
-  /** Makes ready what the row counts, a range of its ranks or their bits, and how many they are. */
+  /** Prepares what the row counts: a range of ranks or a set of bits, and their number. */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {
       code.i32(0);
@@ -160,7 +162,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     code.release(whole);
   };
 
-  /** Counts the runs of bits that are set, from the lowest on. */
+  /** Counts the runs of set bits, from the lowest on. */
   const countBits = (lanes: LaneCode, atomically: boolean): void => {
     code.while(
       () => code.get(bits),
@@ -168,7 +170,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
         code.get(bits);
         code.op(op.i32Ctz);
         code.set(from);
-        // Adding its lowest bit carries a run out to the bit behind it; what lies above stays as it is.
+        // Adding the lowest set bit clears the lowest run and sets the bit after it; higher bits do not change.
         code.get(bits);
         code.get(bits);
         code.i32(0);
@@ -238,7 +240,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     },
     end() {
       turns.end();
-      // What was touched has to be used, or it would not be loaded.
+      // The result of touching must be used, or the loads would be removed.
       code.get(own);
       code.get(touched);
       code.memory(op.i32Store, noteBytes(plan.leaves.length) - 4);

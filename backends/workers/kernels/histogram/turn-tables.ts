@@ -2,45 +2,45 @@ import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 
-/** Elements that are counted side by side, each into a table of its own. */
+/** Number of elements counted side by side, each into a separate table. */
 export const TURNS = 4;
 
-/** Most bins of which a worker keeps such tables: they have to stay in the cache. */
+/** Maximum number of bins for which workers have such tables, which must stay in the cache. */
 const MAX_TURN_BINS = 2048;
 
-/** Whether a worker has tables to count in turn. */
+/** Whether workers have turn tables. */
 export function takesTurns(bins: number): boolean {
   return bins <= MAX_TURN_BINS;
 }
 
-/** Bytes of the tables of one worker: each is whole vectors. */
+/** Bytes of the tables of one worker; each is a multiple of the vector size. */
 export function turnBytes(bins: number): number {
   return takesTurns(bins) ? TURNS * 16 * Math.ceil(bins / 4) : 0;
 }
 
 /**
- * Where the elements of the histogram at hand are counted.
+ * The tables into which the elements of the current histogram are counted.
  *
- * A processor that has just stored a counter takes several cycles until it can load it again, and neighbours often share a
- * bin. Therefore every worker has small tables to which elements go in turn, and which are added to the histogram when
- * another one follows. That pays from as many elements as there are bins; the first ones of a histogram are counted in
- * place.
+ * After storing a counter, a processor takes several cycles until it can load it again, and neighbouring elements often
+ * share a bin. So every worker has small tables that elements use in turn; they are added to the histogram before the
+ * next histogram starts. This pays off once there are as many elements as bins, so the first elements of a histogram
+ * are counted in place.
  */
 export interface TurnTables {
-  /** Locals of the address of the table that an element goes to. */
+  /** Locals of the addresses of the tables, in turn. */
   readonly tables: readonly number[];
-  /** Code that comes first in a function, and code that comes last. */
+  /** Emits the code at the start and at the end of a function. */
   begin(): void;
   end(): void;
-  /** Turns to a histogram, which `push` pushes. */
+  /** Switches to the histogram whose address `push` pushes. */
   enter(push: () => void): void;
-  /** Before so many elements, in a local, are counted. */
+  /** Must precede the counting of `count` elements (a local). */
   expect(count: number): void;
-  /** Runs the code that counts, with whether it has to count atomically. */
+  /** Emits the counting code; `atomically` says whether it must count atomically. */
   count(elements: (atomically: boolean) => void): void;
 }
 
-/** @param own - Pushes the address of {@link turnBytes} of the worker's own; undefined where there are none. */
+/** @param own - Pushes the address of the worker's own memory of {@link turnBytes}; undefined if there is none. */
 export function turnTables(code: Code, table: TallyTable, own: (() => void) | undefined): TurnTables {
   const [current, home, seen, at] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const tables = Array.from({ length: TURNS }, () => code.local(I32));
@@ -138,7 +138,7 @@ export function turnTables(code: Code, table: TallyTable, own: (() => void) | un
   };
 }
 
-/** Adds the tables to the histogram at `home` and clears them; `at` and `end` are locals that it may use. */
+/** Adds the tables to the histogram at `home` and clears them; `at` and `end` are locals for temporary use. */
 function emitFlush(
   code: Code,
   { bins, shared }: TallyTable,
@@ -176,7 +176,8 @@ function emitFlush(
   code.i32(2);
   code.op(op.i32Shl);
   code.set(end);
-  // The sums go to the first table, which is whole vectors, and from there to the histogram, which may not be.
+  // The sums are collected in the first table, which is a multiple of the vector size, and added to the histogram from
+  // there, which may not be.
   forEach(16, () => {
     pushAddress(first);
     code.simdMemory(simd.load);

@@ -42,7 +42,7 @@ import {
 const PARTIALS = 0;
 const INTO = 1;
 
-/** Folds with a monoid that may be folded in any shape: a partial result a chunk, then the fold of those. */
+/** Folds with an exact monoid: a partial result per chunk, then the fold of these. */
 export function launchExactReduce(
   launcher: Launcher,
   extent: Extent,
@@ -91,7 +91,7 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   return code.finish();
 }
 
-/** Values of a program and a monoid that are written out several times at most. */
+/** Maximum number of values of a program and a monoid for which their code is repeated. */
 const MAX_VALUES = 64;
 
 function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
@@ -110,8 +110,8 @@ interface Chunk {
 }
 
 /**
- * Folds the quarters of a chunk side by side, so that none of them waits for what another one computes, then their results in
- * order. Moves `from` to what is left.
+ * Folds the quarters of a chunk side by side, so that none waits for the result of another, then combines their results
+ * in order. Advances `from` to the remaining elements.
  */
 function foldQuarters(
   code: Code,
@@ -152,7 +152,7 @@ function foldQuarters(
   for (const local of [quarter, end, place, ...others.flat()]) code.release(local);
 }
 
-/** The lanes fold every fourth element each; only for monoids that commute. */
+/** Each lane folds every fourth element; only for commutative monoids. */
 function unorderedPart(
   code: Code,
   program: Program,

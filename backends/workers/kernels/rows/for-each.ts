@@ -39,7 +39,7 @@ import {
 import { gridRows, hasWideRows } from './grid-rows.ts';
 import { emitRowLoop, emitRows } from './row-loop.ts';
 
-/** `program(index)` for every index, stored: one parallel phase. */
+/** Evaluates `program(index)` for every index and stores the results: one parallel phase. */
 export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
   const shape: KernelShape = { programs: [program], stores, words: 0 };
   const layout = layoutOf(shape.programs);
@@ -57,7 +57,7 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   };
 }
 
-/** Whether vectors can evaluate a functor without loops and branches. */
+/** Whether vectors can evaluate a functor that has no loops or branches. */
 const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
 
 function emitForEach(
@@ -95,7 +95,7 @@ function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: O
   else emitRows(code, { size, before: 0, after: 0 }, range, (row) => maskedPart(code, plan, inputs, range, row));
 }
 
-/** Beyond so many values a round handles four indices, not sixteen: the code would outgrow the cache. */
+/** With more values, a round processes four indices instead of sixteen: the code would not fit in the cache. */
 export const UNROLLED_VALUES = 48;
 
 function vectorPart(
@@ -110,7 +110,7 @@ function vectorPart(
   return results && storingPart(code, inputs, index, graph, results);
 }
 
-/** Evaluates and stores a graph for four indices at once, or for sixteen. */
+/** Evaluates a graph and stores its results for four or sixteen indices at a time. */
 function storingPart(
   code: Code,
   inputs: KernelInputs,
@@ -142,10 +142,13 @@ function storingPart(
   };
 }
 
-/** Elements that are read from anywhere one after the other: the fewer instructions, the more reads are under way. */
+/** Random reads issued in a row: the fewer instructions in between, the more of them overlap. */
 const LANES = 8;
 
-/** What vectors cannot do for its reads or divisions, eight indices a round, without a test for what they have in common. */
+/**
+ * For programs with reads or divisions that vectors cannot do: eight indices a round, with shared computations done
+ * once.
+ */
 function lanePart(
   code: Code,
   program: Program,
@@ -154,7 +157,7 @@ function lanePart(
   index: number,
 ): VectorPart | undefined {
   const graph = new Graph('scalars');
-  // Where a branch is left out, its reads are not for nothing.
+  // Without branches, no read is wasted.
   const results = branches(program.module)
     ? undefined
     : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);

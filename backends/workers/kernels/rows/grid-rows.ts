@@ -12,31 +12,35 @@ import {
 } from '../../../analyses/straight-line.ts';
 
 /**
- * A program over the cells of a grid, which divides its index by the width, as it looks from within a row: there the number
- * of the row is the same for all cells, the column is the index less something, and but for some cells at both ends nobody
- * is near an end. What was a neighbour anywhere is then so many elements away. Without a division, all cells are one row.
+ * A program over the cells of a grid, which divides its index by the width, as seen from within a row. There, the row
+ * number is the same for all cells, the column is the index minus a constant, and all cells except a few at both ends
+ * are away from the edges. A neighbour at any position is then a fixed number of elements away. Without a division, all
+ * cells are one row.
  */
 export interface GridRows {
   readonly graph: Graph;
   readonly results: readonly Node[];
-  /** Cells of a row, a uniform or a number; undefined where nothing is said of the end of the only row. */
+  /**
+   * Number of cells of a row, a uniform or a literal; undefined if the program does not refer to the end of the only
+   * row.
+   */
   readonly size: UniformNode | LiteralNode | undefined;
-  /** What the index divided by that is; undefined where all cells are one row. */
+  /** The index divided by the number of cells; undefined if all cells are one row. */
   readonly row: Node | undefined;
-  /** Cells at the beginning and at the end of a row that the results do not hold for. */
+  /** Number of cells at the start and at the end of a row for which the results do not hold. */
   readonly before: number;
   readonly after: number;
 }
 
-/** Cells at either end of a row that are left out at most. */
+/** Maximum number of cells at either end of a row that are left out. */
 const MAX_LEFT_OUT = 64;
 
-/** Below so many cells between the ends, a row is not worth the trouble. */
+/** Minimum number of cells between the ends for which row-wise evaluation is worthwhile. */
 const MIN_BETWEEN = 64;
 
 /**
- * A program from within a row; undefined where vectors can evaluate it as it is, where it has no rows, and where vectors could
- * not evaluate it there either.
+ * A program as seen from within a row. Undefined if vectors can evaluate it as it is, if it has no rows, or if vectors
+ * cannot evaluate it within rows either.
  */
 export function gridRows(module: Module, slots: Slots): GridRows | undefined {
   const plain = new Graph('aligned');
@@ -55,7 +59,7 @@ function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined 
   return found.size && { graph, results, row: graph.invariant('u32', ROW), ...found };
 }
 
-/** Whether a program is worth evaluating row by row: it can be, and its rows are wide. Asked at every launch. */
+/** Whether to evaluate a program row by row: it must be possible, and the rows must be wide. Called at every launch. */
 export function hasWideRows({ module, uniforms }: Program): boolean {
   const rows = rowsByName(module);
   if (rows === undefined) return false;
@@ -65,7 +69,7 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   return Number(cells) >= before + MIN_BETWEEN + after;
 }
 
-/** The rows of a program by itself: its arrays and uniforms have the numbers that they stand at in it. */
+/** The rows of a program on its own; slots are the positions of its arrays and uniforms. */
 const rowsByName = memoized((module: Module): GridRows | undefined => {
   const [arrays, uniforms] = [[...module.arrays.keys()], [...module.uniforms.keys()]];
   return gridRows(module, { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) });
@@ -73,14 +77,14 @@ const rowsByName = memoized((module: Module): GridRows | undefined => {
 
 const ROW = 'row';
 
-/** What is known of the row so far: its size, and the cells that were left out at its ends. */
+/** Facts about the row so far: its size, and the cells left out at its ends. */
 interface GridRow {
   size: GridRows['size'] | undefined;
   before: number;
   after: number;
 }
 
-/** Where a number lies along the row: `plus` beyond its beginning (the column) or `plus` before its end (the room left). */
+/** A position along the row: `plus` after its beginning (the column) or `plus` before its end (the room left). */
 interface Place {
   readonly from: 'beginning' | 'end';
   readonly plus: number;
@@ -92,11 +96,12 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
   const column = (): Node => graph.operation('sub', 'u32', [graph.index(), start()]);
   const isColumn = (node: Node): boolean => {
     if (form === 'one row') return node.kind === 'index';
-    // Whatever is no difference is none: the column is made by the rules that ask this.
+    // Only a difference can be the column. This check comes first because making the column applies the rules that call
+    // this function.
     return found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
   };
 
-  /** Whether cells are `count` and more away from an end of the row: those that are not are left out. */
+  /** Whether cells are at least `count` away from an end of the row; closer cells are left out. */
   const isAway = (from: Place['from'], count: number): boolean => {
     if (count > MAX_LEFT_OUT) return false;
     if (from === 'beginning') found.before = Math.max(found.before, count);
@@ -104,7 +109,7 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return true;
   };
 
-  /** The place of a number that grows or falls with the column. */
+  /** The position of a number that increases or decreases with the column. */
   const placeOf = (node: Node): Place | undefined => {
     if (isColumn(node)) return { from: 'beginning', plus: 0 };
     if (node.kind !== 'operation' || node.name !== 'sub') return undefined;
@@ -113,25 +118,25 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return less === undefined ? undefined : { from: 'end', plus: 1 - less };
   };
 
-  /** Whether a number is the size; that of the only row is the first that the index is compared with. */
+  /** Whether a number is the size. The size of a single row is the first uniform that the index is compared with. */
   const isSize = (node: Node): boolean => {
     if (form === 'one row' && node.kind === 'uniform') found.size ??= node;
     return node === found.size;
   };
 
-  /** k of a number that is the size less k. */
+  /** k, for a number that is the size minus k. */
   const lessThanSize = (node: Node): number | undefined => {
     if (isSize(node)) return 0;
     if (node.kind !== 'operation' || node.name !== 'sub' || !isSize(node.operands[0]!)) return undefined;
     return literalOf(node.operands[1]!);
   };
 
-  /** Whether a < b, where that is the same for all cells but some at the ends. */
+  /** Whether a < b, if that is the same for all cells except some at the ends. */
   const isLess = (a: Node, b: Node): boolean | undefined => {
     const [low, high] = [literalOf(a), literalOf(b)];
     const place = placeOf(low === undefined ? a : b);
     if (place === undefined) return undefined;
-    // A place is at least as far as its end is away, and `plus`.
+    // A position is its distance from its end, which is at least the number of cells left out, plus `plus`.
     if (high !== undefined) return isAway(place.from, high - place.plus) ? false : undefined;
     if (low !== undefined) return isAway(place.from, low + 1 - place.plus) ? true : undefined;
     const less = isColumn(a) ? lessThanSize(b) : undefined;

@@ -5,15 +5,15 @@ import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, op } from '../../wasm/wasm-encoder.ts';
 import type { GridRows } from './grid-rows.ts';
 
-/** Fewer cells make no row that is worth the trouble. */
+/** Minimum number of cells for which a row is processed as such. */
 export const MIN_CELLS = 64;
 
-/** How many cells a row has: a number, or what a local holds. */
+/** Number of cells in a row: a constant or a local. */
 export type RowSize = { readonly local: number } | { readonly cells: number };
 
 /**
- * Goes through a range row by row: vectors take the cells between the ends of a row, scalars the others. Rows are wider than
- * what is left out at their ends.
+ * Processes a range row by row: vectors for the cells between the ends of a row, scalars for the others. Rows must be
+ * wider than the ends that are left out.
  */
 export function emitRowLoop(
   code: Code,
@@ -32,7 +32,7 @@ export function emitRowLoop(
   emitRows(code, ends, range, (quotient) => vectorOf((lanes) => lanes.bindInvariant(row, quotient)));
 }
 
-/** Goes through a range row by row; `vectorOf` is given the local of the number of the row. */
+/** Processes a range row by row; `vectorOf` receives the local of the row number. */
 export function emitRows(
   code: Code,
   { size, before, after }: { readonly size: RowSize; readonly before: number; readonly after: number },
@@ -88,7 +88,7 @@ function sizeOf(inputs: KernelInputs, { size }: GridRows): RowSize {
   return size!.kind === 'uniform' ? { local: inputs.uniforms[size!.slot]! } : { cells: Number(size!.value) };
 }
 
-/** Vectors of what is one row as a whole, without its ends. */
+/** Vectors for cells that form a single row, without its ends. */
 function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: VectorPart): VectorPart {
   const { size, before, after } = rows;
   const narrow = (first: number, last: number): void => {
@@ -109,7 +109,7 @@ function pushSizeOf(code: Code, size: RowSize): void {
   else code.i32(size.cells);
 }
 
-/** Pushes the index so many cells after the start of a row, but not past the range: no sum passes 2^32. */
+/** Pushes the index `cells` after the start of a row, but at most the end of the range. No sum exceeds 2^32. */
 function pushWithin(code: Code, start: number, to: number, cells: () => void): void {
   const count = code.local(I32);
   cells();

@@ -23,7 +23,9 @@ const LARGEST_CHUNK = 1024;
 const SMALLEST_CHUNK = 16;
 const CHUNKS_PER_WORKER = 64;
 
-/** A walk for every index: one parallel phase, in chunks of few rows, as some may walk far longer than others. */
+/**
+ * A walk for every index: one parallel phase, in chunks of few rows, because some walks may be far longer than others.
+ */
 export function launchWalk(launcher: Launcher, { extent, start, step, changing, stores }: WalkCommand): Launch {
   const shape: KernelShape = { programs: [step, start], stores, words: 0 };
   const layout = layoutOf(shape.programs);

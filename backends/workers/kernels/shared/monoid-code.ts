@@ -26,7 +26,7 @@ export function emitIdentity(code: Code, { types, identity }: MonoidProgram, int
   });
 }
 
-/** `into = left ⊕ right`; `into` may be one of them. */
+/** `into = left ⊕ right`; `into` may be one of the operands. */
 export function emitCombine(
   code: Code,
   { module }: MonoidProgram,
@@ -77,10 +77,10 @@ export function emitLoadState(
   });
 }
 
-/** `into = left ⊕ right` for four states at once, in locals of vectors. */
+/** `into = left ⊕ right` for four states at a time, in vector locals. */
 export type VectorCombine = (into: readonly number[], left: readonly number[], right: readonly number[]) => void;
 
-/** Code that combines four states at once; undefined where the monoid is no straight line. */
+/** Code that combines four states at a time; undefined if the monoid is not straight-line code. */
 export function vectorCombine(code: Code, monoid: MonoidProgram): VectorCombine | undefined {
   const { left, right, results } = combineGraph(monoid);
   if (results === undefined) return undefined;

@@ -8,7 +8,7 @@ import { emitExtract } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { atomic, I32, op, simd } from '../../wasm/wasm-encoder.ts';
 
-/** Stores the results of one index, which locals hold. */
+/** Stores the results of one index from locals. */
 export function emitStores(
   code: Code,
   stores: readonly StoreTarget[],
@@ -51,7 +51,7 @@ function emitAtomic(code: Code, name: AtomicCombination, value: () => void): voi
   code.op(op.drop);
 }
 
-/** WebAssembly has no atomic minimum: exchanges the word for as long as the value is beyond what stands there. */
+/** WebAssembly has no atomic minimum or maximum: exchanges the word while the value is beyond the one in memory. */
 function emitAtomicExtremum(code: Code, beyond: number, value: () => void): void {
   const address = code.local(I32);
   const seen = code.local(I32);
@@ -87,20 +87,23 @@ function pushElement(code: Code, { address }: StoreTarget, index: number): void 
   code.op(op.i32Shl, op.i32Add);
 }
 
-/** Narrows a range of indices to those that the stores at the launch index have room for. */
+/** Narrows a range of indices to the room of the stores at the launch index. */
 export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: number): void {
   for (const store of stores) if (store.index === undefined) emitMinimum(code, to, () => code.get(store.capacity));
 }
 
-/** A store of flags as bits: their words are those of the launch index by 32, and all of a round are one word's. */
+/**
+ * A store of flags as bits. The word of a flag is the launch index divided by 32, and all flags of a round belong to
+ * the same word.
+ */
 interface BitStore {
   readonly store: StoreTarget;
   readonly flag: Node;
-  /** Local of the bits of the round so far, from its first index on. */
+  /** Local of the bits of the round so far, starting at its first index. */
   readonly bits: number;
 }
 
-/** Those of the stores that set the bits of their rows, in words of which every one is a single chunk's. */
+/** The stores that set the bits of their rows in words that each belong to a single chunk. */
 export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results: readonly Node[]): readonly BitStore[] {
   return stores.flatMap((store) => {
     const { combine, guard, index, value } = store;
@@ -112,7 +115,7 @@ export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results:
   });
 }
 
-/** Notes the flags of the four indices from `index + offset` on. */
+/** Collects the flags of the four indices starting at `index + offset`. */
 export function emitBits(code: Code, lanes: VectorCode, stores: readonly BitStore[], offset: number): void {
   for (const { flag, bits } of stores) {
     lanes.push(flag);
@@ -127,7 +130,10 @@ export function emitBits(code: Code, lanes: VectorCode, stores: readonly BitStor
   }
 }
 
-/** Sets the bits of the round that begins at the index. Chunks have whole words, so that nobody else does so meanwhile. */
+/**
+ * Sets the bits of the round that starts at the index. Chunks have whole words, so no other thread writes them at the
+ * same time.
+ */
 export function emitBitWords(code: Code, stores: readonly BitStore[], index: number): void {
   const word = code.local(I32);
   const address = code.local(I32);
@@ -153,7 +159,7 @@ export function emitBitWords(code: Code, stores: readonly BitStore[], index: num
   code.release(address);
 }
 
-/** Stores the results of the four indices from `index + offset` on. */
+/** Stores the results of the four indices starting at `index + offset`. */
 export function emitVectorStores(
   code: Code,
   lanes: VectorCode,
@@ -170,7 +176,7 @@ export function emitVectorStores(
   }
 }
 
-/** Stores the results of the index `index + offset`, which the stores that go there have room for. */
+/** Stores the results of index `index + offset`; stores at the launch index must have room. */
 export function emitLaneStores(
   code: Code,
   lanes: LaneCode,
@@ -180,7 +186,7 @@ export function emitLaneStores(
   results: readonly Node[],
   launchIndex: Node,
 ): void {
-  // Before any branch, so that all stores find them.
+  // Computed before any branch, so that all stores can use them.
   for (const node of storedNodes(stores, results)) if (node.kind !== 'literal') lanes.local(node);
   for (const store of stores) {
     const conditions: (() => void)[] = [];
@@ -265,7 +271,7 @@ function storeLaneByLane(code: Code, lanes: VectorCode, store: StoreTarget, at: 
   code.release(element);
 }
 
-/** Pushes lanes as they stand in memory: bools as 0 and 1. */
+/** Pushes lanes in the form they have in memory: bools as 0 and 1. */
 export function pushWords(code: Code, lanes: VectorCode, node: Node): void {
   lanes.push(node);
   if (node.type !== 'bool') return;

@@ -37,8 +37,9 @@ import {
 const REGIONS_PER_WORKER = 4;
 
 /**
- * A stable radix sort: the program's rows are written out once, then moved digit by digit, each pass with a count by
- * region, the places of the digits, and the move. Digits that all keys share are left out, as the workers find out.
+ * A stable radix sort: the program's rows are first written out, then moved digit by digit; each pass counts by region,
+ * computes the places of the digits, and moves the rows. Digits that are equal in all keys are skipped, which the
+ * workers detect.
  */
 export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   const { extent, program, beginBit, endBit, keys, payload } = command;
@@ -61,7 +62,7 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   ];
   const other = [scratch(), hasPayload ? scratch() : 0];
   const own = [
-    // With an even number of passes the rows end up where they began.
+    // After an even number of passes, the rows are back where they started.
     ...(passes % 2 === 0 ? [...out, ...other] : [...other, ...out]),
     ...out,
     launcher.scratch(regions * EXTREME_BYTES),
@@ -78,14 +79,14 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
     phases: [
       fixedPhase(write.functions[0]!, regions),
       fixedPhase(plan!, 1),
-      // Of a pass, only the places are found by one worker.
+      // In a pass, only the computation of places runs on a single worker.
       ...rest.map((run, k) => fixedPhase(run, k % 3 === 1 ? 1 : regions)),
       fixedPhase(copyOut, regions),
     ],
   };
 }
 
-/** Writes the rows of a region, and which bits their keys share. */
+/** Writes the rows of a region, and records which bits their keys share. */
 function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
