@@ -35,9 +35,10 @@ port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters
 // Bytes that cannot be read here, as they were moved elsewhere before.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies SideReply));
 
-function readSide(bytes: Uint8Array, parameters: SideParameters): TileSide {
-  if (parameters.countsLabels) return parseLabels(bytes, parameters);
-  return tileSide(parseTile(bytes, parameters), parameters);
+function readSide(bytes: Uint8Array, { pixelSize, fill, countsLabels, ...parameters }: SideParameters): TileSide {
+  if (countsLabels) return parseLabels(bytes, parameters);
+  const { place, memoryBytes } = parameters;
+  return tileSide(parseTile(bytes, parameters), { pixelSize, fill, memoryBytes, place });
 }
 
 function buffersOf({ ids, regions, labels }: TileSide): ArrayBuffer[] {
