@@ -1,5 +1,5 @@
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
-import { type CompareRun, NO_SIMILARITY } from '../formats/compare-summary.ts';
+import { type CompareRun, NO_SIMILARITY, orNull } from '../formats/compare-summary.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
@@ -56,8 +56,4 @@ function rates({ precision, recall, f1, meanIou }: CrossComparison['matching']):
   return Object.entries(figures)
     .map(([name, figure]) => `${name} ${Number.isNaN(figure) ? '–' : figure.toFixed(3)}`)
     .join(', ');
-}
-
-function orNull(figure: number): number | null {
-  return Number.isNaN(figure) ? null : figure;
 }

@@ -27,6 +27,7 @@ import { type LeftOut, type PlacedRows, pointRows } from './neighbours-rows.ts';
 import type { NeighboursRun } from './neighbours-summary.ts';
 import {
   causeOf,
+  closing,
   type OutputWriter,
   openContext,
   type RunContext,
@@ -124,10 +125,6 @@ export async function searchNeighbours<C extends RunContext>(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-}
-
-function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
-  return { value, [Symbol.asyncDispose]: () => value.close() };
 }
 
 /** Half of the memory is for the device, half for points and results on the host. */

@@ -1,19 +1,12 @@
 import { basename } from 'node:path';
-import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { stageOutputs } from '../formats/atomic-write.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import { Interrupted } from './interrupt.ts';
 import { type NeighboursOptions, nameOfMetric } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 import { type NeighboursParts, searchNeighbours } from './neighbours-run.ts';
 import { figuresJson, type NeighboursRun, neighboursSummary, ofTotal } from './neighbours-summary.ts';
-import {
-  causeOf,
-  type OutputWriter,
-  protectInputs,
-  type RunContext,
-  type Surroundings,
-  writeBetween,
-} from './run-support.ts';
+import { causeOf, finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 
 /**
  * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. A run that fails leaves no file. A run
@@ -80,9 +73,4 @@ function throwInterrupted(
   throw reason instanceof Interrupted
     ? reason.with(`the neighbours of the first ${ofTotal(run, queries)} are kept${where}`)
     : reason;
-}
-
-/** A signal that never aborts: output that was begun is completed even if the run is interrupted. */
-function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
-  return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
 }

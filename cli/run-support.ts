@@ -99,3 +99,13 @@ export function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroun
   };
   return { write, hasPrinted: () => hasPrinted, isRead: () => isRead };
 }
+
+/** Output that is completed once it was begun, even if the run is interrupted: its signal never aborts. */
+export function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
+  return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
+}
+
+/** A value that is closed at the end of the scope that uses it. */
+export function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
+  return { value, [Symbol.asyncDispose]: () => value.close() };
+}

@@ -103,13 +103,6 @@ export function narrowed(column: HostColumn): HostColumn {
   return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values } as HostColumn;
 }
 
-/** An empty column of a field. */
-export function emptyColumn(field: TableField): HostColumn {
-  if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
-  const values = newValues(field, 0);
-  return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
-}
-
 /** Validity bits; undefined if every row has a value. */
 export function validityOf(rows: number, has: (row: number) => boolean): { readonly validity?: Uint32Array } {
   const validity = bitWords(rows);

@@ -9,10 +9,11 @@ import {
 } from '../algorithms/tables/index.ts';
 import { describeOperand } from '../algorithms/tables/operands.ts';
 import { type ValueOperand, valueOperand } from '../algorithms/tables/values.ts';
+import { emptyColumn } from '../formats/tables/parquet/plain.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context.ts';
-import { emptyColumn, narrowed } from './table-columns.ts';
+import { narrowed } from './table-columns.ts';
 import type { NamedAggregate, Question } from './table-question.ts';
 import { requireNoTimeInside } from './table-times.ts';
 

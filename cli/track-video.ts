@@ -15,6 +15,7 @@ import { counted } from './grouped.ts';
 import type { Log } from './log.ts';
 import {
   causeOf,
+  closing,
   type OutputWriter,
   openContext,
   type RunContext,
@@ -119,10 +120,6 @@ export async function trackVideo<C extends RunContext>(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-}
-
-function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
-  return { value, [Symbol.asyncDispose]: () => value.close() };
 }
 
 function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[]): readonly Note[] } {

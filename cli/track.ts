@@ -4,7 +4,7 @@ import { requirePlot } from '../formats/plot-packages.ts';
 import { type StagedFolder, stageFolder } from '../formats/staged-folder.ts';
 import { Interrupted } from './interrupt.ts';
 import { requireApart } from './output-places.ts';
-import { type OutputWriter, protectInputs, type RunContext, type Surroundings, writeBetween } from './run-support.ts';
+import { finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import type { TrackOptions } from './track-arguments.ts';
 import type { TrackFolders } from './track-outputs.ts';
 import { trackSummaryLines } from './track-summary.ts';
@@ -93,9 +93,4 @@ async function stageAll(options: TrackOptions): Promise<Staged> {
     await discard();
     throw error;
   }
-}
-
-/** A signal that never aborts: output that was begun is completed even if the run is interrupted. */
-function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
-  return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
 }

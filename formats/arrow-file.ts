@@ -1,4 +1,5 @@
 import { type Column, tableFromColumns, tableToIPC } from '@uwdata/flechette';
+import { viewOf } from './bytes.ts';
 
 /** Writes an Arrow IPC file piece by piece. Only where batches lie is kept until the end, 24 bytes each. */
 export interface ArrowFile<T> {
@@ -84,10 +85,6 @@ function blocksAt(view: DataView): number {
   const vtable = root - view.getInt32(root, true);
   const field = root + view.getUint16(vtable + 4 + 2 * RECORD_BATCHES, true);
   return field + view.getUint32(field, true) + 4;
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function concatenate(parts: readonly Uint8Array[]): Uint8Array {

@@ -83,6 +83,6 @@ function ofBoth({ p, q }: BothSides): { readonly a: number; readonly b: number }
   return { a: p, b: q };
 }
 
-function orNull(figure: number): number | null {
+export function orNull(figure: number): number | null {
   return Number.isNaN(figure) ? null : figure;
 }

@@ -1,6 +1,7 @@
 import type { TextColumn } from '../algorithms/text-column.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
+import { quote } from './csv-quote.ts';
 
 /**
  * Writes a table as CSV: a header, then a line a row. Fields are quoted as RFC 4180 has it, lines end in a single line
@@ -68,10 +69,6 @@ function csvCells(column: CompareColumn): (row: number) => string {
     default:
       return (row) => String(column.values[row]);
   }
-}
-
-function quote(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }
 
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);

@@ -1,5 +1,5 @@
-import { promisify } from 'node:util';
-import { crc32, deflate } from 'node:zlib';
+import { crc32 } from 'node:zlib';
+import { deflateBytes } from './deflate.ts';
 
 /** Pixels of 8 bits, row after row from the top: one byte a pixel, grey, or three, red, green and blue. */
 export interface PngPixels {
@@ -14,8 +14,6 @@ const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 const FILTER_SUB = 1;
 /** Noise packs hardly better at a higher level, and takes several times as long. */
 const LEVEL = 3;
-
-const deflateBytes = promisify<Uint8Array, { level: number }, Buffer>(deflate);
 
 /** A PNG, packed by a thread of Node's pool while others work. */
 export async function encodePng({ width, height, channels, data }: PngPixels): Promise<Uint8Array> {

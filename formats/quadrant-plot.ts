@@ -4,7 +4,8 @@ import { aFiniteNumber, aRecord, type Kind, optional, someOptions } from '../pri
 import { aDrawnFile, type MaqFile } from './maq-file.ts';
 import { cellsWithin, type DrawnCells, extentOf, frameOf, type QuadrantFrame } from './quadrant-plot/cells.ts';
 import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
-import { BOUNDARY, colorOfLevel, hexOf, OUTLINE } from './quadrant-plot/palette.ts';
+import { BOUNDARY, colorOfLevel, OUTLINE } from './quadrant-plot/palette.ts';
+import { hexColor } from './rgb.ts';
 import type { MapExtent } from './zonal-plot/extent.ts';
 import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
 
@@ -133,17 +134,17 @@ function drawLegend(cells: DrawnCells, hasOutlines: boolean): string {
   if (inside !== undefined) {
     say('inside, by level', 96);
     for (let level = inside[0]; level <= inside[1]; level++) {
-      key(hexOf(colorOfLevel(level, ...inside)));
+      key(hexColor(colorOfLevel(level, ...inside)));
       say(String(level), 26);
     }
     x += 12;
   }
   if (cells.boundary.includes(1)) {
-    key(hexOf(BOUNDARY));
+    key(hexColor(BOUNDARY));
     say('on boundaries', 100);
   }
   if (hasOutlines) {
-    parts.push(`<path d="M${px(x)} ${KEYS_TOP + KEY / 2}h18" stroke="${hexOf(OUTLINE)}"/>`);
+    parts.push(`<path d="M${px(x)} ${KEYS_TOP + KEY / 2}h18" stroke="${hexColor(OUTLINE)}"/>`);
     x += 23;
     say('outlines', 0);
   }
@@ -172,9 +173,9 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
     paths.push(`<path transform="${place}" fill="${fill}"${line}${crisp} d="${d}"/>`);
   };
   if (inside !== undefined) {
-    for (let level = inside[0]; level <= inside[1]; level++) draw(level, 0, hexOf(colorOfLevel(level, ...inside)));
+    for (let level = inside[0]; level <= inside[1]; level++) draw(level, 0, hexColor(colorOfLevel(level, ...inside)));
   }
-  for (let level = 0; level <= last; level++) draw(level, 1, hexOf(BOUNDARY));
+  for (let level = 0; level <= last; level++) draw(level, 1, hexColor(BOUNDARY));
   return paths;
 }
 
@@ -216,5 +217,5 @@ function drawOutlines({ step: grid, x, y, starts }: Outlines): string {
     }
   }
   const width = px(0.7 / grid);
-  return `<path transform="scale(${grid})" fill="none" stroke="${hexOf(OUTLINE)}" stroke-width="${width}" stroke-linejoin="round" d="${d}"/>`;
+  return `<path transform="scale(${grid})" fill="none" stroke="${hexColor(OUTLINE)}" stroke-width="${width}" stroke-linejoin="round" d="${d}"/>`;
 }

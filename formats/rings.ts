@@ -1,5 +1,6 @@
 import { CapacityError, GeometryError } from '../primitives/errors.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
+import { resizedFloats } from './resized.ts';
 
 /** Vertices under construction: two columns that grow. */
 export interface Vertices {
@@ -59,14 +60,8 @@ function grow(vertices: Vertices, at: FeaturePlace): void {
       place: { file: at.file, record: at.index },
     });
   }
-  vertices.x = resized(vertices.x, size);
-  vertices.y = resized(vertices.y, size);
-}
-
-function resized(column: Float64Array, size: number): Float64Array {
-  const larger = new Float64Array(size);
-  larger.set(column);
-  return larger;
+  vertices.x = resizedFloats(vertices.x, size);
+  vertices.y = resizedFloats(vertices.y, size);
 }
 
 /**

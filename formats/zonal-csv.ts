@@ -1,5 +1,6 @@
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
+import { quote } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
@@ -76,8 +77,4 @@ function* statisticsRows(histogram: ZonalHistogram): Generator<string> {
 
 function blankIfNaN(value: number): string {
   return Number.isNaN(value) ? '' : String(value);
-}
-
-function quote(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }

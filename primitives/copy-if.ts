@@ -16,6 +16,7 @@ import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inContext } from './context-option.ts';
 import type { Store } from './contract/backend.ts';
+import { capacityOf } from './contract/backend.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { mapRows, type RowFunctor } from './map.ts';
@@ -165,7 +166,7 @@ function split<C extends Table>(table: C, choice: Choice): { readonly selected: 
 
 function reserve<C extends Table>(table: C, { context, length }: Choice): Chosen<C> {
   const count = context.allocate(1);
-  const chosen = countIn(count, 0, typeof length === 'number' ? length : length.limit);
+  const chosen = countIn(count, 0, capacityOf(length));
   return {
     count,
     rows: withColumns(

@@ -11,6 +11,7 @@ import {
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inContext, inContextOf } from './context-option.ts';
+import { capacityOf } from './contract/backend.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
@@ -59,7 +60,7 @@ function reduceRuns<K extends Table, S extends Shape>(
   const byRun = combinedByRun(monoid as unknown as Monoid<Shape>);
   return context.scope(() => {
     const total = context.allocate(monoidProgram(byRun).types.length);
-    const runs = countIn(total, 0, typeof length === 'number' ? length : length.limit);
+    const runs = countIn(total, 0, capacityOf(length));
     const stored = [...keyColumns, ...valueColumns].map(({ type }) => context.stored(type, runs));
     fusedScan('reduceByKey', {
       context,

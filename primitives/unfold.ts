@@ -15,6 +15,7 @@ import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { AtomicCombination, Store } from './contract/backend.ts';
+import { capacityOf } from './contract/backend.ts';
 import { bool, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
@@ -261,7 +262,7 @@ function writeWalks<R extends Shape>(
       stored: ['bool', 'u32', ...types],
       begin: (index, loader) => {
         const [offset, count] = loader.load([offsets, counts], index) as [U32, U32];
-        const capacity = loader.uniform('u32', typeof length === 'number' ? length : length.limit);
+        const capacity = loader.uniform('u32', capacityOf(length));
         const end = offset.add(count.min(capacity.sub(offset.min(capacity))));
         return [offset.lt(end).and(count.gt(few)), offset, end];
       },

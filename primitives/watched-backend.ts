@@ -102,7 +102,7 @@ function arrayBuffers({ buffer, length }: ArrayBinding): DeviceBuffer[] {
   return [buffer, ...lengthBuffer(length)];
 }
 
-function lengthBuffer(length: Length): DeviceBuffer[] {
+export function lengthBuffer(length: Length): DeviceBuffer[] {
   return typeof length === 'number' ? [] : [length.buffer];
 }
 

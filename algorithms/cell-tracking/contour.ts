@@ -25,6 +25,7 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
+import { finite } from './finite.ts';
 import type { Frame } from './frame.ts';
 
 /** Cells with their contours, in the rows that they had. */
@@ -69,13 +70,8 @@ interface Picture {
 }
 
 /** A functor of grey values of either type; their values are f32 in it. */
-function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
+export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
   return { u32: make(array(u32) as never), f32: make(array(f32)) };
-}
-
-/** The number, or 0 where it is none. */
-function finite(value: F32): F32 {
-  return select(f32(0), value, value.abs().lt(Number.POSITIVE_INFINITY));
 }
 
 /**

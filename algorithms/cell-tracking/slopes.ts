@@ -12,9 +12,9 @@ import {
   maximum,
   packHalves,
   reduce,
-  select,
   u32,
 } from '../../primitives/index.ts';
+import { finite } from './finite.ts';
 import type { Frame } from './frame.ts';
 import { doubledGradients } from './gradients.ts';
 
@@ -36,11 +36,6 @@ const packSlope = fn('packSlope', { x: f32, y: f32, max: array(f32) }, u32, ({ x
   const whole = (slope: F32) => i32(finite(slope).mul(scale)).max(-limit).min(limit);
   return packHalves(whole(x), whole(y));
 });
-
-/** The number, or 0 where it is not finite. */
-function finite(value: F32): F32 {
-  return select(f32(0), value, value.abs().lt(Number.POSITIVE_INFINITY));
-}
 
 /** The power of two that brings numbers up to a greatest one below 2^SLOPE_BITS. */
 function powerOfTwo(max: F32): F32 {

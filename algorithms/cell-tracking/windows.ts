@@ -1,6 +1,5 @@
 import type { ArrayValue } from '../../primitives/functors/value.ts';
 import {
-  type ArrayParameter,
   array,
   type Bool,
   bitsToF32,
@@ -25,7 +24,9 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
+import { ofGrey } from './contour.ts';
 import { inFieldUnits } from './field-units.ts';
+import { finite } from './finite.ts';
 import type { Frame } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
@@ -166,11 +167,6 @@ const areaOfWindow = fn('areaOfWindow', { cell: u32, ...place }, u32, (given) =>
   return width.mul(height);
 });
 
-/** A functor of grey values of either type; their values are f32 in it. */
-function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
-  return { u32: make(array(u32) as never), f32: make(array(f32)) };
-}
-
 /** The least and the greatest squared slope of a row of a window. */
 const rowExtremes = ofGrey((grey) =>
   fn('rowExtremes', { index: u32, grey, ...place }, { min: f32, max: f32 }, (given) => {
@@ -227,11 +223,6 @@ const windowWord = fn(
     return chosen(word, words);
   },
 );
-
-/** The number, or 0 where it is none. */
-function finite(value: F32): F32 {
-  return select(f32(0), value, value.abs().lt(Number.POSITIVE_INFINITY));
-}
 
 function chosen(word: U32, words: { readonly [name in keyof typeof WORD]: U32 }): U32 {
   return Object.entries(words).reduce((value, [name, each]) => {

@@ -2,6 +2,7 @@ import type { LabelRegions } from '../label-images/label-regions.ts';
 import type { SharedPixels } from '../label-images/pixel-totals.ts';
 import type { Note } from '../notes.ts';
 import type { PairAreas } from '../pixelbox/pair-areas.ts';
+import { gatherAreas } from '../pixelbox/pair-areas.ts';
 import type { Regions } from '../pixelbox/regions.ts';
 import type { TextColumn } from '../text-column.ts';
 import { exactSum, ratiosOf } from './areas.ts';
@@ -104,9 +105,9 @@ export function compareTile(task: PolygonTask, areas: PairAreas, matching: Match
   const met = positive(areas.intersection);
   const pairs = { p: met.map((pair) => candidates.p[pair]!), q: met.map((pair) => candidates.q[pair]!) };
   const common = {
-    intersection: pick(areas.intersection, met),
-    p: pick(areas.p, met),
-    q: pick(areas.q, met),
+    intersection: gatherAreas(areas.intersection, met),
+    p: gatherAreas(areas.p, met),
+    q: gatherAreas(areas.q, met),
   };
   const meetings = { candidates: candidates.p.length, meeting: candidates.meeting };
   return judge(task, { pairs, common, meetings }, matching);
@@ -117,8 +118,8 @@ export function compareLabels(task: LabelTask, shared: SharedPixels, matching: M
   const { p, q } = shared;
   const common = {
     intersection: shared.pixels,
-    p: pick(task.p.labels.area, p),
-    q: pick(task.q.labels.area, q),
+    p: gatherAreas(task.p.labels.area, p),
+    q: gatherAreas(task.q.labels.area, q),
   };
   return judge(task, { pairs: { p, q }, common, meetings: task.meetings }, matching);
 }
@@ -166,12 +167,6 @@ function positive(column: BigUint64Array): Uint32Array {
   let count = 0;
   for (let i = 0; i < found.length; i++) if ((words[2 * i]! | words[2 * i + 1]!) !== 0) found[count++] = i;
   return found.slice(0, count);
-}
-
-function pick(column: BigUint64Array, indices: Uint32Array): BigUint64Array {
-  const picked = new BigUint64Array(indices.length);
-  for (let i = 0; i < indices.length; i++) picked[i] = column[indices[i]!]!;
-  return picked;
 }
 
 function sideResult({ ids, regions, labels }: TileSide, inPairs: Uint32Array): SideResult {

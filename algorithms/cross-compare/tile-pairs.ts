@@ -1,3 +1,4 @@
+import { byCodeUnits } from '../../primitives/code-units.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import { listNames, type Note } from '../notes.ts';
 import type { BothSides } from './totals.ts';
@@ -55,10 +56,6 @@ export function pairTiles<T extends { readonly name: string }>(p: TileSet<T>, q:
 
 function byName<T extends { readonly name: string }>({ tiles }: TileSet<T>): Map<string, T> {
   return new Map(tiles.map((tile) => [tile.name, tile]));
-}
-
-function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 const NAMES_SHOWN = 3;

@@ -1,5 +1,6 @@
-import { type Column, concatenate, constant, fn, map, u32, uniform } from '../../primitives/index.ts';
+import { type Column, concatenate, constant, map, u32 } from '../../primitives/index.ts';
 import { anArrayOf, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { moved } from '../plain-functors.ts';
 import { type Quadrants, type QuadrantsWithEdges, someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 
 /** The quadrants of all sets, one row each. */
@@ -70,8 +71,6 @@ export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets 
 export function partsOf(set: QuadrantSet): readonly SetPart[] {
   return 'polygon' in set ? [{ quadrants: set, firstPolygon: 0 }] : set;
 }
-
-const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
 
 function concatenateEdges(parts: readonly QuadrantsWithEdges[]): ConcatenatedEdges {
   let [passages, edges] = [0, 0];

@@ -21,6 +21,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
+import { asNumber } from '../plain-functors.ts';
 import type { NodePlaces } from './preorder.ts';
 
 /** Where the children of nodes are. */
@@ -57,8 +58,6 @@ export function childrenOf(nodes: NodePlaces, isParent: Column<'u32'>): Children
   const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
   return { firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }), childCount };
 }
-
-const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
 const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.eq(1));
 
 const next = fn(

@@ -1,3 +1,4 @@
+import { capacityOf } from '../../primitives/columns/length.ts';
 import type { Loader } from '../../primitives/columns/program.ts';
 import {
   type Bool,
@@ -125,10 +126,6 @@ export function firstRuns(
       offer(list, key, () => place, after && ((id) => isBefore(after.key, after.id, key, id)));
     });
   });
-}
-
-function capacityOf(count: Column['length']): number {
-  return typeof count === 'number' ? count : count.limit;
 }
 
 function keyFunctor({ measure, lengths }: Search) {

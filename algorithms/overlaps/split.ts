@@ -1,6 +1,5 @@
 import {
   array,
-  bool,
   type Column,
   type Context,
   copyIf,
@@ -29,6 +28,7 @@ import {
 } from '../../primitives/index.ts';
 import { allOrNone, freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo } from '../order-rows.ts';
+import { isSet } from '../plain-functors.ts';
 import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.ts';
 import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
 import { leaveToChildren, type Walks, walk } from './walks.ts';
@@ -67,8 +67,6 @@ export async function crowdedCells(
     context.dispose(made);
   }
 }
-
-const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 
 const isCrowded = fn(
   'isCrowded',

@@ -153,7 +153,7 @@ function requirePairs(p: Regions, q: Regions, pairs: RegionPairs): void {
   }
 }
 
-function gatherAreas(areas: BigUint64Array, regions: Uint32Array): BigUint64Array {
+export function gatherAreas(areas: BigUint64Array, regions: Uint32Array): BigUint64Array {
   const gathered = new BigUint64Array(regions.length);
   for (let pair = 0; pair < regions.length; pair++) gathered[pair] = areas[regions[pair]!]!;
   return gathered;

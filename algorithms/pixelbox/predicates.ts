@@ -12,6 +12,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../primitives/index.ts';
+import { isSet } from '../plain-functors.ts';
 import { edgeAt, edgesOf, forEachEdge, positionFunctors } from './box-position.ts';
 import { polygonAreas } from './polygon-areas.ts';
 import { EDGE_STRIDE, type PolygonEdges, requireRectilinear } from './polygon-edges.ts';
@@ -133,7 +134,6 @@ async function withIntersections(
 const isWhole = fn('isWhole', { shared: u64, area: u64 }, bool, ({ shared, area }) =>
   eq64({ a: shared, b: area }).and(area.lo.or(area.hi).ne(0)),
 );
-const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 const isSetOrShared = fn('isSetOrShared', { flag: u32, shared: u64 }, bool, ({ flag, shared }) =>
   flag.or(shared.lo).or(shared.hi).ne(0),
 );

@@ -11,10 +11,10 @@ import {
   sequence,
   sortByKey,
   u32,
-  uniform,
   upperBound,
 } from '../../primitives/index.ts';
 import { aRecord, type Kind } from '../../primitives/kinds.ts';
+import { moved } from '../plain-functors.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 
@@ -45,8 +45,6 @@ export const someBoundaryEdges: Kind = aRecord<BoundaryEdges>({
   edge: aColumn('u32'),
   ends: aColumn('i32'),
 });
-
-const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
 const cornerOf = fn('cornerOf', { row: u32 }, u32, ({ row }) => row.shr(31));
 const difference = fn('difference', { to: u32, from: u32 }, u32, ({ to, from }) => to.sub(from));
 

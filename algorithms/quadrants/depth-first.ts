@@ -27,6 +27,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { optional, someOptions, where } from '../../primitives/kinds.ts';
+import { asNumber } from '../plain-functors.ts';
 import { someLevels } from './decompose.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import { type Edges, uploadEdges } from './edges.ts';
@@ -280,8 +281,6 @@ const testPart = fn(
 const ownerOf = fn('ownerOf', { part: u32, owners: array(u32), bits: uniform(u32) }, u32, ({ part, owners, bits }) =>
   owners.at(part.shr(bits)),
 );
-
-const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
 
 /** Words of quadrants, two each. */
 const wordOf = fn('wordOf', { word: u32, ...quadrantArrays }, u32, ({ word, columns, rows }) =>

@@ -29,6 +29,7 @@ import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
+import { asNumber, moved } from '../plain-functors.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
 import { someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { packQuadrant } from '../quadrants/open-quadrants.ts';
@@ -96,8 +97,6 @@ interface Join {
   /** The maximum index of a query. */
   readonly max: number;
 }
-
-const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
 
 function edgesOfBoth(context: Context, { edges: own }: QuadrantsWithEdges, { edges }: MaqTreeWithEdges) {
   const by = (own.ends.length as number) / 4;
@@ -176,8 +175,6 @@ function groupPairs(context: Context, { tree, queries, max }: Join, { row, entry
     mixed: reduce(mixed, maximum(u32)),
   };
 }
-
-const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
 const before = fn('before', { number: u32 }, u32, ({ number }) => number.sub(1));
 const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.eq(1));
 const isOpen = fn('isOpen', { run: u32, shared: array(u32) }, bool, ({ run, shared }) => shared.at(run).eq(0));

@@ -1,7 +1,6 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import { copyIf } from '../../primitives/copy-if.ts';
-import { fn, u32 } from '../../primitives/functors/functor.ts';
-import { popcount } from '../../primitives/functors/standard/bits.ts';
+import { u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { map } from '../../primitives/map.ts';
@@ -13,7 +12,7 @@ import { fill } from '../../primitives/sequence.ts';
 import { sort } from '../../primitives/sort.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
 import { combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import { flagsOf } from './selection.ts';
+import { bitsIn, flagsOf } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 
 /** Up to this many possible integers, a bit for each is cheaper than a sort. */
@@ -58,8 +57,6 @@ export async function countDistinct(
   context.dispose(total);
   return count!;
 }
-
-const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
 
 /** The integers of the rows that count, in words. */
 function wordsWhere(

@@ -33,7 +33,7 @@ function digitOf(column: TableColumn): Digit {
   return { column, range: max - min + 1n + (column.validity === undefined ? 0n : 1n) };
 }
 
-const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
+export const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /** Codes that identify groups, if these and one code for rows that do not count fit in 32 bits. */
 export interface GroupCodes {

@@ -5,6 +5,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import { eq64, shrU64, sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { histogram } from '../../primitives/histogram.ts';
+import { word } from './group-keys.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
 import { combineParts, constantPart, type QuestionPart, rowPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
@@ -104,8 +105,6 @@ async function countDigits(
 
 /** Number of bins for rows that do not count. With a single bin, additions would wait for each other. */
 const SPARE = 16;
-
-const word = (value: bigint): QuestionPart<U32> => constantPart('u32', Number(value & 0xffffffffn));
 
 /** The digit of integers that differ in at most 32 bits. */
 function narrowDigit(

@@ -1,6 +1,6 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { popcount } from '../../primitives/functors/standard/bits.ts';
 import { select as choose } from '../../primitives/functors/standard/choose.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
@@ -149,7 +149,9 @@ export async function countSelected(selection: Selection): Promise<number> {
   return count!;
 }
 
-const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
+export const bitsIn: Functor<{ word: typeof u32 }, typeof u32> = fn('bitsIn', { word: u32 }, u32, ({ word }) =>
+  popcount(word),
+);
 
 /**
  * The indices of the chosen rows, ascending. Only the device knows the length of this column.

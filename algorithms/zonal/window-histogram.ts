@@ -1,6 +1,6 @@
 import { Column } from '../../primitives/columns/column.ts';
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import {
   ArgumentError,
@@ -15,6 +15,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../primitives/index.ts';
+import { isSet } from '../plain-functors.ts';
 import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
@@ -48,8 +49,6 @@ interface TileHistograms {
   readonly place: Column<'u32'>;
   readonly counts: Column<'u32'>;
 }
-
-const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 
 /**
  * Step 1: the histogram of every tile that lies inside a zone. It is computed once, even if the tile lies in several

@@ -2,13 +2,14 @@ import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
 import { type Command, issue, rebound } from '../../primitives/command.ts';
 import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/contract/backend.ts';
 import { requireBackend } from '../../primitives/contract/require-backend.ts';
-import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { playScript } from '../../primitives/prepared/play.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';
 import { CLOSE_LIMIT, endsWithin } from '../common/close-limit.ts';
+import { inRange, usedAfterRelease } from '../common/memory-errors.ts';
 import {
   type Answer,
   bytesKept,
@@ -150,9 +151,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   const resolve = (buffer: DeviceBuffer): Held => {
     const held = byId.get(buffer.id);
     if (held !== undefined) return held;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
-      remedy: 'Keep the column alive, or return it from its scope.',
-    });
+    throw usedAfterRelease(buffer);
   };
 
   /** Runs an entry on the current backend. */
@@ -555,14 +554,6 @@ function carryOut(backend: Backend, command: Command): void {
 function buffersOf(entry: Entry): readonly Held[] {
   if (entry.kind === 'command') return [...entry.reads, ...entry.writes];
   return entry.kind === 'sync' ? [] : [entry.buffer];
-}
-
-function inRange(buffer: Held, word: number, words: number): Held {
-  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
-  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
-    expected: `words within 0 … ${buffer.words}`,
-    got: `${word} … ${word + words}`,
-  });
 }
 
 function isAwaited(entry: Entry): entry is WaitEntry {

@@ -1,5 +1,4 @@
 import type {
-  AtomicCombination,
   Backend,
   Cell,
   Determinism,
@@ -23,6 +22,7 @@ import { wordOfValue } from '../../primitives/ir/semantics.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
+import { combinations } from '../common/atomic-combinations.ts';
 import { requireLimits } from '../common/backend-options.ts';
 import { fillMemory } from '../common/fill-memory.ts';
 import { type PlainValue, requireText } from './emit-javascript.ts';
@@ -257,15 +257,6 @@ function evaluateAll(memory: HostMemory, extent: Extent, program: Program): Plai
   const entry = bind(memory, program);
   return Array.from({ length: memory.lengthOf(extent) }, (_, i) => entry(i));
 }
-
-const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
-  add: (old, value) => old + value,
-  and: (old, value) => old & value,
-  or: (old, value) => old | value,
-  xor: (old, value) => old ^ value,
-  min: Math.min,
-  max: Math.max,
-};
 
 function writer(
   memory: HostMemory,

@@ -1,6 +1,6 @@
 import type { ArrayBinding, CountRef, DeviceBuffer, Length, Storage } from '../../primitives/contract/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
+import { outOfMemory, usedAfterRelease } from '../common/memory-errors.ts';
 import type { ArrayReader, PlainValue } from './emit-javascript.ts';
 
 type StorageView = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
@@ -31,9 +31,7 @@ export function createHostMemory(limitBytes: number): HostMemory {
   const resolve = (buffer: DeviceBuffer): HostBuffer => {
     const found = buffers.get(buffer.id);
     if (found !== undefined) return found;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
-      remedy: 'Keep the column alive, or return it from its scope.',
-    });
+    throw usedAfterRelease(buffer);
   };
   const count = ({ buffer, word, minus, limit }: CountRef): number =>
     Math.min(limit, Math.max(0, resolve(buffer).views.u32[word]! - minus));
@@ -83,12 +81,4 @@ function viewsOf(memory: ArrayBuffer): HostBuffer['views'] {
     u16: new Uint16Array(memory),
     i16: new Int16Array(memory),
   };
-}
-
-function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
-  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit in addition to the ${live} bytes in use.`, {
-    expected: `at most ${limit} bytes in total`,
-    got: `${live + bytes}`,
-    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
-  });
 }

@@ -5,7 +5,6 @@ import {
   capacityOf,
   type DeviceBuffer,
   type Extent,
-  type Length,
   type Program,
   type ScanCommand,
   type SharedDevice,
@@ -17,8 +16,10 @@ import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
+import { lengthBuffer } from '../../primitives/watched-backend.ts';
 import { uploadTo } from '../../primitives/word-sources.ts';
 import { fillMemory } from '../common/fill-memory.ts';
+import { inRange } from '../common/memory-errors.ts';
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';
@@ -487,10 +488,6 @@ function buffersIn(programs: readonly Program[]): DeviceBuffer[] {
   return programs.flatMap(({ arrays }) => [...arrays.values()].flatMap(ofBinding));
 }
 
-function lengthBuffer(length: Length): DeviceBuffer[] {
-  return typeof length === 'number' ? [] : [length.buffer];
-}
-
 function buffersOf(cells: readonly ({ readonly buffer: DeviceBuffer } | undefined)[]): DeviceBuffer[] {
   return cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
 }
@@ -501,13 +498,5 @@ function spilled({ words }: Spillable, budget: number): ArgumentError {
     expected: `room on the device, which may be used up to ${budget} bytes`,
     got: `${words * 4} bytes that are not on the device`,
     remedy: 'Await context.sync() first, free other columns, or raise limits.memoryBytes.',
-  });
-}
-
-function inRange(buffer: Spillable, word: number, words: number): Spillable {
-  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
-  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
-    expected: `words within 0 … ${buffer.words}`,
-    got: `${word} … ${word + words}`,
   });
 }

@@ -1,7 +1,8 @@
-import type { AtomicCombination, DeviceBuffer, Store } from '../../primitives/contract/backend.ts';
+import type { DeviceBuffer, Store } from '../../primitives/contract/backend.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
 import { variantOf, wrapModule } from '../../primitives/functors/wrap-module.ts';
 import { entryOf, type Module, type Operand } from '../../primitives/ir/ir.ts';
+import { combinations } from '../common/atomic-combinations.ts';
 import type { HostWords } from './host-words.ts';
 
 /**
@@ -85,16 +86,6 @@ function withPlaces(module: Module, places: readonly Store[], start: string): Mo
     },
   });
 }
-
-/** Combines a value with the stored word. Typed arrays take the result modulo 2³². */
-export const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
-  add: (old, value) => old + value,
-  and: (old, value) => old & value,
-  or: (old, value) => old | value,
-  xor: (old, value) => old ^ value,
-  min: Math.min,
-  max: Math.max,
-};
 
 function scatter({ offset, capacity, combine }: Store, target: HostWords, at: Uint32Array, values: Uint32Array): void {
   const combined = combine && combinations[combine];

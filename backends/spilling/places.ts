@@ -1,5 +1,6 @@
 import type { Backend, DeviceBuffer, SpillCounters, WordSink } from '../../primitives/contract/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { usedAfterRelease } from '../common/memory-errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
 /**
@@ -225,9 +226,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
     resolve(given) {
       const buffer = given as Spillable;
       if (owned.has(buffer) && !buffer.released) return buffer;
-      throw new ArgumentError('memory/released', `Buffer ${given.id} must not be used after its release.`, {
-        remedy: 'Keep the column alive, or return it from its scope.',
-      });
+      throw usedAfterRelease(given);
     },
     hold(buffers) {
       for (const buffer of buffers) buffer.holds++;

@@ -1,12 +1,5 @@
 import { requireOneOf } from '../../primitives/arguments.ts';
-import {
-  type Backend,
-  capacityOf,
-  type DeviceBuffer,
-  type Extent,
-  type Limits,
-  type Program,
-} from '../../primitives/contract/backend.ts';
+import { type Backend, capacityOf, type Extent, type Limits, type Program } from '../../primitives/contract/backend.ts';
 import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/contract/gpu-types.ts';
 import { runsOf } from '../../primitives/cross-reduce-by-rows.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
@@ -24,6 +17,7 @@ import {
 import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
+import { inRange } from '../common/memory-errors.ts';
 import type { Arithmetic } from './device/arithmetic.ts';
 import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './device/device.ts';
 import { aDevice } from './device/device-kind.ts';
@@ -418,12 +412,4 @@ function requireCopyable({ parts }: Memory): void {
 function namesIn({ functions }: Module): string {
   const [entry, ...called] = new Set(functions.map(({ name }) => name.replace(/^m\d+_/, '')).reverse());
   return called.length === 0 ? entry! : `${entry}: ${called.join(', ')}`;
-}
-
-function inRange<B extends DeviceBuffer>(buffer: B, word: number, words: number): B {
-  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
-  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
-    expected: `words within 0 … ${buffer.words}`,
-    got: `${word} … ${word + words}`,
-  });
 }

@@ -1,3 +1,4 @@
+import { popcount } from '../../formats/tables/bits.ts';
 /** Random numbers that are the same on every machine: whole-number and f64 arithmetic without functions that engines round differently. */
 export interface Random {
   /** 32 random bits. */
@@ -28,15 +29,9 @@ export function randomOf(seed: number, stream = 0): Random {
     bits,
     between: (from, to) => from + (to - from) * uniform(),
     below: (count) => Math.floor(count * uniform()),
-    normal: () => (ones(bits()) - 16 + uniform() - 0.5) * SCALE,
+    normal: () => (popcount(bits()) - 16 + uniform() - 0.5) * SCALE,
   };
 }
 
 /** The number of ones in 32 bits has a variance of 8, and a uniform number on top a twelfth. */
 const SCALE = 1 / Math.sqrt(8 + 1 / 12);
-
-function ones(bits: number): number {
-  let pairs = bits - ((bits >>> 1) & 0x55555555);
-  pairs = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
-  return Math.imul((pairs + (pairs >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-}

@@ -1,5 +1,4 @@
-/** Red, green and blue, 0 to 255. */
-export type Rgb = readonly [red: number, green: number, blue: number];
+import type { Rgb } from '../rgb.ts';
 
 /** Turns of hue from one track to the next: the golden angle, after which no two of a few tracks in a row are alike. */
 const TURN = 0.381966;
@@ -27,9 +26,4 @@ function readable(color: Rgb): Rgb {
   const luma = 0.299 * red + 0.587 * green + 0.114 * blue;
   const white = Math.max(0, (MIN_LUMA - luma) / (255 - luma));
   return color.map((part) => Math.round(part + white * (255 - part))) as unknown as Rgb;
-}
-
-/** A colour as SVG has it. */
-export function hexColor(color: Rgb): string {
-  return `#${color.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }

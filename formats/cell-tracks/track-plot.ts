@@ -1,9 +1,10 @@
 import { encode } from 'fast-png';
 import { BAR, histogramChart } from '../histogram-chart.ts';
+import { hexColor } from '../rgb.ts';
 import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, niceStep, px, shorten, text } from '../zonal-plot/page.ts';
 import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
-import { hexColor, trackColor } from './track-color.ts';
+import { trackColor } from './track-color.ts';
 import { type TrackScale, type TrackUnits, unitsOf } from './track-scale.ts';
 
 /** What a plot shows. */

@@ -1,5 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
+import { resizedFloats } from '../resized.ts';
 import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, unwrapRing, type Vertices } from '../rings.ts';
 
 /** Polygons under construction, and what was noticed of all that were read. */
@@ -75,14 +76,8 @@ export function reserveVertices(vertices: Vertices, count: number): void {
   const needed = vertices.length + count;
   if (needed <= vertices.x.length) return;
   const size = Math.max(needed, 2 * vertices.x.length);
-  vertices.x = resized(vertices.x, size);
-  vertices.y = resized(vertices.y, size);
-}
-
-function resized(column: Float64Array, size: number): Float64Array {
-  const larger = new Float64Array(size);
-  larger.set(column);
-  return larger;
+  vertices.x = resizedFloats(vertices.x, size);
+  vertices.y = resizedFloats(vertices.y, size);
 }
 
 /**

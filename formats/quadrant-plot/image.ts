@@ -11,9 +11,10 @@ import {
   remarkOn,
   shownExtent,
 } from '../quadrant-plot.ts';
+import type { Rgb } from '../rgb.ts';
 import { cellsWithin, type DrawnCells, frameOf, type QuadrantFrame } from './cells.ts';
 import { type Outlines, outlinesOf } from './outlines.ts';
-import { BOUNDARY, colorOfLevel, OUTLINE, type Rgb } from './palette.ts';
+import { BOUNDARY, colorOfLevel, OUTLINE } from './palette.ts';
 
 const LONGEST_SIDE = 2000;
 const MIN_PIXELS = 1;

@@ -1,5 +1,4 @@
-/** Red, green and blue, from 0 to 255. */
-export type Rgb = readonly [red: number, green: number, blue: number];
+import type { Rgb } from '../rgb.ts';
 
 /** Of quadrants that edges pass through. */
 export const BOUNDARY: Rgb = [236, 158, 66];
@@ -21,9 +20,4 @@ export function colorOfLevel(level: number, first: number, last: number): Rgb {
   const below = Math.min(DEEP_TO_SHALLOW.length - 2, Math.floor(at));
   const [from, to] = [DEEP_TO_SHALLOW[below]!, DEEP_TO_SHALLOW[below + 1]!];
   return [0, 1, 2].map((part) => Math.round(from[part]! + (at - below) * (to[part]! - from[part]!))) as unknown as Rgb;
-}
-
-/** `#1b1e24`. */
-export function hexOf(color: Rgb): string {
-  return `#${color.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }

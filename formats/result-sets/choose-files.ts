@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { listNames, quoteName } from '../../algorithms/notes.ts';
+import { byCodeUnits } from '../../primitives/code-units.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
@@ -85,11 +86,6 @@ export async function formatOf(kind: FileKind, path: string): Promise<ResultSetF
 /** The kind of file that a format is in. */
 export function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
   return format === 'geojson' || format === 'coco' ? 'json' : format;
-}
-
-/** The order of names. */
-export function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function noTiles(

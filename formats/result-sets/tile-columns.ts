@@ -1,6 +1,8 @@
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { repeatedRows, textAt } from '../../algorithms/text-column.ts';
 import { overMemory } from '../memory.ts';
+import { ringsThat } from '../polygon-notes.ts';
+import { resizedBytes, resizedFloats } from '../resized.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 
@@ -277,24 +279,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of one before`,
 };
 
-function ringsThat(count: number, singular: string, plural: string): string {
-  return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
-}
-
-function resizedBytes(column: Uint8Array, size: number): Uint8Array {
-  const larger = new Uint8Array(size);
-  larger.set(column);
-  return larger;
-}
-
 function resizedWords(column: Uint32Array, size: number): Uint32Array {
   const larger = new Uint32Array(size);
-  larger.set(column);
-  return larger;
-}
-
-function resizedFloats(column: Float64Array, size: number): Float64Array {
-  const larger = new Float64Array(size);
   larger.set(column);
   return larger;
 }

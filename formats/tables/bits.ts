@@ -30,7 +30,7 @@ export function countBits(words: Uint32Array, from: number, to: number): number 
   return count;
 }
 
-function popcount(word: number): number {
+export function popcount(word: number): number {
   let sums = word - ((word >>> 1) & 0x55555555);
   sums = (sums & 0x33333333) + ((sums >>> 2) & 0x33333333);
   return Math.imul((sums + (sums >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;

@@ -1,4 +1,5 @@
 import { FormatError } from '../../primitives/errors.ts';
+import { viewOf } from '../bytes.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 
 /** Tags of TIFF 6.0, GeoTIFF 1.1 and GDAL that this reader looks at. */
@@ -232,10 +233,6 @@ export function damaged(file: string, reason: string): FormatError {
     remedy: 'Copy or download the file again, or rewrite it with gdal_translate.',
     place: { file },
   });
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** A 64-bit unsigned number as f64: exact up to 2^53, and larger than any file beyond. */

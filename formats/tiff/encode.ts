@@ -1,6 +1,5 @@
-import { promisify } from 'node:util';
-import { deflate } from 'node:zlib';
 import { SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
+import { deflateBytes } from '../deflate.ts';
 import type { Predictor } from './layout.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words } from './samples.ts';
 
@@ -15,8 +14,6 @@ export interface Packing {
   readonly rowWords: number;
   readonly interleaved: number;
 }
-
-const deflateBytes = promisify<Uint8Array, { level: number }, Buffer>(deflate);
 
 /** Packs the samples of a block, which it may change. */
 export async function encodeBlock(words: Words, packing: Packing): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
+import { resizedBytes } from '../resized.ts';
 import type { VideoStream } from './video.ts';
 
 /** Bytes that come one after the other, from a pipe or a file. */
@@ -58,7 +59,7 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
     let bytes: Uint8Array = new Uint8Array(Math.min(length, FIRST_BYTES));
     const taken = await each(length, signal, (part, done) => {
       if (done + part.length > bytes.length)
-        bytes = grown(bytes, Math.min(length, Math.max(2 * bytes.length, done + part.length)));
+        bytes = resizedBytes(bytes, Math.min(length, Math.max(2 * bytes.length, done + part.length)));
       bytes.set(part, done);
     });
     return taken === bytes.length ? bytes : bytes.subarray(0, taken);
@@ -98,12 +99,6 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
       await pieces.return?.();
     },
   };
-}
-
-function grown(bytes: Uint8Array, length: number): Uint8Array {
-  const larger = new Uint8Array(length);
-  larger.set(bytes);
-  return larger;
 }
 
 /** What a promise gives, unless a signal is aborted before. */

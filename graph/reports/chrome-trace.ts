@@ -1,4 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
+import { byCodeUnits } from '../../primitives/code-units.ts';
 import type { Trace, TraceMark, WorkSpan } from '../definition/shape.ts';
 import { aTrace } from '../definition/shape.ts';
 
@@ -157,7 +158,7 @@ class Threads {
   constructor({ shape, spans }: Trace) {
     const place = new Map(shape.nodes.map(({ name }, i) => [name, i]));
     const rank = ({ node }: WorkSpan): number => place.get(node) ?? place.size;
-    const lanes = spans.toSorted((a, b) => rank(a) - rank(b) || compare(a.node, b.node) || a.lane - b.lane);
+    const lanes = spans.toSorted((a, b) => rank(a) - rank(b) || byCodeUnits(a.node, b.node) || a.lane - b.lane);
     for (const { runsOn, node, lane } of lanes) this.of(runsOn, `${node} / lane ${lane}`);
   }
 
@@ -189,10 +190,6 @@ class Threads {
 
 function metadata(name: string, pid: number, tid: number, args: Readonly<Record<string, unknown>>): TraceEvent {
   return { ph: 'M', name, pid, tid, args };
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Context } from '../context-type.ts';
+import { capacityOf } from '../contract/backend.ts';
 import { entryOf } from '../ir/ir.ts';
 import {
   type Automatic,
@@ -184,7 +185,7 @@ export class AutomaticColumns {
       (index, _, loader) => loader.load(columns, index),
     );
     const program = linkedProgram(fusion, (input) => (input.view === view ? undefined : this.#find(input)));
-    const capacity = typeof length === 'number' ? length : length.limit;
+    const capacity = capacityOf(length);
     try {
       const stores = missing.map((result, value) => {
         const memory = this.#context.allocateFor(view, capacity);

@@ -1,6 +1,7 @@
 import { wrongArgument } from '../arguments.ts';
 import type { Context } from '../context-type.ts';
 import type { ArrayBinding, DeviceBuffer, Storage } from '../contract/backend.ts';
+import { capacityOf } from '../contract/backend.ts';
 import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
@@ -166,7 +167,7 @@ export class Column<T extends ScalarType = ScalarType> {
 
   /** Maximum number of elements of this column. */
   get capacity(): number {
-    return typeof this.length === 'number' ? this.length : this.length.limit;
+    return capacityOf(this.length);
   }
 }
 

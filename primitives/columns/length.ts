@@ -1,6 +1,10 @@
 import type { Context } from '../context.ts';
+import { capacityOf } from '../contract/backend.ts';
+
 import { Column, columnsOf, type DeviceLength, requireLength, type Table, withColumns } from './column.ts';
 import { extentOf, fuse, programOf } from './program.ts';
+
+export { capacityOf } from '../contract/backend.ts';
 
 /**
  * A length multiplied by a whole number, for rows with a fixed number of elements each. A device count is multiplied on
@@ -9,7 +13,7 @@ import { extentOf, fuse, programOf } from './program.ts';
  * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
 export function scaleLength(context: Context, length: Column['length'], times: number): number | DeviceLength {
-  const limit = (typeof length === 'number' ? length : length.limit) * times;
+  const limit = capacityOf(length) * times;
   requireLength(limit, 'scaleLength');
   if (typeof length === 'number') return limit;
   const memory = context.allocate(1);
@@ -44,7 +48,7 @@ export function addLengths(
   a: Column['length'],
   b: Column['length'],
 ): number | DeviceLength {
-  const limit = [a, b].reduce<number>((sum, length) => sum + (typeof length === 'number' ? length : length.limit), 0);
+  const limit = [a, b].reduce<number>((sum, length) => sum + capacityOf(length), 0);
   requireLength(limit, primitive);
   if (typeof a === 'number' && typeof b === 'number') return limit;
   const memory = context.allocate(1);

@@ -1,3 +1,4 @@
+import { capacityOf } from '../contract/backend.ts';
 import type { Column, View, ViewCost, ViewInput } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';
 
@@ -146,7 +147,7 @@ function collectNodes(root: View, rows: number, isStored: IsStored): Node[] {
       node.storedReads += times * results.length;
       continue;
     }
-    const capacity = typeof length === 'number' ? length : length.limit;
+    const capacity = capacityOf(length);
     const read = known.get(view) ?? enter(view, length, capacity);
     for (const result of results) read.results.add(result);
     node.inputs.push({ node: read, results, times, places });

@@ -1,6 +1,7 @@
+import { capacityOf } from '../contract/backend.ts';
 import type { ErrorPlace } from '../errors.ts';
 import { entryOf, type ScalarType } from '../ir/ir.ts';
-import type { Column, View } from './column.ts';
+import type { View } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';
 import {
   type Cut,
@@ -129,10 +130,6 @@ function reusedReports(planned: readonly PlannedView[], isStored: IsStored, comm
     reason: 'It was already stored.',
     command,
   }));
-}
-
-function capacityOf(length: Column['length']): number {
-  return typeof length === 'number' ? length : length.limit;
 }
 
 /** A number formatted for text. */

@@ -43,7 +43,7 @@ export type Extent = Length;
  * const { length } = copyIf(ctx.column(Uint32Array.of(1, 2)), ctx.column([true, false]));
  * [capacityOf(5), capacityOf(length)]; // [5, 2]
  */
-export function capacityOf(length: Length): number {
+export function capacityOf(length: number | { readonly limit: number }): number {
   if (typeof length === 'number') return length;
   if (typeof length?.limit === 'number') return length.limit;
   throw wrongArgument('capacityOf', 'length', length, 'a number, or the length of a column');

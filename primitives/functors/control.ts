@@ -45,7 +45,7 @@ export function Var<T extends ScalarType>(value: Value<T>): Variable<T> {
   return new Variable<T>(declare(requireOperand('Var', 'value', value)));
 }
 
-function declare(value: Operand): Local {
+export function declare(value: Operand): Local {
   const local = newLocal(value.type);
   append({ kind: 'var', local, value: use(value) });
   return local;

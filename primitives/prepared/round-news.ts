@@ -1,4 +1,5 @@
 import type { Program } from '../contract/backend.ts';
+import { capacityOf } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { array, bool, fn, u32, uniform } from '../functors/functor.ts';
 import { select } from '../functors/standard/choose.ts';
@@ -127,9 +128,7 @@ function requireOwnCounts(
 function requireState(name: string, { storages, capacity }: TableInput, made: readonly ResultColumn[]): void {
   const isFitting = made.every(
     ({ from, storage, length }, leaf) =>
-      from === 'result' &&
-      storage === storages[leaf] &&
-      (typeof length === 'number' ? length : length.limit) <= capacity,
+      from === 'result' && storage === storages[leaf] && capacityOf(length) <= capacity,
   );
   if (isFitting && made.length === storages.length) return;
   throw new ArgumentError('iterate/state', `The field ${name} returned by a step does not fit its input ${name}.`, {
@@ -137,7 +136,7 @@ function requireState(name: string, { storages, capacity }: TableInput, made: re
     got: made
       .map(
         ({ from, storage, length }) =>
-          `${storage} of at most ${typeof length === 'number' ? length : length.limit} rows${from === 'result' ? '' : ' in a column that it was given'}`,
+          `${storage} of at most ${capacityOf(length)} rows${from === 'result' ? '' : ' in a column that it was given'}`,
       )
       .join(', '),
     remedy: 'Prepare the step for the capacity of its result, and do not return tables that do not change.',

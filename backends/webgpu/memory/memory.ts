@@ -1,5 +1,5 @@
 import type { Counters, DeviceBuffer } from '../../../primitives/contract/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { outOfMemory, usedAfterRelease } from '../../common/memory-errors.ts';
 import { usage } from '../device/usage.ts';
 import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { BufferPart } from './part.ts';
@@ -144,9 +144,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   const ownedBy = (buffer: DeviceBuffer): Memory => {
     const memory = owned.get(buffer.id);
     if (memory !== undefined) return memory;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
-      remedy: 'Keep the column alive, or return it from its scope.',
-    });
+    throw usedAfterRelease(buffer);
   };
 
   const release = (buffer: DeviceBuffer): void => {
@@ -240,12 +238,4 @@ export function sizeClass(bytes: number, max: number): number {
   const size = Math.max(bytes, SMALLEST);
   const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));
   return Math.min(Math.ceil(size / step) * step, Math.max(max - (max % 4), bytes));
-}
-
-function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
-  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit in addition to the ${live} bytes in use.`, {
-    expected: `at most ${limit} bytes in total`,
-    got: `${live + bytes}`,
-    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
-  });
 }

@@ -1,5 +1,6 @@
 import type { DeviceBuffer, WordSink } from '../../../primitives/contract/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { usedAfterRelease } from '../../common/memory-errors.ts';
 import { fixed } from '../threads/queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from '../wasm/wasm-encoder.ts';
 import { type Allocator, createAllocator, type HeapBlock } from './allocator.ts';
@@ -88,9 +89,7 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
   const resolve = (buffer: DeviceBuffer): SharedBuffer => {
     const found = buffers.get(buffer.id);
     if (found !== undefined) return found;
-    throw new ArgumentError('memory/released', `Buffer ${buffer.id} must not be used after its release.`, {
-      remedy: 'Keep the column alive, or return it from its scope.',
-    });
+    throw usedAfterRelease(buffer);
   };
 
   return {

@@ -1,3 +1,4 @@
+import { viewOf } from '../../bytes.ts';
 import {
   type FlatTable,
   rootTable,
@@ -190,8 +191,4 @@ function compressionOf(compression: FlatTable | undefined): Message['compression
   if (codec > 1 || u8Field(compression, 1, 0) !== 0)
     throw new RangeError(`its buffers are packed by the unknown codec ${codec}`);
   return codec === 0 ? 'lz4' : 'zstd';
-}
-
-function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,4 +1,5 @@
 import type { SchemaElement } from 'hyparquet/src/types.js';
+import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { halfFloat } from '../half-float.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
 import type { TableField } from '../table-file.ts';
@@ -30,6 +31,13 @@ const ARRAYS: { readonly [type in TableField['type']]: new (length: number) => V
 /** Cells of a column, all 0. */
 export function newValues({ type }: TableField, length: number): Values {
   return new ARRAYS[type](length);
+}
+
+/** An empty column of a field. */
+export function emptyColumn(field: TableField): HostColumn {
+  if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
+  const values = newValues(field, 0);
+  return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
 }
 
 /** `into[i] = from[places[i]]`, bit for bit. As words: values of 64 bits would each become an object on the way. */

@@ -19,7 +19,7 @@ import {
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { arrowFile, bitsOf } from '../../arrow-file.ts';
 import { countBits, isSet } from '../bits.ts';
-import { newValues } from '../parquet/plain.ts';
+import { emptyColumn } from '../parquet/plain.ts';
 import type { TableField } from '../table-file.ts';
 import type { Rows, RowsWriter } from './text-writers.ts';
 
@@ -39,12 +39,6 @@ export function arrowRows(fields: readonly TableField[]): RowsWriter {
       ];
     }),
   );
-}
-
-function emptyColumn(field: TableField): HostColumn {
-  if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
-  const values = newValues(field, 0);
-  return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
 }
 
 const UNITS = { s: TimeUnit.SECOND, ms: TimeUnit.MILLISECOND, us: TimeUnit.MICROSECOND, ns: TimeUnit.NANOSECOND };

@@ -1,5 +1,6 @@
 import type { Local, Operand, Statement } from '../../ir/ir.ts';
-import { append, block, newLocal, use } from '../recorder.ts';
+import { declare } from '../control.ts';
+import { append, block, use } from '../recorder.ts';
 import { evaluate, memberOf } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { coerce, coerceScalar, concrete } from './numbers.ts';
@@ -128,12 +129,6 @@ function isVariable(operand: Operand, variables: ReadonlySet<Local>): boolean {
 function withLeaves(type: TextType, leaves: readonly Operand[]): TextValue {
   let next = 0;
   return valueOfLeaves(type, () => leaves[next++]!);
-}
-
-function declare(value: Operand): Local {
-  const local = newLocal(value.type);
-  append({ kind: 'var', local, value: use(value) });
-  return local;
 }
 
 function writeAssignment(context: Context, { target, operator, value, position }: Assignment): void {

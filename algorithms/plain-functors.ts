@@ -1,0 +1,19 @@
+import { bool, type Functor, fn, type UniformParameter, u32, uniform } from '../primitives/functors/functor.ts';
+
+/** Places moved by a number. */
+export const moved: Functor<{ place: typeof u32; by: UniformParameter<'u32'> }, typeof u32> = fn(
+  'moved',
+  { place: u32, by: uniform(u32) },
+  u32,
+  ({ place, by }) => place.add(by),
+);
+
+/** 1 for true, 0 for false. */
+export const asNumber: Functor<{ flag: typeof bool }, typeof u32> = fn('asNumber', { flag: bool }, u32, ({ flag }) =>
+  u32(flag),
+);
+
+/** Whether a number that stands for a flag is not 0. */
+export const isSet: Functor<{ flag: typeof u32 }, typeof bool> = fn('isSet', { flag: u32 }, bool, ({ flag }) =>
+  flag.ne(0),
+);

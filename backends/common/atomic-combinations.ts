@@ -1,0 +1,11 @@
+import type { AtomicCombination } from '../../primitives/contract/backend.ts';
+
+/** Combines a value with the stored word. Typed arrays take the result modulo 2³². */
+export const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
+  add: (old, value) => old + value,
+  and: (old, value) => old & value,
+  or: (old, value) => old | value,
+  xor: (old, value) => old ^ value,
+  min: Math.min,
+  max: Math.max,
+};

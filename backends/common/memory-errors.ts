@@ -1,0 +1,27 @@
+import type { DeviceBuffer } from '../../primitives/contract/backend.ts';
+import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
+
+/** The error of a buffer that was released. */
+export function usedAfterRelease({ id }: DeviceBuffer): ArgumentError {
+  return new ArgumentError('memory/released', `Buffer ${id} is used after its release.`, {
+    remedy: 'Keep the column alive, or return it from its scope.',
+  });
+}
+
+/** The buffer, if the words of a transfer lie in it. */
+export function inRange<B extends Pick<DeviceBuffer, 'words'>>(buffer: B, word: number, words: number): B {
+  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
+  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
+    expected: `words within 0 … ${buffer.words}`,
+    got: `${word} … ${word + words}`,
+  });
+}
+
+/** The error of an allocation that goes beyond `limits.memoryBytes`. */
+export function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in all`,
+    got: `${live + bytes}`,
+    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
+  });
+}
