@@ -1,6 +1,6 @@
 import type { Context } from '../primitives/index.ts';
 
-/** What is made of columns that are handed over; they are freed where that fails. */
+/** Calls `make`, which takes over columns. Frees them if it throws. */
 export function freeOnFailure<T>(context: Context, columns: unknown, make: () => T): T {
   try {
     return make();
@@ -10,7 +10,7 @@ export function freeOnFailure<T>(context: Context, columns: unknown, make: () =>
   }
 }
 
-/** Waits for all; where one fails, until the others are through, whose columns are freed, and throws what went wrong first. */
+/** Waits for all promises. If one fails, waits for the others, frees their columns, and throws the first error. */
 export async function allOrNone<T extends readonly unknown[]>(
   context: Context,
   promises: { readonly [K in keyof T]: T[K] | Promise<T[K]> },

@@ -1,20 +1,21 @@
 import { type Column, gather, type SortKeys, sequence, sortByKey } from '../primitives/index.ts';
 
-/** A key that rows are sorted by, and the most that it is: fewer bits are fewer passes of a sort. */
+/** A sort key for rows, and its maximum. Fewer bits need fewer passes of a radix sort. */
 export interface OrderKey {
   readonly key: SortKeys;
   readonly bits: number;
 }
 
-/** Bits of whole numbers up to `max`, below 2³². */
+/** Number of bits of integers up to `max`, which is below 2³². */
 export function bitsUpTo(max: number): number {
   return 32 - Math.clz32(max);
 }
 
 /**
- * Row numbers in ascending order of several keys, the first of which decides last. Rows that are equal in all keep their order.
+ * Row indices in ascending order of several keys, with the last key as the primary one. Rows equal in all keys keep
+ * their order.
  *
- * @param order - Row numbers to begin with, where the rows are in some order already; as they are where left out.
+ * @param order - Initial order of the rows. Default: 0, 1, 2 …
  */
 export function orderRows(rows: Column['length'], keys: readonly OrderKey[], order?: Column<'u32'>): Column<'u32'> {
   let sorted = order;

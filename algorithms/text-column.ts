@@ -1,7 +1,10 @@
 import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, aRecord, aText, aWhole, type Kind } from '../primitives/kinds.ts';
 
-/** Texts as columns: text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`; `starts` has one entry more. */
+/**
+ * Texts as columns. Text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`; `starts` has one more entry than
+ * there are texts.
+ */
 export interface TextColumn {
   readonly bytes: Uint8Array;
   readonly starts: Uint32Array;
@@ -12,7 +15,7 @@ export const aTextColumn: Kind = aRecord<TextColumn>({
   starts: anInstance(Uint32Array),
 });
 
-// A byte-order mark is a character of the text like others.
+// A byte-order mark is part of the text.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
@@ -29,7 +32,7 @@ export function textAt(column: TextColumn, row: number): string {
 }
 
 /**
- * Texts in a column; lone surrogates become U+FFFD, as UTF-8 has none. O(characters).
+ * Stores texts in a column. Lone surrogates become U+FFFD, because UTF-8 cannot encode them. O(characters).
  *
  * @example
  * const { starts, bytes } = textColumnOf(['nucleus', 'ä']);
@@ -47,15 +50,15 @@ export function textColumnOf(texts: readonly string[]): TextColumn {
 }
 
 /**
- * Rows whose text stands in a row above already, in order.
+ * Rows whose text already occurs in an earlier row, in order.
  *
- * Expected O(bytes): texts are hashed where they lie, and no strings are made.
+ * Expected O(bytes): texts are hashed in place, without making strings.
  */
 export function repeatedRows({ bytes, starts }: TextColumn): number[] {
   const rows = starts.length - 1;
   const mask = tableSize(rows) - 1;
   const table = new Uint32Array(mask + 1);
-  // Another seed a call, so that no file can be written whose texts all meet in one slot.
+  // A new seed for each call, so that no file can be crafted whose texts all fall into one slot.
   const seed = Math.floor(Math.random() * 2 ** 32);
   const repeated: number[] = [];
   for (let row = 0; row < rows; row++) {

@@ -31,29 +31,33 @@ import { type CountedNodes, hasChildren, openNodes, placeIn } from './preorder.t
 import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 export interface BuildMaqTreeOptions {
-  /** Whether the quadrants of the sets are freed once they are copied: the tree is built in about half the memory. Default false. */
+  /**
+   * Whether to free the quadrants of the sets once they are copied. Building then takes about half the memory. Default
+   * false.
+   */
   readonly frees?: boolean | undefined;
 }
 
 /**
- * Builds the quadtree over the quadrants of one or more sets of polygons, which may overlap: every quadrant is a node, and so
- * is every quadrant that holds one.
+ * Builds the quadtree over the quadrants of one or more sets of polygons, which may overlap. Every quadrant and all its
+ * ancestors are nodes.
  *
- * Quadrants are sorted by place, larger ones first: that is the tree in preorder, but for the nodes that no polygon has. Those
- * of them that a quadrant does not share with the one before it come in front of it. Then one stable sort by level brings the
- * nodes into the order of the tree, and runs of equal parents are the children's numbers.
+ * Quadrants are sorted by position, larger ones first. This is the preorder of the tree, without the nodes that belong
+ * to no polygon. These nodes are inserted before a quadrant if the quadrant before it does not share them. Then one
+ * stable sort by level brings the nodes into the order of the tree. The lengths of runs with equal parents are the
+ * numbers of children.
  *
- * - The same tree whatever the order of the quadrants, of a set and of a polygon, on every backend.
- * - Work O(nodes) and the sorting of quadrants and nodes, span O(log nodes). Waits for the device twice.
+ * - The tree does not depend on the order of the quadrants, and is the same on every backend.
+ * - Work O(nodes) and sorting of quadrants and nodes, span O(log nodes). Waits for the device twice.
  * - Quadrants of all sets with edges make a tree with edges.
- * - A set may come in parts, as a file that is read in batches does: the tree is that of the set in one piece, to the byte where
- *   the parts are in the order of their polygons.
+ * - A set may be given in parts, for example from a file that is read in batches. The tree is that of the whole set. It
+ *   has the same bytes if the parts are in the order of their polygons.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.2, where the tree grows level by level from the last.
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
+ * Data on GPUs, 2014, section 4.2, where the tree is built level by level from the last.
  *
- * @param sets - Quadrants of one domain; sets are numbered as they come.
- * @throws `ArgumentError` `maq-tree/no-sets` where there is no set, or one without parts.
+ * @param sets - Quadrants of one domain; sets are numbered in the order given.
+ * @throws `ArgumentError` `maq-tree/no-sets` if there is no set, or a set without parts.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
@@ -128,7 +132,7 @@ async function growTree(
   }
 }
 
-/** What the rows' columns are at most. Waits for the device once. */
+/** The maxima of the rows' columns. Waits for the device once. */
 async function extentOf(context: Context, { polygon, level }: SetRows, sets: number): Promise<MaqExtent> {
   const max = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
   try {
@@ -139,7 +143,7 @@ async function extentOf(context: Context, { polygon, level }: SetRows, sets: num
   }
 }
 
-/** Numbers of rows: by place, larger quadrants first, then by set and polygon. */
+/** Row indices in preorder: by position, larger quadrants first, then by set and polygon. */
 function preorderOf(context: Context, rows: SetRows, { levels, sets, polygons }: MaqExtent): Column<'u32'> {
   const { polygon, set, level } = rows;
   const keys = [
@@ -151,7 +155,7 @@ function preorderOf(context: Context, rows: SetRows, { levels, sets, polygons }:
   return context.scope(() => context.materialize(orderRows(polygon.length, keys)));
 }
 
-/** All nodes, level by level and in each by code. Waits for the device once. */
+/** All nodes, level by level, and by code within a level. Waits for the device once. */
 async function nodesOf(
   context: Context,
   rows: SetRows,
@@ -175,7 +179,7 @@ async function nodesOf(
   }
 }
 
-/** Brings nodes from the preorder into that of the levels, and finds their children, entries and what follows them. */
+/** Reorders nodes from preorder to levels, and finds their children, entries and successors. */
 function linkNodes(context: Context, nodes: CountedNodes, levels: number): MaqNodes {
   const marked = { ...nodes, isParent: hasChildren(nodes.level) };
   const byLevel = orderRows(nodes.level.length, [{ key: nodes.level, bits: bitsUpTo(levels) }]);

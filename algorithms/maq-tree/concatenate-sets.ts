@@ -13,14 +13,14 @@ export interface SetRows {
   readonly boundary: Column<'u32'>;
 }
 
-/** Corners and edges of the rows' quadrants. */
+/** Corner bits and edges of the rows' quadrants. */
 export interface RowEdges {
   readonly corner: Column<'u32'>;
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
 }
 
-/** Without edges where not all sets come with theirs. */
+/** The edges are undefined unless all sets have edges. */
 export type ConcatenatedSets = { readonly rows: SetRows } & (
   | ConcatenatedEdges
   | { readonly [K in keyof ConcatenatedEdges]?: never }
@@ -35,11 +35,11 @@ export interface ConcatenatedEdges {
 /** Quadrants of consecutive polygons of a set. */
 export interface SetPart<Q extends Quadrants = Quadrants> {
   readonly quadrants: Q;
-  /** The number in the set of the part's first polygon, which has the number 0 in the part. */
+  /** The index in the set of the part's first polygon, which has index 0 in the part. */
   readonly firstPolygon: number;
 }
 
-/** The quadrants of a set of polygons, in one piece or in parts, of which there is one at least. */
+/** The quadrants of a set of polygons, whole or in at least one part. */
 export type QuadrantSet<Q extends Quadrants = Quadrants> = Q | readonly SetPart<Q>[];
 
 const someParts: Kind = anArrayOf(aRecord<SetPart>({ quadrants: someQuadrantsWithEdges, firstPolygon: aWhole() }));
@@ -47,7 +47,7 @@ const someParts: Kind = anArrayOf(aRecord<SetPart>({ quadrants: someQuadrantsWit
 export const aQuadrantSet: Kind = (given, path, homes) =>
   (Array.isArray(given) ? someParts : someQuadrantsWithEdges)(given, path, homes);
 
-/** Brings the quadrants of sets together, numbered by set, and their edges into one table. */
+/** Concatenates the quadrants of all sets, with set numbers, and their edges in one table. */
 export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets {
   const parts = sets.flatMap((each, set) => partsOf(each).map((part) => ({ ...part, set })));
   const rows = concatenate(
@@ -67,7 +67,7 @@ export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets 
   return { rows, ...concatenateEdges(withEdges) };
 }
 
-/** A set as parts: one piece is one part. */
+/** A set as parts. A whole set is one part. */
 export function partsOf(set: QuadrantSet): readonly SetPart[] {
   return 'polygon' in set ? [{ quadrants: set, firstPolygon: 0 }] : set;
 }

@@ -5,7 +5,7 @@ import { anInstance, aRecord, type Kind, optional } from '../../primitives/kinds
 import { tableOfNodes } from './node-table.ts';
 import { aMaqTree, anExtent, type MaqExtent, type MaqTree, type MaqTreeWithEdges } from './tree.ts';
 
-/** A {@link MaqTree} in the memory of the host: the same columns, as arrays. */
+/** A {@link MaqTree} in host memory: the same columns, as arrays. */
 export interface HostMaqTree {
   readonly nodes: {
     readonly code: { readonly lo: Uint32Array; readonly hi: Uint32Array };
@@ -24,7 +24,7 @@ export interface HostMaqTree {
   readonly extent: MaqExtent;
 }
 
-/** A {@link MaqTreeWithEdges} in the memory of the host. */
+/** A {@link MaqTreeWithEdges} in host memory. */
 export interface HostMaqTreeWithEdges extends HostMaqTree {
   readonly edges: {
     readonly corner: Uint32Array;
@@ -37,7 +37,7 @@ export interface HostMaqTreeWithEdges extends HostMaqTree {
 
 const words = anInstance(Uint32Array);
 
-/** With edges or without. */
+/** A host tree, with or without edges. */
 export const aHostTree: Kind = aRecord<HostMaqTreeWithEdges>({
   nodes: aRecord<HostMaqTree['nodes']>({
     code: aRecord<HostMaqTree['nodes']['code']>({ lo: words, hi: words }),
@@ -61,7 +61,6 @@ export const aHostTree: Kind = aRecord<HostMaqTreeWithEdges>({
   ),
 });
 
-/** Whether a tree came with its edges. */
 export function hasEdges(tree: HostMaqTree | HostMaqTreeWithEdges): tree is HostMaqTreeWithEdges {
   return 'edges' in tree && tree.edges !== undefined;
 }

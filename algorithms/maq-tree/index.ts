@@ -1,5 +1,5 @@
 /**
- * The multi-attribute quadtree: one tree over the quadrants of many polygons, of sets that may overlap.
+ * The multi-attribute quadtree: one tree over the quadrants of several sets of polygons, which may overlap.
  *
  * @module
  */

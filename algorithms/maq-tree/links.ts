@@ -24,7 +24,7 @@ import {
 import { asNumber } from '../plain-functors.ts';
 import type { NodePlaces } from './preorder.ts';
 
-/** Where the children of nodes are. */
+/** The positions of the children of nodes. */
 export interface Children {
   readonly firstChild: Column<'u32'>;
   readonly childCount: Column<'u32'>;
@@ -40,7 +40,7 @@ const parent = fn(
   }),
 );
 
-/** The parents of nodes, as views, with the nodes' levels: those of siblings are equal, and stand side by side. */
+/** The parents of nodes, with the nodes' levels, as views. Siblings are adjacent and have equal parents. */
 function parentsOf(nodes: NodePlaces): NodePlaces {
   return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
 }
@@ -51,10 +51,10 @@ const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32
 
 const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
-/** The children of nodes in the order of the tree, of which it is known which have some. */
+/** The children of nodes in the order of the tree. `isParent` tells which nodes have some. */
 export function childrenOf(nodes: NodePlaces, isParent: Column<'u32'>): Children {
   const siblings = reduceByKey({ ...parentsOf(nodes) }, constant(u32, 1, isParent.length), plus(u32)).values;
-  // The first run is that of the root, which has no parent.
+  // The first run is the root, which has no parent.
   const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
   return { firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }), childCount };
 }
@@ -89,14 +89,14 @@ const next = fn(
   },
 );
 
-/** The node that follows a node and all below it in preorder, as a view; the number of nodes where none does. */
+/** The node after a node and all its descendants in preorder, as a view; the number of nodes if there is none. */
 export function nextOf(
   nodes: NodePlaces,
   isParent: Column<'u32'>,
   { firstChild, childCount }: Children,
 ): Column<'u32'> {
   const node = sequence(isParent.length);
-  // The run of the root is the first, and has the number 1.
+  // The run of the root is the first and has number 1.
   const runs = inclusiveScan(map(asNumber, { flag: runHeads({ ...parentsOf(nodes) }) }), plus(u32));
   const parents = copyIf(node, map(isSet, { flag: isParent }));
   return map(next, { node, runs, parents, firstChild, childCount, count: isParent.length as number });

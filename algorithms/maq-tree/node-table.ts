@@ -53,13 +53,13 @@ export function tableOfNodes(context: Context, nodes: MaqNodes): NodeTable {
 /** A node inside a functor. */
 export interface TableNode {
   readonly firstChild: U32;
-  /** Bit x + 2y tells whether there is this child. */
+  /** Bit x + 2y is set if this child exists. */
   readonly children: U32;
   readonly firstEntry: U32;
   readonly entryCount: U32;
 }
 
-/** Reads a node; of a table without nodes one without children and entries. */
+/** Reads a node. In a table without nodes, reads a node without children and entries. */
 export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   const [firstChild, children, firstEntry, entryCount] = [0, 1, 2, 3].map((word) =>
     table.at(node.mul(WORDS).add(word)),
@@ -67,7 +67,7 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
   return { firstChild, children, firstEntry, entryCount };
 }
 
-/** Reads a node that mostly is one that has been read before, `known` at place `at`. */
+/** Reads a node that usually is the known node `known` at index `at`. */
 export function nodeBeside(table: ArrayValue<'u32'>, known: TableNode, at: U32, node: U32): TableNode {
   const other = {
     firstChild: Var(known.firstChild),

@@ -29,7 +29,10 @@ const place = fn('place', { level: u32, lo: u32, hi: u32, last: uniform(u32) }, 
   shl64({ a: { lo, hi }, count: last.sub(level).shl(1) }),
 );
 
-/** The first quadrant of the last level in each quadrant, as a view: by this, then by level, is the preorder. */
+/**
+ * The first quadrant of the last level inside each quadrant, as a view. Sorted by this and then by level, quadrants are
+ * in preorder.
+ */
 export function placeIn({ level, lo, hi }: NodePlaces, last: number): Words {
   return map(place, { level, lo, hi, last });
 }
@@ -46,14 +49,14 @@ const opened = fn(
   },
 );
 
-/** Nodes with the number of their entries, 0 where no polygon has the quadrant. */
+/** Nodes with their numbers of entries; 0 if no polygon has the quadrant. */
 export interface CountedNodes extends NodePlaces {
   readonly entryCount: Column<'u32'>;
 }
 
 /**
- * All nodes of a tree in preorder, from the quadrants that polygons have, which are different and in preorder: every quadrant
- * brings those that hold it, but not the quadrant before it, and itself. Waits for the device once.
+ * All nodes of a tree in preorder, from the distinct quadrants of polygons in preorder. Every quadrant adds its
+ * ancestors that do not contain the quadrant before it, and itself. Waits for the device once.
  */
 export function openNodes(own: CountedNodes): Promise<CountedNodes> {
   const { level, lo, hi } = own;
@@ -66,7 +69,7 @@ interface PlacedQuadrant {
   readonly code: U64;
 }
 
-/** The level of the smallest quadrant that holds both. */
+/** The level of the smallest quadrant that contains both. */
 function sharedLevel(a: PlacedQuadrant, b: PlacedQuadrant): U32 {
   const level = a.level.min(b.level);
   const [x, y] = [a, b].map((each) => ancestor(each, level)) as [U64, U64];
@@ -79,7 +82,7 @@ function ancestor({ level, code }: PlacedQuadrant, at: U32): U64 {
   return shrU64({ a: code, count: level.sub(at).shl(1) });
 }
 
-/** The nodes that a quadrant brings, larger ones first; only the last, the quadrant itself, has entries. */
+/** The nodes that a quadrant adds, larger ones first. Only the last, the quadrant itself, has entries. */
 const nodeAt = fn(
   'nodeAt',
   { level: u32, lo: u32, hi: u32, opened: u32, entryCount: u32, rank: u32 },
@@ -101,7 +104,7 @@ const isParent = fn(
   },
 );
 
-/** 1 where a node has children, of nodes in preorder, as a view. */
+/** For nodes in preorder, 1 if the node has children, as a view. */
 export function hasChildren(level: Column<'u32'>): Column<'u32'> {
   return map(isParent, { index: sequence(level.length), count: level.length as number, levels: level });
 }

@@ -5,47 +5,47 @@ import { type BoundaryEdges, someBoundaryEdges } from '../quadrants/boundary-edg
 import { aCode } from '../quadrants/leaves.ts';
 
 /**
- * What it takes to go down a tree, four words a node side by side, so that a kernel binds one array and a node is read in one
- * go: the first child, which of four children there are, the first entry, and the entries.
+ * Data for walks down a tree: four adjacent words per node, so that a kernel binds one array and reads a node in one
+ * access. They are the first child, a mask of the existing children, the first entry, and the number of entries.
  */
 export type NodeTable = Column<'u32'>;
 
 /**
- * The nodes of a multi-attribute quadtree, one row each: level after level from the root, and within a level by Morton code.
- * So the children of a node stand together.
+ * The nodes of a multi-attribute quadtree, one row each, ordered by level from the root, and by Morton code within a
+ * level. So the children of a node are adjacent.
  */
 export interface MaqNodes {
   /** Morton code of the node's column and row among the 2^level × 2^level quadrants of its level, x in the even bits. */
   readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
   readonly level: Column<'u32'>;
-  /** Number of the node's first child; without children that of the first child after it. */
+  /** Index of the node's first child; without children, the index of the first child of a later node. */
   readonly firstChild: Column<'u32'>;
   readonly childCount: Column<'u32'>;
-  /** Number of the node's first entry; without entries that of the first entry after it. */
+  /** Index of the node's first entry; without entries, the index of the first entry of a later node. */
   readonly firstEntry: Column<'u32'>;
-  /** Polygons that have the node's quadrant; 0 for a via node, which is there for those below it. */
+  /** Number of polygons that have the node's quadrant; 0 for a via node, which exists only for its descendants. */
   readonly entryCount: Column<'u32'>;
-  /** Number of the node that follows this and all below it in preorder; the number of nodes where none does. */
+  /** Index of the node after this one and all its descendants in preorder; the number of nodes if there is none. */
   readonly next: Column<'u32'>;
 }
 
-/** What polygons have to do with quadrants, node after node, and within a node by set and polygon. */
+/** The polygons of each quadrant, ordered by node, then by set and polygon. */
 export interface MaqEntries {
   readonly polygon: Column<'u32'>;
   readonly set: Column<'u32'>;
   /**
-   * 0 where the polygon holds all of the quadrant, 1 where edges of it pass through, 2 where edges of a further sheet of the
-   * polygon do: behind the entry of the first sheet.
+   * 0 if the polygon contains the whole quadrant; 1 if edges of the polygon pass through; 2 if edges of a further sheet
+   * of the polygon pass through, in a row after the entry of the first sheet.
    */
   readonly boundary: Column<'u32'>;
 }
 
-/** How far the numbers in a tree go. */
+/** Upper limits of the numbers in a tree. */
 export interface MaqExtent {
   /** The last level that has quadrants. */
   readonly levels: number;
   readonly sets: number;
-  /** One more than the greatest number of a polygon. */
+  /** Maximum index of a polygon, plus one. */
   readonly polygons: number;
 }
 
@@ -54,11 +54,11 @@ export interface MaqTree {
   readonly nodes: MaqNodes;
   readonly entries: MaqEntries;
   readonly extent: MaqExtent;
-  /** The nodes once more, for walks down the tree. */
+  /** The nodes again, in the form for walks down the tree. */
   readonly table: NodeTable;
 }
 
-/** A tree that also has the edges that pass through boundary quadrants: one row an entry. Exact answers need it. */
+/** A tree that also has the edges through boundary quadrants, with one row per entry. Exact answers need it. */
 export interface MaqTreeWithEdges extends MaqTree {
   readonly edges: BoundaryEdges;
 }
@@ -85,7 +85,7 @@ export const anExtent: Kind = aRecord<MaqExtent>({
   polygons: aWhole(0, 2 ** 32),
 });
 
-/** With edges or without: who needs them says so with an error of its own. */
+/** With or without edges. A function that needs edges reports their absence with an error of its own. */
 export const aMaqTree: Kind = aRecord<MaqTreeWithEdges>({
   nodes: theNodes,
   entries: theEntries,

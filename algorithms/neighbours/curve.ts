@@ -21,13 +21,12 @@ import {
 import type { Points } from './points.ts';
 
 /**
- * The order of points along Hilbert's curve through all numbers of f32: not through their values but through their places in the
- * order of all f32, with all 32 bits. So whatever the scale of points, far ones among them or many in a small place, only equal
- * points have equal places on the curve, and these are in the order of their ids. Points that follow each other lie together:
- * their coordinates agree in the bits in front, and boxes around them are small.
+ * Orders points along a Hilbert curve. Coordinates are not used by value but by their 32-bit rank among all f32. So at
+ * any scale, with outliers or dense clusters, only equal points have equal places on the curve; these are ordered by
+ * id. Points that follow each other have common leading bits, so boxes around runs of points are small.
  *
- * Source: Skilling, Programming the Hilbert Curve, 2004; Connor and Kumar, Fast Construction of k-Nearest Neighbor Graphs for Point
- * Clouds, 2010, for the bits of floating point numbers.
+ * Source: Skilling, Programming the Hilbert Curve, 2004; Connor and Kumar, Fast Construction of k-Nearest Neighbor
+ * Graphs for Point Clouds, 2010, for the bits of floating point numbers.
  */
 export function curveOrder(context: Context, { elements, dimensions }: Points, count: number): CurveOrder {
   return context.scope(() => {
@@ -46,15 +45,15 @@ export function curveOrder(context: Context, { elements, dimensions }: Points, c
 
 /** Points in the order of the curve. */
 export type CurveOrder = {
-  /** Which point it is, for every place in the order. */
+  /** The index of the point at every place in the order. */
   readonly order: Column<'u32'>;
-  /** Where it is on the curve: the words of a number, highest first. */
+  /** The place of each point on the curve, as the words of a number, highest first. */
   readonly places: readonly Column<'u32'>[];
 };
 
 const planeKeys = fn('planeKeys', { i: u32, elements: array(f32) }, { lo: u32, hi: u32 }, ({ i, elements }) => {
   const [x, y] = hilbert([0, 1].map((d) => placeOf(elements.at(i.mul(2).add(d)))));
-  // Bits of y are the higher ones there.
+  // The bits of y are the higher ones in the code.
   return mortonEncode64({ x: y!, y: x! });
 });
 
@@ -64,7 +63,7 @@ const spaceKeys = fn(
   { lo: u32, mid: u32, hi: u32 },
   ({ i, elements }) => {
     const [x, y, z] = hilbert([0, 1, 2].map((d) => placeOf(elements.at(i.mul(3).add(d))))) as [U32, U32, U32];
-    // Bits x₃₁ y₃₁ z₃₁ x₃₀ …, 32 of them a word.
+    // Interleaves bits to x₃₁ y₃₁ z₃₁ x₃₀ …, 32 per word.
     return {
       hi: spread(x.shr(21))
         .shl(1)
@@ -82,13 +81,13 @@ const spaceKeys = fn(
   },
 );
 
-/** The place of a number in the order of all f32. */
+/** The rank of a number among all f32. */
 function placeOf(x: F32): U32 {
-  // Without −0, which is no other number than 0.
+  // Adding 0 turns −0 into 0.
   return f32ToSortable({ x: x.add(0) });
 }
 
-/** The coordinates along the curve, whose bits in turn are the place on it. */
+/** The transposed coordinates on the Hilbert curve. Their interleaved bits are the place on the curve. */
 function hilbert(places: readonly U32[]): U32[] {
   const axes = places.map(Var);
   const first = axes[0]!;
@@ -98,7 +97,7 @@ function hilbert(places: readonly U32[]): U32[] {
     for (const axis of axes) {
       const isSet = axis.and(bit).ne(0);
       const differing = first.xor(axis).and(below);
-      // Where the bit is set, the bits below are mirrored on the first axis; else they are exchanged with it.
+      // If the bit is set, mirrors the lower bits of the first axis; otherwise exchanges them with those of this axis.
       const [own, other] = [
         Let(first.xor(select(differing, below, isSet))),
         Let(axis.xor(select(differing, u32(0), isSet))),
@@ -120,7 +119,7 @@ function hilbert(places: readonly U32[]): U32[] {
   return axes.map((axis) => Let(axis.xor(mirrored)));
 }
 
-/** The low 11 bits of a word, two others behind each but the first. */
+/** Spreads the low 11 bits of a word, with two zero bits between neighbours. */
 function spread(word: U32): U32 {
   const steps = [
     [16, 0x070000ff],

@@ -15,13 +15,13 @@ import {
 } from '../../primitives/index.ts';
 import { type ResultStore, storeResults } from '../../primitives/row-results.ts';
 
-/** The id of no point. */
+/** The id that marks an empty entry. */
 export const NO_POINT: number = 2 ** 32 - 1;
 
-/** The longest list that one index holds: longer ones are found in rounds. */
+/** Maximum length of a list in one index of a kernel. Longer lists are found in rounds. */
 export const LIST = 16;
 
-/** The nearest points so far, nearest first; equally far ones by their ids. */
+/** The nearest points so far, nearest first. Ties are ordered by id. */
 export interface NearestList {
   readonly keys: readonly Variable<'u32'>[];
   readonly ids: readonly Variable<'u32'>[];
@@ -37,7 +37,7 @@ export function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
   return key.lt(otherKey).or(key.eq(otherKey).and(id.lt(otherId)));
 }
 
-/** Puts a point in its place, if it comes before the last one of the list; the id is looked up only where it may. */
+/** Inserts a point if it comes before the last one of the list. The id is looked up only if it may be inserted. */
 export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, mayStand?: (id: U32) => Bool): void {
   const [lastKey, lastId] = [keys.at(-1)!, ids.at(-1)!];
   If(key.le(lastKey), () => {
@@ -56,21 +56,21 @@ export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, may
   });
 }
 
-/** Where lists go: point j of row i at `i · k + j`. */
+/** Columns of the lists: point j of row i at `i · k + j`. */
 export type ListColumns = {
   readonly keys: Column<'u32'>;
   readonly ids: Column<'u32'>;
 };
 
-/** What a row of a search is told: the last point that was found before, of which there is none in the first round. */
+/** For each row, the last point found in earlier rounds; none in the first round. */
 export interface After {
   readonly key: U32;
   readonly id: U32;
 }
 
 /**
- * Fills lists of k points for every row, up to {@link LIST} of them at a time: `search` offers points to a list, none that come
- * before `after` or are it. `rowOf` says to which row of the result an index belongs.
+ * Fills lists of k points for every row, up to {@link LIST} points per round. `search` offers points to a list; points
+ * up to `after` are ignored. `rowOf` maps an index to its row of the result.
  */
 export function fillLists(
   context: Context,
@@ -112,12 +112,12 @@ function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
   return { key, id };
 }
 
-/** Stores a result in a column, so many elements behind the place that another result says. */
+/** Stores a result `shift` elements after the position that another result gives. */
 function place(to: Column, shift: number, index: number, value: number): ResultStore {
   return { to, shift, index, value };
 }
 
-/** Words of every row, one behind the other, as a column. */
+/** Stores `width` words for every row in a column. */
 export function storeRows(
   context: Context,
   name: string,

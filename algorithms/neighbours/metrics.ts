@@ -13,13 +13,14 @@ import {
 import { type Kind, where } from '../../primitives/kinds.ts';
 
 /**
- * How far points are from each other. Of the differences δ of two points, dimension by dimension:
+ * Distance of two points. With δ as the differences of their coordinates:
  *
- * - `l1`: Σ |δ|; `l2`: Σ δ², which is not rooted; `{ lp }`: Σ |δ|^p for a whole p from 1 to 64, not rooted, multiplied from left to
- *   right; `max`: the greatest |δ|.
- * - `cosine`: 1 − a·b ÷ (|a| |b|), 1 where a vector is zero; `inner`: −a·b, so that the greatest product is the nearest.
+ * - `l1`: Σ |δ|; `l2`: Σ δ², without the root; `{ lp }`: Σ |δ|^p for an integer p from 1 to 64, without the root, with
+ *   powers multiplied from left to right; `max`: the maximum |δ|.
+ * - `cosine`: 1 − a·b ÷ (|a| |b|), 1 if a vector is zero; `inner`: −a·b, so that the largest product is nearest.
  *
- * Every operation is rounded to f32, sums go from the first dimension to the last, and −0 is 0. What would be NaN is +∞.
+ * Every operation is rounded to f32, sums are added from the first dimension to the last, and −0 becomes 0. NaN becomes
+ * +∞.
  */
 export type Metric = 'l1' | 'l2' | 'max' | 'cosine' | 'inner' | { readonly lp: number };
 
@@ -51,18 +52,20 @@ export const aBoundedMetric: Kind = (given, path, homes) =>
 
 /** +∞ as a word. */
 const INFINITE = 0x7f800000;
-/** The key of what is infinitely far away, and of no point at all. */
+/** The key of points at infinite distance and of empty entries. */
 export const FAR_KEY: number = INFINITE;
 
-/** A metric as operations. Distances are compared as words, which are in the order of the distances. */
+/**
+ * A metric as operations in functors. Distances are compared by keys, which are words in the order of the distances.
+ */
 export interface Measure {
-  /** The next sum, of an element of each side. */
+  /** Adds one element of each vector to the sum. */
   step(sum: F32, a: F32, b: F32): F32;
-  /** The word of what the sums are worth; of angles with the lengths of both vectors. */
+  /** The key of a final sum. For `cosine`, the lengths of both vectors are given. */
   keyOf(sum: F32, lengths?: readonly [F32, F32]): U32;
-  /** The distance that a word stands for. */
+  /** The distance that belongs to a key. */
   distanceOf(key: U32): F32;
-  /** Words of what is farther than everything. */
+  /** A key beyond all distances. */
   readonly farKey: number;
 }
 
@@ -78,7 +81,7 @@ export function measureOf(metric: Metric): Measure {
     case 'max':
       return bounded((sum, a, b) => {
         const between = a.sub(b).abs();
-        // A NaN stays, on either side.
+        // Keeps a NaN on either side.
         return select(between, sum, between.le(sum).or(sum.ne(sum)));
       });
     case 'inner':
@@ -103,11 +106,11 @@ function powers(power: number): Measure {
   });
 }
 
-/** Distances that are never below 0, whose words are in their order. */
+/** Metrics whose distances are never negative, so the bits of a distance are its key. */
 function bounded(step: Measure['step']): Measure {
   return {
     step,
-    // NaNs are above +∞, whatever their sign.
+    // The bits of every NaN exceed those of +∞ as u32.
     keyOf: (sum) => bitsToU32(sum).min(INFINITE),
     distanceOf: bitsToF32,
     farKey: FAR_KEY,
@@ -119,7 +122,7 @@ function product(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measur
   return {
     step: (sum, a, b) => sum.add(a.mul(b)),
     keyOf: (dot, lengths) => {
-      // Without −0.
+      // Adding 0 turns −0 into 0.
       const distance = worth(dot, lengths ?? [f32(1), f32(1)]).add(0);
       return select(f32ToSortable({ x: distance }), u32(far), distance.ne(distance));
     },

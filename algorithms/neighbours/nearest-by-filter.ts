@@ -29,27 +29,27 @@ import {
 import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
 
-/** Below this, a step of the formula is not the time that a search takes. */
+/** With fewer dimensions, evaluating the formula does not dominate the time of a search. */
 const MIN_DIMENSIONS = 16;
-/** Up to here, bounds are proved. */
+/** The error bound is proved up to this number of dimensions. */
 const MAX_DIMENSIONS = 2 ** 16;
-/** Runs beyond k that are looked at, so that few queries are left undecided. */
+/** Number of runs examined beyond k, so that few queries stay undecided. */
 const EXTRA_RUNS = 5;
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
-/** A search for the nearest points by squared distance, with what the filter knows of the points. */
+/** A nearest-point search by squared distance, with the data of the filter. */
 export interface FilteredSearch extends Search {
-  /** Squared lengths of the points, lowered by {@link loweredSquares}. */
+  /** Squared lengths of the points, reduced by {@link loweredSquares}. */
   readonly lowered: Column<'f32'>;
-  /** Runs that are looked at, and one more. */
+  /** Number of runs examined, plus one. */
   readonly listed: number;
 }
 
-/** How a search is filtered, or undefined where that does not pay. */
+/** The parameters of the filter, or undefined if the filter would not be faster. */
 export function filterOf(n: number, k: number, dimensions: number): Pick<FilteredSearch, 'run' | 'listed'> | undefined {
   const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
-  // The pairs of the runs that are looked at cost about four times a pair of the filter.
-  // Measured: 256 are best for a million points on an H200, 32 for a hundred thousand on two cores.
+  // A pair in an examined run costs about four times a pair of the filter. Measured: 256 is best for a million points
+  // on an H200, 32 for a hundred thousand points on two cores.
   const best = 0.75 * Math.log2(n / listed) - 4;
   const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(best)));
   const isWorthIt = dimensions >= MIN_DIMENSIONS && dimensions <= MAX_DIMENSIONS && n >= 4 * listed * run;
@@ -57,8 +57,8 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
 }
 
 /**
- * The nearest points by squared distance, of which most are ruled out by |a|² + |b|² − 2 a·b: one fused operation a step on
- * devices that have one, in any order.
+ * Finds the nearest points by squared distance, and rules out most points by |a|² + |b|² − 2 a·b. This takes one fused
+ * operation per dimension on devices that have it, in any order.
  *
  * 1. `crossReduce` computes, for each query and run of points, a lower bound of the distances that the formula gives.
  * 2. The formula is computed for the points of the runs with the smallest bounds.
@@ -104,7 +104,7 @@ const isUndecided = fn(
 
 const oneWhere = fn('oneWhere', { undecided: bool }, u32, ({ undecided }) => u32(undecided));
 
-/** A place of the lists of all queries: that of the second search where the first one left the query undecided. */
+/** The final list entry of a query: from the second search if the first one left the query undecided. */
 const chosenPoint = fn(
   'chosenPoint',
   {
@@ -126,7 +126,7 @@ const chosenPoint = fn(
   },
 );
 
-/** Some of the queries, by their numbers. */
+/** The queries with the given indices. */
 function queriesOf(
   { context, dimensions }: Search,
   elements: Column<'f32'>,
@@ -151,7 +151,7 @@ const elementOf = fn(
   },
 );
 
-/** A lower bound of the distances of each run's points, for every query, as words in the order of distances. */
+/** For every query and run, a lower bound of the distances of the run's points, as keys. */
 function boundsOfRuns(
   { context, points, lowered, dimensions, run }: FilteredSearch,
   elements: Column<'f32'>,
@@ -167,9 +167,9 @@ function boundsOfRuns(
 }
 
 /**
- * Whether a run may have one of the k nearest points. Each of the first k runs has a point whose distance is at most its bound L
- * and twice the error share · N, where N = |a|² + |b|² ≤ 3 |a|² + 2 S, and S is hardly more than L. Where the first bound is 0, its
- * sums may have overflowed, and nothing is known.
+ * Whether a run may contain one of the k nearest points. Each of the first k runs has a point whose distance is at most
+ * its bound L plus twice the error share · N, where N = |a|² + |b|² ≤ 3 |a|² + 2 S, and S is hardly more than L. If the
+ * first bound is 0, its sums may have overflowed, and all runs are kept.
  */
 function runsWithin({ k, listed, dimensions }: FilteredSearch, bounds: Column<'u32'>, ownSquares: Column<'f32'>) {
   return (row: U32, which: U32, loader: Loader): Bool => {
@@ -188,30 +188,31 @@ const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum,
   fast: true,
 });
 
-/** A rounding of f32, as a share of the result. */
+/** Relative rounding error of f32. */
 const ROUNDING = 2 ** -24;
-/** What a step can lose, and more, where products are too small for f32. */
+/** More than a step can lose if products underflow in f32. */
 const MIN_ERROR = 2 ** -120;
 /** Sums above this may overflow. */
 const MAX_SQUARES = 1e37;
 
 /**
- * How far, at most, the filter's value is above the formula's, as a share of N = |a|² + |b|². With D dimensions, u the rounding,
- * S the squared distance of real numbers, and γ = D u / (1 − D u), to first order:
+ * Upper bound of the filter's value minus the formula's value, as a share of N = |a|² + |b|². With D dimensions,
+ * relative rounding error u, exact squared distance S, and γ = D u / (1 − D u), to first order:
  *
- * - a·b in any order, fused or not, is within γ |a| |b| ≤ γ N / 2 of the real one, |a|² and |b|² within γ of theirs; lowering them
- *   rounds twice, their sum once and the difference, which is at most 2 N, once: in all (2 D + 5) u N.
+ * - a·b, in any order, fused or not, has an error of at most γ |a| |b| ≤ γ N / 2; |a|² and |b|² have a relative error
+ *   of at most γ. Lowering them rounds twice, their sum once, and the difference, which is at most 2 N, once. In all:
+ *   (2 D + 5) u N.
  * - The formula rounds each difference, each square and each sum: it is within (D + 2) u S of S, and S ≤ 2 N.
  *
- * That is (4 D + 9) u N. The computed N is within (D + 1) u of N, and terms of higher order are below D² u² N; what is
- * added here covers both as long as D ≤ 2^16.
+ * Together: (4 D + 9) u N. The computed N has a relative error of at most (D + 1) u, and terms of higher order are
+ * below D² u² N. The margin added here covers both for D ≤ 2^16.
  */
 function errorShare(dimensions: number): number {
   const first = (4 * dimensions + 16) * ROUNDING;
   return Math.fround(first * (1 + 16 * dimensions * ROUNDING) * 1.01);
 }
 
-/** Squared lengths less their share of the error of the filter. */
+/** Squared lengths minus their share of the filter's error. */
 export function loweredSquares(context: Context, squares: Column<'f32'>, dimensions: number): Column<'f32'> {
   const captures = { rest: 1 - errorShare(dimensions), min: dimensions * MIN_ERROR };
   return context.materialize(map(loweredSquare, { square: squares, ...captures }));
@@ -224,7 +225,7 @@ const loweredSquare = fn(
   ({ square, rest, min }) => square.mul(rest).sub(min),
 );
 
-/** Sums that are not finite or may have overflowed bound nothing. */
+/** If sums are not finite or may have overflowed, the bound is 0. */
 const lowerBound = fn('lowerBound', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => {
   const squares = Let(from.add(to));
   const bound = Let(squares.sub(sum.add(sum)));

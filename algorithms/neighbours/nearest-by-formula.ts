@@ -20,7 +20,7 @@ import { storeResults } from '../../primitives/row-results.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
-/** What all queries share. */
+/** Input shared by all queries. */
 export interface Search {
   readonly context: Context;
   readonly measure: Measure;
@@ -28,9 +28,9 @@ export interface Search {
   readonly n: number;
   readonly dimensions: number;
   readonly points: Column<'f32'>;
-  /** Lengths of the vectors, where the metric asks for them. */
+  /** Lengths of the vectors, if the metric needs them. */
   readonly lengths: Column<'f32'> | undefined;
-  /** Points of a run. */
+  /** Number of points in a run. */
   readonly run: number;
 }
 
@@ -43,13 +43,13 @@ export interface Queries {
 
 const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
-/** As many points as make looking at min distances of runs and at the points of k runs about equally much work. */
+/** The run length for which finding the minima of runs and examining the points of k runs take about equal work. */
 export function runLength(n: number, k: number, dimensions: number): number {
   const even = Math.log2(Math.sqrt(n / (k * dimensions)) + 1);
   return Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
 }
 
-/** The nearest points by the metric's formula for all pairs. */
+/** Finds the nearest points by evaluating the metric's formula for all pairs. */
 export function nearestByFormula(search: Search, queries: Queries): ListColumns {
   const { n, k, run } = search;
   const runs = Math.ceil(n / run);
@@ -58,16 +58,16 @@ export function nearestByFormula(search: Search, queries: Queries): ListColumns 
   return nearestOfRuns(search, queries, { runs: chosen, count: k, pitch: k });
 }
 
-/** Some runs of every query: the first `count` of every row of `runs`, whose rows are `pitch` apart. */
+/** Chosen runs of every query: the first `count` of every row of `runs`. Rows are `pitch` apart. */
 export interface ChosenRuns {
   readonly runs: Column<'u32'>;
   readonly count: number;
   readonly pitch: number;
-  /** Whether the run at a place may have one of the nearest points; all may unless given. */
+  /** Whether the run at a place may contain one of the nearest points. Default: every run may. */
   readonly isOpen?: (row: U32, place: U32, loader: Loader) => Bool;
 }
 
-/** The nearest of all points of some runs. */
+/** The nearest points among those of the chosen runs. */
 export function nearestOfRuns(search: Search, queries: Queries, chosen: ChosenRuns): ListColumns {
   const { run } = search;
   const { runs, count, pitch, isOpen } = chosen;
@@ -79,7 +79,7 @@ export function nearestOfRuns(search: Search, queries: Queries, chosen: ChosenRu
   });
 }
 
-/** Says which point a candidate of a query is. */
+/** Returns the index of a query's candidate point. */
 type IdOf = (row: U32, place: U32, loader: Loader) => U32;
 
 function nearestOfCandidates(search: Search, queries: Queries, candidates: number, idOf: IdOf): ListColumns {
@@ -93,7 +93,7 @@ function nearestOfCandidates(search: Search, queries: Queries, candidates: numbe
   });
 }
 
-/** The k runs of points whose nearest points are the nearest. */
+/** The k runs with the smallest minimum distances for every query. */
 function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u32'> {
   const { context, k, measure, run, dimensions } = search;
   const step = fn('distanceStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => measure.step(sum, a, b));
@@ -111,7 +111,7 @@ function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u3
   return firstRuns(context, min, queries.count, runs, k).ids;
 }
 
-/** The runs with the min keys for every query, of a table with a row for each run. */
+/** The runs with the smallest keys for every query, from a table with a row for each run. */
 export function firstRuns(
   context: Context,
   keys: Column<'u32'>,
@@ -133,10 +133,10 @@ function keyFunctor({ measure, lengths }: Search) {
   return fn('angleKey', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
 }
 
-/** Elements that are read at once: a sector of a cache of a GPU holds as many. */
+/** Number of elements read together. A cache sector of a GPU holds this many. */
 const AT_ONCE = 8;
 
-/** How far the candidates of every query are, row after row; those that are none are farther than everything. */
+/** The keys of the candidates of every query, row after row. Candidates that do not exist get the far key. */
 function candidateKeys(search: Search, queries: Queries, candidates: number, idOf: IdOf): Column<'u32'> {
   const { context, measure, n, points, lengths, dimensions } = search;
   const keys = context.stored('u32', capacityOf(queries.count) * candidates);
@@ -154,7 +154,7 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
       const [b] = loader.load([points], to.add(d)) as [F32];
       sum.set(measure.step(sum, a, b));
     };
-    // Neighbouring elements are read one right after the other, while they are in the cache.
+    // Reads neighbouring elements right after each other, while they are in the cache.
     const groups = Let(select(u32(0), width.div(AT_ONCE), isPoint));
     For(0, groups, (group) => {
       const first = Let(group.mul(AT_ONCE));

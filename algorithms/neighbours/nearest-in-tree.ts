@@ -24,29 +24,30 @@ import { boundOf, idOfPoint, keyOfPoint, leafAt, minIdOf, pointsOfLeaf, searchFr
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface TreeSearchOptions extends NearestOptions {
-  /** Whether a point of the tree is a neighbour of itself, where the queries are the points of the tree; it is not by default. */
+  /** Whether a point is its own neighbour if the queries are the points of the tree. Default false. */
   readonly itself?: boolean | undefined;
 }
 
 /**
- * The k nearest points of a tree for every query, or for every point of the tree: the same bytes as {@link nearest} gives by looking
- * at all points, {@link TreeSearchOptions.itself} aside.
+ * Finds the k nearest points of a tree for every query, or for every point of the tree. Apart from
+ * {@link TreeSearchOptions.itself}, the result has the same bytes as that of {@link nearest}, which examines all
+ * points.
  *
- * A query begins in the leaf at its place on the curve and goes outwards from there. A box
- * is passed over where its least distance, by the formula of distances itself, comes behind the last point of the list; equal
- * distances are told apart by the least number of a point in it. So many equal points, or points on a line, cost no more than
- * others. Queries are taken in the order of the curve, so that neighbouring ones read the same boxes.
+ * A query begins in the leaf at its place on the curve and searches outwards from there. A box is skipped if its
+ * minimum distance, computed by the same formula, is beyond the last point of the list. Ties are broken by the smallest
+ * point id in the box. So many equal points, or points on a line, cost no more than others. Queries are processed in
+ * the order of the curve, so that neighbouring queries read the same boxes.
  *
- * - Work O(queries · (k + log n)) for points and queries that are spread alike, O(queries · n) at worst. Longer lists than {@link LIST}
- *   are found in rounds of so many. Deterministic.
- * - A query with a coordinate that is NaN or infinite is +∞ from all points, of which it gets the first k.
- * - Of fewer than k points: the rest of a list is {@link NO_POINT} at +∞. Of no queries: none.
+ * - Work O(queries · (k + log n)) if points and queries have similar distributions, O(queries · n) at worst. Longer
+ *   lists than {@link LIST} are found in rounds of this length. Deterministic.
+ * - A query with a NaN or infinite coordinate is at distance +∞ from all points, and gets the first k points.
+ * - With fewer than k points, the rest of a list is {@link NO_POINT} at +∞. Without queries, the result is empty.
  *
- * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003; Purcell's grid, 2005, goes
- * outwards too, and may return more than k.
+ * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003; Purcell's grid, 2005,
+ * goes outwards too, and may return more than k.
  *
- * @throws `ArgumentError` `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`, `neighbours/points`,
- * `neighbours/length`.
+ * @throws `ArgumentError` `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`,
+ * `neighbours/points`, `neighbours/length`.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const tree = buildPointTree(ctx, points);
@@ -89,12 +90,12 @@ const someSearchOptions = someOptions<TreeSearchOptions>({
   itself: optional(aFlag),
 });
 
-/** What is sought for by an index. */
+/** The query of an index. */
 interface Query {
   readonly axes: readonly F32[];
-  /** The point that is no neighbour; undefined where all may be. */
+  /** A point that is excluded from the list; undefined if none is. */
   readonly but: U32 | undefined;
-  /** The leaf to begin with. */
+  /** The leaf in which the search begins. */
   readonly leaf: U32;
 }
 
@@ -147,7 +148,7 @@ function wordAsF32(words: Column<'u32'>, index: U32, loader: Loader): F32 {
   return bitsToF32(loader.load([words], index)[0] as U32);
 }
 
-/** Fills a list with the points of a tree that are nearest to a query, of those behind `after`. */
+/** Fills a list with the points of a tree nearest to a query, among those after `after`. */
 function fillFromTree(
   tree: PointTree,
   measure: Measure,
@@ -192,7 +193,7 @@ function isFar(axes: readonly F32[]): Bool {
   return axes.map((x) => x.sub(x).ne(0)).reduce((a, b) => a.or(b));
 }
 
-/** The first points, all of them equally far: those behind the last one of the round before. */
+/** The first points by id, all at distance +∞, continuing after the last one of the round before. */
 function fillInOrder(tree: PointTree, list: NearestList, loader: Loader, but: U32 | undefined, after: After): void {
   const next = Var(after === undefined ? u32(0) : after.id.add(1));
   const count = loader.uniform('u32', tree.count);

@@ -20,32 +20,36 @@ import { nearestByFormula, type Queries, runLength, type Search } from './neares
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
 
 export interface NearestOptions {
-  /** How many points every query gets. */
+  /** Number of points per query. */
   readonly k: number;
-  /** `l2` where it is left out. */
+  /** Default `l2`. */
   readonly metric?: Metric | undefined;
 }
 
 /**
- * The k nearest of all points for every query, in any number of dimensions, by the distances to all of them. Exact: they are in
- * the order of the formula in f32, every operation of it rounded, and equally far points in the order of their ids; so the bytes
- * are the same on every backend.
+ * Finds the k nearest points for every query, in any number of dimensions, from the distances to all points. Exact:
+ * points are ordered by the formula in f32, with every operation rounded, and ties by id. So the bytes are the same on
+ * every backend.
  *
- * Points are taken in short runs. {@link crossReduce} finds the min distance of every run. The k nearest are in the k runs that
- * come first by it, and only these are looked at point by point. Squared distances of 16 dimensions and more are bounded first, by
+ * Points are taken in short runs. {@link crossReduce} finds the minimum distance of every run. The k nearest points are
+ * in the k runs with the smallest minima, and only these are examined point by point. Squared distances in 16 or more
+ * dimensions are bounded first by
  * |a|² + |b|² − 2 a·b less what rounding can have added, and computed where the bounds do not decide. Lists longer than {@link LIST}
- * are found in rounds, each of the points behind the last one of the round before.
+ * are found in rounds, each of which continues after the last point of the round before.
  *
- * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes memory for a word for every query and run, at
- *   most an eighth of `limits.memoryBytes`: many queries are taken in parts. Deterministic.
- * - A coordinate that is NaN or infinite makes what would be NaN +∞: such points come behind all others.
- * - Of fewer than k points: the rest of a list is {@link NO_POINT} at +∞. Of no queries: none.
- * - Equivalent loop: `for (const q of queries) out.push(ids.toSorted((a, b) => distance(q, a) - distance(q, b) || a - b).slice(0, k))`.
+ * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes a word of memory for every query and
+ *   run, up to an eighth of `limits.memoryBytes`; larger numbers of queries are processed in batches. Deterministic.
+ * - If NaN or infinite coordinates would make a distance NaN, it is +∞: such points come last.
+ * - With fewer than k points, the rest of a list is {@link NO_POINT} at +∞. Without queries, the result is empty.
+ * - Equivalent loop: `for (const q of queries) out.push(ids.toSorted((a, b) => distance(q, a) - distance(q, b) || a -
+ *   b).slice(0, k))`.
  *
- * Source: Purcell, Sorting and Searching, 2005; Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008.
+ * Source: Purcell, Sorting and Searching, 2005; Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU,
+ * 2008.
  *
- * @throws `ArgumentError` `neighbours/k`, `neighbours/metric`, `neighbours/points` where elements make no whole points,
- * `neighbours/dimensions` where points and queries have different ones, `neighbours/length` where only the device knows how many.
+ * @throws `ArgumentError` `neighbours/k`, `neighbours/metric`, `neighbours/points` if the number of elements is not a
+ * multiple of the dimensions, `neighbours/dimensions` if points and queries differ in dimensions, `neighbours/length`
+ * if only the device knows the length.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const queries = { elements: ctx.column(Float32Array.of(1, 0, 4, 4)), dimensions: 2 };
@@ -106,10 +110,10 @@ export function requireDimensions(call: string, points: number, queries: number)
   });
 }
 
-/** The most words that a batch of queries takes for each of its tables. */
+/** Maximum number of words in each table of a batch of queries. */
 const MAX_WORDS = 2 ** 26;
 
-/** Queries whose tables of runs and of candidates have room. */
+/** Number of queries whose tables of runs and of candidates fit. */
 function queriesAtOnce({ context, n, run }: Search, listed: number): number {
   const words = Math.min(MAX_WORDS, context.backend.limits.memoryBytes / 4 / 8);
   const runs = Math.ceil(n / run);

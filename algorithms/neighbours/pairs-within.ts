@@ -23,7 +23,7 @@ import { type Measure, type Metric, measureOf } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
 import { type Points, pointCount } from './points.ts';
 
-/** Pairs of a query and a point, by query and then by point; how many there are, the device knows. */
+/** Pairs of a query and a point, ordered by query and then by point. Only the device knows their number. */
 export interface PairsWithin {
   readonly query: Column<'u32'>;
   readonly id: Column<'u32'>;
@@ -31,12 +31,13 @@ export interface PairsWithin {
 }
 
 /**
- * All points within a distance of queries, in any number of dimensions and by any metric, by the distances of all pairs: those that
- * {@link withinRadius} finds in a tree. The distance of `l2` is not rooted, and its radius is squared, in f32, before it is compared.
+ * Finds all points within a distance of queries, in any number of dimensions and by any metric, from the distances of
+ * all pairs. {@link withinRadius} finds the same points in a tree. Distances of `l2` are squared, so its radius is
+ * squared in f32 before it is compared.
  *
- * - Work O(queries · points · dimensions), span O(dimensions + log pairs). Takes memory for some five words for every pair: give it
- *   as many queries as that leaves room for. Deterministic: the bytes of the stated formula in f32.
- * - Of no queries or no points: no pairs. Pairs at +∞ are within an infinite radius only.
+ * - Work O(queries · points · dimensions), span O(dimensions + log pairs). Takes about five words of memory for every
+ *   pair, so limit the number of queries accordingly. Deterministic: the bytes are those of the stated formula in f32.
+ * - Without queries or points there are no pairs. Pairs at +∞ are only within an infinite radius.
  */
 export function pairsWithin(
   context: Context,
@@ -80,7 +81,7 @@ const PAIR = {
   dimensions: uniform(u32),
 };
 
-/** The key of how far the points of a pair are from each other. */
+/** The key of the distance of a pair. */
 function keyOfPair(measure: Measure, takesLengths: boolean) {
   return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, count, dimensions }): U32 => {
     const query = Let(pair.div(count));

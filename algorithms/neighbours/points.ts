@@ -4,22 +4,22 @@ import { aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import type { ListColumns } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
-/** Points, or what points are sought for: coordinates one point after the other, as {@link Vectors} of f32. */
+/** Points or queries: coordinates, point after point, as {@link Vectors} of f32. */
 export interface Points extends Vectors {
   readonly elements: Column<'f32'>;
 }
 
 export const somePoints: Kind = aRecord<Points>({ elements: aColumn('f32'), dimensions: aWhole(1) });
 
-/** Nearest points of every query: point j of query i at `i · k + j`, nearest first, equally far ones by their ids. */
+/** The nearest points of every query: point j of query i is at `i · k + j`, nearest first. Ties are ordered by id. */
 export interface Neighbours {
-  /** Numbers of points; {@link NO_POINT} behind the last one, where there are fewer than k. */
+  /** Indices of points; {@link NO_POINT} after the last one, if there are fewer than k. */
   readonly ids: Column<'u32'>;
-  /** How far they are, as the metric has it; +∞ where there is none. */
+  /** Distances by the metric; +∞ where there is no point. */
   readonly distances: Column<'f32'>;
 }
 
-/** How many points there are. */
+/** Number of points. */
 export function pointCount(call: string, name: string, { elements, dimensions }: Points): number {
   const { length } = elements;
   if (typeof length !== 'number') {
@@ -35,7 +35,7 @@ export function pointCount(call: string, name: string, { elements, dimensions }:
   });
 }
 
-/** Lists as they are given to the caller. */
+/** Converts lists to the result of a search. */
 export function neighboursOf(context: Context, { keys, ids }: ListColumns, measure: Measure): Neighbours {
   const distance = fn('distanceOfKey', { key: u32 }, f32, ({ key }) => measure.distanceOf(key));
   return { ids, distances: context.materialize(map(distance, { key: keys })) };

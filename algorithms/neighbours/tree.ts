@@ -21,19 +21,19 @@ import { NO_POINT, storeRows } from './lists.ts';
 import { type Points, pointCount, somePoints } from './points.ts';
 
 /**
- * Points of the plane or of space in the order of a curve, {@link LEAF} of them a leaf, and a complete binary tree of boxes over the
- * leaves: node 1 is the root, and those below node i are 2 i and 2 i + 1.
+ * Points in two or three dimensions in the order of a curve, with {@link LEAF} points per leaf, and a complete binary
+ * tree of boxes over the leaves. Node 1 is the root; the children of node i are 2 i and 2 i + 1.
  */
 export interface PointTree {
-  /** Of every point its coordinates, as words, and its number. */
+  /** The coordinates, as words, and the index of every point. */
   readonly points: Column<'u32'>;
-  /** Of every node the least and the greatest coordinates below it, as words, and the least number of a point. */
+  /** The minimum and maximum coordinates, as words, and the smallest point index below every node. */
   readonly nodes: Column<'u32'>;
-  /** Where the first point of every leaf is on the curve: the words of a number, highest first. */
+  /** The place of every leaf's first point on the curve, as the words of a number, highest first. */
   readonly places: Column<'u32'>;
   readonly dimensions: number;
   readonly count: number;
-  /** The levels above the leaves: there are 2^levels of these. */
+  /** Number of levels above the leaves. There are 2^levels leaves. */
   readonly levels: number;
 }
 
@@ -46,25 +46,25 @@ export const aTree: Kind = aRecord<PointTree>({
   levels: aWhole(0, 31),
 });
 
-/** Points of a leaf. */
+/** Number of points in a leaf. */
 export const LEAF = 8;
 
 /**
- * Builds a tree over points of the plane or of space, in which {@link nearestInTree} and {@link withinRadius} search.
+ * Builds a tree over points in two or three dimensions, for {@link nearestInTree} and {@link withinRadius}.
  *
- * Points are sorted along Hilbert's curve through the bits of their coordinates, which tells apart whatever is not equal; leaves
- * are runs of points. There is no grid whose cells would be full or empty: clusters, lines and far points cost no more than points
- * that are spread evenly.
+ * Points are sorted along Hilbert's curve through the bits of their coordinates, which distinguishes all points that
+ * are not equal. Leaves are runs of points. There is no grid with full and empty cells, so clusters, lines and outliers
+ * cost no more than evenly spread points.
  *
- * - Work O(n) for 64 bits of a radix sort in the plane and 96 in space, span O(log n). Takes memory for some 9 words a point in
- *   the plane. Deterministic.
- * - Boxes leave out coordinates that are NaN, of points that are infinitely far from everything. Of no points: a tree of none.
+ * - Work O(n): a radix sort of 64 bits in two dimensions and 96 bits in three. Span O(log n). Takes about 9 words of
+ *   memory per point in two dimensions. Deterministic.
+ * - Boxes ignore NaN coordinates; their points are infinitely far from everything. Without points, the tree is empty.
  *
- * Source: Karras, Maximizing Parallelism in the Construction of BVHs, Octrees, and k-d Trees, 2012, for trees over a curve; here
- * leaves have a fixed number of points, so that the tree is complete and has no pointers.
+ * Source: Karras, Maximizing Parallelism in the Construction of BVHs, Octrees, and k-d Trees, 2012, for trees over a
+ * curve. Here leaves have a fixed number of points, so the tree is complete and needs no pointers.
  *
- * @throws `ArgumentError` `neighbours/dimensions` where points are of neither the plane nor of space; `neighbours/points`,
- * `neighbours/length` as {@link nearest}.
+ * @throws `ArgumentError` `neighbours/dimensions` if points have neither two nor three dimensions; `neighbours/points`
+ * and `neighbours/length` as in {@link nearest}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const tree = buildPointTree(ctx, points);
@@ -107,14 +107,14 @@ export function nodeWords(dimensions: number): number {
   return 2 * dimensions + 1;
 }
 
-/** What is known of the points below a node. */
+/** The bounds of the points below a node. */
 interface Box {
   readonly min: readonly F32[];
   readonly max: readonly F32[];
   readonly minId: U32;
 }
 
-/** All nodes, level by level, behind a place that no node has. */
+/** All nodes, level by level. Position 0 is unused. */
 function buildNodes(
   context: Context,
   points: Column<'u32'>,
@@ -172,7 +172,7 @@ export function wordAtOf(column: Column<'u32'>, loader: Loader): WordAt {
   return (index) => loader.load([column], index)[0] as U32;
 }
 
-/** The box of a node among the words of several. */
+/** The box of a node, read from the words of several. */
 export function boxAt(wordAt: WordAt, dimensions: number, node: U32): Box {
   const first = Let(node.mul(nodeWords(dimensions)));
   const word = (k: number): U32 => wordAt(first.add(k));
@@ -184,7 +184,7 @@ export function boxAt(wordAt: WordAt, dimensions: number, node: U32): Box {
   };
 }
 
-/** A coordinate that is NaN gives way to any other, and to none at the end: then the box has the other one's bounds. */
+/** A NaN coordinate is replaced by the other one; if both are NaN, by none. */
 function union(a: Box, b: Box): Box {
   return {
     min: a.min.map((x, d) => x.min(b.min[d]!)),

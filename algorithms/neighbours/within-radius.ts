@@ -35,38 +35,42 @@ import { boundOf, idOfPoint, keyOfPoint, nodeBehind, type TreeWords } from './se
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface RadiusOptions {
-  /** The greatest distance, as the metric has it: of `l2` it is squared, in f32, before it is compared with sums of squares. */
+  /** Maximum distance by the metric. For `l2` it is squared, in f32, before it is compared with sums of squares. */
   readonly radius: number;
-  /** `l2` where it is left out; neither cosine nor inner. */
+  /** Default `l2`. `cosine` and `inner` are not allowed. */
   readonly metric?: Metric | undefined;
-  /** Whether a point of the tree is a neighbour of itself, where the queries are the points of the tree; it is not by default. */
+  /** Whether a point is its own neighbour if the queries are the points of the tree. Default false. */
   readonly itself?: boolean | undefined;
-  /** Whether the points of a query come nearest first, equally far ones by their numbers; else they are in the order of the tree. */
+  /**
+   * Whether the points of a query are ordered by distance, with ties by index. Default: they are in the order of the
+   * tree.
+   */
   readonly sorted?: boolean | undefined;
 }
 
-/** All points within a distance of queries: those of query i are rows `offsets[i] … offsets[i + 1] − 1`. */
+/** All points within a distance of queries. Those of query i are the rows `offsets[i] … offsets[i + 1] − 1`. */
 export interface PointsWithin {
-  /** One more than there are queries. */
+  /** One entry more than there are queries. */
   readonly offsets: Column<'u32'>;
   readonly ids: Column<'u32'>;
   readonly distances: Column<'f32'>;
 }
 
 /**
- * All points of a tree whose distance from a query is not above a radius, for every query, or for every point of the tree. Exact: a
- * distance is compared as the formula in f32 has it, and boxes are passed over only where their least distance by the same formula is
- * above the radius.
+ * Finds all points of a tree whose distance from a query is at most a radius, for every query, or for every point of
+ * the tree. Exact: distances are those of the formula in f32, and a box is skipped only if its minimum distance by the
+ * same formula is above the radius.
  *
- * Every query is a walk through the tree, which is counted first and then written. It waits once, for the number of rows.
+ * Every query walks through the tree twice, to count its points and to write them. The call waits once, for the number
+ * of rows.
  *
- * - Work O(queries · log n + rows), times the bits of a sort where they are sorted; span O(the longest walk). Deterministic: the
+ * - Work O(queries · log n + rows), plus a radix sort if they are sorted; span O(the longest walk). Deterministic: the
  *   order of the tree is the same on every backend.
- * - A query or a point with a coordinate that is NaN or infinite is +∞ away, within an infinite radius only.
- * - Of no queries: one offset, 0.
+ * - A query or point with a NaN or infinite coordinate is at distance +∞, and so only within an infinite radius.
+ * - Without queries, `offsets` is a single 0.
  *
- * @throws `ArgumentError` `neighbours/radius` where it is no number from 0 on, `neighbours/metric`, `neighbours/dimensions`,
- * `neighbours/points`, `neighbours/length` as {@link nearestInTree}.
+ * @throws `ArgumentError` `neighbours/radius` if the radius is negative or NaN, `neighbours/metric`,
+ * `neighbours/dimensions`, `neighbours/points`, `neighbours/length` as {@link nearestInTree}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const tree = buildPointTree(ctx, points);
@@ -110,7 +114,7 @@ const someRadiusOptions = someOptions<RadiusOptions>({
   sorted: optional(aFlag),
 });
 
-/** What is sought for: coordinates, the number of the query and of the point that is none of its neighbours. */
+/** Input of a walk: coordinates, the index of the query, and the index of a point to exclude. */
 type Rows = { readonly row: Column<'u32'>; readonly but: Column<'u32'> } & { readonly [axis: string]: Column };
 type Found = { readonly row: Column<'u32'>; readonly key: Column<'u32'>; readonly id: Column<'u32'> };
 
@@ -125,7 +129,7 @@ function rowsOfQueries(context: Context, { dimensions }: PointTree, queries: Poi
   return context.materialize({ ...Object.fromEntries(axes), ...numbers }) as Rows;
 }
 
-/** The points of a tree in the order of their numbers. */
+/** The points of a tree as queries, in the order of their indices. */
 function ownRows(context: Context, { points, dimensions, count }: PointTree, itself: boolean): Rows {
   const width = dimensions + 1;
   const place = scatter(sequence(count), gather(points, sequence(count, dimensions, width)), count);
@@ -184,7 +188,7 @@ function walkOf(tree: PointTree, measure: Measure) {
   return { start, step };
 }
 
-/** By query, then by distance, then by number. */
+/** Sorts by query, then by distance, then by index. */
 function inOrder({ row, key, id }: Found, queries: number): Found {
   const byId = sortByKey(id, { row, key });
   const bits = { from: 0, to: 32 + Math.ceil(Math.log2(Math.max(2, queries))) };

@@ -16,23 +16,25 @@ import {
 } from '../../primitives/index.ts';
 import { aRecord, type Kind } from '../../primitives/kinds.ts';
 
-/** What there is of a region in quadrants, row by row. */
+/** The part of a region in each quadrant, row by row. */
 export interface RegionInQuadrants {
   /**
-   * 1 where the region holds the quadrant's lower left corner, else 0. The corner stands for what lies next to it to the right,
-   * and then above.
+   * 1 if the region contains the quadrant's lower left corner, else 0. A corner represents the area directly to its
+   * right and then above.
    */
   readonly corner: Column<'u32'>;
-  /** Where the region's edges through the quadrant start, and how many there are. */
+  /** Position of the region's first edge through the quadrant, and number of its edges there. */
   readonly first: Column<'u32'>;
   readonly count: Column<'u32'>;
 }
 
-/** Quadrants that two regions have in common, any number of rows a quadrant. */
+/** Quadrants that two regions have in common. Several rows may have the same quadrant. */
 export interface QuadrantPairs {
-  /** Steps from the domain's left to the quadrant's, doubled, and one bit more that tells its side: 2ⁿ steps are bit n. */
+  /**
+   * Steps from the domain's left to the quadrant's left, doubled, plus one bit that gives its side: bit n for 2ⁿ steps.
+   */
   readonly column: Column<'u32'>;
-  /** Steps from the domain's bottom to the quadrant's; bits 30 and 31 do not matter. */
+  /** Steps from the domain's bottom to the quadrant's bottom. Bits 30 and 31 are ignored. */
   readonly row: Column<'u32'>;
   readonly p: RegionInQuadrants;
   readonly q: RegionInQuadrants;
@@ -54,10 +56,10 @@ export const somePairs: Kind = aRecord<QuadrantPairs>({
 /** Both regions, as bits: p is bit 0, q is bit 1. */
 export const BOTH = 3;
 
-/** Quadrants under way. */
+/** Quadrants in progress. */
 export interface Cells {
   readonly column: Column<'u32'>;
-  /** Steps from the domain's bottom, and in bits 30 and 31 whether p and q hold the lower left corner. */
+  /** Steps from the domain's bottom. Bits 30 and 31 tell whether p and q contain the lower left corner. */
   readonly row: Column<'u32'>;
   /** The caller's row. */
   readonly pair: Column<'u32'>;
@@ -66,11 +68,11 @@ export interface Cells {
 /** Edges that pass through cells, cell by cell. */
 export interface Items {
   readonly cell: Column<'u32'>;
-  /** The edge, of which there are fewer than 2³⁰, and in bits 30 and 31 whether it is p's or q's. */
+  /** The index of the edge, below 2³⁰. Bits 30 and 31 tell whether it belongs to p or to q. */
   readonly item: Column<'u32'>;
 }
 
-/** Cells under way, with their edges. */
+/** Cells in progress, with their edges. */
 export interface Front {
   readonly cells: Cells;
   readonly items: Items;
@@ -78,7 +80,7 @@ export interface Front {
 
 const LOW_BITS = 2 ** 30 - 1;
 
-/** How functors capture the places of cells. */
+/** Captured columns and rows of cells. */
 export const cellArrays: { readonly columns: ArrayParameter<'u32'>; readonly rows: ArrayParameter<'u32'> } = {
   columns: array(u32),
   rows: array(u32),
@@ -90,7 +92,7 @@ export interface CellPlace {
   readonly y: U32;
   /** The side is 2^shift steps. */
   readonly shift: U32;
-  /** The regions that hold the lower left corner, as bits. */
+  /** The regions that contain the lower left corner, as bits. */
   readonly corner: U32;
 }
 
@@ -100,7 +102,7 @@ export function cellAt(columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>, cell
   return { x: column.xor(u32(1).shl(shift)).shr(1), y: row.and(LOW_BITS), shift, corner: row.shr(30) };
 }
 
-/** The two words of a cell's place. */
+/** The two words of a cell's position. */
 export function packCell({ x, y, shift, corner }: CellPlace): { readonly column: U32; readonly row: U32 } {
   return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(corner.shl(30)) };
 }
@@ -114,7 +116,7 @@ export function regionOfItem(item: U32): U32 {
   return item.shr(30);
 }
 
-/** The cells of all pairs, with the edges of those that are not decided by their corners alone. Waits for the device once. */
+/** The cells of all pairs, with edges unless the corners alone decide them. Waits for the device once. */
 export async function cellsOf(context: Context, pairs: QuadrantPairs, edge: Column<'u32'>): Promise<Front> {
   const { column, row, p, q } = pairs;
   const pair = sequence(column.length);
@@ -141,7 +143,7 @@ const packedPlace = fn(
   }),
 );
 
-/** None where both regions hold the corner, nor where one of them is absent. */
+/** A cell gets no edges if both regions contain the corner, or if one region is absent. */
 const itemCount = fn(
   'itemCount',
   { cornerP: u32, countP: u32, cornerQ: u32, countQ: u32 },

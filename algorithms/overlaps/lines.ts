@@ -18,7 +18,10 @@ import {
 } from '../../primitives/index.ts';
 import { cellArrays, cellAt, edgeOfItem, type Front } from './cells.ts';
 
-/** An edge seen from the corner of its cell: its left end, of a vertical one the lower, and the way to the other. */
+/**
+ * An edge relative to the corner of its cell: its left end (the lower end of a vertical edge), and the vector to the
+ * other end.
+ */
 export interface Line {
   readonly ax: I32;
   readonly ay: I32;
@@ -63,12 +66,15 @@ const side = fn('sideOfLine', { ax: i32, ay: i32, dx: i32, dy: i32, x: i32, y: i
   sub64({ a: mulI32({ a: dx, b: y.sub(ay) }), b: mulI32({ a: dy, b: x.sub(ax) }) }),
 );
 
-/** Above 0 where a point lies above a line, of a vertical one left of it: twice the area of their triangle, at most 2⁶¹. */
+/**
+ * Twice the signed area of the triangle of line and point, at most 2⁶¹. Above 0 if the point lies above the line, or
+ * left of a vertical line.
+ */
 export function sideOf(line: Line, x: I32, y: I32): U64 {
   return side({ ...line, x, y });
 }
 
-/** Above 0 where the second line is steeper than the first; at most 2⁶¹. */
+/** Above 0 if the second line is steeper than the first. At most 2⁶¹. */
 export function turnOf(from: Line, to: Line): U64 {
   return sub64({ a: mulI32({ a: from.dx, b: to.dy }), b: mulI32({ a: from.dy, b: to.dx }) });
 }

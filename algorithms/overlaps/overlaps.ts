@@ -9,34 +9,36 @@ import { prepareWalks, walk } from './walks.ts';
 
 export interface OverlapOptions {
   /**
-   * Quadrants with more edges than this of both regions are split first, where that lessens the work; 16 where left out. The
-   * result is the same.
+   * Quadrants with more edges of both regions than this are split first if that reduces the work. The result does not
+   * depend on it. Default 16.
    */
   readonly maxEdges?: number | undefined;
 }
 
 /**
- * Whether two regions share area in a quadrant, row by row: 1 where some point strictly inside the quadrant has all that is
- * around it in both regions, else 0. Regions that only touch do not; an edge walked there and back has no area.
+ * Whether two regions share area in a quadrant, row by row: 1 if some point strictly inside the quadrant has a
+ * neighbourhood inside both regions, else 0. Regions that only touch share no area. An edge that is traversed there and
+ * back encloses no area.
  *
- * A region is even-odd over its closed rings, and is given by what it has in the quadrant: whether it holds the lower left
- * corner, and all edges with a point strictly inside, no others. One that holds the quadrant whole has the corner and no edges.
- * Edges may cross, touch, coincide and cancel out in any way, those of one region and those of both.
+ * A region is filled even-odd over its closed rings. It is given by its part in the quadrant: whether it contains the
+ * lower left corner, and exactly the edges that have a point strictly inside. A region that contains the whole quadrant
+ * has the corner and no edges. Edges may cross, touch, coincide and cancel out in any way, within a region and between
+ * both.
  *
- * Exact in integers. A part of the quadrant that lies in both regions, and that edges bound, has a leftmost point, and there it
- * lies just above an edge or just above the quadrant's bottom: walks above the bottom and above every edge, from crossing to
- * crossing, pass all such parts. The proof is in `walk.ts`. Most rows are decided early: where both regions hold the corner or
- * one is not there, where neighbours have the same edges, or on the first walks.
+ * Exact in integers. Every part of the quadrant in both regions has a leftmost point, where it lies just above an edge
+ * or just above the bottom of the quadrant. So walks above the bottom and above every edge, from crossing to crossing,
+ * pass all such parts. The proof is in `walk.ts`. Most rows are decided early: if both regions contain the corner, if
+ * one region is absent, if neighbours have the same edges, or by the first walks.
  *
- * - Work O(Σ n² + n · c) over the n edges of both regions in a row, a walk along each of which passes c places where others
- *   cross; by splitting about O(n log n) where edges are spread out. Span O(n · c) of a row. Waits for the device twice, and
+ * - Work O(Σ n² + n · c) for n edges of both regions in a row, and c crossings on the walk along each. Splitting
+ *   reduces this to about O(n log n) if edges are spread out. Span O(n · c) of a row. Waits for the device twice, and
  *   twice more for every level of splitting. Memory O(Σ n), about 12 words an edge.
- * - The same bytes on every backend, whatever the options. Accepts device counts. Of no rows: no rows.
+ * - The same bytes on every backend, for all options. Accepts device counts. Without rows, the result is empty.
  *
- * @param pairs - The quadrants; where each region's edges stand in `edge`.
- * @param edge - Numbers of edges in `ends`; rows may share them.
- * @param ends - From x, from y, to x, to y of every edge, in steps from 0 to 2³⁰; no edge has length 0.
- * @throws `ArgumentError` `overlaps/max-edges`; `column/size` where the rows have 2³⁰ edges or more.
+ * @param pairs - The quadrants, and the positions of each region's edges in `edge`.
+ * @param edge - Indices of edges in `ends`. Rows may share them.
+ * @param ends - Start x, start y, end x, end y of every edge, in steps from 0 to 2³⁰; no edge has length 0.
+ * @throws `ArgumentError` `overlaps/max-edges`; `column/size` if the rows have 2³⁰ edges or more.
  * @example
  * // In the quadrant of 4 × 4 steps at the origin p is what lies below x + y = 5, and q what lies above x + y = 4.
  * const region = (corner, first) => ({ corner: ctx.column(Uint32Array.of(corner)), first: ctx.column(Uint32Array.of(first)),
@@ -83,7 +85,10 @@ const ARGUMENTS = {
 
 const holdBoth = fn('holdBoth', { p: u32, q: u32 }, u32, ({ p, q }) => p.and(q));
 
-/** Decides cells, but for those that are split first; gives the children of these, if there are any. Waits once or twice. */
+/**
+ * Decides cells, except those that are split first. Returns the children of these, if there are any. Waits once or
+ * twice.
+ */
 async function decide(
   context: Context,
   front: Front,

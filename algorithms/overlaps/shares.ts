@@ -15,7 +15,10 @@ import {
 
 /** The shape of a {@link Share}. */
 export type ShareShape = { readonly num: typeof u64; readonly den: typeof u64 };
-/** A place on a line, as a share of it from its left end on: `num / den`, `num` from 0, `den` from 1, both up to 2⁶¹. */
+/**
+ * A position on a line, as the fraction `num / den` of its length from the left end; `num` from 0, `den` from 1, both
+ * up to 2⁶¹.
+ */
 export type Share = ValuesOf<ShareShape>;
 
 const share: ShareShape = { num: u64, den: u64 };
@@ -24,7 +27,7 @@ export function shareOf(num: I32, den: I32): Share {
   return { num: u64OfU32(bitsToU32(num)), den: u64OfU32(bitsToU32(den)) };
 }
 
-/** −1, 0 or 1 as a share is smaller than, the same as or larger than another. */
+/** −1, 0 or 1 if a share is smaller than, equal to or larger than another. */
 export const compareShares: Functor<{ readonly a: ShareShape; readonly b: ShareShape }, typeof i32> = fn(
   'compareShares',
   { a: share, b: share },

@@ -33,7 +33,7 @@ import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.t
 import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
 import { leaveToChildren, type Walks, walk } from './walks.ts';
 
-/** Cells of a front that have many edges, and their numbers in it. */
+/** Cells of a front that have many edges, and their indices in the front. */
 export interface CrowdedCells extends Front {
   readonly number: Column<'u32'>;
 }
@@ -80,12 +80,12 @@ const isCrowded = fn(
 );
 
 /**
- * Decides the cells of a front, but for those crowded ones that splitting does good; gives the children of these that are not
- * decided by their corners. Waits once.
+ * Decides the cells of a front, except crowded cells for which splitting pays. Returns the children of these that are
+ * not decided by their corners. Waits once.
  *
- * To walk in a cell of n edges takes n² steps, about. A cell is split where the squares of its open children come to no more
- * than its own: not where its edges run along each other or meet in one point, whose children are as crowded. So splitting can
- * not make the work grow.
+ * Walks in a cell with n edges take about n² steps. A cell is split if the sum of these squares over its open children
+ * is at most its own. Cells whose edges run along each other or meet in one point are not split, because their children
+ * are as crowded. So splitting never increases the work.
  */
 export async function splitCells(
   context: Context,
@@ -132,7 +132,7 @@ export async function splitCells(
   }
 }
 
-/** What edges do in their cells, as bits: see `edge-in-quadrant.ts`. */
+/** The effects of edges in their cells, as bits; see `edge-in-quadrant.ts`. */
 function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>): Column<'u32'> {
   const row = context.materialize(map(rowOf, { row: cells.row }));
   const passages = { quadrant: items.cell, edge: map(edgeOf, { item: items.item }) };
@@ -142,24 +142,24 @@ function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>)
 const rowOf = fn('rowOf', { row: u32 }, u32, ({ row }) => edgeOfItem(row));
 const edgeOf = fn('edgeOf', { item: u32 }, u32, ({ item }) => edgeOfItem(item));
 
-/** What becomes of a child. */
+/** What happens to a child. */
 const NOTHING = 0;
 const DECIDED = 1;
 const OPEN = 2;
 
-/** The children of cells, x + 2y of each, as a view. */
+/** The children of cells, in the order x + 2y, as a view. */
 function childrenOf({ cells, items }: Front, look: Column<'u32'>) {
   const { values } = reduceByKey(items.cell, map(inRegion, { look, item: items.item }), together);
   const parents = { columns: cells.column, rows: cells.row, marks: values, pairs: cells.pair };
   return map(childAt, { child: sequence(4 * (cells.column.length as number)), ...parents });
 }
 
-/** What edges of p do is in the low byte, what edges of q do in the next. */
+/** Effects of edges of p are in the low byte, effects of edges of q in the next. */
 const inRegion = fn('inRegion', { look: u32, item: u32 }, u32, ({ look, item }) =>
   look.shl(regionOfItem(item).sub(1).mul(8)),
 );
 
-/** Edges of a region in the same cell: to pass through and to pass through is to pass through, flips cancel out. */
+/** Combines the bits of edges of a region in the same cell: passages by OR, flips by XOR. */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,
@@ -180,7 +180,7 @@ const childAt = fn(
     const number = child.and(3);
     const place = cellAt(columns, rows, parent);
     const mark = marks.at(parent);
-    // The way from the cell's corner to the child's: see `edge-in-quadrant.ts`.
+    // The flips between the cell's corner and the child's corner; see `edge-in-quadrant.ts`.
     const way = number.add(number.and(number.shr(1)).mul(3));
     const flips = (of: U32): U32 => popcount(of.shr(4).and(way)).and(1);
     const passed = (of: U32): U32 => of.shr(number).and(1);
@@ -206,7 +206,7 @@ const openPasses = fn('openPasses', { cell: u32, look: u32, open: array(u32) }, 
   return look.and(bits.reduce((all, bit) => all.or(bit)));
 });
 
-/** 1 where the squares of the children's edges come to no more than that of the cell's own, as a view. */
+/** 1 if the sum of the squared numbers of edges over the children is at most that of the cell itself, as a view. */
 function whereSplitPays(context: Context, { cells, items }: Front, passes: Column<'u32'>): Column<'u32'> {
   const sum = plus(u32);
   const { values } = reduceByKey(items.cell, map(byChild, { passes }), product({ c0: sum, c1: sum, c2: sum, c3: sum }));

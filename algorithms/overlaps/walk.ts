@@ -27,22 +27,24 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
 /*
  * Whether two regions share area in a cell.
  *
- * The edges of both cut the open cell into faces; each face lies in p or not, and in q or not. Let F be a face that lies in both,
- * and v the least point of its closure, by x and then by y. At v, F fills a wedge between two directions to the right of v. The
- * lower one is not vertical, or v were not least, so that F lies just above the bottom of the cell or just above an edge e that
- * goes on to the right from v. It is enough, then, to walk just above the bottom and just above every edge that is not vertical,
- * from where it comes into the cell or starts in it to where it leaves or ends, and to look which regions hold what is passed.
+ * The edges of both regions cut the open cell into faces. Each face is inside or outside p, and inside or outside q.
+ * Let F be a face inside both, and v the minimum of its closure, by x and then by y. At v, F fills a wedge between two
+ * directions to the right of v. The lower direction is not vertical, because v is the minimum. So F lies just above the
+ * bottom of the cell, or just above an edge e that continues to the right of v. Hence it is enough to walk just above
+ * the bottom and just above every edge that is not vertical, over the part inside the cell, and to check which regions
+ * contain the faces passed.
  *
- * What is passed changes at crossings: where another edge has an end above the line of e and one on or below it, and meets the
- * line there. F comes up at v: either the walk begins at v, or the upper side of the wedge is part of an edge that leaves e
- * upwards at v, and so crosses. (Were it a part of the cell's left side or top, the walk would begin at v.) All crossings at one
- * place flip the parities together, before these are looked at; so edges that touch e, end on it or go through one point with
- * others need no further word. Edges along e do not cross it, and those that coincide flip as often as they are there.
+ * The face changes at crossings: another edge crosses the line of e if one of its ends is above the line and the other
+ * is on or below it. The walk reaches F at v: either the walk begins at v, or the upper side of the wedge belongs to an
+ * edge that leaves e upwards at v, and so crosses it. (If it belonged to the cell's left side or top, the walk would
+ * begin at v.) All crossings at one place flip the parities before these are checked. So edges that touch e, end on it
+ * or share a point with others are no special cases. Edges along e do not cross it, and coincident edges flip once
+ * each.
  *
- * A crossing is a share num / den of e, both at most 2⁶¹, and shares are compared by products of 128 bits. What is passed at the
- * beginning follows from the corner of the cell, on a way inside the cell: up along its left side to the height of the
- * beginning, then to the right. All these points stand for some next to them: the corner for one to the right and then above, the
- * beginning of a walk for one ahead on e and then above; where a point is on a line, that tells its side.
+ * A crossing is a share num / den of e, both at most 2⁶¹, and shares are compared by products of 128 bits. The first
+ * face follows from the corner of the cell, on a path inside the cell: up along its left side to the height of the
+ * start of the walk, then to the right. Each of these points represents one next to it: the corner one to the right and
+ * then above, the start of a walk one ahead on e and then above. This decides the side if a point is on a line.
  */
 
 /** A cell with its edges, inside a functor. */
@@ -53,13 +55,13 @@ export interface OverlapCell {
   readonly end: U32;
 }
 
-/** How edges are read: their regions, and their lines. */
+/** Columns through which edges are read: their regions and their lines. */
 export interface EdgeArrays {
   readonly items: ArrayValue<'u32'>;
   readonly lines: ArrayValue<'i32'>;
 }
 
-/** 1 where something that is passed on the walk above a line, which is not vertical, lies in both regions. */
+/** 1 if a face passed by the walk above a line lies in both regions. The line must not be vertical. */
 export function overlapsAlong(
   line: Line,
   { side, corner, first, end }: OverlapCell,
@@ -107,10 +109,10 @@ export function overlapsAlong(
 interface Stretch {
   readonly from: Share;
   readonly to: Share;
-  /** Whether the line comes in through a side of the cell, and whether through the left one. */
+  /** Whether the line enters through a side of the cell, and whether through the left side. */
   readonly comesIn: Bool;
   readonly throughLeft: Bool;
-  /** The height where it begins, if not at the left side. */
+  /** The height at which it begins, unless that is at the left side. */
   readonly height: I32;
 }
 
@@ -133,13 +135,13 @@ function stretchOf({ ax, ay, dx, dy }: Line, side: I32): Stretch {
 }
 
 /**
- * Flips the state where another edge lies on the way from the corner to the beginning of the walk above a line. Where that is
- * on the left side the way goes up only.
+ * Flips the state if another edge lies on the path from the corner to the start of the walk above a line. If the walk
+ * starts on the left side, the path only goes up.
  */
 function passOnTheWay(state: Variable<'u32'>, other: Line, region: U32, line: Line, stretch: Stretch): void {
   const { throughLeft, height } = stretch;
   const end = endOf(other);
-  // The walk begins above the height, or below it where the line falls.
+  // The walk begins above the height, or below it if the line falls.
   const row = height.sub(i32(line.dy.lt(0)));
   const meetsUp = other.ax.le(0).and(end.x.gt(0));
   const meetsAcross = other.ay.le(row).ne(end.y.le(row)).and(throughLeft.not());
@@ -164,7 +166,7 @@ function isPositive(a: U64): Bool {
   return ltI64({ a: u64OfU32(u32(0)), b: a });
 }
 
-/** Whether the beginning of the walk above a line lies above another. */
+/** Whether the start of the walk above a line lies above another line. */
 function isStartAbove(other: Line, line: Line, { from, comesIn }: Stretch): Bool {
   const turn = turnOf(line, other);
   const at = sideOf(other, line.ax, line.ay);
@@ -175,7 +177,9 @@ function isStartAbove(other: Line, line: Line, { from, comesIn }: Stretch): Bool
   return order.gt(0).or(order.eq(0).and(isPositive(turn).not()));
 }
 
-/** Runs the body where another edge crosses the way just above a line, with the place: after the line's left end. */
+/**
+ * Calls `body` for the crossing of another edge with the walk just above a line, if it lies after the line's left end.
+ */
 function forCrossing(line: Line, other: Line, body: (at: Share) => void): void {
   const [lineEnd, otherEnd] = [endOf(line), endOf(other)];
   const [low, high] = [line.ay.min(lineEnd.y), line.ay.max(lineEnd.y)];

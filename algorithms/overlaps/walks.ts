@@ -25,19 +25,19 @@ import { cellArrays, cellAt, type Front } from './cells.ts';
 import { type Line, lineAt, linesOf } from './lines.ts';
 import { type OverlapCell, overlapsAlong } from './walk.ts';
 
-/** What is known of a cell: nothing yet, that the regions overlap, that they do not, or that its children take its place. */
+/** State of a cell: undecided, overlapping, not overlapping, or replaced by its children. */
 const FOUND = 1;
 const APART = 2;
 const WAITS = 4;
 
-/** A front under way: where the items of its cells start, their lines, and what is known of the cells. */
+/** A front in progress: the first items of its cells, their lines, and the states of the cells. */
 export interface Walks {
   readonly firsts: Column<'u32'>;
   readonly lines: Column<'i32'>;
   readonly outcomes: Column<'u32'>;
 }
 
-/** What is known of a front before any walk. */
+/** The initial states of a front. */
 export function prepareWalks(context: Context, front: Front, ends: Column<'i32'>): Walks {
   const { column } = front.cells;
   return {
@@ -47,18 +47,17 @@ export function prepareWalks(context: Context, front: Front, ends: Column<'i32'>
   };
 }
 
-/** The most edges of a cell that is looked at in the first turn. */
+/** Maximum number of edges of a cell that the first turn examines. */
 const FEW = 64;
 
 /**
- * Decides cells, and marks the pairs that are found to overlap. Two turns make one decision:
+ * Decides cells, and marks the pairs that overlap. A decision takes two turns:
  *
- * - 'first', what decides most cells that have few edges: whether the regions complete each other, and the walks along the
+ * - 'first' decides most cells with few edges: it checks whether the regions complement each other, and walks along the
  *   bottom and along two edges, the first of p and the last of q;
- * - 'rest', all other walks in cells of which nothing is known yet.
+ * - 'rest' makes all other walks in cells that are still undecided.
  *
- * Work O(Σ n² + n · c) over the n edges of every cell and the c places where a walk is crossed, span O(n · c) for the most of a
- * cell.
+ * Work O(Σ n² + n · c) for the n edges of every cell and c crossings per walk; span O(n · c), the maximum over cells.
  */
 export function walk(
   context: Context,
@@ -84,7 +83,7 @@ export function walk(
   scatterReduce(map(isFound, { outcome: outcomes }), cells.pair, 'or', overlaps);
 }
 
-/** Leaves the cells to their children whose flag is 1. */
+/** Replaces cells whose flag is 1 by their children. */
 export function leaveToChildren({ outcomes }: Walks, flags: Column<'u32'>, cells: Column<'u32'>): void {
   scatterReduce(map(waiting, { flag: flags }), cells, 'or', outcomes);
 }
@@ -130,8 +129,8 @@ function hasFew({ first, end }: OverlapCell): Bool {
 }
 
 /**
- * Whether each region is what the other is not, as neighbours with the same edges are: they differ in the corner, and no edge
- * is there an odd number of times.
+ * Whether each region is the complement of the other, as for neighbours with the same edges: they differ in the corner,
+ * and every edge occurs an even number of times.
  */
 function complete({ corner, first, end }: OverlapCell, { lines }: Tables): Bool {
   const found = Var(corner.eq(1).or(corner.eq(2)));
