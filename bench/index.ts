@@ -1,5 +1,5 @@
 /**
- * Experiments of one's own for `quadrille bench`: what a file of them exports.
+ * Types for experiment files of `quadrille bench`.
  *
  * @packageDocumentation
  */

@@ -3,41 +3,41 @@ import type { Column } from '../../primitives/index.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
 
-/** A measurement of ours, or of a program beside us, which prints such records as lines of JSON. */
+/** A measurement of this library or of a peer. Peers print such records as lines of JSON. */
 export interface Row {
-  /** What was done: `chain`, `loop`, `upload`. */
+  /** What was measured: `chain`, `loop`, `upload`. */
   readonly what: string;
   /** Rows, or words of a transfer. */
   readonly n: number;
   readonly library: string;
-  /** What was timed: `in a row`, `a round`. */
+  /** How it was timed: `in a row`, `a round`. */
   readonly way: string;
-  /** Milliseconds: the median, and the least and the greatest. */
+  /** Milliseconds: median, minimum and maximum. */
   readonly ms: number;
   readonly min: number;
   readonly max: number;
-  /** FNV-1a over the words of the result, where there is one. */
+  /** FNV-1a over the words of the result, if there is one. */
   readonly checksum?: number;
-  /** Rounds of a loop; loops of other numbers of rounds have other results. */
+  /** Rounds of a loop; loops with different numbers of rounds have different results. */
   readonly rounds?: number;
   /** Bytes of a transfer. */
   readonly bytes?: number;
 }
 
-/** What is measured, and how often. */
+/** What to measure, and how often. */
 export interface Bench {
   readonly context: Context;
   /** Powers of two. */
   readonly sizes: readonly number[];
-  /** Calls that are made before any of them is waited for. */
+  /** Calls made before any of them is awaited. */
   readonly inARow: number;
   /** Rounds of a loop. */
   readonly rounds: number;
-  /** Measurements, of which the median is told. */
+  /** Number of measurements, of which the median is reported. */
   readonly times: number;
   /** Words of the largest transfer. */
   readonly transferWords: number;
-  /** Raises the clocks of a card that was idle. */
+  /** Keeps an idle GPU busy until its clocks are up. */
   heat(): Promise<void>;
   record(row: Row): void;
 }
@@ -49,8 +49,8 @@ const HEAT_MS = 250;
 const HEATED_ROWS = 2 ** 27;
 
 /**
- * Milliseconds of some work, which is waited for; what comes before it is not timed. The same is done for a quarter of a second
- * first, so that its code has been compiled.
+ * Milliseconds of awaited work; preparation before each run is not timed. Runs it for a quarter of a second first, so
+ * that its code is compiled.
  */
 export async function timesOf(
   { context, times, heat }: Bench,
@@ -72,12 +72,12 @@ export async function timesOf(
   return { ms: median, min, max };
 }
 
-/** The time of one of several. */
+/** The time of one of `of` equal parts. */
 export function share({ ms, min, max }: Milliseconds, of: number): Milliseconds {
   return { ms: ms / of, min: min / of, max: max / of };
 }
 
-/** Times a call whose result is disposed of: many before they are waited for, and one alone. */
+/** Times a call whose result is disposed of: many calls before they are awaited, and single calls. */
 export async function timeCalls(
   bench: Bench,
   row: Pick<Row, 'what' | 'n' | 'library' | 'checksum'>,
@@ -92,7 +92,9 @@ export async function timeCalls(
   record({ ...row, way: 'alone, to done', ...(await timesOf(bench, () => calls(1))) });
 }
 
-/** Keeps a GPU busy for a quarter of a second, as an idle one takes some tenths of a second to raise its clocks. */
+/**
+ * Keeps a GPU busy for a quarter of a second, because an idle one takes some tenths of a second to raise its clocks.
+ */
 export function heater(context: Context, column: (rows: number) => Column<'u32'>): () => Promise<void> {
   let rows: Column<'u32'> | undefined;
   return async () => {

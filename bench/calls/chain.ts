@@ -4,7 +4,7 @@ import { plainChain } from '../experiments/plain.ts';
 import { checksum } from '../harness/job.ts';
 import { type Bench, timeCalls, timesOf } from './bench.ts';
 
-/** The chain of `../experiments/chain.ts`, as called, and prepared. */
+/** The chain of `../experiments/chain.ts`, called and prepared. */
 export async function measureChain(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
   const x = context.column(chain.inputs({ n, type: 'u32' }).x);

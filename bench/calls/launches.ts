@@ -10,8 +10,8 @@ const TOGETHER = 50;
 const COUNTED = ['dispatches', 'submissions', 'bindGroups', 'allocations', 'compilations'] as const;
 
 /**
- * Where the device's time goes in a chain: every command by itself, which may be several launches, and 50 chains that are handed
- * over together. Commands wait for each other in the first, so that they take longer there.
+ * Where the device's time goes in a chain: each command separately (it may take several launches), and 50 chains
+ * submitted together. Separate commands wait for each other, so they take longer.
  */
 export async function printLaunches({ context, sizes, heat }: Bench): Promise<void> {
   const { counters } = context.backend;

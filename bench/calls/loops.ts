@@ -6,7 +6,7 @@ import { type Bench, share, timesOf } from './bench.ts';
 const affine = fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
 const isSought = fn('isSought', { number: u32, sought: uniform(u32) }, bool, ({ number, sought }) => number.eq(sought));
 
-/** What a loop starts with: its state, and where each row of the next one comes from. */
+/** The start of a loop: its state, and the source index of each row of the next state. */
 interface Start {
   readonly state: Uint32Array;
   readonly order: Uint32Array;
@@ -16,11 +16,11 @@ function startOf(n: number): Start {
   return { state: randomOf({ n, type: 'u32' }) as Uint32Array, order: permutation(n) };
 }
 
-/** The loop itself, the same with a number that is read each round, and with a rule that ends it by that number. */
+/** A plain loop, the same with a number read in each round, and with a stop rule based on that number. */
 export const LOOPS = ['loop', 'loop, a number read each round', 'loop with a stop rule'] as const;
 type Loop = (typeof LOOPS)[number];
 
-/** One round of a loop: the next state, and the number of it. */
+/** One round of a loop: the next state and its number. */
 interface Rounds {
   step(state: Column<'u32'>): Column<'u32'>;
   stepWithNumber(state: Column<'u32'>): { readonly next: Column<'u32'>; readonly number: Column<'u32'> };
@@ -50,7 +50,7 @@ export async function measureLoops(bench: Bench, n: number): Promise<void> {
   context.dispose(first, order);
 }
 
-/** The state at first, and the number of that after the last round. */
+/** The initial state, and the number of the state after the last round. */
 interface Ends {
   readonly first: Column<'u32'>;
   readonly sought: number;
@@ -101,7 +101,7 @@ async function timeLoops(
   goOn();
 }
 
-/** The loop, and the one that a number ends, on the device. */
+/** The plain loop and the loop with the stop rule, on the device. */
 async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { first, sought }: Ends): Promise<void> {
   const { context, rounds, record } = bench;
   const n = first.length as number;
@@ -134,7 +134,7 @@ async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { fi
   until.dispose();
 }
 
-/** The same loops in plain JavaScript on one thread, in which a number is at hand. */
+/** The same loops in plain JavaScript on one thread, where the number costs nothing. */
 export async function measurePlainLoops(bench: Bench, n: number): Promise<void> {
   const { rounds, record } = bench;
   const start = startOf(n);
@@ -176,7 +176,7 @@ function sumOf(words: Uint32Array): number {
   return sum >>> 0;
 }
 
-/** The sum of the state after so many rounds: a permutation does not change it. */
+/** The sum of the state after a number of rounds; a permutation does not change it. */
 function sumAfter(state: Uint32Array, rounds: number): number {
   let sum = sumOf(state);
   for (let round = 0; round < rounds; round++) sum = (Math.imul(sum, 2654435761) + state.length) >>> 0;

@@ -1,11 +1,11 @@
 import type { Row } from './bench.ts';
 
-/** A Markdown table for everything that was measured: a line a library, a column a size. */
+/** A Markdown table for everything measured: one line per library, one column per size. */
 export function printTables(rows: readonly Row[]): void {
   for (const group of grouped(rows, ({ what, way }) => `${what}, ${way}`)) printTable(...group);
 }
 
-/** The median, of transfers the rate, and of others by how much they take longer than the fastest of ours. */
+/** The median; for transfers the rate; for peers also the ratio to the fastest of this library. */
 function printTable(title: string, rows: readonly Row[]): void {
   const sizes = [...new Set(rows.map(({ n }) => n))].toSorted((a, b) => a - b);
   console.log(`\n## ${title}, ms\n`);
@@ -35,7 +35,7 @@ function sizeName(n: number): string {
   return `2^${Math.log2(n)}`;
 }
 
-/** What computed something else than the others, as sentences. */
+/** Sentences about programs whose results differ from the others'. */
 export function differences(rows: readonly Row[]): string[] {
   const computed = rows.filter(({ checksum }) => checksum !== undefined);
   const groups = grouped(computed, ({ what, n, rounds }) => `${what}, n = ${n}, ${rounds ?? 'no'} rounds`);

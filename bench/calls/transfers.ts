@@ -2,10 +2,10 @@ import { type Column, input, selectKth, slice, u32 } from '../../primitives/inde
 import { randomOf } from '../experiments/inputs.ts';
 import { type Bench, timesOf } from './bench.ts';
 
-/** Small reads that are asked for together. */
+/** Number of small reads issued together. */
 const AT_ONCE = 8;
 
-/** Arrays to the device and back, each waited for; `bench/primitives/transfers.ts` has files and more sizes. */
+/** Arrays to the device and back, each awaited; `bench/primitives/transfers.ts` also measures files and more sizes. */
 export async function measureTransfers(bench: Bench): Promise<void> {
   for (const words of [bench.transferWords / 4, bench.transferWords]) {
     await measureUploads(bench, words);
@@ -29,7 +29,7 @@ async function measureUploads(bench: Bench, words: number): Promise<void> {
     };
     const work = async (): Promise<void> => {
       column = await make();
-      // Its last word comes back after all of it has arrived.
+      // Reading the last word waits until the whole array has arrived.
       await context.read(slice(column, words - 1, words));
     };
     const row = { what: 'upload', n: words, library: `quadrille, ${name}`, way: 'to done', bytes: 4 * words };
@@ -59,7 +59,7 @@ async function measureSmallReads(bench: Bench): Promise<void> {
   record({ ...row, way: `${AT_ONCE} at once`, ...together });
   context.dispose(columns);
 }
-/** The median of a column, as called, and prepared. */
+/** The median of a column, called and prepared. */
 export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
   const keys = randomOf({ n, type: 'u32' }) as Uint32Array;

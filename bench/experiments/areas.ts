@@ -7,7 +7,7 @@ const STRIDE = 32;
 
 type Corners = { readonly x: Int32Array; readonly y: Int32Array };
 
-/** Rectangles of up to 16 × 16 pixels, n corners of them together. */
+/** Rectangles of up to 16 × 16 pixels, with n corners in total. */
 function rectangles({ n }: Case): Corners {
   const count = Math.ceil(n / CORNERS);
   const corners = { x: new Int32Array(count * CORNERS), y: new Int32Array(count * CORNERS) };
@@ -20,7 +20,9 @@ function rectangles({ n }: Case): Corners {
   return corners;
 }
 
-/** An algorithm: the areas of small rectangles, as `polygonAreas` of PixelBox finds those of any rectilinear polygons. */
+/**
+ * An algorithm: the areas of small rectangles, by PixelBox's `polygonAreas`, which handles any rectilinear polygons.
+ */
 export const areas: Experiment<Corners, PolygonEdges> = {
   name: 'areas',
   inputs: rectangles,
@@ -34,7 +36,7 @@ export const areas: Experiment<Corners, PolygonEdges> = {
   plain: shoelace,
 };
 
-/** Twice the area is the sum of cross products of neighbouring corners. */
+/** The sum of the cross products of adjacent corners is twice the area. */
 function shoelace({ x, y }: Corners): [Uint32Array, Uint32Array] {
   const out = new Uint32Array(x.length / CORNERS);
   for (let ring = 0; ring < out.length; ring++) {

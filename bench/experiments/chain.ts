@@ -19,7 +19,7 @@ const affine = fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1)
 const isOdd = fn('isOdd', { key: u32, row: u32 }, bool, ({ key }) => key.and(1).eq(1));
 const sixteenth = fn('sixteenth', { i: u32 }, u32, ({ i }) => i.shr(4));
 
-/** map, copyIf (half is kept), sortByKey by keys of 32 bits, reduceByKey over runs of 16, exclusive scan: one pipeline. */
+/** One pipeline: map, copyIf (keeps half), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
 export function chained(x: Column<'u32'>): Column<'u32'> {
   const key = map(affine, { x });
   const kept = copyIf({ key, row: sequence(x.length) }, isOdd);

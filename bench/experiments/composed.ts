@@ -7,14 +7,14 @@ import type { Primitive } from './primitive.ts';
 
 const u32: typeof q.u32 = q.u32;
 const WORD = 4;
-/** Keys that are searched among. */
+/** Number of keys to search in. */
 export const SEARCHED: number = 2 ** 16;
 
 const isOdd = q.fn('isOdd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const isOddRow = q.fn('isOddRow', { x: u32, order: u32, keys: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 type Cells = { readonly x: q.NeighboursParameter<typeof u32> };
 
-/** Where a segment of 16 rows begins. */
+/** Whether a segment of 16 rows starts at an index. */
 export const isHead: q.Functor<{ i: typeof u32 }, typeof q.bool> = q.fn('isHead', { i: u32 }, q.bool, ({ i }) =>
   i.and(15).eq(0),
 );
@@ -41,16 +41,16 @@ const words = (n: number): Uint32Array => new Uint32Array(n);
 const random = (one: Case): { x: Uint32Array } => ({ x: randomOf(one) as Uint32Array });
 const inRuns = ({ n }: Case): HostColumns => ({ keys: indices(n).map((i) => i >>> 4) });
 const counted = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);
-/** Cells of a row of a grid: as many as there may be, so that rows are whole. */
+/** Cells in a row of a grid: the largest power of two up to `WIDTH` that divides n, so that rows are complete. */
 const widthOf = (n: number): number => Math.min(plain.WIDTH, n & -n);
 
-/** A single pass: what plain JavaScript fills with as many elements as it says. */
+/** The result of a plain function that fills an array and returns the number of elements. */
 const filled = (length: number, fill: (out: Uint32Array) => number): Uint32Array => {
   const out = words(length);
   return out.subarray(0, fill(out));
 };
 
-/** Primitives that are composed of others, over u32: what each reads and writes at least is what `bytes` counts. */
+/** Primitives composed of others, over u32. `bytes` counts what each must at least read and write. */
 export const composedPrimitives: readonly Primitive[] = [
   {
     name: 'fill',

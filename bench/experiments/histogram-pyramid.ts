@@ -18,30 +18,33 @@ import {
 } from '../../primitives/index.ts';
 import { countIn } from '../../primitives/scan.ts';
 
-/** How many cells a side a grid has; of a list, its cells and 1. */
+/** Cells per side of a grid; for a list, its number of cells and 1. */
 export interface PointExtent {
   readonly width: number;
   readonly height: number;
 }
 
-/** Counts of active cells: of four cells side by side, or two by two, and of four such groups, up to all cells. */
+/**
+ * Counts of active cells: in groups of four adjacent cells (in 2D, two by two), in groups of four such groups, and so
+ * on up to all cells.
+ */
 export interface HistogramPyramid {
   readonly dimensions: 1 | 2;
-  /** 1 where a cell is active, else 0. */
+  /** 1 if a cell is active, otherwise 0. */
   readonly cells: Column<'u32'>;
-  /** The counts of groups of cells. */
+  /** The counts of the groups of cells. */
   readonly groups: Column<'u32'>;
-  /** The counts of the levels above, one after the other. */
+  /** The counts of the levels above, one after another. */
   readonly above: Column<'u32'>;
-  /** Of every level from the cells on: where it begins in its column, its width and its height. */
+  /** For every level, from the cells on: its start in its column, its width and its height. */
   readonly levels: Column<'u32'>;
   readonly top: number;
-  /** One row: how many cells are active. */
+  /** One row: the number of active cells. */
   readonly total: Column<'u32'>;
 }
 
 /**
- * Builds the pyramid by reduction, a launch a level.
+ * Builds the pyramid by reduction, one launch a level.
  *
  * Source: Ziegler, Tevs, Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006.
  */
@@ -65,14 +68,14 @@ export function buildPyramid(
   return { dimensions, cells, groups: counts[1]!, above, levels, top: extents.length - 1, total };
 }
 
-/** Frees a pyramid, but not the cells under it. */
+/** Frees a pyramid, but not its cells. */
 export function disposePyramid(context: Context, { groups, above, levels, total }: HistogramPyramid): void {
   context.dispose(groups, above, levels, total);
 }
 
 /**
- * The numbers of the active cells: every output goes down from the top, to the one of four children in which it lies. Of one
- * dimension ascending, of two in the order of a quadtree. A column whose length the device knows.
+ * The indices of the active cells: each output descends from the top, always to the one of four children that contains
+ * it. In 1D they are in ascending order, in 2D in the order of a quadtree. Only the device knows the length.
  */
 export function pointList(context: Context, pyramid: HistogramPyramid): Column<'u32'> {
   const { dimensions, cells, groups, above, levels, top, total } = pyramid;
@@ -81,7 +84,7 @@ export function pointList(context: Context, pyramid: HistogramPyramid): Column<'
   return context.materialize(map(cellOf[dimensions], { rank, cells, groups, above, levels, top }));
 }
 
-/** The extents of all levels; there are two above the cells at least. */
+/** The extents of all levels; at least two are above the cells. */
 function extentsOf(cells: PointExtent, dimensions: 1 | 2): readonly PointExtent[] {
   const extents = [cells];
   while (extents.length < 3 || extents.at(-1)!.width * extents.at(-1)!.height > 1) {
@@ -114,7 +117,7 @@ const childOf: Readonly<Record<1 | 2, ChildOf>> = {
   2: ({ x, y }, child) => ({ x: x.mul(2).add(child.and(1)), y: y.mul(2).add(child.shr(1)) }),
 };
 
-/** The count at a place of a level, 0 outside of it. */
+/** The count at a place of a level; 0 outside the level. */
 function countAt(counts: ArrayValue<'u32'>, start: U32, width: U32, height: U32, { x, y }: Place): U32 {
   return select(u32(0), counts.at(start.add(y.mul(width)).add(x)), x.lt(width).and(y.lt(height)));
 }

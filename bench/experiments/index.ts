@@ -3,7 +3,7 @@ import { areas } from './areas.ts';
 import { chain } from './chain.ts';
 import { primitiveExperiments } from './primitives.ts';
 
-/** The experiments that come with the library, by what peers call them too. */
+/** The built-in experiments, with the names that peers use. */
 export const builtInExperiments: readonly Experiment[] = [
   ...primitiveExperiments,
   chain as unknown as Experiment,

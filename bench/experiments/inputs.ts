@@ -1,6 +1,6 @@
 import type { Case, ElementType, HostColumn } from '../harness/experiment.ts';
 
-/** A hash of 32 bits: no two indices have the same. */
+/** A 32-bit hash; different indices have different hashes. */
 export function hashed(index: number): number {
   let x = index;
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
@@ -8,18 +8,18 @@ export function hashed(index: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** Random elements: all bits of integers; multiples of 2⁻²⁴ from 0 to below 1. */
+/** Random elements: integers use all bits; f32 are multiples of 2⁻²⁴ in [0, 1). */
 export function randomOf({ n, type }: Case): HostColumn {
   if (type === 'f32') return filled(new Float32Array(n), (i) => (hashed(i) >>> 8) * 2 ** -24);
   return filled(type === 'i32' ? new Int32Array(n) : new Uint32Array(n), hashed);
 }
 
-/** The numbers from 0 on. */
+/** The numbers from 0 to n − 1. */
 export function indices(n: number): Uint32Array {
   return filled(new Uint32Array(n), (i) => i);
 }
 
-/** The numbers from 0 on as elements of a type. */
+/** The numbers from 0 to n − 1 as elements of a type. */
 export function indicesOf({ n, type }: Case): HostColumn {
   return filled(
     type === 'f32' ? new Float32Array(n) : type === 'i32' ? new Int32Array(n) : new Uint32Array(n),
@@ -27,7 +27,7 @@ export function indicesOf({ n, type }: Case): HostColumn {
   );
 }
 
-/** A random permutation: a bijection of the next power of two, gone through until it is below n. */
+/** A random permutation: a bijection on the next power of two, iterated until the value is below n. */
 export function permutation(n: number): Uint32Array {
   const bits = n < 2 ? 0 : 32 - Math.clz32(n - 1);
   if (bits === 0) return new Uint32Array(n);
@@ -47,7 +47,7 @@ export function permutation(n: number): Uint32Array {
 
 const FACTORS = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35];
 
-/** An array of the type's elements, of zeros. */
+/** A zeroed array of the type's elements. */
 export function zeros(type: ElementType, length: number): HostColumn {
   return type === 'f32' ? new Float32Array(length) : type === 'i32' ? new Int32Array(length) : new Uint32Array(length);
 }

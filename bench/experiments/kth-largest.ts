@@ -1,16 +1,17 @@
 import * as t from '../../algorithms/tables/index.ts';
 
-/** One step: which number was tried, and how many values are not below it. */
+/** One step: the number that was tried, and how many values are at or above it. */
 export interface BitStep {
   readonly tried: number;
   readonly count: number;
 }
 
 /**
- * The k-th largest of a column of u32 bit by bit, from the top: a bit is set where at least k values are not below what comes
- * of it. One count a bit, by a question that was prepared.
+ * The k-th largest value of a u32 column, found bit by bit from the top: a bit is set if at least k values are at or
+ * above the resulting number. Each bit takes one count, by a prepared question.
  *
- * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004.
+ * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors,
+ * 2004.
  */
 export async function kthLargestByBits(
   count: t.PreparedAggregate<{ readonly n: { readonly kind: 'count' } }>,

@@ -2,7 +2,7 @@ import type { PlainInputs } from './plain-primitives.ts';
 
 type Words = Uint32Array;
 
-/** The inputs that these take beside the others: two halves of the keys, sorted, keys to search among, and counts below 8. */
+/** Inputs besides the common ones: two sorted halves of the keys, keys to search in, and counts below 8. */
 export interface ComposedInputs extends PlainInputs {
   readonly low: Uint32Array;
   readonly high: Uint32Array;
@@ -10,7 +10,9 @@ export interface ComposedInputs extends PlainInputs {
   readonly keys: Uint32Array;
 }
 
-/** What primitives that are composed of others do, as plain JavaScript by hand, with what they find; see `plain-primitives.ts`. */
+/**
+ * Primitives composed of others, as plain JavaScript written by hand, with their results; see `plain-primitives.ts`.
+ */
 export function plainComposed(n: number, inputs: ComposedInputs): { readonly [name: string]: () => readonly Words[] } {
   const { x, index, runs, order, low, high, keys, counts } = inputs;
   const words = (): Words => new Uint32Array(n).fill(1);
@@ -41,7 +43,7 @@ export function plainComposed(n: number, inputs: ComposedInputs): { readonly [na
   };
 }
 
-/** Cells of a row of the grid. */
+/** Cells in a row of the grid. */
 export const WIDTH = 4096;
 
 export function reverse(x: Words, out: Words): number {
@@ -72,7 +74,7 @@ export function adjacentDifference(x: Words, out: Words): number {
   return x.length;
 }
 
-/** Rows past the ends are those at the ends. */
+/** Rows past the ends are replaced by the first or last row. */
 export function stencil(x: Words, out: Words): number {
   const last = x.length - 1;
   for (let i = 1; i < last; i++) out[i] = x[i - 1]! + x[i]! + x[i + 1]!;
@@ -126,7 +128,7 @@ export function runLengthEncode(keys: Words, out: Words, lengths: Words): number
   return run;
 }
 
-/** A segment has 16 rows. */
+/** Segments have 16 rows. */
 export function segmentedScan(x: Words, out: Words): number {
   let sum = 0;
   for (let i = 0; i < x.length; i++) {
@@ -136,7 +138,7 @@ export function segmentedScan(x: Words, out: Words): number {
   return x.length;
 }
 
-/** As many rows of every one as it counts. */
+/** Repeats every row as often as its count says. */
 export function expand(rows: Words, counts: Words, out: Words): number {
   let place = 0;
   for (let i = 0; i < counts.length; i++) {
@@ -165,7 +167,7 @@ export function lowerBound(keys: Words, needles: Words, out: Words): number {
   return needles.length;
 }
 
-/** By digits of 11 bits, each among what is left of the keys. */
+/** By digits of 11 bits, each among the remaining keys. */
 export function selectKth(x: Words, k: number, out: Words, spare: Words): number {
   const counts = new Uint32Array(2048);
   let [from, to, length] = [x, out, x.length];
@@ -189,7 +191,7 @@ export function scatterAdd(x: Words, places: Words, out: Words): number {
   return out.length;
 }
 
-/** The maps from x to scale * x + offset, one after the other. */
+/** Composes the maps from x to scale * x + offset, one after another. */
 export function composeMaps(scales: Words, offsets: Words): Words[] {
   const [out, second] = [new Uint32Array(scales.length), new Uint32Array(scales.length)];
   let [scale, offset] = [1, 0];
@@ -203,7 +205,7 @@ export function composeMaps(scales: Words, offsets: Words): Words[] {
   return [out, second];
 }
 
-/** The rows of three columns whose first number is odd. */
+/** The rows of three columns whose first element is odd. */
 export function copyRecordsIf([x, y, z]: readonly [Words, Words, Words]): Words[] {
   const out = [x, y, z].map(({ length }) => new Uint32Array(length)) as [Words, Words, Words];
   let place = 0;

@@ -1,6 +1,6 @@
 /**
- * The primitives as plain JavaScript over typed arrays, on one thread: each a loop as it would be written by hand, into
- * memory that is there already.
+ * The primitives as plain JavaScript over typed arrays, on one thread: loops as one would write them by hand, into
+ * existing memory.
  */
 export interface PlainInputs {
   readonly x: Uint32Array;
@@ -85,7 +85,7 @@ function scanReal(x: Float32Array, out: Float32Array): void {
   }
 }
 
-/** Without a branch that depends on the data, which takes half as long as with it. */
+/** Without a data-dependent branch, which would take twice as long. */
 function copyIf(x: Words, out: Words): void {
   let place = 0;
   for (let i = 0; i < x.length; i++) {
@@ -106,7 +106,7 @@ function copyRowsIf([x, y, z]: readonly Words[], [a, b, c]: readonly Words[]): v
   }
 }
 
-/** Matrices of two rows, a b and c d, multiplied from the left to the right. */
+/** Multiplies 2 × 2 matrices (rows a b and c d) from left to right. */
 function scanMatrices([a, b, c, d]: readonly Words[], [e, f, g, h]: readonly Words[]): void {
   const { imul } = Math;
   let [upperLeft, upperRight, lowerLeft, lowerRight] = [1, 0, 0, 1];
@@ -147,7 +147,7 @@ function histogram(x: Words, shift: number, bins: Words): void {
   for (let i = 0; i < x.length; i++) bins[x[i]! >>> shift]!++;
 }
 
-/** By digits of 11 bits, which suits JavaScript best. */
+/** By digits of 11 bits, the fastest choice in JavaScript. */
 function sort(
   input: Words,
   payload: Words | undefined,

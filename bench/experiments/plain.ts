@@ -1,12 +1,12 @@
 import type { HostColumn } from '../harness/experiment.ts';
 import { zeros } from './inputs.ts';
 
-/** Primitives in plain JavaScript over typed arrays, on one thread, as one would write them by hand. */
+/** Primitives in plain JavaScript over typed arrays, on one thread, written by hand. */
 
 const DIGITS = 256;
 const RUN = 16;
 
-/** An array like another one, with room for as many elements or for so many. */
+/** A new array of the same type; by default of the same length. */
 function like<A extends HostColumn>(array: A, length: number = array.length): A {
   return zeros(array instanceof Float32Array ? 'f32' : array instanceof Int32Array ? 'i32' : 'u32', length) as A;
 }
@@ -27,7 +27,7 @@ export function plainAffine(x: HostColumn): HostColumn {
   return out;
 }
 
-/** Sums of f32 are taken in f64. */
+/** Sums of f32 are computed in f64. */
 export function plainSum(x: HostColumn): HostColumn {
   const out = like(x, 1);
   let sum = 0;
@@ -54,7 +54,7 @@ export function plainScan(x: HostColumn): HostColumn {
   return out;
 }
 
-/** Odd integers; f32 below a half. */
+/** Keeps odd integers, or f32 below 0.5. */
 export function plainCopyIf(x: HostColumn): HostColumn {
   const out = like(x);
   let kept = 0;
@@ -78,12 +78,12 @@ export function plainScatter(x: HostColumn, order: Uint32Array): HostColumn {
   return out;
 }
 
-/** The engine's own sort, which is numeric for typed arrays. */
+/** The engine's built-in sort, which is numeric for typed arrays. */
 export function plainSort(x: HostColumn): HostColumn {
   return x.slice().sort();
 }
 
-/** A stable radix sort of four digits, as a programmer would write it; f32 must not be negative. */
+/** A stable radix sort with four digits, written by hand; f32 must not be negative. */
 export function plainSortByKey(x: HostColumn, values: Uint32Array): readonly [HostColumn, Uint32Array] {
   const flip = x instanceof Int32Array ? 2 ** 31 : 0;
   let keys: Uint32Array<ArrayBufferLike> = new Uint32Array(x.buffer, x.byteOffset, x.length);
@@ -103,7 +103,7 @@ export function plainSortByKey(x: HostColumn, values: Uint32Array): readonly [Ho
       to[0][place] = keys[i]!;
       to[1][place] = rows[i]!;
     }
-    // The input is kept as it is.
+    // The input must not be overwritten.
     spare = shift === 0 ? undefined : [keys, rows];
     [keys, rows] = to;
   }
@@ -125,14 +125,14 @@ export function plainReduceByKey(keys: Uint32Array, values: HostColumn): readonl
   return [outKeys.subarray(0, runs), out.subarray(0, runs)];
 }
 
-/** How many elements have each highest byte. */
+/** The number of elements with each highest byte. */
 export function plainHistogram(x: Uint32Array): Uint32Array {
   const bins = new Uint32Array(256);
   for (let i = 0; i < x.length; i++) bins[x[i]! >>> 24]!++;
   return bins;
 }
 
-/** Two sorted columns as one. */
+/** Merges two sorted columns. */
 export function plainMerge(a: Uint32Array, b: Uint32Array): Uint32Array {
   const out = new Uint32Array(a.length + b.length);
   for (let i = 0, j = 0, place = 0; place < out.length; place++) {

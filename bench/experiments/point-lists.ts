@@ -12,7 +12,7 @@ const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
 export const byScan: PointLister = (context, cells) =>
   copyIf(sequence(cells.length), map(isActive, { cell: cells }), { context });
 
-/** By a pyramid of one dimension, or of two. */
+/** By a 1D or 2D pyramid. */
 export const byPyramid =
   (dimensions: 1 | 2): PointLister =>
   (context, cells, width) => {
@@ -20,14 +20,14 @@ export const byPyramid =
     return context.scope(() => pointList(context, buildPyramid(context, cells, extent, dimensions)));
   };
 
-/** Cells of which about one in so many is active, at random. */
+/** Random cells, of which about one in `among` is active. */
 export function cellsOf(count: number, among: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, i) => Number(hashed(i) % among === 0));
 }
 
 const DENSITIES = [1, 16, 256, 4096];
 
-/** Point lists in one dimension, for `quadrille bench --experiment`: the two ways, from all cells active to few. */
+/** Point lists in 1D, for `quadrille bench --experiment`: both ways, from all cells active to few. */
 const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
   [byScan, byPyramid(1)].map(
     (list, i): Experiment => ({

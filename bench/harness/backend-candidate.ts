@@ -6,7 +6,7 @@ import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/ind
 import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Job, readResult, uploadInputs } from './job.ts';
 
-/** A backend of this library as a candidate: a context that stays open. */
+/** A backend of this library as a candidate, with a context that stays open. */
 export function backendCandidate(name: string, context: Context, description: string): Candidate {
   const { backend } = context;
   const gpu = backend.name === 'webgpu' ? (backend as WebGpuBackend) : undefined;
@@ -22,7 +22,7 @@ export function backendCandidate(name: string, context: Context, description: st
   };
 }
 
-/** Work that keeps a GPU busy for a quarter of a second where it has been idle: it takes as long to raise its clocks. */
+/** Keeps an idle GPU busy for a quarter of a second, which it takes to raise its clocks. */
 type Heater = (warm: boolean) => Promise<() => void>;
 
 const HEATER_ROWS = 2 ** 24;
@@ -50,25 +50,25 @@ function heater(context: Context, gpu: WebGpuBackend): Heater {
 async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefined, heat?: Heater): Promise<Prepared> {
   const { experiment, inputs, n, type } = job;
   const at = { n, type, context };
-  // Columns of the scope around would be freed with it: these are freed by hand.
+  // The enclosing scope would free the columns, so they are freed by hand.
   const columns = uploadInputs(experiment, inputs, at);
   const inputMemories = new Set(memoriesIn(columns));
   let waits = false;
 
-  /** Frees a result, but not inputs that it consists of. */
+  /** Frees a result, except inputs that it contains. */
   const free = (result: Table): void => {
     const isOwn = (column: Column): boolean => !memoriesIn(column).some((memory) => inputMemories.has(memory));
     context.dispose(columnsIn(result).filter(isOwn));
   };
 
-  /** What it gives, stored: a view alone would be no work. A promise passes through, for the scope to find. */
+  /** The result, stored: a view would do no work. Promises pass through, for the scope to find. */
   const atOnce = (): Table => {
     const result = experiment.run(columns, at);
     return result instanceof Promise ? (result as never) : context.materialize(result);
   };
   const awaited = async (): Promise<Table> => context.materialize(await experiment.run(columns, at));
 
-  /** Runs it for its result, and finds out whether it waits: then it cannot run within a scope. */
+  /** The first run determines the result, and whether the algorithm waits; if so, it cannot run in a scope. */
   const first = async (): Promise<Table> => {
     if (waits) return awaited();
     try {
@@ -80,12 +80,12 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
     }
   };
 
-  /** Runs it once and frees what it made; an algorithm that waits is waited for. */
+  /** Runs it once and frees what it made; waits for algorithms that wait. */
   const once = (): void | Promise<void> => {
     if (waits) return awaited().then(free);
     context.scope(() => void atOnce());
   };
-  /** Each call is waited for: what is issued together may be fused, over the same rows of several calls. */
+  /** Awaits every call, because calls over the same rows that are issued together might be fused. */
   const repeat = async (calls: number): Promise<void> => {
     for (let call = 0; call < calls; call++) {
       const running = once();

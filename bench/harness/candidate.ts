@@ -1,42 +1,42 @@
 import type { HostColumn } from './experiment.ts';
 import type { Job } from './job.ts';
 
-/** What is compared: a backend of this library, or a peer that does the same. */
+/** A backend of this library, or a peer that does the same. */
 export interface Candidate {
-  /** As rows and plots call it. */
+  /** The name in rows and plots. */
   readonly name: string;
   readonly kind: 'backend' | 'peer';
-  /** Peers and backends on the same hardware share a memcpy. */
+  /** Peers and backends on the same hardware are compared with the same memcpy. */
   readonly hardware: 'cpu' | 'gpu';
-  /** What it is, with its version. */
+  /** A description with its version. */
   readonly description: string;
-  /** Makes it ready for a job; undefined where it does nothing of the kind. */
+  /** Prepares a job; undefined if the candidate does not support it. */
   prepare(job: Job): Promise<Prepared | undefined>;
   close(): Promise<void>;
 }
 
-/** A candidate with everything that a job needs in place. */
+/** A candidate that is ready to run a job. */
 export interface Prepared {
-  /** What it finds: the columns, or their checksum. */
+  /** The result: columns, or their checksum. */
   answer(): Promise<readonly HostColumn[] | number>;
-  /** Times so many calls, one right after the other; `warm` tells that another has just kept the hardware busy. */
+  /** Times a number of consecutive calls; `warm` says that another candidate has just kept the hardware busy. */
   round(calls: number, warm?: boolean): Promise<Round>;
   close(): Promise<void>;
 }
 
-/** Times of one round, in nanoseconds a call. */
+/** Times of one round, in nanoseconds per call. */
 export interface Round {
   readonly time: number;
-  /** From the call of one alone until it is known to be done; undefined where the time is that already. */
+  /** Time of a single call from its start until its completion is known; undefined if `time` already is that. */
   readonly latency?: number | undefined;
-  /** Whose clock told the time; the latency is always by the host's. */
+  /** The clock that measured the time; latency is always measured by the host's. */
   readonly clock: 'host' | 'device';
 }
 
-/** A GPU that was idle for longer has lowered its clocks, or is about to. */
+/** After this idle time, a GPU has lowered its clocks or is about to. */
 export const IDLE_MS = 20;
 
-/** Nanoseconds that something takes on the host. */
+/** Nanoseconds of some work on the host. */
 export async function hostTime(work: () => void | Promise<void>): Promise<number> {
   const start = performance.now();
   await work();

@@ -3,7 +3,7 @@ import type { ColumnTypeOf } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 
-/** What the elements of an experiment are. */
+/** The element types of experiments. */
 export type ElementType = 'u32' | 'i32' | 'f32';
 
 export const ELEMENT_TYPES: readonly ElementType[] = ['u32', 'i32', 'f32'];
@@ -17,10 +17,13 @@ export type HostColumns = { readonly [name: string]: HostColumn };
 /** The same columns on a backend. */
 export type ColumnsOnBackend<I extends HostColumns> = { readonly [K in keyof I]: Column<ColumnTypeOf<I[K]>> };
 
-/** What an experiment computes, on the host: one column, or a list or record of several in the order in which `run` returns them. */
+/**
+ * The result of an experiment on the host: one column, or a list or record of several, in the order in which `run`
+ * returns them.
+ */
 export type HostResult = HostColumn | readonly HostColumn[] | { readonly [name: string]: HostResult };
 
-/** Which elements, and how many. */
+/** The element type and the number of elements. */
 export interface Case {
   readonly n: number;
   readonly type: ElementType;
@@ -32,10 +35,10 @@ export interface At extends Case {
 }
 
 /**
- * Something to be measured: a primitive, a pipeline or an algorithm, over inputs of any size.
+ * A primitive, pipeline or algorithm to measure, over inputs of any size.
  *
- * Only the name, the inputs and what is run are needed. Without `reference`, results are compared with those of the
- * reference backend; without `bytes`, no rate is told; without `plain`, there is no plain loop beside it.
+ * Only the name, the inputs and `run` are required. Without `reference`, results are compared with those of the
+ * reference backend; without `bytes`, no rate is reported; without `plain`, there is no comparison with a plain loop.
  *
  * @example
  * const square = fn({ x: u32 }, u32, ({ x }) => x.mul(x));
@@ -49,36 +52,39 @@ export interface At extends Case {
  * squares.inputs({ n: 3, type: 'u32' }).x; // Uint32Array [0, 1, 2]
  */
 export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBackend<I>> {
-  /** One word, by which `--only` chooses it. */
+  /** One word, used to select it with `--only`. */
   readonly name: string;
-  /** What its elements may be; u32 alone if left out. */
+  /** The element types that it supports; only u32 by default. */
   readonly types?: readonly ElementType[] | undefined;
-  /** The same columns in every call: hash the index rather than roll dice. */
+  /** Must return the same columns in every call: hash the index instead of using random numbers. */
   inputs(one: Case): I;
-  /** What is made of the inputs before anything is timed; each of them as a column if left out. */
+  /** Prepares the inputs before anything is timed; by default, each becomes a column. */
   upload?(inputs: I, at: At): U;
   /**
-   * What is measured: a pipeline over columns that lie on a backend, up to stored columns; `materialize` a view. Of an
-   * algorithm that waits, a promise of them: there, the time is told by the host's clock alone.
+   * The code to measure: a pipeline over columns on a backend, up to stored columns; `materialize` views. An algorithm
+   * that waits returns a promise; its time is then measured only by the host's clock.
    */
   run(columns: U, at: At): Table | Promise<Table>;
-  /** What `run` has to give, byte for byte; undefined leaves it to the reference backend. */
+  /** The expected result of `run`, byte for byte; undefined to use the reference backend. */
   reference?(inputs: I, one: Case): HostResult | undefined;
-  /** Bytes that have to be read and written at least, given the result: the rate is these by the time. */
+  /** Bytes that must at least be read and written, given the result; used for the rate. */
   bytes?(one: Case, result: readonly HostColumn[]): number;
   /** The same in plain JavaScript over typed arrays, as one would write it without this library. */
   plain?(inputs: I, one: Case): HostResult;
-  /** How far a peer's elements may be off, by the larger of 1 and their size; 0 if left out. Backends are held to the byte. */
+  /**
+   * Tolerance for the elements of peers, relative to the larger of 1 and their magnitude; 0 by default. Backends must
+   * agree to the byte.
+   */
   tolerance?(one: Case): number;
 }
 
-/** Experiments as a file has them: one, several, or a function that makes them of the library. */
+/** The export of an experiment file: one experiment, several, or a function that makes them from the library. */
 export type ExperimentFile<Library = typeof import('../../index.ts')> =
   | Experiment
   | readonly Experiment[]
   | ((library: Library) => Experiment | readonly Experiment[] | Promise<Experiment | readonly Experiment[]>);
 
-/** What the elements of an experiment may be. */
+/** The element types of an experiment. */
 export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[] {
   return types;
 }
@@ -86,7 +92,7 @@ export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[]
 /**
  * A result as a list of columns.
  *
- * @throws ArgumentError `bench/result` for what is no column and holds none.
+ * @throws ArgumentError `bench/result` for anything that neither is nor contains columns.
  */
 export function columnsOfResult(result: HostResult): readonly HostColumn[] {
   if (ArrayBuffer.isView(result)) return [result as HostColumn];

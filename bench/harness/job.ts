@@ -12,13 +12,13 @@ import {
   type HostResult,
 } from './experiment.ts';
 
-/** An experiment over inputs of one size and type, with what is made of them once for all candidates. */
+/** An experiment with a size and a type, and the data computed once for all candidates. */
 export interface Job extends Case {
   readonly experiment: Experiment;
   readonly inputs: HostColumns;
-  /** What candidates have to find. */
+  /** The expected result. */
   expected(): Promise<readonly HostColumn[]>;
-  /** {@link checksum} of it. */
+  /** The {@link checksum} of the expected result. */
   expectedSum(): Promise<number>;
 }
 
@@ -39,7 +39,7 @@ export function makeJob(experiment: Experiment, one: Case): Job {
 function requireInputs({ name }: Experiment, inputs: unknown): HostColumns {
   const isRecord = typeof inputs === 'object' && inputs !== null && !(inputs instanceof Promise);
   if (isRecord && Object.values(inputs).every(isHostColumn)) return inputs as HostColumns;
-  // What it rejects with is of no use to anyone.
+  // The rejection is not reported, because the error thrown below is more useful.
   if (inputs instanceof Promise) inputs.catch(() => {});
   throw new ArgumentError('bench/inputs', `inputs of the experiment ${name} gave something else than columns.`, {
     expected: 'a record of Uint32Array, Int32Array and Float32Array',
@@ -59,7 +59,7 @@ async function expectedOf(experiment: Experiment, inputs: HostColumns, one: Case
   return await readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at));
 }
 
-/** What an experiment runs on. */
+/** The inputs of an experiment on a backend. */
 export function uploadInputs(experiment: Experiment, inputs: HostColumns, at: At): never {
   if (experiment.upload !== undefined) return experiment.upload(inputs, at) as never;
   const columns = Object.entries(inputs).map(([name, data]) => [name, at.context.column(data)]);
@@ -71,7 +71,7 @@ export async function readResult(context: Context, result: Table): Promise<reado
   return columnsOfResult((await context.read(result)) as HostResult);
 }
 
-/** FNV-1a over the words of a result: how programs outside of this process tell theirs. */
+/** FNV-1a over the words of a result; external programs report their results by it. */
 export function checksum(columns: readonly HostColumn[]): number {
   let sum = 2166136261;
   for (const { buffer, byteOffset, length } of columns) {
@@ -81,7 +81,7 @@ export function checksum(columns: readonly HostColumn[]): number {
   return sum >>> 0;
 }
 
-/** Where two results differ, as a sentence; undefined where they agree. Elements may be off by the tolerance. */
+/** A sentence about where two results differ; undefined if they agree within the tolerance. */
 export function differenceOf(
   got: readonly HostColumn[],
   expected: readonly HostColumn[],
@@ -103,7 +103,7 @@ function firstOtherBits(got: HostColumn, expected: HostColumn): number {
   return -1;
 }
 
-/** Of what is not whole numbers, the words. */
+/** The words of a column whose elements are not integers. */
 function bitsOf(column: HostColumn): HostColumn {
   if (!(column instanceof Float32Array)) return column;
   return new Uint32Array(column.buffer, column.byteOffset, column.length);

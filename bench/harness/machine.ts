@@ -13,7 +13,7 @@ export interface MachineFacts {
   readonly system: string;
   readonly node: string;
   readonly quadrille: string;
-  /** Of the checkout that ran; undefined for a published package. */
+  /** The commit of the checkout that ran; undefined for a published package. */
   readonly commit: string | undefined;
 }
 
@@ -31,14 +31,14 @@ export async function machineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** Sources lie two folders below the package, compiled files three. */
+/** Sources are two folders below the package, compiled files three. */
 function versionHere(): string {
   for (const up of ['../../package.json', '../../../package.json']) {
     try {
       const manifest = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'));
       if (manifest.name === 'quadrille') return manifest.version;
     } catch {
-      // Not this one.
+      // Not in this folder.
     }
   }
   return 'unknown';
@@ -57,7 +57,7 @@ async function commitHere(): Promise<string | undefined> {
   }
 }
 
-/** What there is to say of a machine, as names and values. */
+/** The facts about a machine, as names and values. */
 export function machineLines(machine: MachineFacts): (readonly [name: string, value: string])[] {
   return [
     ['date', machine.date],

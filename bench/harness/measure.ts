@@ -4,37 +4,37 @@ import { type Case, type Experiment, type HostColumn, typesOf } from './experime
 import { differenceOf, type Job, makeJob } from './job.ts';
 import { type Row, rowOf } from './row.ts';
 
-/** What is to be measured. */
+/** What to measure. */
 export interface MeasurementPlan {
   readonly experiments: readonly Experiment[];
   readonly types: readonly Case['type'][];
   readonly sizes: readonly number[];
   readonly rounds: number;
-  /** Results of more elements than so many are not compared with the reference; all are if left out. */
+  /** Results with more elements are not compared with the reference; by default all are. */
   readonly checkUpTo?: number | undefined;
 }
 
-/** Something that was not measured, and why. */
+/** Something that was not measured, and the reason. */
 export interface Omission {
   readonly experiment: string;
   readonly type: string;
   readonly n: number;
   readonly candidate: string;
   readonly reason: string;
-  /** Whether its answer was wrong, or a backend failed for want of anything but memory. */
+  /** Whether its result was wrong, or a backend failed for another reason than lack of memory. */
   readonly wrong: boolean;
 }
 
-/** Hears of a run while it goes on. */
+/** Receives the progress of a run. */
 export interface Listener {
-  /** So many of the rounds of the plan are done, or will not be. */
+  /** Called when rounds of the plan are done or skipped. */
   advance(rounds: number): void;
   rows(rows: readonly Row[]): void;
   omitted(omission: Omission): void;
   readonly signal: AbortSignal;
 }
 
-/** What a run consists of, in the order in which it is measured. */
+/** The cases of a run, in the order in which they are measured. */
 export function casesOf({
   experiments,
   types,
@@ -48,9 +48,10 @@ export function casesOf({
 }
 
 /**
- * Measures every case of a plan on every candidate that knows it. Answers are compared with the reference before anything is
- * timed, and a candidate whose answer is wrong is left out. Then come rounds in which the candidates take turns, so that what
- * disturbs the machine disturbs all of them alike. An abort ends the run: rows that have rounds by then are kept.
+ * Measures every case of a plan on every candidate that supports it. Results are compared with the reference before
+ * anything is timed, and candidates with wrong results are left out. In the rounds that follow, candidates take turns,
+ * so that disturbances of the machine affect all of them alike. An abort ends the run but keeps the rows with completed
+ * rounds.
  */
 export async function measure(
   plan: MeasurementPlan,
@@ -76,28 +77,28 @@ export async function measure(
   }
 }
 
-/** A candidate that is ready and whose answer is right. */
+/** A candidate that is ready and gives correct results. */
 interface Runner {
   readonly candidate: Candidate;
   readonly prepared: Prepared;
   readonly checked: boolean;
   readonly calls: number;
-  /** Whether a call goes before each round that is not timed. */
+  /** Whether an untimed call precedes each round. */
   readonly warms: boolean;
 }
 
-/** A round is so long at least, in nanoseconds, where that takes no more calls than so many. */
+/** Minimum duration of a round in nanoseconds, within a maximum number of calls. */
 const MIN_ROUND = { cpu: 1e7, gpu: 2e6 };
 /**
- * A call on the CPU that takes less is made once before each round, untimed: while the others had their turns, its columns have
- * left the caches and its threads have gone to sleep, which made calls of some ms up to twice as long as in a loop, and peers
- * that share columns with the one before them were spared that.
+ * A CPU call shorter than this is made once, untimed, before each round. While the others had their turns, its columns
+ * left the caches and its threads went to sleep; that made calls of a few ms up to twice as long as in a loop, but not
+ * for peers that share columns with the candidate before them.
  */
 const WARMED_CALL = 1e8;
 const MAX_CALLS = 100;
-/** What takes so long is warm after one call. */
+/** A longer call is warm after a single run. */
 const LONG_CALL = 5e8;
-/** A candidate has had enough once it took so long, by its third round. */
+/** A candidate stops after at least three rounds once it has taken this long. */
 const ENOUGH = 3e9;
 const MIN_ROUNDS = 3;
 
@@ -162,7 +163,10 @@ async function faultOf(
 /** Milliseconds between two turns of the event loop. */
 const TURN_MS = 50;
 
-/** Rounds by runner: in each, all take their turn, but for those that had enough. One that fails is left out; an abort ends it. */
+/**
+ * The rounds of each runner: all runners take turns, except those that are finished. A runner that fails is left out;
+ * an abort ends it.
+ */
 async function takeTurns(
   job: Job,
   runners: readonly Runner[],
@@ -175,7 +179,7 @@ async function takeTurns(
   let lastTurn = performance.now();
   for (let round = 0; round < rounds; round++) {
     if (performance.now() - lastTurn > TURN_MS) {
-      // A backend on this thread leaves no time for Ctrl-C and the progress bar.
+      // A backend on this thread would block Ctrl-C and the progress bar.
       await new Promise((resolve) => setTimeout(resolve));
       lastTurn = performance.now();
     }
@@ -201,7 +205,10 @@ async function takeTurns(
   return times.map((done = []) => done);
 }
 
-/** Runs it until it is warm; how long a call takes, in nanoseconds, and how many of them a round is to have. */
+/**
+ * Runs a candidate until it is warm; returns the duration of a call in nanoseconds, and the number of calls for a
+ * round.
+ */
 async function warmUp(
   prepared: Prepared,
   minRound: number,
@@ -216,12 +223,12 @@ async function warmUp(
 
 function omissionOf({ experiment, type, n }: Job, { name, kind }: Candidate, error: unknown): Omission {
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  // A size that does not fit is no fault, and peers may have limits of their own.
+  // Too little memory for a size is not a fault, and peers may have limits of their own.
   const wrong = kind === 'backend' && !(error instanceof OutOfMemoryError);
   return { experiment: experiment.name, type, n, candidate: name, reason, wrong };
 }
 
-/** The result that rates go by: the expected one, or where that is not computed, a candidate's own. */
+/** The result used for rates: the expected one or, if that is not computed, a candidate's. */
 async function resultOf(runners: readonly Runner[], job: Job): Promise<readonly HostColumn[]> {
   if (runners.some(({ checked }) => checked)) return job.expected();
   for (const { prepared } of runners) {

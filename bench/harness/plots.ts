@@ -4,10 +4,10 @@ import { drawPanels, type Panel, type PanelPoint } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
 
-/** What experiment a memcpy is: the line that others are held against. */
+/** The name of the memcpy experiment, which gives the reference line. */
 const COPY = 'copy';
 
-/** Panels of one experiment and type each. */
+/** One panel for each experiment and type. */
 function panelsOf(rows: readonly Row[], unit: string, pointsOf: (alike: readonly Row[]) => PanelPoint[]): Panel[] {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {
@@ -37,7 +37,7 @@ function thinned(ticks: readonly number[]): number[] {
   return ticks.filter((_, i) => i % step === 0);
 }
 
-/** The fastest memcpy of each hardware, by size, as dashed lines. */
+/** The fastest memcpy of each kind of hardware, by size, as dashed lines. */
 function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | undefined): PanelPoint[] {
   const copies = rows.filter(({ experiment, type }) => experiment === COPY && type === 'u32');
   const fastest = new Map<string, Row>();
@@ -54,13 +54,13 @@ function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | und
   }));
 }
 
-/** Time against the number of elements, both on logarithmic axes, as a standalone SVG. */
+/** Time against number of elements, both on logarithmic axes, as a standalone SVG. */
 export function timePlot(rows: readonly Row[]): Promise<string> {
   const timeOf = ({ time }: Row): number => time.median / 1e6;
   return drawLines('Time of a call', rows, 'ms', timeOf);
 }
 
-/** Bytes read and written at least by time, as {@link timePlot}. */
+/** Rate (minimum bytes read and written, by time), as in {@link timePlot}. */
 export function ratePlot(rows: readonly Row[]): Promise<string> {
   return drawLines('Bytes moved by time', rows, 'GB/s', rateOf);
 }
@@ -99,8 +99,8 @@ const FASTER = '#0072b2';
 const SLOWER = '#d55e00';
 
 /**
- * How many times as long peers take as backends, at the largest size that both were measured at, as a standalone SVG: blue bars to the
- * right where the backend is faster, orange ones to the left where the peer is.
+ * The ratio of peers' times to backends' times, at the largest size measured for both, as a standalone SVG: blue bars
+ * to the right if the backend is faster, orange bars to the left if the peer is.
  */
 export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const title = 'Time of peers by time of backends';
@@ -142,7 +142,7 @@ export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   ]);
 }
 
-/** A bar for every backend and peer that did the same, at the largest of their sizes. */
+/** A bar for every pair of backend and peer with the same job, at the largest of their common sizes. */
 function barsOf(rows: readonly Row[]): Bar[] {
   const bars = new Map<string, Bar>();
   for (const { experiment, type, n, rows: alike } of [...byCase(rows)].sort((a, b) => a.n - b.n)) {
@@ -165,7 +165,7 @@ function barsOf(rows: readonly Row[]): Bar[] {
   return [...bars].sort(([a], [b]) => rank(a) - rank(b)).map(([, bar]) => bar);
 }
 
-/** A drawing of a run that found nothing to draw. */
+/** A drawing for a run without data. */
 async function emptyDrawing(title: string): Promise<string> {
   return framed(title, 'Nothing was measured that could be drawn.', TOP, []);
 }

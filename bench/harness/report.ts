@@ -22,14 +22,14 @@ const HOW =
 const CHECKED = 'Every answer was compared with the reference before it was timed.';
 const DASHED = 'Dashed: the fastest copy of memory on the same hardware.';
 
-/** What was compared with the reference, as a sentence. */
+/** A sentence about what was compared with the reference. */
 function checkedText(rows: Results['rows']): string {
   const unchecked = new Set(rows.filter(({ checked }) => !checked).map(({ experiment, n }) => `${experiment} ${n}`));
   if (unchecked.size === 0) return CHECKED;
   return `Answers were not compared with the reference for: ${[...unchecked].join(', ')}; all others were before they were timed.`;
 }
 
-/** One HTML page about a run, complete in itself: machine, drawings, tables, and what was left out. */
+/** A self-contained HTML page about a run: machine, drawings, tables, and omissions. */
 export function resultsReport(results: Results, { time, rate, ratios }: Drawings): string {
   const { machine, candidates, rows, omissions, complete } = results;
   const told = `${machine.date}, ${machine.cpu}, ${byCase(rows).length} cases${complete ? '' : '; stopped before its end'}`;

@@ -2,14 +2,14 @@ import type { Candidate, Round } from './candidate.ts';
 import type { ElementType } from './experiment.ts';
 import type { Job } from './job.ts';
 
-/** The middle of some numbers, and the least and the greatest. */
+/** Median, minimum and maximum of some numbers. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** How long one candidate took for one case; times are nanoseconds a call. */
+/** The times of one candidate for one case, in nanoseconds per call. */
 export interface Row {
   readonly experiment: string;
   readonly type: ElementType;
@@ -18,19 +18,19 @@ export interface Row {
   readonly kind: Candidate['kind'];
   readonly hardware: Candidate['hardware'];
   readonly time: Spread;
-  /** From one call until it is known to be done, where that is not the time already. */
+  /** From the start of a call until its completion is known; undefined if `time` already is that. */
   readonly latency: Spread | undefined;
   readonly clock: Round['clock'];
   readonly rounds: number;
-  /** Calls of a round. */
+  /** Calls per round. */
   readonly calls: number;
-  /** Bytes read and written at least; undefined where the experiment does not tell. */
+  /** Minimum bytes read and written; undefined if the experiment does not say. */
   readonly bytes: number | undefined;
-  /** Whether the answer was compared with the reference. */
+  /** Whether the result was compared with the reference. */
   readonly checked: boolean;
 }
 
-/** A row of some rounds, at least one. */
+/** A row from at least one round. */
 export function rowOf(
   { experiment, type, n }: Job,
   { name, kind, hardware }: Candidate,
@@ -53,13 +53,13 @@ export function rowOf(
   };
 }
 
-/** The spread of some numbers, at least one. */
+/** The spread of at least one number. */
 export function spreadOf(numbers: readonly number[]): Spread {
   const sorted = [...numbers].sort((a, b) => a - b);
   return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Gigabytes a second; undefined where the bytes are not known. */
+/** Gigabytes per second; undefined if the bytes are unknown. */
 export function rateOf({ bytes, time }: Row): number | undefined {
   return bytes === undefined ? undefined : bytes / time.median;
 }

@@ -2,14 +2,14 @@ import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
 import { type Row, rateOf, type Spread } from './row.ts';
 
-/** Everything that one run found. */
+/** Everything found by one run. */
 export interface Results {
   readonly machine: MachineFacts;
-  /** What was compared, by name, with versions. */
+  /** The candidates, with versions. */
   readonly candidates: readonly { readonly name: string; readonly kind: Row['kind']; readonly description: string }[];
   readonly rows: readonly Row[];
   readonly omissions: readonly Omission[];
-  /** Whether the run came to its end. */
+  /** Whether the run was completed. */
   readonly complete: boolean;
 }
 
@@ -33,7 +33,7 @@ const COLUMNS = [
   'checked',
 ] as const;
 
-/** The rows as CSV: times in nanoseconds a call, empty where they are not known. */
+/** The rows as CSV, with times in nanoseconds per call; empty if unknown. */
 export function resultsCsv({ rows }: Pick<Results, 'rows'>): string {
   return [COLUMNS.join(','), ...rows.map(csvRow)].map((line) => `${line}\n`).join('');
 }
@@ -68,7 +68,7 @@ function quoted(cell: string): string {
   return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Everything as one JSON object; times are nanoseconds a call. */
+/** Everything as one JSON object, with times in nanoseconds per call. */
 export function resultsJson(results: Results): string {
   return `${JSON.stringify(results, null, 2)}\n`;
 }
@@ -94,13 +94,13 @@ export function byCase(rows: readonly Row[]): CaseRows[] {
   });
 }
 
-/** How many times as long as the fastest backend of this library on the same case a row took. */
+/** The ratio of a row's time to that of the fastest backend of this library for the same case. */
 export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
   const ours = alike.filter(({ kind }) => kind === 'backend').map(({ time }) => time.median);
   return ours.length === 0 ? undefined : row.time.median / Math.min(...ours);
 }
 
-/** `1.25 ms`, in three digits. */
+/** A time such as `1.25 ms`, with three digits. */
 function timeText(nanoseconds: number): string {
   const units = ['ns', 'µs', 'ms', 's'];
   let [value, unit] = [nanoseconds, 0];
@@ -110,20 +110,20 @@ function timeText(nanoseconds: number): string {
 
 const MIN_POWER = 8;
 
-/** `2^20` where it is a larger power of two, else with thousands apart. */
+/** `2^20` for large powers of two, otherwise a number with thousands separators. */
 export function sizeText(n: number): string {
   const power = Math.log2(n);
   return power >= MIN_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
 }
 
-/** Three digits, and no exponent. */
+/** A number with three digits and without exponent. */
 export function digits(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
 }
 
 const HEADER = ['experiment', 'type', 'n', 'on', 'median', 'least … greatest', 'to done', 'GB/s', '÷ ours'];
 
-/** The cells of a table for people, the head first; every row is compared with the fastest backend of its case. */
+/** The cells of a readable table, header first; every row is compared with the fastest backend of its case. */
 export function tableCells(rows: readonly Row[]): string[][] {
   const body = byCase(rows).flatMap(({ rows: alike }) =>
     alike.map((row) => {

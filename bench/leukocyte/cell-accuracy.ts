@@ -1,13 +1,13 @@
 import { assign } from '../../algorithms/cross-compare/assignment.ts';
 import type { TrueCell } from './cell-video.ts';
 
-/** Centres that were found in a frame, in pixels. */
+/** Centres found in a frame, in pixels. */
 export interface FoundCells {
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
 }
 
-/** The same with the number of the track that each belongs to. */
+/** The same, with the number of each centre's track. */
 export interface FoundTracks extends FoundCells {
   readonly track: ArrayLike<number>;
 }
@@ -15,45 +15,47 @@ export interface FoundTracks extends FoundCells {
 export interface MatchOptions {
   readonly width: number;
   readonly height: number;
-  /** The greatest distance of a true and a found centre that match; 4 pixels unless given. */
+  /** Maximum distance between matching true and found centres; 4 pixels by default. */
   readonly radius?: number;
-  /** Cells nearer to the border than this are not counted; 22 pixels unless given. */
+  /** Cells closer to the border are not counted; 22 pixels by default. */
   readonly border?: number;
 }
 
 export interface DetectionAccuracy {
-  /** Of what was found, the share that is true. */
+  /** The share of found centres that are true. */
   readonly precision: number;
-  /** Of what is true, the share that was found. */
+  /** The share of true centres that were found. */
   readonly recall: number;
   /** The harmonic mean of both. */
   readonly f1: number;
-  /** Numbers behind the shares, for sums over frames. */
+  /** The numbers behind the shares, for sums over frames. */
   readonly matched: number;
   readonly missed: number;
   readonly spurious: number;
-  /** From each true centre to the one found, in pixels, ascending. */
+  /** Distances from each matched true centre to the found one, in pixels, ascending. */
   readonly centreErrors: Float64Array;
 }
 
 export interface TrackAccuracy {
-  /** Cells that were counted in two frames or more. */
+  /** Number of cells counted in at least two frames. */
   readonly tracks: number;
-  /** The share of them that were found, and by one track alone in all frames in which they were. */
+  /** The share of these cells that were found, and by the same track in all frames in which they were. */
   readonly withoutSwitch: number;
   /** How often a cell is found by another track than in the last frame in which it was found. */
   readonly switches: number;
-  /** Runs of frames in which a cell was found by one track, over all cells: as many as tracks at best. */
+  /**
+   * Number of runs of frames in which a cell was found by the same track, over all cells; at best equal to `tracks`.
+   */
   readonly fragments: number;
-  /** Tracks that found more than one cell. */
+  /** Number of tracks that found more than one cell. */
   readonly mixed: number;
-  /** Of the cells counted in all frames, the share that was found. */
+  /** The share of the counted cells, over all frames, that were found. */
   readonly recall: number;
 }
 
 /**
- * Matches true and found centres of a frame one to one: as many as there can be within the radius, at the least sum of squared
- * distances. Cells that are hidden or near the border are not counted, nor is what was found of them.
+ * Matches true and found centres of a frame one to one: as many as possible within the radius, with the minimum sum of
+ * squared distances. Cells that are hidden or near the border are not counted, nor are found centres that match them.
  */
 export function matchDetections(
   truth: readonly TrueCell[],
@@ -73,7 +75,7 @@ export function matchVideo(
   return accuracyOf(all);
 }
 
-/** How well tracks follow the cells of a video; frames are matched each on its own, as by `matchDetections`. */
+/** How well tracks follow the cells of a video. Every frame is matched separately, as by `matchDetections`. */
 export function trackAccuracy(
   frames: Iterable<{ readonly truth: readonly TrueCell[]; readonly found: FoundTracks }>,
   options: MatchOptions,
@@ -106,16 +108,16 @@ export function trackAccuracy(
   };
 }
 
-/** A true cell that counts, what was found, or both. */
+/** A counted true cell, a found centre, or both. */
 interface Match {
   readonly cell?: TrueCell;
-  /** Its place among what was found. */
+  /** Index among the found centres. */
   readonly found?: number;
-  /** Of their centres. */
+  /** The distance between the centres. */
   readonly distance?: number;
 }
 
-/** Costs are whole: squares of distances in units of 2⁻¹⁰ pixels. */
+/** Costs are integers: squared distances in units of 2⁻¹⁰ pixels. */
 const UNITS = 2 ** 20;
 
 function* matchFrame(truth: readonly TrueCell[], found: FoundCells, options: MatchOptions): Generator<Match> {
@@ -168,13 +170,13 @@ function accuracyOf(matches: readonly Match[]): DetectionAccuracy {
   };
 }
 
-/** Of nothing, all. */
+/** A share of nothing is 1. */
 function share(part: number, whole: number): number {
   return whole === 0 ? 1 : part / whole;
 }
 
 interface FollowedCell {
-  /** In which it counted, and in which it was found. */
+  /** Frames in which it was counted, and in which it was found. */
   frames: number;
   found: number;
   switches: number;

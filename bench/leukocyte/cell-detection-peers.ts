@@ -14,14 +14,15 @@ import { type CellVideoFrame, cellVideo } from './cell-video.ts';
 import { plainCells } from './plain-cells.ts';
 
 /**
- * Cells of generated frames, 640 × 480, as found by detectPeaks (prepared, on workers), by plain JavaScript, and by the circle
- * detection of scikit-image and OpenCV (`bench/peers/circles.py`): F1, median centre error, and milliseconds a frame from the
- * grey values in memory to the centres in memory.
+ * Cells of generated frames, 640 × 480, found by detectPeaks (prepared, on workers), by plain JavaScript, and by the
+ * circle detection of scikit-image and OpenCV (`bench/peers/circles.py`). Reports F1, median centre error, and
+ * milliseconds per frame from grey values in memory to centres in memory.
  *
- * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5] [--seeds 1,2,3,4,5]
- *   [--amplitudes 10,15,30] [--cells 36] [--tune]
+ * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5]
+ * [--seeds 1,2,3,4,5] [--amplitudes 10,15,30] [--cells 36] [--tune]
  *
- * `--tune` prints, for each peer, the settings of its grid with the greatest F1 over all frames; name other seeds with it.
+ * `--tune` prints, for each peer, the settings of its grid with the highest F1 over all frames; use other seeds with
+ * it.
  */
 const { values: options } = parseArgs({
   options: {
@@ -36,13 +37,13 @@ const { values: options } = parseArgs({
 });
 const SIZE = { width: 640, height: 480 };
 const FEWER = [8, 10, 12];
-/** The best threshold for one sign over the seeds and amplitudes that the settings of the peers are from. */
+/** The best threshold for one sign, over the same seeds and amplitudes as for the settings of the peers. */
 const TUNED: DetectionOptions = { radii: FEWER, sign: 'bright', threshold: 2.7 };
 const rounds = Number(options.rounds);
 const seeds = options.seeds.split(',').map(Number);
 const amplitudes = options.amplitudes.split(',').map(Number);
 
-/** What a method finds in all frames, and the milliseconds of each. */
+/** The results of a method in all frames, and its milliseconds for each. */
 interface Detection {
   readonly name: string;
   readonly found: readonly FoundCells[];
@@ -60,7 +61,7 @@ interface PeerLine {
   readonly ms: readonly number[];
 }
 
-/** All seeds of one amplitude after the other. */
+/** All seeds of one amplitude, then those of the next. */
 const frames = amplitudes.flatMap((amplitude) => seeds.map((seed) => firstFrame(seed, amplitude)));
 if (options.tune) await tune();
 else await compare();
@@ -122,7 +123,7 @@ async function* ownDetections(): AsyncGenerator<Detection> {
   yield await measured('plain JavaScript, radii 8, 10, 12', async ({ frame }) => plainCells(frame, 1.8, FEWER), 1);
 }
 
-/** Uploads a frame, runs, and reads what was found. */
+/** Uploads a frame, runs the detection, and reads the result. */
 async function detectOn(
   context: Context,
   { frame }: CellVideoFrame,
@@ -160,7 +161,7 @@ function detectionOf({ name, version, x, y, ms }: PeerLine): Detection {
   return { name: `${name} ${version}`, found: x.map((each, frame) => ({ x: each, y: y[frame]! })), ms };
 }
 
-/** What Python prints, line by line; one line that says so where it cannot be started. */
+/** The lines that Python prints; a single line with an error if it cannot be started. */
 async function* peerLines(...more: readonly string[]): AsyncGenerator<PeerLine> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-circles-'));
   try {

@@ -17,11 +17,11 @@ import { cellVideo } from './cell-video.ts';
 import { plainScores } from './plain-cells.ts';
 
 /**
- * Leukocytes found in one frame of a generated video, 640 × 480: the stages apart, a whole detection with its read, the same
- * prepared, with contours, by the device's clock where there is one, and plain JavaScript on one thread.
+ * Detection of leukocytes in one frame of a generated video, 640 × 480: the separate stages, a whole detection with its
+ * read, the same prepared, with contours, by the device's clock if there is one, and plain JavaScript on one thread.
  *
- * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
- *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
+ * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter
+ * hardware|software] [--workers 2] [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
  */
 const { values: options } = parseArgs({
   options: {
@@ -35,7 +35,7 @@ const { values: options } = parseArgs({
 });
 const rounds = Number(options.rounds);
 const DETECTION: DetectionOptions = { threshold: 1.8 };
-/** Milliseconds of work before a device is measured; only those with a clock of their own need it. */
+/** Milliseconds of warm-up before a device is measured; only devices with their own clock need it. */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 400 : 0;
 
 const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
@@ -115,7 +115,7 @@ async function timeOf(run: () => Promise<void>): Promise<number> {
   return spread(times).median;
 }
 
-/** Milliseconds of the device for one of many calls in a row, where it has a clock. */
+/** The device's milliseconds for one of many consecutive calls, if it has a clock. */
 async function deviceTime(run: () => Table): Promise<number | undefined> {
   const { backend } = context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
@@ -133,7 +133,7 @@ async function deviceTime(run: () => Table): Promise<number | undefined> {
   return spread(times).median;
 }
 
-/** All scores as a loop of real numbers. */
+/** All scores by a plain loop over real numbers. */
 function timePlain(): number {
   const from = performance.now();
   plainScores(host);

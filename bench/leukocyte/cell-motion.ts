@@ -1,46 +1,46 @@
 import type { Random } from './random.ts';
 
-/** How cells move: on lanes along the vessel, of which each holds its cells at a distance from each other. */
+/** How cells move: on lanes along the vessel; the cells of a lane keep a distance from each other. */
 export interface MotionOptions {
   readonly width: number;
   readonly height: number;
   readonly cells: number;
   readonly frames: number;
   readonly radius: readonly [min: number, max: number];
-  /** Pixels a frame. */
+  /** Pixels per frame. */
   readonly speed: readonly [min: number, max: number];
-  /** Along the vessel, of any length but 0. */
+  /** Direction along the vessel; any length except 0. */
   readonly direction: readonly [x: number, y: number];
-  /** Cells leave the frame at its end, and others come in for them. */
+  /** Whether cells leave the frame at its end and others enter. */
   readonly entries: boolean;
-  /** Cells overtake each other, and their lanes are not kept apart. */
+  /** Whether cells may overtake each other; lanes are then not kept apart. */
   readonly occlusion: boolean;
 }
 
-/** A cell somewhere on its lane. */
+/** A cell at a position on its lane. */
 export interface MovingCell {
   readonly id: number;
-  /** Of the centre, in pixels: those of the upper left pixel are 0, 0. */
+  /** The centre in pixels; the upper left pixel is at 0, 0. */
   readonly x: number;
   readonly y: number;
-  /** Half axes along the vessel and across it. */
+  /** Half axes along and across the vessel. */
   readonly rx: number;
   readonly ry: number;
 }
 
-/** Between the centres of two cells that do not touch: their radii, soft edges, and some pixels of background. */
+/** Minimum gap between the outlines of two cells that must not touch: soft edges and some pixels of background. */
 const APART = 5;
-/** How far a cell may be off the line of its lane. */
+/** Maximum distance of a cell from the centre line of its lane. */
 const SLACK = 1;
-/** From the border of the frame to the centre of a cell that stays in it. */
+/** Minimum distance between the border of the frame and the centre of a cell that stays in it. */
 const MARGIN = 26;
 
 interface Lane {
-  /** Where it begins. */
+  /** Where it starts. */
   readonly x: number;
   readonly y: number;
   readonly length: number;
-  /** From the last to the first of the flow. */
+  /** In the order of the flow, last first. */
   readonly cells: LaneCell[];
 }
 
@@ -48,15 +48,15 @@ interface LaneCell {
   readonly id: number;
   readonly rx: number;
   readonly ry: number;
-  /** Off the line of its lane. */
+  /** Distance from the centre line of its lane. */
   readonly across: number;
   at: number;
   speed: number;
 }
 
 /**
- * The cells in each frame, ascending by id. Where none enter, all stay in the frame: in videos so long that they would leave it,
- * they are slower than `speed` says.
+ * The cells in each frame, ascending by id. If no cells enter, all stay in the frame; in videos that are too long for
+ * that, they are slower than `speed`.
  */
 export function* cellMotion(options: MotionOptions, random: Random): Generator<MovingCell[]> {
   const [dx, dy] = unit(options.direction);
@@ -81,7 +81,7 @@ function unit([x, y]: readonly [number, number]): [number, number] {
   return [x / length, y / length];
 }
 
-/** Parallel lines through the frame, as far as cells go on them. */
+/** Parallel lines through the frame, limited to where cells may go. */
 function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const { width, height, radius, entries } = options;
   const [dx, dy] = unit(options.direction);
@@ -91,7 +91,7 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
   const lanes: Lane[] = [];
   for (let off = random.between(0, spacing) - reach; off < reach; off += spacing) {
     const [x, y] = [(width - 1) / 2 - dy * off, (height - 1) / 2 + dx * off];
-    // Cells that enter come in through the ends of a lane, which has to lie well within the frame otherwise.
+    // If cells enter, lanes extend beyond the frame; otherwise they lie well within it.
     const [from, to] = inside(x, y, dx, dy, options, margin);
     const [clearFrom, clearTo] = inside(x, y, dx, dy, options, MARGIN);
     if (clearTo - clearFrom > 0) lanes.push({ x: x + dx * from, y: y + dy * from, length: to - from, cells: [] });
@@ -99,7 +99,7 @@ function lanesOf(options: MotionOptions, random: Random): Lane[] {
   return lanes;
 }
 
-/** The part of a line that lies in the frame without its margin. */
+/** The part of a line inside the frame without its margin. */
 function inside(x: number, y: number, dx: number, dy: number, size: MotionOptions, margin: number): [number, number] {
   let [from, to] = [-Infinity, Infinity];
   for (const [at, slope, length] of [
@@ -130,7 +130,7 @@ function newCell(options: MotionOptions, id: number, random: Random): LaneCell {
   };
 }
 
-/** Spreads the cells of the first frame over the lanes, and gives them the speeds that they keep. */
+/** Distributes the cells of the first frame over the lanes, with constant speeds. */
 function fillLanes(lanes: Lane[], options: MotionOptions, make: () => LaneCell, random: Random): void {
   const spacing = 2 * options.radius[1] + APART;
   const steps = options.entries ? 0 : options.frames - 1;
@@ -154,7 +154,7 @@ function fillLanes(lanes: Lane[], options: MotionOptions, make: () => LaneCell, 
   }
 }
 
-/** Places the cells of a lane at random, at their distance, and as far from its end as they like to go if there is room. */
+/** Places the cells of a lane at random with the required gaps and, if there is room, far enough from its end. */
 function spreadOut(
   { length, cells }: Lane,
   gap: number,
@@ -168,7 +168,7 @@ function spreadOut(
   for (const [i, cell] of cells.entries()) cell.at = places[i]! + i * gap;
 }
 
-/** Slows cells down that would come too near to the one ahead, or leave the frame, by the last frame. */
+/** Slows down cells that would come too close to the one ahead, or leave the frame, by the last frame. */
 function limitSpeeds({ length, cells }: Lane, gap: number, steps: number): void {
   if (steps === 0) return;
   let end = length;
@@ -178,7 +178,7 @@ function limitSpeeds({ length, cells }: Lane, gap: number, steps: number): void 
   }
 }
 
-/** Moves the cells of a lane by a frame; none comes nearer than `gap` to the one ahead, where it is above 0. */
+/** Advances the cells of a lane by a frame; if `gap` is positive, none comes closer than that to the one ahead. */
 function step(lane: Lane, gap: number): void {
   let ahead = Infinity;
   for (const cell of lane.cells.toReversed()) {

@@ -7,12 +7,13 @@ import { machine } from '../shared/compare-input.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
- * Fields and snakes of cells beside those of Rodinia's program, on the same windows of generated videos: differences of fields,
- * rounds, centres and distances of snaxels.
+ * Fields and snakes of cells compared with those of Rodinia's program, on the same windows of generated videos:
+ * differences of fields, rounds, centres and distances of snaxels.
  *
- * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference] [--seeds 5]
+ * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference]
+ * [--seeds 5]
  *
- * FOLDER is openmp/leukocyte, in which `make` has been run.
+ * FOLDER is openmp/leukocyte, after `make` was run in it.
  */
 const { values: options } = parseArgs({
   options: {
@@ -23,7 +24,7 @@ const { values: options } = parseArgs({
 });
 if (options.rodinia === undefined) throw new Error('Name the folder openmp/leukocyte of Rodinia with --rodinia.');
 
-/** Beyond these, the process ends with an error. */
+/** If a difference exceeds these bounds, the process ends with an error. */
 const BARS = { field: 1e-4, rounds: 0.02, snake: 0.01 };
 
 await using context = await open({ backend: options.backend } as OpenOptions);
@@ -72,7 +73,7 @@ async function compare(seed: number, folder: string): Promise<void> {
   console.log(`| ${row.join(' | ')} |`);
 }
 
-/** The windows with our fields, which stand one behind the other. */
+/** The windows with our fields, which are stored one after another. */
 function withFields(windows: readonly CellWindow[], fields: ArrayLike<number>): PeerWindow[] {
   let first = 0;
   return windows.map((window) => {
@@ -90,7 +91,7 @@ async function track(given: GivenCells, options: TrackingOptions) {
   return await context.read(tracked).finally(() => context.dispose(tracked));
 }
 
-/** The max difference of each cell's centre and snaxels, in pixels. */
+/** The maximum difference of each cell's centre and snaxels, in pixels. */
 function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: readonly CellWindow[]): number[] {
   return theirs.map(({ x, y, radii }, c) => {
     const { left, top } = windows[c]!;
@@ -100,8 +101,8 @@ function snakeDifferences(theirs: readonly PeerCell[], ours: OurCells, windows: 
 }
 
 /**
- * Snakes beyond the bar, and the max difference of all once those are compared a round earlier or later: the change of a round
- * falls below 0.1 in f32 a round apart from f64 where it is within some 1e-5 of that.
+ * The snakes that exceed the bound, and the maximum difference of all after comparing those one round earlier or later:
+ * if a round's change is within about 1e-5 of the limit 0.1, f32 and f64 may stop one round apart.
  */
 async function stopsApart(
   given: GivenCells,
@@ -120,7 +121,7 @@ async function stopsApart(
   return [apart.length, Math.max(...differences)];
 }
 
-/** Over the entries of the first. */
+/** The maximum over the entries of the first array. */
 function maxDifference(theirs: readonly number[], ours: ArrayLike<number>): number {
   return theirs.reduce((max, value, i) => Math.max(max, Math.abs(value - ours[i]!)), 0);
 }

@@ -12,12 +12,12 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
- * Cells of a generated video, 640 × 480, followed from one frame to the next: the stages of `trackFrame` apart, a whole prepared
- * call with its upload and read, and with fields that start from those of the frame before; Rodinia's functions on the same
- * windows where its folder is given, in which `make` has been run.
+ * Cells of a generated video, 640 × 480, tracked from one frame to the next: the separate stages of `trackFrame`, a
+ * whole prepared call with its upload and read, and the same with fields that start from those of the previous frame.
+ * Given its folder, after `make` was run in it, Rodinia's functions run on the same windows.
  *
- * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
- *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
+ * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software]
+ * [--workers 2] [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
  */
 const { values: options } = parseArgs({
   options: {

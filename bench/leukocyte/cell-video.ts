@@ -5,32 +5,35 @@ import { writeAvi } from './avi-writer.ts';
 import { cellMotion, type MovingCell } from './cell-motion.ts';
 import { type Random, randomOf } from './random.ts';
 
-/** What to draw; all but the first four have usual values: 640 × 480 pixels, contrast 35 to 70 over 120, noise 3. */
+/**
+ * Options for drawing a video. The first four are required; defaults are 640 × 480 pixels, contrast 35 to 70 over 120,
+ * noise 3.
+ */
 export interface CellVideoOptions {
   /** A whole number; equal options give equal bytes on every machine. */
   readonly seed: number;
   /** Cells in the first frame. */
   readonly cells: number;
-  /** Of the still texture behind the cells: 10 is faint, 30 about as strong as the weaker cells. */
+  /** Amplitude of the still texture behind the cells: 10 is faint, 30 about as strong as the weaker cells. */
   readonly amplitude: number;
   readonly frames: number;
   readonly width?: number;
   readonly height?: number;
-  /** Standard deviation of what is drawn anew in every pixel of every frame. */
+  /** Standard deviation of the noise in every pixel of every frame. */
   readonly noise?: number;
-  /** From the least to the greatest difference of a cell to its background; negative for dark cells. */
+  /** Minimum and maximum difference of a cell from its background; negative for dark cells. */
   readonly contrast?: readonly [number, number];
   /** Half axes in pixels. */
   readonly radius?: readonly [min: number, max: number];
-  /** Pixels a frame along the vessel. */
+  /** Pixels per frame along the vessel. */
   readonly speed?: readonly [min: number, max: number];
-  /** Along the vessel; `[1, 0]` unless given. */
+  /** Direction along the vessel; `[1, 0]` by default. */
   readonly direction?: readonly [x: number, y: number];
-  /** A ring around each cell of this share of its contrast, of the other sign; 0 unless given. */
+  /** Contrast of a ring around each cell, as a share of the cell's contrast with opposite sign; 0 by default. */
   readonly halos?: number;
-  /** Cells overtake and cover each other. */
+  /** Whether cells may overtake and cover each other. */
   readonly occlusion?: boolean;
-  /** Cells leave the frame at its end, and others come in for them. */
+  /** Whether cells leave the frame at its end and others enter. */
   readonly entries?: boolean;
 }
 
@@ -38,17 +41,17 @@ export interface CellVideoOptions {
 export interface TrueCell {
   /** The same in all frames. */
   readonly id: number;
-  /** The centre in pixels: 0, 0 is the middle of the upper left pixel. */
+  /** The centre in pixels; the middle of the upper left pixel is at 0, 0. */
   readonly x: number;
   readonly y: number;
-  /** Half axes along the vessel and across it. */
+  /** Half axes along and across the vessel. */
   readonly rx: number;
   readonly ry: number;
-  /** The centre is in the frame, and at least half of the cell within the frame is covered by no other. */
+  /** Whether the centre is in the frame and at least half of the cell's area in the frame is not covered by others. */
   readonly visible: boolean;
 }
 
-/** A grey frame, row after row from the top, and what is in it. */
+/** A grey frame, row after row from the top, with its cells. */
 export interface CellVideoFrame {
   readonly frame: { readonly width: number; readonly height: number; readonly grey: Uint8Array<ArrayBuffer> };
   /** Ascending by id. */
@@ -73,20 +76,20 @@ const BACKGROUND = 120;
 const TEXTURE_ROUNDS = 30;
 const TEXTURE_GAIN = 6;
 /**
- * Pixels from the outline inwards and outwards over which a cell fades. Its slope then has a standard deviation of 1.2 pixels, as
- * that of an edge blurred by a Gaussian of 1.2.
+ * Pixels inwards and outwards from the outline over which a cell fades. Its slope then has a standard deviation of 1.2
+ * pixels, like an edge blurred by a Gaussian of 1.2.
  */
 const SOFT_EDGE = 1.2 * Math.sqrt(5);
 const HALO_WIDTH = 5;
-/** Streams of random numbers of one seed; frames have those from FIRST_FRAME on. */
+/** Streams of random numbers for one seed; frames use those from FIRST_FRAME on. */
 const [MOTION, TEXTURE, CONTRASTS, FIRST_FRAME] = [0, 1, 2, 3];
 
 /**
- * A video of cells that move along a vessel, with their exact centres: ellipses with soft edges over a still texture, and noise.
- * They do not touch unless `occlusion` is asked for. Frames are drawn when they are asked for; to go over them again gives the
- * same ones.
+ * A video of cells that move along a vessel, with their exact centres: ellipses with soft edges over a still texture,
+ * and noise. They do not touch unless `occlusion` is set. Frames are drawn on demand; iterating again gives the same
+ * frames.
  *
- * @throws RangeError where so many cells do not fit.
+ * @throws RangeError if the cells do not fit.
  */
 export function cellVideo(options: CellVideoOptions): Iterable<CellVideoFrame> {
   return { [Symbol.iterator]: () => drawFrames({ ...DEFAULTS, ...options }) };
@@ -118,7 +121,9 @@ function stillTexture({ seed, width, height, amplitude }: Settings): Float64Arra
   return values.map((value) => BACKGROUND + TEXTURE_GAIN * amplitude * value);
 }
 
-/** The mean of each pixel and its four neighbours; beyond an edge lies the opposite one, so that all pixels are alike. */
+/**
+ * The mean of each pixel and its four neighbours, wrapping around at the edges so that all pixels are treated alike.
+ */
 function fivePointMean(from: Float64Array, to: Float64Array, width: number, height: number): void {
   for (let y = 0; y < height; y++) {
     const [row, above, below] = [y * width, ((y + height - 1) % height) * width, ((y + 1) % height) * width];
@@ -130,7 +135,7 @@ function fivePointMean(from: Float64Array, to: Float64Array, width: number, heig
 }
 
 interface Drawing {
-  /** What the cells add to each pixel. */
+  /** The contribution of the cells to each pixel. */
   readonly light: Float64Array;
   readonly visible: readonly boolean[];
 }
@@ -170,20 +175,22 @@ function drawCells(cells: readonly MovingCell[], contrasts: readonly number[], s
   return { light, visible };
 }
 
-/** Pixels from the outline of an ellipse to a point, along the ray from the centre: negative inside. */
+/**
+ * Signed distance in pixels from the outline of an ellipse to a point, along the ray from the centre; negative inside.
+ */
 function beyondOutline(x: number, y: number, rx: number, ry: number): number {
   const distance = Math.sqrt(x * x + y * y);
   const scaled = Math.sqrt((x / rx) * (x / rx) + (y / ry) * (y / ry));
   return scaled === 0 ? -Math.min(rx, ry) : distance * (1 - 1 / scaled);
 }
 
-/** 1 inside, 0 outside, and smooth over the edge. */
+/** 1 inside, 0 outside, and smooth across the edge. */
 function coverage(outside: number): number {
   const t = Math.min(1, Math.max(0, (SOFT_EDGE - outside) / (2 * SOFT_EDGE)));
   return t * t * (3 - 2 * t);
 }
 
-/** Rises to 1 and falls again outside of the edge. */
+/** Rises to 1 and falls again outside the edge. */
 function ring(outside: number): number {
   const t = Math.min(1, Math.max(0, outside / HALO_WIDTH));
   return 16 * t * t * (1 - t) * (1 - t);
@@ -199,10 +206,11 @@ function withNoise(still: Float64Array, light: Float64Array, noise: number, rand
 }
 
 /**
- * Writes a video, and the cells in it where asked: frame, id, x, y, rx, ry, visible.
+ * Writes a video and, if requested, its cells: frame, id, x, y, rx, ry, visible.
  *
- * node --import tsx bench/leukocyte/cell-video.ts --out video.avi [--truth truth.csv] [--seed 1] [--cells 36] [--amplitude 10]
- *   [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4] [--occlusion] [--entries]
+ * node --import tsx bench/leukocyte/cell-video.ts --out video.avi [--truth truth.csv] [--seed 1] [--cells 36]
+ * [--amplitude 10] [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4]
+ * [--occlusion] [--entries]
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -243,7 +251,7 @@ async function main(): Promise<void> {
   );
 }
 
-/** The grey values of the frames; on the way, the cells go to a file of CSV. */
+/** The grey values of the frames; also writes the cells to a CSV file. */
 function* withTruth(video: Iterable<CellVideoFrame>, file: string | undefined): Generator<Uint8Array> {
   const out = file === undefined ? undefined : openSync(file, 'w');
   try {

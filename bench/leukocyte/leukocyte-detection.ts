@@ -36,13 +36,13 @@ import { type Ladder, requireSameBytes } from './leukocyte-ladder.ts';
 import { type HostPeaks, plainPeaks } from './leukocyte-plain.ts';
 
 const [POINTS, DILATION, THRESHOLD] = [150, 12, 1.8];
-/** Scores count from here on: n times the variance that the threshold asks for. */
+/** Minimum score that counts: n times the variance for the threshold. */
 const MIN_COUNT = (THRESHOLD ** 2 * POINTS ** 2) / (POINTS - 1);
 const UNIT = (POINTS - 1) / POINTS ** 2;
 
 /**
- * Detection in steps: sums of samples pair by pair of samples, circle by circle and all at once, with every intermediate column
- * stored; then what spares work.
+ * Steps of detection: sums of samples pair by pair, circle by circle, and all together, with every intermediate column
+ * stored; then the steps that save work.
  */
 export function detectionLadder(context: Context, host: CellVideoFrame['frame']): Ladder {
   const { width, height } = host;
@@ -104,7 +104,7 @@ export function detectionLadder(context: Context, host: CellVideoFrame['frame'])
     return context.materialize(map(scoreOfAll, { ...circlesFor(slopes), radii, ...numbers, ...place }));
   };
 
-  /** Peaks by a stored column of the greatest score around every pixel. */
+  /** Peaks by a stored column of the maximum score around every pixel. */
   const peaksOf = ({ score, radius }: Scores): Table => {
     const around = disc(DILATION);
     const cell = sequence(width * height);
@@ -160,7 +160,7 @@ function isInside(cell: U32, { width, height, margin }: { readonly [name in keyo
   return isWithin(cell.sub(row.mul(width)), width, margin).and(isWithin(row, height, margin));
 }
 
-/** The slopes outwards at the two samples of a pair. */
+/** The outward slopes at the two samples of a pair. */
 function samplesOf(slopes: { at(index: U32): U32 }, cell: U32, offset: U32, weight: U32): [I32, I32] {
   return [cell.add(offset), cell.sub(offset)].map((at) => dotOfHalves(slopes.at(at), weight).shr(WEIGHT_BITS)) as [
     I32,
@@ -205,7 +205,7 @@ const sumsOfCircle = fn(
   },
 );
 
-/** Mean² to variance, but for a factor. */
+/** The ratio of the squared mean to the variance, up to a factor. */
 function ratioOf(found: F32, squares: F32, inverse: F32): F32 {
   return found.mul(found).div(spreadOf(found, squares, inverse).max(2 ** -24));
 }

@@ -44,8 +44,9 @@ interface Window {
 }
 
 /**
- * The fields of tracking in steps: every window by itself with a launch for every neighbour and with one for a round, the host
- * or the device looking whether it is still; all windows together; and all rounds of all windows in one launch.
+ * Steps of the fields of tracking: every window separately, with a launch per neighbour and with a launch per round,
+ * where the host or the device checks for convergence; all windows together; and all rounds of all windows in one
+ * launch.
  */
 export async function fieldsLadder(context: Context, given: GivenCells): Promise<Ladder> {
   const { width, height } = given.frame;
@@ -140,7 +141,7 @@ async function untilStill(
   }
 }
 
-/** What each neighbour draws, in a launch of its own, and then the next field. */
+/** The contribution of each neighbour in a separate launch, then the next field. */
 function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f32'>, width: number): Column<'f32'> {
   let sum = context.materialize(constant(f32, 0, image.capacity)) as Column<'f32'>;
   for (const term of TERMS) {
@@ -153,7 +154,7 @@ function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f3
   return after;
 }
 
-/** Doubled, as neighbours beside draw by half. */
+/** Doubled, because neighbours to the side contribute half. */
 const TERMS = drawsOf(FLOW).map((draw, side) =>
   fn('drawnBySide', { u: neighbours(f32), sum: f32 }, f32, ({ u, sum }) => {
     const [dx, dy] = SIDES[side]!;
@@ -167,11 +168,11 @@ const settle = fn('settle', { u: f32, sum: f32, image: f32 }, f32, ({ u, sum, im
 
 const copied = fn('copied', { value: f32 }, f32, ({ value }) => value.mul(1));
 
-/** A prepared round for windows of each size, called on the device until it says that it is done. */
+/** A prepared round for windows of each size, repeated on the device until it converges. */
 function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Promise<Column<'f32'>> {
   const prepare = (width: number, area: number) =>
     context.prepare({ own: input({ u: f32, image: f32 }, area) }, ({ own }) => {
-      // The state of a loop is made by its step, all of it: the image is copied along.
+      // The step must return the whole state of a loop, so the image is copied along.
       const next = context.materialize({
         u: stencil(flowStep(FLOW), own, { width }),
         image: map(copied, { value: own.image }),
@@ -191,7 +192,7 @@ function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Pr
   };
 }
 
-/** As on a device that has no kernel of its own for grids. */
+/** Runs as on a device without a kernel for grids. */
 function withoutRelax<T>({ backend }: Context, run: () => T): T {
   const hidden = backend as { relax?: unknown };
   const own = Object.getOwnPropertyDescriptor(hidden, 'relax');

@@ -1,18 +1,21 @@
 import type { Context, Table } from '../../primitives/index.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
-/** One step of a ladder: the same result as all others, computed in another way. */
+/** One step of a ladder: gives the same result as all others, computed in another way. */
 export interface Step {
   readonly name: string;
   run(): Table | Promise<Table>;
 }
 
-/** A ladder: from one launch for every small thing to what is shipped, and the loop on one thread that it is compared with. */
+/**
+ * A ladder of steps, from one launch for every small task to the shipped version, and the single-threaded loop for
+ * comparison.
+ */
 export interface Ladder {
   readonly steps: readonly Step[];
   /** Plain JavaScript on one thread. */
   plain(): unknown;
-  /** Throws where a result is not that of plain JavaScript, byte for byte. */
+  /** Throws if a result differs from that of plain JavaScript in any byte. */
   check(step: string, result: Table): Promise<void>;
 }
 
@@ -20,7 +23,7 @@ export interface MeasuredStep {
   readonly name: string;
   readonly milliseconds: number;
   readonly launches: number;
-  /** How many times as fast as plain JavaScript. */
+  /** Speed relative to plain JavaScript. */
   readonly speedup: number;
 }
 
@@ -29,10 +32,10 @@ export interface MeasuredLadder {
   readonly steps: readonly MeasuredStep[];
 }
 
-/** Milliseconds after which a step is not run once more; one that takes longer runs once. */
+/** After this many milliseconds, a step is not repeated; a slower one runs once. */
 const PATIENCE = 3000;
 
-/** Checks and times all steps, and the loop on one thread. */
+/** Checks and times all steps and the single-threaded loop. */
 export async function measureLadder(context: Context, ladder: Ladder, rounds: number): Promise<MeasuredLadder> {
   const plainMilliseconds = await timeOf(async () => void ladder.plain(), rounds);
   const steps: MeasuredStep[] = [];
@@ -57,7 +60,10 @@ export async function measureLadder(context: Context, ladder: Ladder, rounds: nu
   return { plainMilliseconds, steps };
 }
 
-/** The median of some rounds after three that do not count, as kernels get quicker at first; of fewer where they take long. */
+/**
+ * The median of some rounds after three untimed ones, because kernels get faster at first; of fewer rounds if they take
+ * long.
+ */
 async function timeOf(run: () => Promise<void>, rounds: number): Promise<number> {
   const times: number[] = [];
   const start = performance.now();
@@ -70,7 +76,7 @@ async function timeOf(run: () => Promise<void>, rounds: number): Promise<number>
   return spread(times).median;
 }
 
-/** Throws where two columns differ in a byte. */
+/** Throws if two columns differ in a byte. */
 export function requireSameBytes(what: string, got: ArrayBufferView, expected: ArrayBufferView): void {
   const [a, b] = [got, expected].map((view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength)) as [
     Buffer,

@@ -6,7 +6,8 @@ import { drawPanels, type Panel } from '../shared/panels.ts';
 import type { MeasuredLadder } from './leukocyte-ladder.ts';
 
 /**
- * The page `leukocyte-paper.md` and its picture, from one or more files that `bench/leukocyte/leukocyte-paper.ts` wrote.
+ * Makes the page `leukocyte-paper.md` and its picture from one or more files written by
+ * `bench/leukocyte/leukocyte-paper.ts`.
  *
  * node --import tsx bench/leukocyte/leukocyte-paper-plots.ts [--docs docs] FILE…
  */
@@ -28,7 +29,7 @@ interface Stage {
   readonly key: string;
   readonly title: string;
   readonly note: string;
-  /** The paper's steps, and how many times as fast they were as its C on one thread. */
+  /** The paper's steps, and their speed relative to its C code on one thread. */
   readonly paper: readonly (readonly [name: string, speedup: number])[];
 }
 
@@ -146,7 +147,7 @@ function ladderLines(label: string, { plainMilliseconds, steps }: MeasuredLadder
   ];
 }
 
-/** What was measured by other programs: the last steps on an H200, and whole frames. */
+/** Measurements by other programs: the last steps on an H200, and whole frames. */
 function whole(): string[] {
   return [
     '## What is shipped, on an H200 and whole',

@@ -2,8 +2,8 @@ import { circleTables, WEIGHT_BITS } from '../../algorithms/cell-tracking/circle
 import type { CellVideoFrame } from './cell-video.ts';
 
 /**
- * Detection and the fields of tracking as plain loops on one thread, which take all samples of a circle and all pixels of a
- * dilation, as the paper's C does. They round as the primitives do, so that the bytes are the same.
+ * Detection and the fields of tracking as plain loops on one thread, which visit all samples of a circle and all pixels
+ * of a dilation, as the paper's C code does. They round like the primitives, so the bytes are the same.
  */
 const f = Math.fround;
 
@@ -79,7 +79,7 @@ function plainScores(frame: CellVideoFrame['frame'], { radii, points, threshold 
   return { score, radius };
 }
 
-/** Doubled slopes as whole numbers, of which the greatest has 14 bits. */
+/** Doubled slopes as integers of at most 14 bits. */
 function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int32Array; y: Int32Array } {
   const [x, y] = [new Int32Array(width * height), new Int32Array(width * height)];
   let max = 0;
@@ -101,7 +101,7 @@ function plainSlopes({ width, height, grey }: CellVideoFrame['frame']): { x: Int
   return { x, y };
 }
 
-/** Pixels whose score nothing within the dilation exceeds. */
+/** Pixels with the maximum score within the dilation. */
 function plainPeakCells(
   { width, height }: { readonly width: number; readonly height: number },
   score: Float32Array,
@@ -124,7 +124,7 @@ function plainPeakCells(
   return found;
 }
 
-/** The flow along (1, 1) of one window in units of 2^-20, until it is still, and its rounds. */
+/** The flow along (1, 1) in one window, in units of 2^-20, until it converges; also returns its rounds. */
 export function plainFlow(
   image: Float32Array,
   width: number,
@@ -141,14 +141,14 @@ export function plainFlow(
 }
 
 export interface PlainFlow {
-  /** The mean change, with 20 bits behind the point, at which a field is still. */
+  /** The mean change at which a field counts as converged, with 20 fractional bits. */
   readonly minChange: number;
   readonly maxRounds: number;
 }
 
 const TWENTIETH = f(0.05);
 
-/** One round, and the sum of all changes with 20 bits behind the point. */
+/** One round, and the sum of all changes with 20 fractional bits. */
 export function flowRound(
   u: Float32Array,
   image: Float32Array,

@@ -1,6 +1,6 @@
 import type { FoundCells } from './cell-accuracy.ts';
 
-/** A grey frame in memory of the host. */
+/** A grey frame in host memory. */
 interface PlainFrame {
   readonly width: number;
   readonly height: number;
@@ -10,7 +10,10 @@ interface PlainFrame {
 const [POINTS, MARGIN, DILATION] = [150, 22, 12];
 const RADII = [8, 10, 12, 14, 16, 18, 20];
 
-/** Cells of a frame by loops on one thread, in real numbers: the greatest score within 12 pixels, where it exceeds the threshold. */
+/**
+ * Cells of a frame by loops on one thread, in real numbers: scores that are the maximum within 12 pixels and exceed the
+ * threshold.
+ */
 export function plainCells(frame: PlainFrame, threshold = 1.8, radii: readonly number[] = RADII): FoundCells {
   const { width, height } = frame;
   const score = plainScores(frame, radii);
@@ -25,7 +28,7 @@ export function plainCells(frame: PlainFrame, threshold = 1.8, radii: readonly n
   return { x: xs, y: ys };
 }
 
-/** The margin is wider than the square, which so lies within the frame. */
+/** The margin is wider than the square, so the square lies within the frame. */
 function isGreatest(score: Float64Array, width: number, x: number, y: number): boolean {
   const size = Math.abs(score[y * width + x]!);
   for (let row = y - DILATION; row <= y + DILATION; row++) {

@@ -1,17 +1,22 @@
 import { popcount } from '../../formats/tables/bits.ts';
-/** Random numbers that are the same on every machine: whole-number and f64 arithmetic without functions that engines round differently. */
+/**
+ * Random numbers that are the same on every machine: integer and f64 arithmetic, without functions that engines round
+ * differently.
+ */
 export interface Random {
   /** 32 random bits. */
   bits(): number;
-  /** From `from` up to, but not including, `to`. */
+  /** A number in [`from`, `to`). */
   between(from: number, to: number): number;
-  /** A whole number from 0 up to, but not including, `count`. */
+  /** A whole number in [0, `count`). */
   below(count: number): number;
-  /** Close to a normal distribution of mean 0 and variance 1: within ±5.9. */
+  /** Approximately normal with mean 0 and variance 1: within ±5.9. */
   normal(): number;
 }
 
-/** The generator sfc32 (Doty-Humphrey) of a seed; equal streams of one seed give equal numbers, others independent ones. */
+/**
+ * The generator sfc32 (Doty-Humphrey). Equal seeds and streams give equal numbers; different streams are independent.
+ */
 export function randomOf(seed: number, stream = 0): Random {
   let [a, b, c, counter] = [seed | 0, stream | 0, 0x9e3779b9 | 0, 1];
   const bits = (): number => {
@@ -33,5 +38,5 @@ export function randomOf(seed: number, stream = 0): Random {
   };
 }
 
-/** The number of ones in 32 bits has a variance of 8, and a uniform number on top a twelfth. */
+/** The number of ones in 32 bits has variance 8; the uniform number added to it has variance 1/12. */
 const SCALE = 1 / Math.sqrt(8 + 1 / 12);

@@ -12,12 +12,12 @@ import { matchVideo, trackAccuracy } from './cell-accuracy.ts';
 import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-video.ts';
 
 /**
- * Cells of generated videos, 640 × 480, from grey frames in memory of the host to tracks: how many are found, how far off, how
- * many tracks are without a switch, and milliseconds a frame by the wall clock, uploads, detection in every tenth frame and the
- * reading of every frame's centres included.
+ * Tracks cells of generated videos, 640 × 480, from grey frames in host memory: how many are found, how far off, how
+ * many tracks are without a switch, and wall-clock milliseconds per frame, including uploads, detection in every tenth
+ * frame and reading every frame's centres.
  *
- * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
- *   [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
+ * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
+ * [--workers 2] [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
  */
 const { values: options } = parseArgs({
   options: {
@@ -31,9 +31,9 @@ const { values: options } = parseArgs({
 const frames = Number(options.frames);
 const seeds = options.seeds.split(',').map(Number);
 const SIZE = { width: 640, height: 480 };
-/** Frames after which all kernels are compiled, and the clock of a card is up. */
+/** After this many frames all kernels are compiled, and a GPU's clock is up. */
 const WARM_UP = 20;
-/** Videos that are not counted: the engine compiles what it has seen in some hundred frames. */
+/** Number of untimed videos: the JavaScript engine compiles hot code within some hundred frames. */
 const WARM_UP_ROUNDS = 2;
 const ROUNDS = 5;
 

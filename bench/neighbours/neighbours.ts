@@ -11,16 +11,16 @@ import type { OpenOptions } from '../../open.ts';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Nearest neighbours: brute force in many dimensions, in GFLOP/s of two a dimension and pair, and trees of points of the plane,
- * built and not, beside kdbush, flatbush and nanoflann on one thread (where there is a C++ compiler and Debian's libnanoflann-dev).
- * Brute force stands beside faiss's flat index and torch's cdist and topk on as many threads, where Python has them, with how many
- * of the points that they find are the same. Debian has them as python3-faiss and python3-torch; with the plain BLAS they take five
- * times as long as with libopenblas0-pthread.
- * Milliseconds are medians, of processor time too: on machines that others use, it says more.
+ * Nearest neighbours: brute force in many dimensions, in GFLOP/s (two operations per dimension and pair), and trees of
+ * points in the plane, with and without building, compared with kdbush, flatbush and nanoflann on one thread (given a
+ * C++ compiler and Debian's libnanoflann-dev). If Python has them, brute force is compared with faiss's flat index and
+ * with torch's cdist and topk on the same number of threads, including how many found points agree. Debian has them as
+ * python3-faiss and python3-torch; with the plain BLAS they take five times as long as with libopenblas0-pthread.
+ * Milliseconds are medians, also of processor time, which is more reliable on shared machines.
  *
- * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
- *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
- *   [--only brute,python,tree,clouds,peers] [--python /usr/bin/python3]
+ * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers
+ * 2] [--rounds 5] [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000] [--only
+ * brute,python,tree,clouds,peers] [--python /usr/bin/python3]
  */
 const { values: options } = parseArgs({
   options: {
@@ -39,10 +39,10 @@ const { values: options } = parseArgs({
 });
 const [k, rounds, plane] = [options.k, options.rounds, options.plane].map(Number) as [number, number, number];
 const parts = options.only.split(',');
-/** Indices of JavaScript are asked one query of so many, and that is reckoned up to all. */
+/** JavaScript indices are asked one in every `PART` queries, and the time is extrapolated. */
 const PART = 20;
 
-/** Numbers from 0 to 1 that look random, the same in every run. */
+/** Pseudo-random numbers from 0 to 1, the same in every run. */
 function numbers(length: number, seed: number): Float32Array {
   let state = seed >>> 0;
   return Float32Array.from({ length }, () => {
@@ -58,7 +58,7 @@ interface Time {
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-/** An idle GPU runs at a fifth of its clock, and takes some tenths of a second to reach it. */
+/** Milliseconds of warm-up: an idle GPU runs at a fifth of its clock, and takes some tenths of a second to raise it. */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 600 : 0;
 
 async function timeOf(run: () => unknown): Promise<Time> {
@@ -68,7 +68,7 @@ async function timeOf(run: () => unknown): Promise<Time> {
     const [before, start] = [process.cpuUsage(), performance.now()];
     await run();
     const [wall, used] = [performance.now() - start, process.cpuUsage(before)];
-    // The first one compiles.
+    // The first round compiles.
     if (round > 0) times.push({ wall, processor: (used.user + used.system) / 1000 });
   }
   return { wall: median(times.map(({ wall }) => wall)), processor: median(times.map(({ processor }) => processor)) };
@@ -83,7 +83,7 @@ console.log(`${machine()}; ${context.backend.name}, medians of ${rounds}\n`);
 const row = (...cells: readonly (string | number)[]): void => console.log(`| ${cells.join(' | ')} |`);
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
 
-/** Runs a search to its end, and gives its memory back. */
+/** Runs a search to its end, and frees its memory. */
 async function searched(search: () => object | Promise<object>): Promise<void> {
   const found = await search();
   await context.sync();
@@ -113,7 +113,7 @@ if (parts.includes('brute') || parts.includes('python')) {
   console.log();
 }
 
-/** What a peer of Python tells of itself. */
+/** A line printed by a Python peer. */
 interface PeerLine {
   readonly name: string;
   readonly missing?: string;
@@ -155,7 +155,7 @@ async function pythonPeers(
   }
 }
 
-/** Points of the plane: spread evenly, and so that grids fail. */
+/** Points in the plane: evenly distributed, and so that grids perform badly. */
 const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
   uniform: (u) => u,
   'all equal': () => 3,
@@ -237,7 +237,10 @@ function flatbush(points: Float32Array, queries: Float32Array): void {
   row('flatbush', ms(built - start), ms(PART * (performance.now() - built)));
 }
 
-/** kdbush has no nearest points: a circle that holds k of points that are spread evenly, made wider where it holds fewer. */
+/**
+ * kdbush does not search nearest points: searches a circle that holds k evenly distributed points, and widens it if it
+ * holds fewer.
+ */
 function kdbush(points: Float32Array, queries: Float32Array): void {
   const start = performance.now();
   const index = new KDBush(plane, 64, Float32Array);

@@ -7,12 +7,13 @@ import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Frames of the page in examples/web, without the page: 200,000 points moved, counted on a grid of 512 × 512 and smoothed, the
- * components of dense cells found and painted. By the wall clock, from the first call until the host knows the number of
- * components and the checksum, and until it has the picture. Steps are timed in frames of their own, which wait after each.
+ * Frames of the page in examples/web, without the page: moves 200,000 points, counts them on a grid of 512 × 512,
+ * smooths it, and finds and paints the components of dense cells. Wall-clock time from the first call until the host
+ * knows the number of components and the checksum, and until it has the picture. Steps are timed in separate frames,
+ * with a wait after each.
  *
- * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software] [--rounds 300]
- *   [--warm-up 100] [--threshold 1.25]
+ * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software]
+ * [--rounds 300] [--warm-up 100] [--threshold 1.25]
  */
 const { values: options } = parseArgs({
   options: {

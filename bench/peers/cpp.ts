@@ -4,12 +4,12 @@ import { type ProgramSource, programCandidate, startProgram, versionOf } from '.
 
 const FLAGS = ['-O3', '-march=native', '-std=c++20', '-pthread'];
 
-/** What `primitives.cpp` has. */
+/** The experiments in `primitives.cpp`. */
 const NAMES: ReadonlySet<string> = new Set(
   'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge chain'.split(' '),
 );
 
-/** C++ with every optimisation that g++ has, on one thread and on as many as there are; none where there is no compiler. */
+/** C++ with all optimizations of g++, on one thread and on all threads; none without a compiler. */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {
   const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
   const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];

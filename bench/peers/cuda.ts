@@ -7,7 +7,7 @@ const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
   thrust: new Set(
     'copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey reverse lowerBound chain'.split(' '),
   ),
-  // CUB's partition puts what is not selected in reverse order: it is no peer of one that keeps it.
+  // CUB's partition reverses the rejected rows, so it is not a peer of a stable one.
   cub: new Set(
     (
       'reduce scan copyIf reduceByKey histogram sort sortByKey merge count minElement adjacentDifference unique ' +
@@ -17,8 +17,8 @@ const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
 };
 
 /**
- * Thrust as a user writes it, and CUB with preallocated storage, timed by CUDA's events: where there is a driver, and nvcc or
- * a program that it compiled elsewhere.
+ * Thrust as a user writes it, and CUB with preallocated storage, timed by CUDA's events; requires a driver, and nvcc or
+ * a program compiled elsewhere.
  */
 export async function cudaPeers(compiled?: string): Promise<Candidate[]> {
   const card = await versionOf('nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader');

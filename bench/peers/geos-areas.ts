@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
-/** Areas of two regions, of what they share and of what either covers. */
+/** Areas of two regions, of their intersection and of their union. */
 export interface GeosAreas {
   readonly first: number;
   readonly second: number;
@@ -8,7 +8,7 @@ export interface GeosAreas {
   readonly union: number;
 }
 
-/** The part of geos-wasm that is called here; its own declarations are global and clash with those of browsers. */
+/** The part of geos-wasm that is used; its own declarations are global and clash with those of browsers. */
 export interface GeosModule {
   readonly Module: {
     _malloc(bytes: number): number;
@@ -30,20 +30,20 @@ export interface GeosModule {
   GEOSArea(geometry: number, area: number): number;
 }
 
-/** Doubles that fit the buffer through which coordinates go. */
+/** Number of doubles in the buffer for coordinates. */
 const CAPACITY = 1 << 16;
 
 /**
- * Exact areas by GEOS, as an independent answer for tests: GEOSIntersection and GEOSUnion of two polygons.
+ * Exact areas by GEOS, as an independent result for tests: GEOSIntersection and GEOSUnion of two polygons.
  *
- * Regions are those of {@link Polygons}, even-odd over all rings, which GEOS does not know. So each ring becomes a polygon
- * of its own, by GEOSMakeValid where GEOSisValid says no (rings that touch or cross themselves), and the rings of a polygon
- * are joined by GEOSSymDifference. Before that, repeated vertices and walks there and back along a line are taken out of a
- * ring, and rings without area left out: GEOSMakeValid would take such a walk for a wall that closes off what lies
- * behind it.
+ * Regions are those of {@link Polygons}, even-odd over all rings, which GEOS does not support. So each ring becomes a
+ * separate polygon, repaired by GEOSMakeValid if GEOSisValid rejects it (rings that touch or cross themselves), and the
+ * rings of a polygon are combined by GEOSSymDifference. Before that, repeated vertices and walks there and back along a
+ * line are removed from a ring, and rings without area are dropped: GEOSMakeValid would treat such a walk as a wall
+ * that encloses what lies behind it.
  *
- * Areas are doubles: they are exact where coordinates are integers and areas are below 2^53. A call in which GEOS
- * fails, or whose areas are beyond that, is an error here, never a number.
+ * Areas are doubles: they are exact if coordinates are integers and areas are below 2^53. If GEOS fails, or areas
+ * exceed that, this throws instead of returning a number.
  */
 export class Geos {
   readonly #geos: GeosModule;
@@ -75,7 +75,7 @@ export class Geos {
     return areas;
   }
 
-  /** What a polygon covers, as a valid geometry. */
+  /** The region of a polygon, as a valid geometry. */
   #region({ polygonRings, ringVertices, x, y }: Polygons, polygon: number): number {
     let region = 0;
     for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
@@ -87,7 +87,7 @@ export class Geos {
     return region === 0 ? this.#succeeded(this.#geos.GEOSGeom_createEmptyPolygon()) : region;
   }
 
-  /** What one ring encloses, as a valid geometry; 0 where that is nothing. */
+  /** The region enclosed by one ring, as a valid geometry; 0 if it is empty. */
   #ringRegion(vertices: readonly Position[]): number {
     if (vertices.length < 3) return 0;
     const closed = [...vertices, vertices[0]!].flat();
@@ -120,7 +120,7 @@ export class Geos {
   }
 }
 
-/** geos-wasm, which returns 0 where it fails; `lastError` says why. */
+/** geos-wasm, whose functions return 0 on failure; `lastError` gives the reason. */
 export async function openGeosModule(): Promise<{ geos: GeosModule; lastError: () => string }> {
   const specifier: string = 'geos-wasm';
   let message = '';
@@ -153,7 +153,7 @@ function withoutSpikes(x: Float64Array, y: Float64Array): Position[] {
   return ring;
 }
 
-/** Whether a vertex repeats one beside it or turns straight back; edges are horizontal or vertical. */
+/** Whether a vertex repeats an adjacent one or turns straight back; edges are horizontal or vertical. */
 function isSpike(before: Position, at: Position, after: Position): boolean {
   const [inX, inY, outX, outY] = [at[0] - before[0], at[1] - before[1], after[0] - at[0], after[1] - at[1]];
   return inX * outY === inY * outX && inX * outX + inY * outY <= 0;

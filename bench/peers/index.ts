@@ -1,17 +1,17 @@
 import type { Candidate } from '../harness/candidate.ts';
 
-/** What a peer may be told before it is looked for. */
+/** Options for finding a peer. */
 export interface PeerOptions {
-  /** Programs that were compiled elsewhere, by the name of their peer. */
+  /** Programs compiled elsewhere, by the name of their peer. */
   readonly compiled: ReadonlyMap<string, string>;
-  /** Which adapter of WebGPU peers on it take. */
+  /** The WebGPU adapter for peers that use one. */
   readonly adapter: 'auto' | 'hardware' | 'software';
 }
 
-/** How peers of a kind are found: an empty list where they are not here. */
+/** Finds the peers of a kind; an empty list if they are not available. */
 type FindPeers = (options: PeerOptions) => Promise<readonly Candidate[]>;
 
-/** Peers by name, each loaded when it is asked for; a new one is a file of its own and a line here. */
+/** Peers by name, loaded on demand. A new peer is a separate file and a line here. */
 const FINDERS: Readonly<Record<string, FindPeers>> = {
   async javascript() {
     const { javascriptPeer } = await import('./javascript.ts');
@@ -41,7 +41,7 @@ const FINDERS: Readonly<Record<string, FindPeers>> = {
 
 export const PEER_NAMES: readonly string[] = Object.keys(FINDERS);
 
-/** The peers of a name that are here. */
+/** The available peers of a name. */
 export function findPeers(name: string, options: PeerOptions): Promise<readonly Candidate[]> {
   return FINDERS[name]!(options);
 }

@@ -4,41 +4,41 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A cell's window: grey values from 0 to 1, and its circle from the window's first pixel on. */
+/** A cell's window: grey values from 0 to 1, and its circle relative to the window's first pixel. */
 export interface PeerWindow {
   readonly width: number;
   readonly height: number;
   readonly x: number;
   readonly y: number;
-  /** The row that its path is expected in. */
+  /** The row in which its path is expected. */
   readonly row: number;
   readonly radius: number;
   readonly grey: ArrayLike<number>;
-  /** The field that its snake follows, row after row; computed unless given. */
+  /** The field for its snake, row after row; computed by default. */
   readonly field?: ArrayLike<number>;
 }
 
-/** What Rodinia's program makes of a window. */
+/** The result of Rodinia's program for a window. */
 export interface PeerCell {
   readonly x: number;
   readonly y: number;
   readonly radii: Float64Array;
-  /** Rounds of the field; 0 unless counted. */
+  /** Rounds of the field; 0 if not counted. */
   readonly rounds: number;
   readonly field: Float64Array;
 }
 
 export interface PeerRun {
   readonly cells: readonly PeerCell[];
-  /** Milliseconds for all cells, and of its fields and snakes summed over threads; medians. */
+  /** Median milliseconds for all cells, and for their fields and snakes summed over threads. */
   readonly ms: { readonly whole: number; readonly fields: number; readonly snakes: number };
 }
 
 const SNAXELS = 20;
 
 /**
- * Runs Rodinia's functions for fields and snakes, of a folder openmp/leukocyte in which `make` has been run, through the program
- * of `leukocyte.c`. Counting rounds takes time of its own.
+ * Runs Rodinia's functions for fields and snakes, from a folder openmp/leukocyte in which `make` was run, through the
+ * program of `leukocyte.c`. Counting rounds takes additional time.
  */
 export function runLeukocyte(
   folder: string,

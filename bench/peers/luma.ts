@@ -5,7 +5,7 @@ import type { HostColumn } from '../harness/experiment.ts';
 import type { Job } from '../harness/job.ts';
 import { optionalPackage } from './optional.ts';
 
-/** What is used of `@luma.gl/core`, `@luma.gl/webgpu` and `@luma.gl/gpgpu`. */
+/** The part of `@luma.gl/core`, `@luma.gl/webgpu` and `@luma.gl/gpgpu` that is used. */
 interface LumaDevice {
   readonly handle: GPUDevice;
   createBuffer(props: { data?: HostColumn; byteLength?: number; usage: number }): LumaBuffer;
@@ -42,7 +42,7 @@ interface GpuCore {
   readonly GPUSort: new (props: { keys: View; values: View; outputKeys: View; outputValues: View }) => Operation;
 }
 
-/** What luma.gl has of experiments over u32, by the columns that it reads; each is written out to as many. */
+/** luma.gl's equivalents of experiments over u32, by the columns that they read; each writes as many columns. */
 const OPERATIONS: Readonly<
   Record<string, (core: GpuCore, inputs: readonly View[], outputs: readonly View[]) => Operation>
 > = {
@@ -54,7 +54,7 @@ const OPERATIONS: Readonly<
 const HEATING_MS = 250;
 const IDLE_MS = 20;
 
-/** luma.gl's compute primitives on the same adapter; none where its packages or the adapter are not here. */
+/** luma.gl's compute primitives on the same adapter; undefined if its packages or the adapter are missing. */
 export async function lumaPeer(adapter: 'auto' | 'hardware' | 'software'): Promise<Candidate | undefined> {
   const webgpu = await optionalPackage<LumaWebGpu>('@luma.gl/webgpu');
   const core = await optionalPackage<GpuCore>('@luma.gl/gpgpu', 'dist/gpu-core/index.js');
@@ -62,7 +62,7 @@ export async function lumaPeer(adapter: 'auto' | 'hardware' | 'software'): Promi
   const gpu = await gpuOf(adapter === 'auto' ? 'hardware' : adapter);
   if (gpu === undefined) return undefined;
   const { globals } = await import('webgpu');
-  // It looks for what a browser has.
+  // It expects the globals of a browser.
   Object.assign(globalThis, globals);
   const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
   Object.defineProperty(globalThis, 'navigator', { value: { gpu, userAgent: 'node' }, configurable: true });
@@ -162,7 +162,7 @@ async function prepare(
 
 type Around = (encoder: GPUCommandEncoder, when: 'before' | 'after') => void;
 
-/** Nanoseconds by the device's clock between two stamps around what is submitted. */
+/** Nanoseconds by the device's clock between two timestamps around a submission. */
 async function deviceTime(device: GPUDevice, submit: (around: Around) => void): Promise<number> {
   const set = device.createQuerySet({ type: 'timestamp', count: 2 });
   const resolved = device.createBuffer({ size: 16, usage: usage.queryResolve | usage.copySource });

@@ -3,13 +3,15 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** An optional package: what it exports, and its version. */
+/** An optional package: its exports and its version. */
 export interface OptionalPackage<Library> {
   readonly library: Library;
   readonly version: string;
 }
 
-/** Loads a package, or a file of it, from the user's project or from beside this library; undefined where it is not installed. */
+/**
+ * Loads a package, or a file of it, from the user's project or from this library's; undefined if it is not installed.
+ */
 export async function optionalPackage<Library>(
   name: string,
   entry?: string,
@@ -27,14 +29,14 @@ export async function optionalPackage<Library>(
   return undefined;
 }
 
-/** The folder of a package, whatever its exports are. */
+/** The folder of a package, regardless of its exports. */
 function folderOf(name: string, from: string): string | undefined {
   for (const folder of createRequire(from).resolve.paths(name) ?? []) {
     try {
       readFileSync(join(folder, name, 'package.json'));
       return dirname(join(folder, name, 'package.json'));
     } catch {
-      // Not in this one.
+      // Not in this folder.
     }
   }
   return undefined;

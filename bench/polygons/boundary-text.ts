@@ -9,15 +9,15 @@ import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Text of polygon boundaries parsed by the reader on one thread and by backends, in turn, from bytes in memory to columns
- * in memory. Every column is compared. Times of the processor, over all threads, stand beside those of the clock, as
- * machines are shared.
+ * Parsing text of polygon boundaries by the reader on one thread and by backends, in turn, from bytes in memory to
+ * columns in memory. Every column is compared. Processor time over all threads is reported besides wall-clock time,
+ * because machines are shared.
  *
- * - `marks and numbers` is what a device does, without the host's part.
- * - `upload` is the bytes' way to the device alone.
+ * - `marks and numbers` is the device's part, without the host's.
+ * - `upload` is only the transfer of the bytes to the device.
  *
  * node --import tsx bench/polygons/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
- *   [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
+ * [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
  */
 const { values: options } = parseArgs({
   options: {
@@ -46,7 +46,7 @@ const contexts = await Promise.all(
   }),
 );
 
-/** The text of so many polygons; every so manieth line with a decimal point. */
+/** The text of a number of polygons; with `decimals`, one line in every `decimals` has a decimal point. */
 function writeText(polygons: number, decimals: number): Uint8Array {
   const [tile] = [...polygonPairs({ pairs: polygons, tiles: 1 })];
   const bytes = boundariesText(tile!.first);

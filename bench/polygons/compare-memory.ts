@@ -12,18 +12,19 @@ import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * Resident memory of the cross-comparison over a folder of many tiles, sampled as it goes, in several runs in one process.
+ * Resident memory of the cross-comparison over a folder of many tiles, sampled during several runs in one process.
  *
- * - `first quarter` and `last quarter` are the medians of the samples of a run: memory that grows with the tiles would
- *   set them apart. `heap` and `buffers` are what JavaScript holds after a run, collected first under `--expose-gc`.
- * - What the system's allocator keeps of memory that was given back is in the resident memory too. `MALLOC_ARENA_MAX=2`,
- *   for the process, tells how much that is.
+ * - `first quarter` and `last quarter` are the medians of the samples of a run; if memory grew with the tiles, they
+ *   would differ. `heap` and `buffers` are what JavaScript holds after a run, after garbage collection under
+ *   `--expose-gc`.
+ * - Resident memory includes freed memory that the system's allocator keeps. Setting `MALLOC_ARENA_MAX=2` for the
+ *   process shows how much that is.
  *
- * Tiles are small ones of `bench/polygons/polygon-pairs.ts`: 64 texts that differ, under as many names as there are to be tiles. With
- * `--first` and `--second`, folders that are there.
+ * Tiles are small ones of `bench/polygons/polygon-pairs.ts`: 64 different texts under as many names as there are tiles.
+ * With `--first` and `--second`, existing folders are used.
  *
- * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend workers]
- *   [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
+ * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend
+ * workers] [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
  */
 const { values: options } = parseArgs({
   options: {

@@ -17,22 +17,23 @@ import { machine, median, openSetPair, requireSameAnswer, spread, timed } from '
 import { writePolygonFiles } from './polygon-files.ts';
 
 /**
- * Throughput of the cross-comparison, text files in, J′ out, with migration over without, on a GPU and the CPU:
+ * Throughput of the cross-comparison, from text files to J′, with and without migration, on a GPU and the CPU:
  *
- * - (a) the GPU's stage is throttled to half the rate that the same stage has on the CPU; the parser keeps up with both;
- * - (b) the GPU is as fast as it is, and waits for the parser, which has few threads;
+ * - (a) the GPU's stage is throttled to half the rate of the same stage on the CPU; the parser keeps up with both;
+ * - (b) the GPU runs at full speed and waits for the parser, which has few threads;
  * - (c) balanced: the GPU's stage is throttled to the rate of the parser.
  *
- * A stage is throttled by keeping its results back: the device gives so many words a second, and no more. Parsing on the
- * GPU is not throttled. Rates of the parser and of the aggregator, each by itself on the same tiles, are measured before,
- * and printed: they say whether the cases are what they are called. Runs without and with migration take turns; every run
- * must find the same.
+ * A stage is throttled by delaying its results, so that the device returns at most a given number of words per second.
+ * Parsing on the GPU is not throttled. The rates of the parser and of the aggregator alone, on the same tiles, are
+ * measured first and printed: they show whether the cases are what their names say. Runs with and without migration
+ * take turns; every run must give the same result.
  *
- * `--adapter workers` has threads stand in for a GPU. Tiles go through a run `--repeat` times, under names of their own.
+ * With `--adapter workers`, threads take the place of a GPU. Tiles go through a run `--repeat` times, under different
+ * names.
  *
- * node --import tsx bench/polygons/compare-migration.ts [--adapter hardware|software|workers] [--pairs 154902] [--repeat 4]
- *   [--tiles 100] [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--share 0.5]
- *   [--batch 32768] [--parse-on-gpu on|off]
+ * node --import tsx bench/polygons/compare-migration.ts [--adapter hardware|software|workers] [--pairs 154902]
+ * [--repeat 4] [--tiles 100] [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--share
+ * 0.5] [--batch 32768] [--parse-on-gpu on|off]
  */
 const cores = availableParallelism();
 const { values: options } = parseArgs({
@@ -48,7 +49,7 @@ const { values: options } = parseArgs({
     threads: { type: 'string', default: String(Math.max(1, cores - 2)) },
     few: { type: 'string', default: '1' },
     balanced: { type: 'string', default: '2' },
-    /** Rate of the GPU in (a), as a part of that of the CPU. */
+    /** Rate of the GPU in (a), as a fraction of the CPU's. */
     share: { type: 'string', default: '0.5' },
     batch: { type: 'string', default: String(2 ** 15) },
     'parse-on-gpu': { type: 'string', default: 'on' },
@@ -68,7 +69,7 @@ interface Case {
   readonly name: string;
   readonly says: string;
   readonly threads: number;
-  /** Pairs a second that the GPU's stage may do; as many as it can where left out. */
+  /** Maximum pairs per second of the GPU's stage; unlimited by default. */
   readonly limit?: number;
 }
 
@@ -128,7 +129,7 @@ function closing(context: Context) {
   return { context, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** One for each tile: signals warn of many listeners. */
+/** A separate signal for each tile, because signals warn about many listeners. */
 function unaborted(): AbortSignal {
   return new AbortController().signal;
 }
@@ -149,7 +150,7 @@ function repeated(set: ResultSet): ResultSet {
   return { ...set, tiles: rounds.flatMap((i) => set.tiles.map((tile) => ({ ...tile, name: `${i}/${tile.name}` }))) };
 }
 
-/** A context whose results come no faster than so many words a second. */
+/** A context that returns at most a given number of words per second. */
 function throttled({ backend }: Context, wordsPerSecond: number): Context {
   let free = 0;
   const read: Backend['read'] = async (buffer, word, words) => {
@@ -163,7 +164,7 @@ function throttled({ backend }: Context, wordsPerSecond: number): Context {
   return new Context(new Proxy(backend, { get: (of, key) => (key === 'read' ? read : Reflect.get(of, key)) }));
 }
 
-/** The tiles as the aggregator gets them. */
+/** The tiles as tasks of the aggregator. */
 async function tasksOf({ p, q }: Sets): Promise<PolygonTask[]> {
   const parser = openTileParser({ workers: undefined, pixelSize: 1 });
   const tasks = p.tiles.map(async (tile, i) => {
@@ -191,7 +192,7 @@ function batchesOf(tasks: readonly PolygonTask[]): PolygonTask[][] {
   return batches;
 }
 
-/** Pairs a second of the aggregator by itself. */
+/** Pairs per second of the aggregator alone. */
 async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]): Promise<number> {
   const batches = batchesOf(tasks);
   const pairs = tasks.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
@@ -205,7 +206,7 @@ async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]):
   return pairs / median(seconds);
 }
 
-/** Words that the aggregator reads from the device for a pair. */
+/** Words per pair that the aggregator reads from the device. */
 async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[]): Promise<number> {
   let words = 0;
   const read: Backend['read'] = (buffer, word, count) => {
@@ -220,7 +221,7 @@ async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[])
   return words / batch!.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
 }
 
-/** Seconds in which threads parse all tiles, once they run. */
+/** Seconds that running threads take to parse all tiles. */
 async function secondsOfParse({ p, q }: Sets, threads: number): Promise<number> {
   const parser = openTileParser({ workers: threads, pixelSize: 1 });
   const parseAll = async (): Promise<void> => {
@@ -245,7 +246,7 @@ async function secondsOfDeviceParse({ p, q }: Sets, gpu: Context): Promise<{ fir
 interface Run {
   readonly wall: number;
   readonly comparison: CrossComparison;
-  /** Tasks that went to the other side. */
+  /** Number of tasks that migrated. */
   readonly moved: { readonly parse: number; readonly aggregate: number };
 }
 
@@ -281,7 +282,7 @@ async function measureCase(
   );
 }
 
-/** One comparison; with a context on the CPU, tasks may migrate. Threads of the parser are started before. */
+/** One comparison; given a context on the CPU, tasks may migrate. The parser's threads are started before. */
 async function run(sets: Sets, place: Context, gpu: Context, cpu: Context | undefined, threads: number): Promise<Run> {
   const parser = openTileParser({ workers: threads, pixelSize: 1 });
   const parseOnGpu = options['parse-on-gpu'] === 'on' ? parserOnDevice(gpu, 1) : undefined;

@@ -9,28 +9,28 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface ClusterOptions {
-  /** Where initdb, pg_ctl and psql are. */
+  /** The folder with initdb, pg_ctl and psql. */
   readonly bin: string;
-  /** Workers that a query may have. */
+  /** Maximum number of workers of a query. */
   readonly workers: string;
-  /** Whom the server runs as, where this process is root's, as which it does not run. */
+  /** The user that runs the server if this process runs as root, which PostgreSQL refuses. */
   readonly user: string;
 }
 
-/** A PostgreSQL server of one's own with PostGIS in it, reached by a socket in its folder alone; gone once disposed of. */
+/** A private PostgreSQL server with PostGIS, reachable only by a socket in its folder; removed when disposed of. */
 export interface Cluster extends AsyncDisposable {
   /** The output of statements, without headers. */
   sql(statements: string): Promise<string>;
-  /** Seconds of processor time that its processes took which have ended by now, those of workers and sessions. */
+  /** Processor time in seconds of its processes that have ended, such as workers and sessions. */
   processorSeconds(): Promise<number>;
   /** Copies lines of text into a table's columns. */
   copy(into: string, lines: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
-/** In a second, as Linux counts processes' time. */
+/** Linux's clock ticks per second in process times. */
 const TICKS = 100;
 
-/** Settings under which PostGIS is fastest: all in memory, nothing synced, workers at no cost. */
+/** The fastest settings for PostGIS: everything in memory, no syncing, free workers. */
 function settings(workers: number): string[] {
   const values = {
     listen_addresses: "''",
@@ -75,7 +75,7 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   return {
     sql,
     processorSeconds: async () => {
-      // A session is counted when the server has seen its end, which is a little after its client's.
+      // The server counts a session shortly after its client has ended.
       await setTimeout(500);
       const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
       const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\) /, '').split(' ');
@@ -100,7 +100,7 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   };
 }
 
-/** The ids of the user as whom tools run; none where this process is not root's. */
+/** The user and group ids for the tools; empty if this process does not run as root. */
 async function ownerOf(user: string): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const id = async (flag: string): Promise<number> => Number((await run('id', [flag, user])).stdout);

@@ -6,16 +6,16 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * The cross-comparison of two result sets by PostGIS, as pathologists would run it: both sets in tables, a GiST index over
- * the boxes of each, and the optimised query of Wang et al. 2012, section 2: boxes that meet by `&&`,
- * ST_Area(ST_Intersection), the union's area by ‖p‖ + ‖q‖ − ‖p ∩ q‖, the mean of the ratios above 0.
+ * The cross-comparison of two result sets by PostGIS, as pathologists would run it: both sets in tables, a GiST index
+ * over the boxes of each, and the optimized query of Wang et al. 2012, section 2: boxes that meet by `&&`,
+ * ST_Area(ST_Intersection), the area of the union by ‖p‖ + ‖q‖ − ‖p ∩ q‖, and the mean of the positive ratios.
  *
- * PostGIS has it as good as can be: only index building and the query are timed, both indexes are built at the same time,
- * the query runs in as many workers as there are processors, ST_Intersection is called once a pair, nothing is synced to
- * disk, and tables fit in its buffers. ST_Intersection asks for valid polygons, and outlines that touch themselves are not:
- * they go through ST_MakeValid before, which is not timed either (`--valid keep` leaves them as they are).
+ * The setup favours PostGIS: only index building and the query are timed, both indexes are built concurrently, the
+ * query has one worker per processor, ST_Intersection is called once per pair, nothing is synced to disk, and tables
+ * fit in its buffers. ST_Intersection needs valid polygons, and outlines that touch themselves are not valid, so they
+ * go through ST_MakeValid before, untimed (`--valid keep` skips this).
  *
- * Needs Debian's postgresql-15-postgis-3. Run as root it starts the server as `--user`, postgres by default.
+ * Needs Debian's postgresql-15-postgis-3. If run as root, it starts the server as `--user`, postgres by default.
  *
  * node --import tsx bench/polygons/compare-postgis.ts [--pairs 61961] [--rounds 3] [--workers 2] [--valid make|keep]
  * [--user postgres] [--bin /usr/lib/postgresql/15/bin]
@@ -33,7 +33,7 @@ const { values: options } = parseArgs({
 
 const TABLES = ['a', 'b'];
 
-/** The ratio is i ÷ (p + q − i), written so that i stands in it once; a ratio of 0 is null, which is not in the mean. */
+/** The ratio is i ÷ (p + q − i), written so that i occurs once; a ratio of 0 becomes null, which the mean ignores. */
 const QUERY = `
   SELECT avg(1 / ((ST_Area(a.geom) + ST_Area(b.geom)) / nullif(ST_Area(ST_Intersection(a.geom, b.geom)), 0) - 1)), count(*)
   FROM a, b WHERE a.geom && b.geom`;
@@ -59,7 +59,7 @@ async function* lines(side: 'first' | 'second'): AsyncGenerator<Uint8Array> {
   for (const tile of polygonPairs(workload)) yield new TextEncoder().encode(polygonTexts(tile[side]));
 }
 
-/** Polygons as WKT, a line each; the first ring is the outline, the others are its holes. */
+/** Polygons as WKT, one line each; the first ring is the outline, the others are holes. */
 function polygonTexts({ polygonRings, ringVertices, x, y }: GridPolygons): string {
   const ring = (r: number): string => {
     let text = '(';
@@ -73,7 +73,7 @@ function polygonTexts({ polygonRings, ringVertices, x, y }: GridPolygons): strin
   return Array.from({ length: polygonRings.length - 1 }, (_, i) => polygon(i)).join('');
 }
 
-/** A copy in which every polygon is valid: PostgreSQL makes it in parallel, which it does not do for updates. */
+/** A copy in which every polygon is valid. PostgreSQL makes a copy in parallel, but not updates. */
 function makeValid(table: string): string {
   return `
     CREATE UNLOGGED TABLE valid_${table} AS SELECT id, ST_MakeValid(geom) AS geom FROM ${table};
@@ -85,7 +85,7 @@ function onBoth(statement: (table: string) => string): Promise<string[]> {
   return Promise.all(TABLES.map((table) => cluster.sql(statement(table))));
 }
 
-/** The mean ratio and the pairs by `bench/polygons/polygon-scanline.ts`. */
+/** The mean ratio and the number of pairs by `bench/polygons/polygon-scanline.ts`. */
 function expectedAnswer(): string {
   let [sum, meeting, pairs] = [0, 0, 0];
   for (const tile of polygonPairs(workload)) {
@@ -100,7 +100,7 @@ function expectedAnswer(): string {
   return `${sum / meeting}|${pairs}`;
 }
 
-/** Prints how long some work took, and the processor time of the server in it. */
+/** Prints the duration of some work, and the server's processor time for it. */
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
   const processor = await cluster.processorSeconds();
   const began = performance.now();

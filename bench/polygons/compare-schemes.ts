@@ -8,21 +8,23 @@ import type { OpenOptions } from '../../open.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, type Took, timed } from '../shared/compare-input.ts';
 
 /**
- * Table 1 of Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
- * Systems, 2012: the cross-comparison of two folders of text files, down to J′, by three ways to spread its steps over time.
+ * Table 1 of Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU
+ * Hybrid Systems, 2012: the cross-comparison of two folders of text files, down to J′, with three ways of scheduling
+ * its steps.
  *
  * - NoPipe-S: one tile after another is parsed on one thread, built, filtered and aggregated.
- * - NoPipe-M: as many tiles at once as there are threads; the device does one at a time.
- * - Pipelined: each step is a stage, tiles go to the device in batches.
+ * - NoPipe-M: as many tiles concurrently as there are threads; the device processes one at a time.
+ * - Pipelined: each step is a stage, and tiles go to the device in batches.
  *
- * Files are in the memory of the file system, the backend is open, and the threads that parse have started, as a database
- * has. The schemes take turns, round by round, after one round that is not counted. Every run must find the same.
+ * Files are in the page cache, the backend is open, and the parser's threads are running, as in a database. The schemes
+ * take turns, round by round, after one untimed round. Every run must give the same result.
  *
- * `--postgis SECONDS` is what `bench/polygons/compare-postgis.ts` took for index and query on the same polygons.
+ * `--postgis SECONDS` is the time reported by `bench/polygons/compare-postgis.ts` for index and query on the same
+ * polygons.
  *
- * node --import tsx bench/polygons/polygon-files.ts --out FOLDER
- * node --import tsx bench/polygons/compare-schemes.ts --first FOLDER/first --second FOLDER/second [--backend workers]
- *   [--adapter hardware] [--workers 2] [--rounds 5] [--postgis SECONDS]
+ * node --import tsx bench/polygons/polygon-files.ts --out FOLDER node --import tsx bench/polygons/compare-schemes.ts
+ * --first FOLDER/first --second FOLDER/second [--backend workers] [--adapter hardware] [--workers 2] [--rounds 5]
+ * [--postgis SECONDS]
  */
 const { values: options } = parseArgs({
   options: {

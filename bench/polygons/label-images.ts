@@ -7,11 +7,12 @@ import { deflateSync } from 'node:zlib';
 import { machine, median } from '../shared/compare-input.ts';
 
 /**
- * `compare --regions labels` of label images whose labels are scattered: every label has several discs anywhere in the image, so
- * that nearly all boxes meet. Beside it numpy (`bench/polygons/label-peer.py`): its two ways, and both with reading the images.
+ * `compare --regions labels` on label images with scattered labels: every label has several discs anywhere in the
+ * image, so that nearly all boxes meet. Compared with numpy (`bench/polygons/label-peer.py`): two methods, both
+ * including reading the images.
  *
- * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12] [--rounds 3]
- *   [--python python3]
+ * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12]
+ * [--rounds 3] [--python python3]
  */
 const { values: options } = parseArgs({
   options: {
@@ -57,7 +58,7 @@ interface Disc {
   readonly y: number;
 }
 
-/** Discs anywhere, by a generator that gives the same ones in every run. */
+/** Discs at pseudo-random places, the same in every run. */
 function randomCentres(parts: number): Disc[] {
   let state = 1;
   const next = (max: number): number => {
@@ -82,7 +83,7 @@ function drawDiscs(discs: readonly Disc[], shift: number): Uint16Array {
   return labels;
 }
 
-/** A grey PNG of 16 bits without filters. */
+/** A 16-bit grey PNG without filters. */
 function png16(labels: Uint16Array): Uint8Array {
   const rows = new Uint8Array(size * (1 + 2 * size));
   for (let row = 0, at = 0; row < size; row++) {

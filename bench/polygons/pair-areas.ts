@@ -9,13 +9,13 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Areas of pairs of polygons with the statistics of pathology images: a backend beside a bit-mask scanline in plain
- * JavaScript on one thread (`bench/polygons/polygon-scanline.ts`), in turn, from vertices in memory to areas in memory. Every area
- * is compared. Regions are drawn on the device, from vertices that are copied there, or from edges that the host packs.
+ * Areas of pairs of polygons with the statistics of pathology images: a backend and a bit-mask scanline in plain
+ * JavaScript on one thread (`bench/polygons/polygon-scanline.ts`), in turn, from vertices in memory to areas in memory.
+ * Every area is compared. Regions are drawn on the device, from vertices that are copied there, or from edges that the
+ * host packs.
  *
  * node --import tsx bench/polygons/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
- *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
- *   [--passes 5]
+ * [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7] [--passes 5]
  */
 const { values: options } = parseArgs({
   options: {

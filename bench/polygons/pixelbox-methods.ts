@@ -7,11 +7,12 @@ import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
 import { open } from '../../on-node.ts';
 
 /**
- * What the choice of a method for a pair rests on: time of pairs by row masks, by sums over corners and by sweep, for combs
- * with few to many corners and boxes of few to many pixels, from vertices in memory to areas in memory; and which of them
- * the choice takes. All methods must find the same areas.
+ * The basis for choosing a method for a pair: time of pairs by row masks, by sums over corners and by sweep, for combs
+ * with few to many corners and boxes with few to many pixels, from vertices in memory to areas in memory; and the
+ * method that is chosen. All methods must give the same areas.
  *
- * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software] [--rounds 5]
+ * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software]
+ * [--rounds 5]
  */
 const { values: options } = parseArgs({
   options: {
@@ -21,7 +22,7 @@ const { values: options } = parseArgs({
   },
 });
 const METHODS: readonly AreaMethod[] = ['masks', 'corners', 'sweep'];
-/** Teeth of a comb, which has four corners each; pixels a tooth is wide; pairs that are done together. */
+/** Teeth of a comb, with four corners each; width of a tooth in pixels; number of pairs per call. */
 const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[] = [
   [4, 1, 4000],
   [4, 16, 4000],
@@ -37,7 +38,7 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
   [8192, 1, 1],
   [8192, 64, 1],
 ];
-/** A method is left out where it would take minutes: products of corners, or words of masks. */
+/** Maximum number of corner products or mask words; beyond it, a method would take minutes and is skipped. */
 const MAX_PRODUCTS = 2 ** 31;
 
 const { backend, adapter } = options;
@@ -77,13 +78,13 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
   console.log(`| ${4 * teeth} | ${side} | ${count} | ${cells.join(' | ')} | ${choice} |`);
 }
 
-/** Some boxes are too large for a mask even where masks are asked for. */
+/** Some boxes are too large for a mask even if masks are requested. */
 function note(p: Regions, q: Regions, pairs: { p: Uint32Array; q: Uint32Array }): string {
   const { narrow, banded } = planAreas(p, q, pairs, 'masks');
   return narrow.length + banded.length === 0 ? ' (by corners)' : '';
 }
 
-/** Combs whose teeth have different lengths, so that every one begins a row of its own. */
+/** Combs whose teeth have different lengths, so that each tooth starts a new row. */
 function combs(teeth: number, scale: number, count: number, shift: number): Regions {
   const outline = [
     ...Array.from({ length: teeth }, (_, i) => [

@@ -1,7 +1,7 @@
 import { axisX, axisY, dot, gridY, text as label, line, plot } from '@observablehq/plot';
 import { HAIRLINE, INK, MARGIN, MUTED, text, WIDTH } from '../../formats/zonal-plot/page.ts';
 
-/** Lines over a logarithmic axis, one for every name. */
+/** Lines over a logarithmic axis, by name. */
 export interface Curve {
   readonly title: string;
   readonly axis: string;
@@ -11,7 +11,7 @@ export interface Curve {
 
 const HEIGHT = 460;
 const TOP = 64;
-/** Told apart by the colour-blind: Okabe and Ito, 2008. */
+/** Distinguishable with colour blindness: Okabe and Ito, 2008. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 
 /** Two figures side by side, as a standalone SVG. */

@@ -17,12 +17,13 @@ import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * The study of PixelBox's parameters, repeated: time of PixelOnly, NoSep and PixelBox by the scale of the polygons (the
- * paper's Figure 8), and time of PixelBox by the threshold T at every scale (its Figure 10). Times are from the call to the
- * last result on the device, with the polygons there already. All methods must find the same areas.
+ * A repetition of the study of PixelBox's parameters: time of PixelOnly, NoSep and PixelBox by the scale of the
+ * polygons (the paper's Figure 8), and time of PixelBox by the threshold T at every scale (its Figure 10). Times are
+ * from the call to the last result on the device, with the polygons already there. All methods must give the same
+ * areas.
  *
- * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter hardware|software]
- *   [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
+ * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter
+ * hardware|software] [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, sections 5.2 and 5.4.
@@ -59,7 +60,7 @@ interface Workload {
 }
 type Method = (workload: Workload) => Promise<SampledAreas>;
 
-/** Milliseconds: the median, the least and the greatest of all rounds. */
+/** Milliseconds: median, minimum and maximum of all rounds. */
 interface Spread {
   readonly median: number;
   readonly min: number;
@@ -123,7 +124,7 @@ async function similarityOf(areas: SampledAreas): Promise<string> {
   return `${sum(intersection)} pixels in both, ${sum(union)} in either, J′ ${mean.toFixed(6)}`;
 }
 
-/** Work before a series: waits leave a GPU idle. */
+/** Warm-up before a series, because the GPU is idle during waits. */
 async function heat(): Promise<void> {
   if (options.backend !== 'webgpu' || options.adapter !== 'hardware') return;
   const warm = context.materialize(sequence(2 ** 26));
@@ -132,7 +133,7 @@ async function heat(): Promise<void> {
   context.dispose(warm);
 }
 
-/** Times of all rounds, after one that does not count. */
+/** Times of all rounds, after one untimed round. */
 async function timesOf(run: () => Promise<SampledAreas>): Promise<Spread> {
   const times: number[] = [];
   await heat();
@@ -160,7 +161,7 @@ function report(): void {
   });
 }
 
-/** How steep the logarithm of the time rises with that of the scale, by least squares. */
+/** Slope of the logarithm of the time against that of the scale, by least squares. */
 function slopeOf(row: readonly Spread[]): string {
   const points = row.map(({ median }, i) => [Math.log(scales[i]!), Math.log(median)] as const);
   const mean = (axis: 0 | 1): number => points.reduce((sum, point) => sum + point[axis], 0) / points.length;

@@ -19,12 +19,13 @@ import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
 /**
- * Areas of pairs of polygons with the statistics of pathology images, all in one call over columns that lie on the device,
- * by the device's own clock: drawing the masks of both sets, ‖p∩q‖ of all pairs, ‖p‖ and ‖q‖ of all polygons. Beside it the
- * copy of the vertices, 4 bytes each, from one buffer to another. Every area is compared with those of
+ * Areas of pairs of polygons with the statistics of pathology images, all in one call over columns on the device, by
+ * the device's own clock: drawing the masks of both sets, ‖p∩q‖ of all pairs, ‖p‖ and ‖q‖ of all polygons. Compared
+ * with copying the vertices, 4 bytes each, from one buffer to another. Every area is compared with that of
  * `bench/polygons/polygon-scanline.ts`.
  *
- * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
+ * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales
+ * 1,2,3,4,5] [--rounds 11]
  */
 const { values: options } = parseArgs({
   options: {
@@ -62,7 +63,7 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
   return { ...polygons, x: polygons.x.map((v) => v * scale), y: polygons.y.map((v) => v * scale) };
 }
 
-/** Pairs that are done together, as they go to the device. */
+/** Pairs that are processed together, in the form that goes to the device. */
 interface Prepared {
   readonly list: Uint32Array;
   /** Regions of p, then of q, in the order of their areas, which follow those of the pairs. */

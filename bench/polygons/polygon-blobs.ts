@@ -1,34 +1,34 @@
-/** A nucleus before anyone segments it: an ellipse, in pixels of its site. */
+/** A nucleus before segmentation: an ellipse, in pixels of its site. */
 export interface Ellipse {
   readonly x: number;
   readonly y: number;
   readonly radius: number;
-  /** Longer half axis ÷ shorter one, and the direction of the longer one. */
+  /** Ratio of the longer to the shorter half axis, and the direction of the longer one. */
   readonly aspect: number;
   readonly angle: number;
 }
 
-/** The half plane in which a part of a split nucleus lies. */
+/** The half plane that contains a part of a split nucleus. */
 export interface Cut {
   readonly angle: number;
   readonly side: 1 | -1;
 }
 
-/** Columns and rows of a site; nothing is drawn on its outermost pixels. */
+/** Columns and rows of a site; its outermost pixels stay free. */
 export const SITE = 80;
 
-/** Columns of the canvas that hold a site: a border of free pixels is around it. */
+/** Columns of the canvas for a site, including a border of free pixels. */
 const STRIDE = SITE + 2;
 
 const FREE = 0;
 const CANDIDATE = 255;
 
-/** How far from the outline of a nucleus, as a part of its radius, its segmentation may stray. */
+/** Maximum deviation of a segmentation from the outline of a nucleus, as a fraction of its radius. */
 const ROUGHNESS = 0.14;
-/** Part of the objects in which a pixel is freed that touches the outside in a corner, as thresholds do. */
+/** Fraction of the objects in which a pixel that touches the outside at a corner is freed, as thresholding does. */
 const NICKED = 0.55;
 
-/** Numbers in [0, 1) from a seed (mulberry32). */
+/** Pseudo-random numbers in [0, 1) from a seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -39,7 +39,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** Rings of pixel outlines as they are traced: vertices in turn, and where each ring ends. */
+/** Rings of pixel outlines as traced: their vertices in order, and the end of each ring. */
 export interface Outline {
   readonly x: number[];
   readonly y: number[];
@@ -52,12 +52,12 @@ export interface Outline {
   bottom: number;
 }
 
-/** The pixels of one site as one segmentation has them: a label for each, 0 where there is none. */
+/** The pixels of one site in one segmentation: a label for each, or 0. */
 export class Canvas {
   readonly #labels: Uint8Array = new Uint8Array(STRIDE * STRIDE);
   readonly #walked: Uint8Array = new Uint8Array(STRIDE * STRIDE);
   readonly #stack: Int32Array = new Int32Array(4 * STRIDE * STRIDE);
-  /** The pixels that the object being drawn may have. */
+  /** The pixels that the object being drawn may occupy. */
   readonly #window = { left: 0, top: 0, right: 0, bottom: 0 };
   #objects = 0;
 
@@ -68,8 +68,8 @@ export class Canvas {
   }
 
   /**
-   * Draws a nucleus as a segmentation finds it: the largest 4-connected part of the free pixels that are inside, with a
-   * ragged rim. Several ellipses are one object. Nothing where fewer than four pixels come out: false.
+   * Draws a nucleus as a segmentation finds it: the largest 4-connected part of the free pixels inside, with a ragged
+   * rim. Several ellipses form one object. Returns undefined if it would have fewer than four pixels.
    */
   draw(ellipses: readonly Ellipse[], random: () => number, cut?: Cut): Outline | undefined {
     Object.assign(this.#window, { left: SITE, top: SITE, right: 0, bottom: 0 });
@@ -82,7 +82,7 @@ export class Canvas {
     return this.#trace(label);
   }
 
-  /** Marks the free pixels in an ellipse as candidates; about its rim, by luck. */
+  /** Marks the free pixels in an ellipse as candidates; near its rim, at random. */
   #mark({ x, y, radius, aspect, angle }: Ellipse, random: () => number, cut: Cut | undefined): void {
     const reach = Math.ceil(radius * Math.sqrt(aspect) * (1 + ROUGHNESS)) + 1;
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
@@ -114,7 +114,7 @@ export class Canvas {
     window.bottom = Math.max(window.bottom, bottom);
   }
 
-  /** Labels the largest 4-connected part of the candidates and frees the others; a pixel of it, or 0. */
+  /** Labels the largest 4-connected part of the candidates and frees the others; returns one of its pixels, or 0. */
   #keepLargestPart(label: number): number {
     const labels = this.#labels;
     let [best, bestSize] = [0, 3];
@@ -132,7 +132,7 @@ export class Canvas {
     return best;
   }
 
-  /** Frees a pixel whose hole touches the outline in a corner, if there is one; the label stays 4-connected. */
+  /** Frees a pixel so that the hole touches the outline at a corner, if possible; the label stays 4-connected. */
   #nick(label: number, random: () => number): void {
     const { left, top, right, bottom } = this.#window;
     const labels = this.#labels;
@@ -148,7 +148,7 @@ export class Canvas {
     }
   }
 
-  /** Gives the 4-connected pixels of one label another one; how many they are. */
+  /** Relabels the 4-connected pixels of a label; returns their number. */
   #flood(start: number, from: number, to: number): number {
     const [labels, stack] = [this.#labels, this.#stack];
     let [depth, size] = [1, 1];
@@ -167,7 +167,10 @@ export class Canvas {
     return size;
   }
 
-  /** The outline of a label, with the label to the right of every edge; at a corner that two pixels share, it turns right. */
+  /**
+   * The outline of a label, with the label to the right of every edge; at a corner shared by two pixels, it turns
+   * right.
+   */
   #trace(label: number): Outline {
     const outline: Outline = { ...EMPTY, x: [], y: [], ringEnds: [] };
     const [labels, walked] = [this.#labels, this.#walked];
@@ -188,7 +191,7 @@ export class Canvas {
   #walkRing(label: number, start: number, startX: number, startY: number, outline: Outline): void {
     const [labels, walked] = [this.#labels, this.#walked];
     let [x, y, heading, at] = [startX, startY, 0, start];
-    // `at` is the pixel to the right of the edge that is walked.
+    // `at` is the pixel to the right of the current edge.
     do {
       if (heading === 0) walked[at] = 1;
       x += STEP_X[heading]!;

@@ -14,7 +14,7 @@ export interface WrittenFiles {
   readonly bytes: number;
 }
 
-/** Writes a workload as text, a file a tile, into the folders `first` and `second` of a folder. */
+/** Writes a workload as text, one file per tile, into the folders `first` and `second` of a folder. */
 export async function writePolygonFiles(folder: string, workload: PairWorkload = {}): Promise<WrittenFiles> {
   const written = { tiles: 0, first: 0, second: 0, pairs: 0, bytes: 0 };
   for (const side of ['first', 'second']) await mkdir(join(folder, side), { recursive: true });
@@ -31,10 +31,10 @@ export async function writePolygonFiles(folder: string, workload: PairWorkload =
   return written;
 }
 
-/** Bytes that a vertex takes at most: two signed numbers, a blank, a comma, and a ring's sign. */
+/** Maximum bytes of a vertex: two signed numbers, a blank, a comma, and a ring separator. */
 const VERTEX_BYTES = 26;
 
-/** Polygons as lines `id x,y x,y …`, rings apart by ` ;`; ids count from `firstId`. */
+/** Polygons as lines `id x,y x,y …`, rings separated by ` ;`; ids start at `firstId`. */
 export function boundariesText({ polygonRings, ringVertices, x, y }: GridPolygons, firstId = 0): Uint8Array {
   const bytes = new Uint8Array(x.length * VERTEX_BYTES + polygonRings.length * VERTEX_BYTES);
   let at = 0;
@@ -57,7 +57,7 @@ export function boundariesText({ polygonRings, ringVertices, x, y }: GridPolygon
 
 const [BLANK, COMMA, MINUS, ZERO] = [0x20, 0x2c, 0x2d, 0x30];
 
-/** Writes a mark and a number in decimals; where the next byte goes. */
+/** Writes a separator and a decimal number; returns the position of the next byte. */
 function putNumber(bytes: Uint8Array, start: number, mark: number, value: number): number {
   bytes[start] = mark;
   let at = start + 1;
@@ -74,7 +74,7 @@ function putNumber(bytes: Uint8Array, start: number, mark: number, value: number
 }
 
 /**
- * The workload of `bench/polygons/polygon-pairs.ts` as text files, a folder a side.
+ * Writes the workload of `bench/polygons/polygon-pairs.ts` as text files, one folder per side.
  *
  * node --import tsx bench/polygons/polygon-files.ts --out FOLDER [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */

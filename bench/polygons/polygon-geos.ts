@@ -9,26 +9,26 @@ import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
 
 const run = promisify(execFile);
 
-/** Pairs of polygons whose first ring is their outline and whose others are its holes. */
+/** Pairs of polygons; the first ring of each is the outline, the others are holes. */
 export interface GeosJob {
   readonly first: GridPolygons;
   readonly second: GridPolygons;
   readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
 }
 
-/** What GEOS found, −1 where it failed, and the processor time from geometries to areas, on one thread. */
+/** The areas by GEOS, −1 on failure, and the processor time from geometries to areas, on one thread. */
 export interface GeosAnswer {
   readonly version: string;
   readonly intersection: Float64Array;
   readonly p: Float64Array;
   readonly q: Float64Array;
-  /** Making geometries, which the areas' time leaves out. */
+  /** Time to make the geometries, not included in the time of the areas. */
   readonly makeSeconds: number;
   readonly areaSeconds: number;
 }
 
 /**
- * Areas by the GEOS of the system, through the program of `bench/polygons/polygon-geos.c`, on one thread.
+ * Areas by the system's GEOS, through the program of `bench/polygons/polygon-geos.c`, on one thread.
  *
  * Needs gcc and Debian's libgeos-dev.
  */
@@ -91,7 +91,7 @@ export function secondsOf({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1e6;
 }
 
-/** Views of the thirds of a column. */
+/** Views of the three thirds of a column. */
 function thirdsOf(areas: Float64Array): Pick<GeosAnswer, 'intersection' | 'p' | 'q'> {
   const pairs = areas.length / 3;
   return { intersection: areas.subarray(0, pairs), p: areas.subarray(pairs, 2 * pairs), q: areas.subarray(2 * pairs) };

@@ -2,36 +2,36 @@ import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { Canvas, type Ellipse, type Outline, randomNumbers, SITE } from './polygon-blobs.ts';
 
 /**
- * Two segmentations of images of tissue that never were, with the statistics of the data set by which PixelBox was
- * measured: 462,016 and 458,878 rectilinear polygons, 150 pixels large on average with a standard deviation of 100, and
- * 619,609 pairs whose boxes meet.
+ * Two synthetic segmentations of tissue images, with the statistics of the data set used for PixelBox: 462,016 and
+ * 458,878 rectilinear polygons of 150 pixels on average with a standard deviation of 100, and 619,609 pairs whose boxes
+ * meet.
  *
- * Nuclei are ellipses with lognormal areas, alone or two to four close together. Each segmentation draws a nucleus with a
- * ragged rim of its own, moved and grown a little, sometimes in two parts, sometimes joined with its neighbour, sometimes
- * not at all; it keeps the largest 4-connected part. Outlines run along the edges of pixels and touch themselves where two
- * pixels share a corner alone.
+ * Nuclei are ellipses with lognormal areas, alone or in groups of two to four. Each segmentation draws a nucleus with a
+ * different ragged rim, slightly moved and grown, sometimes in two parts, sometimes joined with its neighbour,
+ * sometimes not at all; it keeps the largest 4-connected part. Outlines follow the edges of pixels and touch themselves
+ * where two pixels share only a corner.
  *
- * Source of the statistics: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
- * CPU-GPU Hybrid Systems, 2012, section 5.
+ * Source of the statistics: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison
+ * on CPU-GPU Hybrid Systems, 2012, section 5.
  */
 export interface PairWorkload {
   readonly seed?: number;
-  /** Pairs altogether; polygons go with them. 619,609 by default. */
+  /** Total number of pairs; the number of polygons follows from it. 619,609 by default. */
   readonly pairs?: number;
   /** Image tiles, 400 by default. */
   readonly tiles?: number;
-  /** Whole number by which coordinates are multiplied, 1 by default. */
+  /** Whole number that coordinates are multiplied by; 1 by default. */
   readonly scale?: number;
 }
 
-/** What both segmentations have in one tile of the image. */
+/** Both segmentations in one tile of the image. */
 export interface PolygonPairTile {
   readonly name: string;
   readonly first: GridPolygons;
   readonly second: GridPolygons;
-  /** Polygons of either side whose boxes share a pixel, ascending by (p, q); no other boxes share even a corner. */
+  /** Polygons of either side whose boxes share a pixel, ascending by (p, q). No other boxes share even a corner. */
   readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
-  /** Polygons of either side whose outlines touch themselves at a corner. */
+  /** Number of polygons of either side whose outlines touch themselves at a corner. */
   readonly touching: { readonly first: number; readonly second: number };
 }
 
@@ -44,10 +44,10 @@ export const PAPER: { readonly first: number; readonly second: number; readonly 
 
 const MEAN_AREA = 150;
 const AREA_DEVIATION = 100;
-/** Fewest pairs of a tile. */
+/** Minimum number of pairs in a tile. */
 const FEWEST_PAIRS = 200;
 
-/** The tiles of a workload, one at a time; the same seed gives the same ones. */
+/** The tiles of a workload, one at a time; equal seeds give equal tiles. */
 export function* polygonPairs(workload: PairWorkload = {}): Generator<PolygonPairTile, void, void> {
   const { pairs = PAPER.pairs } = workload;
   const tiles = tilesOf(workload);
@@ -65,7 +65,7 @@ export function* polygonPairs(workload: PairWorkload = {}): Generator<PolygonPai
   }
 }
 
-/** Tiles are as many as asked for, unless they would hold a handful of polygons. */
+/** The number of tiles: as requested, unless they would hold only a handful of polygons. */
 function tilesOf({ pairs = PAPER.pairs, tiles = 400 }: PairWorkload): number {
   return Math.max(1, Math.min(tiles, Math.floor(pairs / FEWEST_PAIRS)));
 }
@@ -76,7 +76,7 @@ interface Counts {
   pairs: number;
 }
 
-/** The nuclei of one site: what either side has, and which boxes meet. */
+/** The nuclei of one site: the polygons of either side, and the pairs of boxes that meet. */
 interface Site {
   readonly first: Outline[];
   readonly second: Outline[];
@@ -110,7 +110,7 @@ function drawTile(tile: number, wanted: Counts, workload: PairWorkload): Polygon
   };
 }
 
-/** Sites until a tile has as many polygons and pairs as wanted, exactly. */
+/** Draws sites until a tile has exactly the wanted numbers of polygons and pairs. */
 function drawSites(wanted: Counts, random: () => number): Site[] {
   const canvases = { first: new Canvas(), second: new Canvas() };
   const sites: Site[] = [];
@@ -127,7 +127,7 @@ function drawSites(wanted: Counts, random: () => number): Site[] {
   return sites;
 }
 
-/** How many ways a site's nuclei are drawn: nuclei, and what becomes of them on one of the sides. */
+/** A kind of site: its number of nuclei, and how they differ on one of the sides. */
 interface SiteKind {
   readonly nuclei: number;
   readonly on: 'both' | 'first' | 'second';
@@ -136,7 +136,7 @@ interface SiteKind {
 
 const SINGLE: SiteKind = { nuclei: 1, on: 'both', change: 'none' };
 
-/** A kind that keeps the pairs that are left in proportion to the polygons that are left. */
+/** A kind that keeps the remaining pairs in proportion to the remaining polygons. */
 function nextKind(left: Counts, random: () => number): SiteKind {
   const fewest = Math.min(left.first, left.second);
   const more = left.first > left.second ? 'first' : 'second';
@@ -149,7 +149,7 @@ function nextKind(left: Counts, random: () => number): SiteKind {
   return crowded ? { nuclei: luck < 0.5 ? 2 : luck < 0.8 ? 3 : 4, on: 'both', change: 'none' } : SINGLE;
 }
 
-/** Whether what would be left after a site can still be reached. */
+/** Whether the remaining counts after a site can still be reached exactly. */
 function fits(site: Site, left: Counts): boolean {
   const fewest = Math.min(left.first - site.first.length, left.second - site.second.length);
   const pairs = left.pairs - site.pairs.length;
@@ -189,7 +189,7 @@ function drawSide(
   return drawn.every((outline) => outline !== undefined) ? drawn : undefined;
 }
 
-/** Nuclei about the middle of a site, so close that most of their boxes meet. */
+/** Nuclei near the middle of a site, so close together that most of their boxes meet. */
 function placeNuclei(count: number, random: () => number): Ellipse[] {
   const nuclei = Array.from({ length: count }, () => ({
     radius: Math.min(24, Math.sqrt(lognormal(random) / Math.PI)),
@@ -206,7 +206,7 @@ function placeNuclei(count: number, random: () => number): Ellipse[] {
   }));
 }
 
-/** A nucleus as the other segmentation sees it: moved by about a pixel, and grown or shrunk. */
+/** A nucleus in the other segmentation: moved by about a pixel, and grown or shrunk. */
 function perturbed(nucleus: Ellipse, random: () => number): Ellipse {
   return {
     ...nucleus,
@@ -221,12 +221,12 @@ function lognormal(random: () => number): number {
   return MEAN_AREA * Math.exp(Math.sqrt(variance) * normal(random) - variance / 2);
 }
 
-/** Box and Muller. */
+/** The method of Box and Muller. */
 function normal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
-/** Pairs of outlines whose boxes share a pixel; undefined where some share an edge or a corner alone. */
+/** Pairs of outlines whose boxes share a pixel; undefined if some share only an edge or a corner. */
 function meetingBoxes(first: readonly Outline[], second: readonly Outline[]): [number, number][] | undefined {
   const pairs: [number, number][] = [];
   for (const [p, a] of first.entries()) {

@@ -1,6 +1,6 @@
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 
-/** Areas in pixels, one entry a pair. */
+/** Areas in pixels, one entry per pair. */
 export interface ScanlineAreas {
   readonly intersection: Uint32Array;
   readonly p: Uint32Array;
@@ -8,10 +8,10 @@ export interface ScanlineAreas {
 }
 
 /**
- * Areas of pairs of rectilinear polygons by scanlines in plain JavaScript on one thread: what a careful programmer writes
- * without a framework. Every polygon is drawn once, a bit a pixel; a pair takes the bits that both have.
+ * Areas of pairs of rectilinear polygons by scanlines in plain JavaScript on one thread: carefully written, without a
+ * framework. Every polygon is drawn once, one bit per pixel; a pair combines the bits of both.
  *
- * Boxes up to 32 pixels wide have one word a row, wider ones several. Areas are below 2^32.
+ * Boxes up to 32 pixels wide have one word per row, wider ones several. Areas must be below 2^32.
  */
 export function scanlineAreas(
   first: GridPolygons,
@@ -30,7 +30,7 @@ export function scanlineAreas(
   return areas;
 }
 
-/** Polygons as bits: row `y` of polygon `i` is the words from `start[i] + (y − top[i]) · stride[i]` on. */
+/** Polygons as bits: row `y` of polygon `i` starts at word `start[i] + (y − top[i]) · stride[i]`. */
 interface DrawnPolygons {
   readonly words: Int32Array;
   readonly start: Uint32Array;
@@ -56,7 +56,7 @@ function drawPolygons(polygons: GridPolygons): DrawnPolygons {
   return drawn;
 }
 
-/** Boxes of polygons, and where their words go: one row more than there are, for the lowest corners. */
+/** Boxes of polygons, and the places of their words: one more row than the box has, for the lowest corners. */
 function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): DrawnPolygons {
   const count = polygonRings.length - 1;
   const [start, stride, area] = [new Uint32Array(count), new Uint32Array(count), new Uint32Array(count)];
@@ -86,7 +86,7 @@ function placePolygons({ polygonRings, ringVertices, x, y }: GridPolygons): Draw
   return { words: new Int32Array(words), start, stride, left, top, right, bottom, area };
 }
 
-/** At either end of a vertical edge, the rest of the row is turned over. */
+/** At either end of a vertical edge, the bits of the rest of the row are inverted. */
 function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const origin = start[i]! - top[i]!;
@@ -100,7 +100,7 @@ function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: 
       const row = y[v]!;
       if (column === lastX) {
         const shift = column - left[i]!;
-        // Two shifts, as one by 32 is one by 0.
+        // Two shifts, because a shift by 32 equals a shift by 0.
         const rest = (-1 << (shift >>> 1)) << (shift - (shift >>> 1));
         words[origin + lastY]! ^= rest;
         words[origin + row]! ^= rest;
@@ -111,11 +111,11 @@ function markNarrowCorners(polygons: GridPolygons, { words, start, left, top }: 
   }
 }
 
-/** Rows from the corners down; the pixels in them. */
+/** Fills the rows from the corners down; returns the number of pixels. */
 function fillNarrow({ words, start, top, bottom }: DrawnPolygons, i: number): number {
   const rows = bottom[i]! - top[i]!;
   let [at, inside, area] = [start[i]!, 0, 0];
-  // Counts of four bytes a word: of 31 rows of 8 pixels at most.
+  // Four byte counters per word, for at most 31 rows of 8 pixels.
   for (let rest = rows; rest > 0; rest -= 31) {
     let bytes = 0;
     for (const end = at + Math.min(rest, 31); at < end; at++) {
@@ -148,7 +148,7 @@ function narrowIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: nu
   return area;
 }
 
-/** As in one word; a word whose left neighbour ends inside is turned over when rows are filled. */
+/** As in one word; the words to the right of a corner are inverted when the rows are filled. */
 function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number): void {
   const { polygonRings, ringVertices, x, y } = polygons;
   const [words, start, stride] = [drawn.words, drawn.start[i]!, drawn.stride[i]!];
@@ -168,7 +168,7 @@ function markWideCorners(polygons: GridPolygons, drawn: DrawnPolygons, i: number
 function fillWide({ words, start, stride, left, top, right, bottom }: DrawnPolygons, i: number): number {
   const [wide, rows] = [stride[i]!, bottom[i]! - top[i]!];
   const end = start[i]! + rows * wide;
-  // Corners of several rows first, as words without their left neighbours; then each row from left to right.
+  // First the corners of all rows, each word independent of its left neighbour; then each row from left to right.
   for (let at = start[i]! + wide; at < end; at++) words[at]! ^= words[at - wide]!;
   const lastBits = ((right[i]! - left[i]!) & 31) === 0 ? -1 : (1 << ((right[i]! - left[i]!) & 31)) - 1;
   let area = 0;
@@ -202,14 +202,14 @@ function wideIntersection(a: DrawnPolygons, i: number, b: DrawnPolygons, j: numb
   return area;
 }
 
-/** 32 bits of a row from a column on; zeros behind its last word. */
+/** 32 bits of a row starting at a column; zeros after its last word. */
 function bitsFrom(words: Int32Array, row: number, wide: number, column: number): number {
   const [word, shift] = [column >>> 5, column & 31];
   const low = word < wide ? words[row + word]! >>> shift : 0;
   return shift === 0 || word + 1 >= wide ? low : low | (words[row + word + 1]! << (32 - shift));
 }
 
-/** The number of bits set in each byte. */
+/** The number of set bits in each byte. */
 function bitsOfBytes(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555);
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);

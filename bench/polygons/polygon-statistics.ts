@@ -3,7 +3,7 @@ import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
- * What the workload of `bench/polygons/polygon-pairs.ts` is like.
+ * Statistics of the workload of `bench/polygons/polygon-pairs.ts`.
  *
  * node --import tsx bench/polygons/polygon-statistics.ts [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */
@@ -65,7 +65,7 @@ function addPolygons(tally: Tally, { polygonRings, ringVertices, x, y }: GridPol
   }
 }
 
-/** Holes run against their outlines, so that their areas come off by themselves. */
+/** Holes run in the opposite direction of their outlines, so their areas are subtracted. */
 function signedArea(
   polygonRings: Uint32Array,
   ringVertices: Uint32Array,

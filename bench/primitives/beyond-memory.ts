@@ -8,17 +8,17 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 import { affine, odd, sixteenth } from './primitive-calls.ts';
 
 /**
- * What it costs that columns are longer than a binding, or all of them more than the memory that may be used: primitives over
+ * The cost of columns longer than a binding, and of columns that together exceed the available memory: primitives over
  * columns of u32.
  *
- * - In one binding, and in bindings of a quarter of a column; and with `--longer`, columns of five quarters of 2 GiB. On a GPU
- *   alone, and by its own clock.
- * - In memory for all, and in memory for half of a column: commands run in windows then, and columns are brought and taken
- *   away. By the host's clock, from the call until the host knows that it is done, columns on the device before and after
- *   where there is room for them. Bytes moved are those that `counters.spilling` tells.
+ * - In one binding, and in bindings of a quarter of a column; with `--longer`, columns of five quarters of 2 GiB. Only
+ *   on a GPU, by its own clock.
+ * - In memory for all columns, and in memory for half of a column: commands then run in windows, and columns are moved
+ *   between host and device. By the host's clock, from the call until the host knows that it is done, with columns on
+ *   the device before and after if there is room. Bytes moved come from `counters.spilling`.
  *
- * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
- *   [--log2 26] [--rounds 5] [--longer]
+ * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software]
+ * [--workers 2] [--log2 26] [--rounds 5] [--longer]
  */
 const { values: options } = parseArgs({
   options: {
@@ -51,7 +51,7 @@ const calls: Readonly<Record<string, (inputs: Inputs) => q.Table>> = {
 
 interface Cost {
   readonly milliseconds: ReturnType<typeof spread>;
-  /** Bytes between host and device, of one call. */
+  /** Bytes between host and device, per call. */
   readonly moved: number;
 }
 
@@ -90,7 +90,7 @@ async function costs(rows: number, clock: Clock, limits?: Partial<Limits>): Prom
   return found;
 }
 
-/** After half a second of the same: an idle GPU takes as long to raise its clocks. */
+/** After half a second of the same: an idle GPU takes that long to raise its clocks. */
 async function onDevice(context: Context, call: () => q.Table): Promise<Cost> {
   const { time } = context.backend as WebGpuBackend;
   const once = (): void => context.dispose(call());

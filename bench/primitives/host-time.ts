@@ -8,14 +8,14 @@ import { spread } from '../shared/webgpu-memcpy.ts';
 import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * What calls of primitives cost the thread that makes them, before any backend computes: functors are recorded and fused,
- * kernels looked up, launches handed over; and what the same calls cost that were prepared. Columns are so short that computing is
- * next to nothing; calls are made forty at a time, and waited for between. Short launches on a fast device are bound by this.
- * Last, what it costs to prepare a pipeline of a structure that was prepared before, and how many calls that is; with its first
- * call too.
+ * The cost of calls of primitives for the calling thread, before any backend computes: functors are recorded and fused,
+ * kernels looked up, launches submitted; and the cost of the same calls if prepared. Columns are so short that
+ * computing takes almost no time; calls are made in groups of forty, with a wait in between. Short launches on a fast
+ * device are bound by this cost. Finally, the cost of preparing a pipeline with a known structure, as a number of
+ * calls, and including its first call.
  *
- * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
- *   [--only name,…]
+ * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
+ * [--rounds 30] [--only name,…]
  */
 const { values: options } = parseArgs({
   options: {
@@ -68,7 +68,7 @@ function prepareAndCall(prepared: { call(): Table; dispose(): void }, count: num
 
 interface HostTime {
   readonly launches: number;
-  /** Microseconds of a call, and the least of these. */
+  /** Microseconds per call: median and minimum. */
   readonly median: number;
   readonly min: number;
 }

@@ -6,11 +6,12 @@ import type { Backend } from '../../primitives/contract/backend.ts';
 import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 } from '../../primitives/index.ts';
 
 /**
- * What stays in memory of functors and pipelines that are used once: resident bytes and heap after every tenth of them, when
- * the context is closed but still held, and when it is let go. `workers` runs them on the calling thread, as it does what is
- * small; `threads` leaves them to the threads.
+ * The memory held for functors and pipelines that are used once: resident bytes and heap after every tenth of them,
+ * after the context is closed but still referenced, and after it is released. `workers` runs them on the calling
+ * thread, as usual for small work; `threads` runs them on the threads.
  *
- * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
+ * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind
+ * functors|pipelines] [--count 30000]
  */
 const { values: options } = parseArgs({
   options: {
@@ -27,13 +28,13 @@ function openBackend(): Promise<Backend> | Backend {
   return createWorkersBackend({ workers: 2, ...(options.backend === 'threads' && { inlineNanoseconds: 0 }) });
 }
 
-/** A map by a functor that there was not before. */
+/** A map by a new functor. */
 function useFunctor(context: Context, k: number): Column {
   const functor = fn({ x: u32 }, u32, ({ x }) => x.add(k).mul(3));
   return context.materialize(map(functor, { x: sequence(ROWS) }));
 }
 
-/** Several primitives, with functors that there were not before. */
+/** Several primitives, with new functors. */
 function usePipeline(context: Context, k: number): Column {
   const hash = fn({ x: u32 }, u32, ({ x }) => x.mul(2654435761).xor(k));
   const smaller = fn({ x: u32 }, u32, ({ x }) => u32(x.lt(k)));

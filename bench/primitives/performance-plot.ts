@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { drawPanels, type PanelPoint } from '../shared/panels.ts';
 
 /**
- * The picture at the head of docs/performance.md, docs/performance.svg: how many times as long CUB and Thrust take on an H200, by
- * length, after the table of that page.
+ * The picture at the head of docs/performance.md, docs/performance.svg: the times of CUB and Thrust relative to this
+ * library on an H200, by length, from the table of that page.
  *
  * node --import tsx bench/primitives/performance-plot.ts
  */
@@ -21,7 +21,7 @@ const PANELS = {
 const SIZES = [2 ** 20, 2 ** 24, 2 ** 26, 2 ** 28];
 
 const page = await readFile('docs/performance.md', 'utf8');
-/** The rows of the table of the H200, which is the widest. */
+/** The rows of the H200's table, which is the widest. */
 const rows = new Map(
   page
     .split('\n')

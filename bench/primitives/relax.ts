@@ -22,12 +22,13 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Many small grids relaxed at once: the motion gradient vector flow of leukocytes (Ray and Acton, 2004) as cells are tracked with
- * it, in whole numbers, and in f32; the spread of heat, and Conway's Life, each grid until a rule of its own holds. As called, as a prepared pipeline, by the device's clock where
- * there is one, and as plain JavaScript on one thread, which has to find the same rounds and the same bytes.
+ * Relaxing many small grids together: the motion gradient vector flow of leukocytes (Ray and Acton, 2004) as used for
+ * tracking cells, in integers and in f32; heat diffusion; and Conway's Life; each grid until its own stop rule holds.
+ * Called, prepared, by the device's clock if there is one, and as plain JavaScript on one thread, which must give the
+ * same rounds and the same bytes.
  *
- * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
- *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
+ * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
+ * [--rounds 15] [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
  */
 const { values: options } = parseArgs({
   options: {
@@ -58,7 +59,7 @@ const ACROSS = [
 ] as const;
 const [MU, INVERSE_LAMBDA] = [Math.fround(0.1), Math.fround(0.2)];
 
-/** The flow along (1, 1) in f32: what lies ahead draws where it is more, what lies behind where it is less. */
+/** The flow along (1, 1) in f32: cells ahead contribute if they are larger, cells behind if they are smaller. */
 const flowInF32 = fn({ u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
   const own = u.at(0);
   const drawn = SIDES.map(([dx, dy]) => {
@@ -98,14 +99,14 @@ interface Task {
   readonly maxRounds: number;
   readonly start: (cells: number) => { readonly state: Cells; readonly image: Float32Array };
   readonly relax: (state: Column, image: Column, sizes: Sizes) => { readonly state: Column; readonly rounds: Column };
-  /** A round of a grid: the next states, and the folded changes. */
+  /** A round of a grid: writes the next states, and returns the folded changes. */
   readonly plain: (u: Cells, image: Float32Array, next: Cells) => number;
   readonly bound: number;
 }
 
 type Run = () => { readonly state: Column; readonly rounds: Column };
 
-/** Milliseconds of work before a device is measured; only those with a clock of their own need it. */
+/** Milliseconds of warm-up before a device is measured; only devices with their own clock need it. */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 400 : 0;
 
 interface Sizes {
@@ -115,7 +116,7 @@ interface Sizes {
 
 const RULE = { change, total: plus(u32), until: isStill, captures: { bound: BOUND } };
 const SIZE = { maxRounds: 500, maxWidth: WIDTH, maxHeight: HEIGHT };
-/** A step of grids of f32 beside an image. */
+/** A step of f32 grids with an image. */
 function inF32(step: typeof heat, changeOfCell: typeof change = change): Task['relax'] {
   return (u, image, sizes) => {
     const args = { u: u as Column<'f32'>, image: image as Column<'f32'> };
@@ -216,7 +217,7 @@ function filled(on: Context, length: number, value: number): Column<'u32'> {
   return on.column(new Uint32Array(length).fill(value));
 }
 
-/** Keeps the device busy for some time: one that is idle is slow at first. */
+/** Keeps the device busy for some time, because an idle one is slow at first. */
 async function warmUp(run: Run): Promise<void> {
   for (const from = performance.now(); performance.now() - from < HEAT_MS; ) {
     for (let i = 0; i < 50; i++) context.dispose(run());
@@ -238,7 +239,7 @@ async function timeOf(run: Run): Promise<number> {
   return spread(times).median;
 }
 
-/** Milliseconds of the device for one of many calls in a row, where it has a clock. */
+/** The device's milliseconds for one of many consecutive calls, if it has a clock. */
 async function deviceTime(run: Run): Promise<number | undefined> {
   const { backend } = context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
@@ -260,7 +261,7 @@ async function deviceTime(run: Run): Promise<number | undefined> {
   return spread(times).median;
 }
 
-/** The images of cells with soft edges and noise: how steep they are, from 0 to 1. */
+/** Images of cells with soft edges and noise: their steepness, from 0 to 1. */
 function windows(grids: number): { readonly state: Float32Array; readonly image: Float32Array } {
   let seed = 7;
   const random = (): number => {

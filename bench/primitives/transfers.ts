@@ -13,11 +13,11 @@ import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
- * Transfers between host and device beside their floor: plain loops over npm `webgpu` with buffers that stay mapped, on
- * WebGPU, and copies between arrays, on other backends. In turns, in one run.
+ * Transfers between host and device compared with their lower bound: on WebGPU, plain loops over npm `webgpu` with
+ * buffers that stay mapped; on other backends, copies between arrays. They take turns, in one run.
  *
- * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
- *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
+ * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
+ * [--mib 16,64,256] [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
  */
 const { values: options } = parseArgs({
   options: {
@@ -35,7 +35,7 @@ const SLAB = 16 * MIB;
 const BUFFERS = 4;
 const ROUNDS = Number(options.rounds);
 
-/** The least that transfers cost: bytes there and back, and four bytes back. */
+/** The lower bound for transfers: bytes there and back, and four bytes back. */
 interface Floor {
   upload(from: Uint8Array): Promise<void>;
   uploadFile(descriptor: number, bytes: number): Promise<void>;
@@ -87,7 +87,7 @@ async function uploadAndSync(of: Context, from: Uint32Array): Promise<void> {
   of.dispose(column);
 }
 
-/** A file that was just written lies in the page cache. */
+/** A file that was just written is in the page cache. */
 async function measureFile(bytes: number): Promise<void> {
   const folder = await mkdtemp(join(options.folder, 'transfers-'));
   const path = join(folder, 'words.bin');
@@ -131,7 +131,7 @@ async function measureSmall(): Promise<void> {
   await each('eight words of eight columns, at once', () => Promise.all(columns.map((column) => context.read(column))));
 }
 
-/** Runs both in turns; the first round warms up. */
+/** Runs both in turn; the first round is a warm-up. */
 async function compare(name: string, mib: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) {
   const [mine, min]: [number[], number[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round++) {
@@ -155,7 +155,7 @@ function requireSame(got: Uint32Array, expected: Uint32Array): void {
   if (wrong >= 0) throw new Error(`Word ${wrong} is ${got[wrong]} instead of ${expected[wrong]}.`);
 }
 
-/** Buffers that stay: one on the device, and a few that are mapped, for each way. */
+/** Persistent buffers: one on the device, and a few mapped ones for each direction. */
 async function gpuFloor(max: number): Promise<Floor> {
   const gpu = await openNodeGpu(adapter === 'software' ? 'software' : 'hardware');
   const found = (await gpu.requestAdapter(
@@ -234,7 +234,7 @@ async function gpuFloor(max: number): Promise<Floor> {
   };
 }
 
-/** Copies between arrays, and a file's bytes into an array. */
+/** Copies between arrays, and from a file into an array. */
 function hostFloor(max: number): Floor {
   const target = new Uint8Array(new SharedArrayBuffer(max)).fill(1);
   const readInto = promisify(read);

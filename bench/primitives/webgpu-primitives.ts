@@ -10,16 +10,16 @@ import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * Primitives over resident columns by the device's own clock, beside the copy of such a column from one buffer to another,
- * beside the times of CUB and Thrust where the output of `bench/peers/primitives.cu` is given, and beside the time in which
- * a map could read and write what the primitive has to.
+ * Primitives over resident columns by the device's own clock, compared with copying such a column from one buffer to
+ * another; with CUB and Thrust, given the output of `bench/peers/primitives.cu`; and with the time in which a map could
+ * read and write what the primitive must.
  *
- * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the peer's random permutation.
- * Up to 2^20 elements it also gives the time of a call where 100 of them are handed to the device together, and that of one by
- * the host's clock, from the call until the host knows that it is done.
+ * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather use the peer's random
+ * permutation. Up to 2^20 elements it also reports the time of a call when 100 of them are submitted together, and that
+ * of a single call by the host's clock, from the call until the host knows that it is done.
  *
- * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
- *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
+ * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11]
+ * [--peer file.csv] [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
  */
 const { values: options } = parseArgs({
   options: {
@@ -42,11 +42,11 @@ const context = new Context(backend);
 interface Beside {
   /** Its name and library in the peer's file. */
   readonly peer?: string;
-  /** Bytes that it has to read and write for an element. */
+  /** Bytes that it must read and write per element. */
   readonly bytes?: number;
 }
 
-/** Of the sorts it is not bytes that tell how fast they can be. */
+/** Bytes do not bound the speed of sorts, so these have none. */
 const measured: Readonly<Record<string, Beside>> = {
   map: { peer: 'map thrust', bytes: 8 },
   reduce: { peer: 'reduce cub', bytes: 4 },
@@ -83,7 +83,7 @@ function isWanted(name: string): boolean {
   return options.only.split(',').some((part) => name.includes(part));
 }
 
-/** Calls that are handed to the device together, of columns up to a length. */
+/** Calls submitted together, and the maximum length of their columns. */
 const TOGETHER = 100;
 const MAX_TOGETHER = 2 ** 20;
 
@@ -142,7 +142,7 @@ async function timeTogether(run: () => unknown): Promise<number> {
   return spread(times).median / TOGETHER;
 }
 
-/** Calls by themselves, each waited for, on a device that has just been busy. */
+/** Single calls, each awaited, on a device that was just busy. */
 async function timeToDone(run: () => unknown): Promise<Spread> {
   warmUp();
   await context.sync();
@@ -158,7 +158,7 @@ async function timeToDone(run: () => unknown): Promise<Spread> {
 }
 
 interface Small {
-  /** Milliseconds of a call of those that were handed over together. */
+  /** Milliseconds per call of those submitted together. */
   readonly together: number;
   readonly toDone: Spread;
 }

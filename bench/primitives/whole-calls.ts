@@ -12,17 +12,18 @@ import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * What a caller waits for, by the host's clock and with the defaults of open(): a chain of five primitives many times in a row
- * and alone, rounds of a loop, transfers, and selectKth; and the chain launch by launch, by the device's clock. Beside them the
- * same steps in Thrust and CUB where the program of `peers/calls.cu` is given, and in plain JavaScript. Whether all of them
- * compute the same is checked by the checksums of their results. A ratio in brackets is theirs ÷ the fastest of ours: above 1
- * ours is faster.
+ * What a caller waits for, by the host's clock and with the defaults of open(): a chain of five primitives, many times
+ * in a row and once, rounds of a loop, transfers, and selectKth; and the chain launch by launch, by the device's clock.
+ * Compared with the same steps in Thrust and CUB, given the program of `peers/calls.cu`, and in plain JavaScript. The
+ * checksums of all results are compared. A ratio in brackets is the other's time divided by the fastest of ours: above
+ * 1, ours is faster.
  *
- * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
- *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]
- *   [--transfer 256] [--peer ./calls] [--plain] [--cold]
+ * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
+ * [--workers 2] [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds
+ * 1000] [--times 7] [--transfer 256] [--peer ./calls] [--plain] [--cold]
  *
- * `--transfer` is in MiB. An idle card raises its clocks for a quarter of a second before each measurement, but with `--cold`.
+ * `--transfer` is in MiB. Before each measurement, an idle GPU is kept busy for a quarter of a second to raise its
+ * clocks, unless `--cold` is given.
  */
 const { values: options } = parseArgs({
   options: {
@@ -40,7 +41,7 @@ const { values: options } = parseArgs({
     cold: { type: 'boolean', default: false },
   },
 });
-/** Rows of the largest loop, and of the largest selectKth. */
+/** Maximum rows of loops and of selectKth. */
 const LARGEST_LOOP = 2 ** 20;
 
 const { backend, adapter, workers } = options;

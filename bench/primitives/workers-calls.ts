@@ -6,14 +6,16 @@ import { machine } from '../shared/compare-input.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
- * What calls of primitives on worker threads cost whoever makes them, in µs: the host alone, 40 in a row until all are done, and
- * one alone until it is done. Commands over 2^10 rows run on the calling thread, those over 2^17 go to the workers. Then the same
- * of prepared pipelines of one launch and of two, and a round of a loop with a stop rule, whose step is a map and a reduce.
+ * The cost of calls of primitives on worker threads for the caller, in µs: the host alone, 40 in a row until all are
+ * done, and a single call until it is done. Commands over 2^10 rows run on the calling thread, those over 2^17 go to
+ * the workers. Then the same for prepared pipelines with one and two launches, and for a round of a loop with a stop
+ * rule, whose step is a map and a reduce.
  *
- * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
- *   [--inline nanoseconds]
+ * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60]
+ * [--only name,…] [--inline nanoseconds]
  *
- * tsx keeps the names of functions, which costs a quarter of such calls: compile the sources for what users of the package have.
+ * tsx keeps the names of functions, which adds a quarter to such calls: compile the sources to see what users of the
+ * package get.
  */
 const { values: options } = parseArgs({
   options: {

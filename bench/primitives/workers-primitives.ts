@@ -9,14 +9,15 @@ import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.
 import { openPeer } from './primitives-peer.ts';
 
 /**
- * Primitives over columns in memory on worker threads, beside plain JavaScript on one thread and, where g++ is there, C++
- * with as many threads: all in one run, in rounds of a few calls of each one after the other, so that what disturbs the
- * machine disturbs all of them. Results are compared by their checksum with those of the
- * C++, and of primitives that it has not, with those of JavaScript.
+ * Primitives over columns in memory on worker threads, compared with plain JavaScript on one thread and, given g++,
+ * with C++ on the same number of threads: all in one run, in rounds of a few calls of each, so that disturbances of the
+ * machine affect all of them. The checksums of results are compared with those of the C++ or, for primitives that it
+ * lacks, with those of JavaScript.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *
- * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
+ * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…]
+ * [--no-plain] [--no-peer]
  */
 const { values: options } = parseArgs({
   allowNegative: true,
@@ -32,7 +33,7 @@ const { values: options } = parseArgs({
 const n = 2 ** Number(options.log2);
 const workers = Number(options.workers);
 const rounds = Number(options.rounds);
-/** Milliseconds that the calls of one side in one round take together, about. */
+/** Approximate milliseconds that one side's calls take in a round. */
 const TURN = 40;
 
 const context = new Context(await createWorkersBackend({ workers }));
@@ -48,9 +49,9 @@ const host = await context.read(others);
 const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
 const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
-/** Ours, by the names that the peer has for them where it has them. */
+/** Our primitives, by the peer's names if it has them. */
 const ours = primitiveCalls(context, n, inputs);
-/** What the peer has for each. */
+/** The peer's name for each. */
 const peerNames: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     [
@@ -122,8 +123,8 @@ function timePlain(run: () => void): number {
 }
 
 /**
- * A map, an exclusive scan, a map and a compaction: as a pipeline, which fuses the maps and runs the rest tile by tile; and
- * step by step, each stored and waited for before the next.
+ * A map, an exclusive scan, a map and a compaction: as a pipeline, which fuses the maps and runs the rest tile by tile;
+ * and step by step, each stored and awaited before the next.
  */
 async function measureChain(): Promise<void> {
   const { x } = inputs;
@@ -163,7 +164,7 @@ async function timeAsync(run: () => Promise<void>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Ends the run where ours has other words than the peer. */
+/** Ends the run if our result differs from the peer's. */
 async function checkResult(name: string, peerName: string | undefined): Promise<void> {
   const result = ours[name]!();
   const alone = composed[name]?.();
@@ -177,7 +178,7 @@ async function checkResult(name: string, peerName: string | undefined): Promise<
   context.dispose(result);
 }
 
-/** FNV-1a over the words of a column or of a record of columns, as the peer has it. */
+/** FNV-1a over the words of a column or of a record of columns, as in the peer. */
 function checksumOf(result: unknown): number {
   const columns = result instanceof Uint32Array ? [result] : (Object.values(result as object) as Uint32Array[]);
   let sum = 2166136261;
@@ -189,14 +190,14 @@ function sorted(numbers: readonly number[]): number[] {
   return [...numbers].sort((a, b) => a - b);
 }
 
-/** The median and the least of some times. */
+/** The median and minimum of some times. */
 function sideOf(times: readonly number[]): string[] {
   if (times.length === 0) return ['', ''];
   const ordered = sorted(times);
   return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
 }
 
-/** The median of the ratios of the rounds with its quartiles, and the ratio of the least times. */
+/** The median of the rounds' ratios with its quartiles, and the ratio of the minimum times. */
 function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
   if (others.length === 0) return ['', ''];
   const ratios = sorted(others.map((time, round) => time / own[round]!));

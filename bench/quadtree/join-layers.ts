@@ -11,14 +11,15 @@ import { machine, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
- * Which polygons of a layer share area with which others of it, beside GEOS (geos-wasm), which computes the area that every
- * pair shares whose boxes do. Of no pair may GEOS find more than `--least` square degrees and the join nothing; and pairs that
- * only the join finds are counted, with the most area that GEOS gives them.
+ * Which polygons of a layer share area with which others, compared with GEOS (geos-wasm), which computes the shared
+ * area of every pair whose boxes meet. GEOS must not find more than `--least` square degrees for any pair that the join
+ * does not report; pairs that only the join reports are counted, with the maximum area that GEOS gives them.
  *
- * A layer is any that `quadrille index` reads, or the list of imagery of the iD editor, whose entries have rings as `polygon`.
+ * A layer is any file that `quadrille index` reads, or the imagery list of the iD editor, whose entries have rings as
+ * `polygon`.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--least 1e-6]
- *   [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--least
+ * 1e-6] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
 const { values: options } = parseArgs({
   options: {

@@ -13,8 +13,8 @@ interface GeoJson {
 }
 
 /**
- * The polygons of a file, every part of a multipolygon one of its own, with its holes: GeoJSON, or what {@link packParts}
- * made of it.
+ * The polygons of a file, with every part of a multipolygon as a separate polygon with its holes: GeoJSON, or a file
+ * made by {@link packParts}.
  */
 export async function readParts(file: string): Promise<Polygons> {
   const bytes = await readFile(file);
@@ -44,12 +44,12 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
   return starts;
 }
 
-/** Coordinates are whole numbers of these parts of a degree: to 180 they fit 32 bits, and a step is 11 mm. */
+/** Coordinates are multiples of 1/`PER_DEGREE` degree: up to 180 they fit in 32 bits, and a step is 11 mm. */
 const PER_DEGREE = 1e7;
 
 /**
- * Polygons in longitude and latitude as words, compressed: how many starts of rings and of vertices there are, the starts, and
- * coordinates to 10⁻⁷ degrees, all x and then all y, each as its difference from the one before it.
+ * Polygons in longitude and latitude as compressed words: the numbers of ring starts and of vertex starts, the starts,
+ * and coordinates to 10⁻⁷ degrees, all x and then all y, each as the difference from the previous one.
  */
 export function packParts({ polygonRings, ringVertices, x, y }: Polygons): Uint8Array {
   const counts = Uint32Array.of(polygonRings.length, ringVertices.length);
@@ -90,7 +90,7 @@ function degreesOf(differences: Int32Array): Float64Array {
   });
 }
 
-/** The polygons that have at least so many vertices, and fewer than so many. */
+/** The polygons with at least `from` and fewer than `to` vertices. */
 export function bySize(polygons: Polygons, from: number, to: number): Polygons {
   const { polygonRings, ringVertices } = polygons;
   const kept: number[] = [];

@@ -1,4 +1,4 @@
-/** A multi-attribute quadtree as plain arrays, as `algorithms/maq-tree` has it, of up to 13 levels. */
+/** A multi-attribute quadtree as plain arrays, as in `algorithms/maq-tree`, with up to 13 levels. */
 export interface BuiltTree {
   readonly code: Uint32Array;
   readonly level: Uint32Array;
@@ -9,11 +9,11 @@ export interface BuiltTree {
   readonly polygon: Uint32Array;
 }
 
-/** The most levels whose codes, with their level, are one 32-bit key. */
+/** Maximum levels for which a code and its level fit in one 32-bit key. */
 export const MAX_LEVELS = 13;
 
 /**
- * Builds a tree over the quadrants of one set in plain JavaScript on one thread: what a careful programmer writes without a
+ * Builds a tree over the quadrants of one set in plain JavaScript on one thread: carefully written, without a
  * framework. A radix sort by level and code, then nodes level by level from the last, each level by merging two sorted
  * lists.
  */
@@ -112,7 +112,10 @@ function layOut(levels: readonly Level[], polygon: Uint32Array): BuiltTree {
   return tree;
 }
 
-/** How often windows meet nodes with entries, by a walk from the root for each, in columns and rows of steps. */
+/**
+ * The total number of nodes with entries that windows meet, by a walk from the root for each window; coordinates are
+ * columns and rows of steps.
+ */
 export function countByWalking(tree: BuiltTree, sides: Uint32Array, bits: number): number {
   const { code, level, firstChild, childCount, entryCount } = tree;
   const [left, bottom] = cornersOf(code, level, bits);
@@ -137,7 +140,7 @@ export function countByWalking(tree: BuiltTree, sides: Uint32Array, bits: number
   return met;
 }
 
-/** Corners of all nodes, which a careful programmer computes once. */
+/** Corners of all nodes, computed once. */
 export function cornersOf(
   code: Uint32Array,
   level: Uint32Array,

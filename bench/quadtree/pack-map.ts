@@ -3,11 +3,11 @@ import { parseArgs } from 'node:util';
 import { bySize, packParts, readParts } from './map-polygons.ts';
 
 /**
- * A map for machines that cannot fetch it: the polygons of a GeoJSON file as `packParts` has them, which the benchmarks read
- * in its place; of those alone that have as many vertices as are asked for, from and up to.
+ * Packs a map for machines that cannot download it: the polygons of a GeoJSON file in the format of `packParts`, which
+ * the benchmarks read instead; optionally only those with a number of vertices in a range.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/pack-map.ts --polygons map.geo.json --out map.polygons.gz
- *   [--vertices 10,100]
+ * [--vertices 10,100]
  */
 const { values: options } = parseArgs({
   options: {

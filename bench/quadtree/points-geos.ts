@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
 
-/** What is called here and not in the tests. */
+/** Functions that are used here but not in the tests. */
 interface GeosPredicates extends GeosModule {
   GEOSPrepare(geometry: number): number;
   GEOSPreparedContainsXY(prepared: number, x: number, y: number): number;
@@ -10,7 +10,7 @@ interface GeosPredicates extends GeosModule {
   GEOSDistance(a: number, b: number, distance: number): number;
 }
 
-/** Polygons prepared by geos-wasm: of each polygon the first ring is the outline and the others are holes. */
+/** Polygons prepared by geos-wasm; the first ring of each is the outline, the others are holes. */
 export class GeosPolygons {
   readonly #geos: GeosPredicates;
   readonly #geometries: readonly number[];

@@ -17,14 +17,15 @@ import { readParts } from './map-polygons.ts';
 import { GeosPolygons } from './points-geos.ts';
 
 /**
- * Which polygons hold each of many points, beside two independent answers: an even-odd test of all edges in whole numbers, of
- * which nothing may differ, and GEOS (geos-wasm) on the coordinates as they are, of which only points within a step of the
- * domain from an edge may. Both look at the polygons whose boxes hold a point, found by flatbush, on one thread.
+ * Which polygons contain each of many points, compared with two independent results: an exact even-odd test of all
+ * edges in integers, which must agree completely, and GEOS (geos-wasm) on the original coordinates, which may only
+ * differ for points within one grid step of an edge. Both test the polygons whose boxes contain a point, found by
+ * flatbush, on one thread.
  *
- * Points are lines of a table parted by tabs, with latitude and longitude in the fields 4 and 5, as GeoNames has them.
+ * Points are lines of a tab-separated table, with latitude and longitude in the fields 4 and 5, as in GeoNames.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points cities500.txt
- *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points
+ * cities500.txt [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
 const { values: options } = parseArgs({
   options: {
@@ -70,14 +71,14 @@ console.log(`          ${(exactSeconds / median(times)).toFixed(1)} times as lon
 const far = options.geos ? await compareWithGeos() : 0;
 process.exitCode = differing(own, exact).length + far === 0 ? 0 : 1;
 
-/** How many pairs differ though the point is farther than a step from the boundary. */
+/** Number of pairs that differ although the point is farther than a step from the boundary. */
 async function compareWithGeos(): Promise<number> {
   const geos = await GeosPolygons.open(parts);
   const from = performance.now();
   const held = heldBy(geos);
   const seconds = (performance.now() - from) / 1000;
   const apart = differing(own, held);
-  // A vertex and a point are each moved by half a step along an axis at most.
+  // A vertex and a point each move by at most half a step along an axis.
   const step = WORLD.size / DOMAIN_STEPS;
   const far = apart.filter((key) => {
     const [point, polygon] = pairOf(key);
@@ -137,7 +138,7 @@ function heldExactly(): Set<number> {
   return held;
 }
 
-/** Even-odd by a ray to the left; points on a left or bottom edge are in, on a right or top edge out. */
+/** Even-odd by a ray to the left; points on a left or bottom edge are inside, on a right or top edge outside. */
 function holds(polygon: number, px: number, py: number): boolean {
   const { polygonRings, ringVertices, x, y } = placed;
   let inside = false;
@@ -152,7 +153,7 @@ function holds(polygon: number, px: number, py: number): boolean {
   return inside;
 }
 
-/** The sign of dy · ax − dx · ay: in doubles where these tell it, else in integers of any size. */
+/** The sign of dy · ax − dx · ay: in doubles if these suffice, otherwise in BigInt. */
 function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   const about = dy * ax - dx * ay;
   if (Math.abs(about) > 2 ** (2 * DOMAIN_BITS - 48)) return about;

@@ -6,12 +6,12 @@ import { machine, median, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
- * How the time to make quadrants, and a tree of them, grows with the number of polygons, up to a million: side by side on a
- * lattice, and all in one place, where every quadrant has all of them; and with the vertices of a single polygon. Growth by
- * the square would show as times per polygon that double from row to row.
+ * How the time to make quadrants and their tree grows with the number of polygons, up to a million: side by side on a
+ * lattice, and all in one place, where every quadrant contains all of them; and with the vertices of a single polygon.
+ * Quadratic growth would show as times per polygon that double from row to row.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--most 20] [--backend workers|webgpu]
- *   [--adapter hardware] [--workers 2] [--rounds 3]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--most 20] [--backend
+ * workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3]
  */
 const { values: options } = parseArgs({
   options: {
@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
   },
 });
 const [levels, max] = [Number(options.levels), Number(options.max)];
-/** Polygons stand in a lattice of 2^10 × 2^10 cells. */
+/** Polygons are placed on a lattice of 2^10 × 2^10 cells. */
 const CELLS = 2 ** 10;
 const CELL = DOMAIN_STEPS / CELLS;
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
@@ -37,7 +37,7 @@ for (const [what, make] of Object.entries({ lattice, pile, ring })) {
   for (let exponent = max - 4; exponent <= max; exponent++) await measure(what, make(2 ** exponent));
 }
 
-/** Irregular polygons, one a cell. */
+/** Irregular polygons, one per cell. */
 function lattice(count: number): Polygons {
   return polygonsAt(count, (polygon) => [polygon % CELLS, Math.floor(polygon / CELLS) % CELLS]);
 }
@@ -63,7 +63,7 @@ function polygonsAt(count: number, cellOf: (polygon: number) => readonly [x: num
   return { polygonRings: rings, ringVertices: rings.map((ring) => ring * CORNERS), x, y };
 }
 
-/** One polygon with as many vertices as that many polygons of the others have, wound around the middle. */
+/** One polygon with as many vertices as `count` of the other polygons, wound around the middle. */
 function ring(count: number): Polygons {
   const vertices = CORNERS * count;
   const random = randomNumbers();

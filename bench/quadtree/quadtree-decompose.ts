@@ -29,12 +29,12 @@ function methodsOf(context: Context | undefined): Record<string, Method> {
 }
 
 const TELLING_SECONDS = 0.5;
-/** For V8 to have compiled what runs in plain JavaScript before it is timed: a run that takes long is timed at once. */
+/** Warm-up levels, so that V8 compiles the plain JavaScript before it is timed; long runs need none. */
 const WARM_UP_LEVELS = 4;
 
 /**
- * Groups of polygons into quadrants at several levels (Figures 12, 13 and 17), from vertices in the memory of the host to
- * quadrants on the device. Depth first at the first level only.
+ * Groups of polygons into quadrants at several levels (Figures 12, 13 and 17), from vertices in host memory to
+ * quadrants on the device. Depth first only at the first level.
  */
 export async function measureDecompositions(bench: Bench): Promise<void> {
   for (const [name, method] of Object.entries(methodsOf(bench.context))) {
@@ -44,7 +44,7 @@ export async function measureDecompositions(bench: Bench): Promise<void> {
         const tests = testsOf(group, levels);
         if (name !== PASSAGES && secondsPerTest * tests > bench.patience) continue;
         const seconds = await measure(bench, group, name, method, levels);
-        // Short runs are launches more than tests, and would tell of far longer ones than there are.
+        // In short runs the launches dominate, which would overestimate long ones.
         secondsPerTest = seconds > TELLING_SECONDS ? seconds / tests : 0;
       }
     }
@@ -68,7 +68,7 @@ function keyOf({ name }: Group, levels: number): string {
   return `${name}, ${levels} levels`;
 }
 
-/** About as many tests of an edge and a quadrant as whole polygons take, once passages have told the number of quadrants. */
+/** Approximate number of tests of an edge and a quadrant for whole polygons, once the number of quadrants is known. */
 function testsOf(group: Group, levels: number): number {
   const { x, polygonRings } = group.polygons;
   const vertices = x.length / Math.max(1, polygonRings.length - 1);

@@ -4,7 +4,7 @@ import type { Context } from '../../primitives/index.ts';
 import { timed } from '../shared/compare-input.ts';
 import { decomposeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
-/** Polygons by their numbers of vertices, the paper's Table 1. */
+/** Polygons by their number of vertices, as in the paper's Table 1. */
 export interface Group {
   readonly name: string;
   readonly polygons: Polygons;
@@ -13,18 +13,18 @@ export interface Group {
 /** One point of a figure. */
 export interface Measurement {
   readonly experiment: string;
-  /** Where it ran: one thread of plain JavaScript, so many workers, or WebGPU. */
+  /** Where it ran: one thread of plain JavaScript, a number of workers, or WebGPU. */
   readonly on: string;
   readonly group: string;
   readonly method: string;
   /** Levels, quadrants, windows or passages. */
   readonly x: number;
-  /** How many quadrants, nodes or pairs came of it. */
+  /** The number of resulting quadrants, nodes or pairs. */
   readonly found: number;
   readonly seconds: readonly number[];
 }
 
-/** What the file of measurements holds. */
+/** The contents of the file of measurements. */
 export interface Measured {
   readonly label: string;
   readonly machine: string;
@@ -35,23 +35,23 @@ export interface Measured {
   readonly measurements: readonly Measurement[];
 }
 
-/** What experiments run on, and with. */
+/** The setting of the experiments. */
 export interface Bench {
   readonly on: string;
-  /** None for plain JavaScript on one thread. */
+  /** Undefined for plain JavaScript on one thread. */
   readonly context: Context | undefined;
   readonly map: Polygons;
   readonly groups: readonly Group[];
   readonly levels: readonly number[];
   readonly rounds: number;
-  /** Seconds that one run may take, reckoned from the runs before it. */
+  /** Maximum seconds of one run, estimated from the runs before it. */
   readonly patience: number;
   record(measurement: Omit<Measurement, 'on'>): void;
 }
 
 export type Experiment = (bench: Bench) => Promise<void>;
 
-/** Seconds of all rounds after one that does not count, or of one alone where it took long; and the last result. */
+/** Seconds of all rounds after an untimed one, or of a single round if it took long; and the last result. */
 export async function timeRounds<T>(
   { context, rounds, patience }: Bench,
   work: () => T | Promise<T>,
@@ -65,7 +65,7 @@ export async function timeRounds<T>(
   await context?.sync();
   let { wall, result } = await run();
   if (wall > patience / 10 && context !== undefined) {
-    // It may have been the kernels' compilation.
+    // The time may have been spent on compiling kernels.
     context.dispose(result);
     ({ wall, result } = await run());
   }
@@ -81,7 +81,7 @@ export async function timeRounds<T>(
 
 const onHost = new WeakMap<Polygons, Map<number, SerialQuadrants>>();
 
-/** The quadrants of all polygons of a map in the memory of the host, found once. */
+/** The quadrants of all polygons of a map in host memory, computed once. */
 export function quadrantsOnHost(map: Polygons, levels: number): SerialQuadrants {
   const known = onHost.get(map) ?? new Map<number, SerialQuadrants>();
   onHost.set(map, known);
@@ -90,7 +90,7 @@ export function quadrantsOnHost(map: Polygons, levels: number): SerialQuadrants 
   return found;
 }
 
-/** Puts quadrants on a device. */
+/** Uploads quadrants to a device. */
 export function uploadQuadrants(context: Context, { polygon, code, level, boundary }: SerialQuadrants): Quadrants {
   return {
     polygon: context.column(polygon),
@@ -100,7 +100,7 @@ export function uploadQuadrants(context: Context, { polygon, code, level, bounda
   };
 }
 
-/** Numbers from 0 up to but not including 1, the same for the same seed: mulberry32. */
+/** Pseudo-random numbers in [0, 1) from a seed: mulberry32. */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

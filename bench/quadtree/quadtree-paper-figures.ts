@@ -3,7 +3,7 @@ import { type Panel, type PanelPoint, shortNumber } from '../shared/panels.ts';
 import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
 import type { Measured, Measurement } from './quadtree-experiment.ts';
 
-/** A measurement of one of several machines, with the machine in the name of what it ran on where others have the same. */
+/** A measurement of one of several machines; the machine is part of `on` if others have the same name. */
 export interface Point extends Measurement {
   readonly machine: string;
   readonly name: string;
@@ -15,10 +15,10 @@ export interface Figure {
   readonly number: string;
   readonly file: string;
   readonly title: string;
-  /** What the paper found. */
+  /** The paper's finding. */
   readonly paper: string;
   panels(points: readonly Point[]): readonly Panel[];
-  /** What these measurements say. */
+  /** A sentence about these measurements. */
   ours(points: readonly Point[]): string;
 }
 
@@ -206,12 +206,12 @@ function linesBySeries(
   return { ...panelOf('All polygons', unit, axis, lines), scale: 'log', tickText };
 }
 
-/** Measurements of the same machine, group and x. */
+/** Measurements with the same machine, group and x. */
 function samePlace(points: readonly Point[], others: readonly Point[]): (Point | undefined)[] {
   return points.map(({ name, group, x }) => others.find((o) => o.name === name && o.group === group && o.x === x));
 }
 
-/** What one thread of the same machine takes for the same. */
+/** The times of one thread of the same machine for the same work. */
 function serialOf(points: readonly Point[], others: readonly Point[]): (Point | undefined)[] {
   return points.map(({ machine, group, x }) =>
     others.find((o) => o.on === SERIAL && o.machine === machine && o.group === group && o.x === x),
@@ -249,7 +249,7 @@ function range(values: readonly number[]): string {
   return low === high ? low! : `${low} to ${high}`;
 }
 
-/** How steep the logarithm of the time rises with that of x, by least squares. */
+/** Slope of the logarithm of the time against that of x, by least squares. */
 function slopeOf(points: readonly Point[]): number {
   const logs = points.map(({ x, time }) => [Math.log(x), Math.log(time)] as const);
   const mean = (axis: 0 | 1): number => logs.reduce((sum, point) => sum + point[axis], 0) / logs.length;

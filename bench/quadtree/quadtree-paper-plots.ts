@@ -7,8 +7,8 @@ import type { Measured } from './quadtree-experiment.ts';
 import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
 
 /**
- * Figures of one or more files of measurements that `bench/quadtree/quadtree-paper.ts` wrote, and the page that shows them,
- * `quadtree-paper.md`; a figure without measurements is left out.
+ * Draws figures from one or more files of measurements written by `bench/quadtree/quadtree-paper.ts`, and the page that
+ * shows them, `quadtree-paper.md`; figures without measurements are omitted.
  *
  * node --import tsx bench/quadtree/quadtree-paper-plots.ts [--docs docs] FILE…
  */
@@ -41,7 +41,7 @@ async function sectionOf(figure: (typeof FIGURES)[number], all: readonly Point[]
   ];
 }
 
-/** What was measured, where and on what: with the groups of Table 1. */
+/** What was measured, where and on which data, with the groups of Table 1. */
 function introduction(): string[] {
   return [
     '# The experiments of the quadtree paper, repeated',

@@ -16,17 +16,18 @@ import { measureTrees } from './quadtree-trees.ts';
 import { measureWindows } from './quadtree-windows.ts';
 
 /**
- * The experiments of Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon
- * Data on GPUs, 2014, repeated on open data: polygons in groups by vertices, decomposed in three ways at several levels, trees,
- * and windows, in plain JavaScript on one thread, on workers and on WebGPU. All must find as many. Writes one file of
- * measurements per machine; `bench/quadtree/quadtree-paper-plots.ts` draws figures from one or more of them.
+ * The experiments of Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
+ * Polygon Data on GPUs, 2014, repeated on open data: polygons in groups by vertices, decomposed in three ways at
+ * several levels, trees, and windows, in plain JavaScript on one thread, on workers and on WebGPU. All must find the
+ * same number of results. Writes one file of measurements per machine; `bench/quadtree/quadtree-paper-plots.ts` draws
+ * figures from one or more of them.
  *
  * node --max-old-space-size=8192 --import tsx bench/quadtree/quadtree-paper.ts --polygons map.geo.json --out FILE
- *   [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
- *   [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments decompose,trees,windows,polygon-queries,steps]
- *   [--rounds 3] [--patience 30] [--commit HASH]
+ * [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
+ * [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments
+ * decompose,trees,windows,polygon-queries,steps] [--rounds 3] [--patience 30] [--commit HASH]
  *
- * Polygons are GeoJSON, or what `bench/quadtree/pack-map.ts` made of it.
+ * Polygons are GeoJSON, or a file made by `bench/quadtree/pack-map.ts`.
  */
 const { values: options } = parseArgs({
   options: {
@@ -49,7 +50,7 @@ if (options.polygons === undefined || options.out === undefined) {
   throw new Error('Say which polygons, and where the measurements go: --polygons map.geo.json --out measurements.json');
 }
 
-/** By the names that the figures know them by. */
+/** Keyed by the names that the figures use. */
 const EXPERIMENTS: Record<string, Experiment> = {
   decompose: measureDecompositions,
   trees: measureTrees,
@@ -125,7 +126,10 @@ function record(measurement: Measurement): void {
   );
 }
 
-/** Equal where the same is to be found: depth first splits inside quadrants further, all else gives the same quadrants. */
+/**
+ * Equal for measurements that must find the same: depth first also splits inner quadrants, all other methods give the
+ * same quadrants.
+ */
 function questionOf({ experiment, group, method, x }: Measurement): string {
   return [experiment, group, method === DEPTH_FIRST ? method : '', x].join('|');
 }

@@ -4,12 +4,13 @@ import { buildByHand, MAX_LEVELS } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
 
-/** Fewest levels of the tree. */
+/** Minimum levels of the tree. */
 const FEWEST = 10;
 
 /**
- * Polygons of each group as queries to the tree over all polygons of a map (Figure 16), both of as many levels: from quadrants
- * and tree on the device to pairs of polygons there, each once; in plain JavaScript the pairs are counted.
+ * Polygons of each group as queries to the tree over all polygons of a map (Figure 16), both with the same number of
+ * levels: from quadrants and tree on the device to pairs of polygons there, each once; in plain JavaScript the pairs
+ * are only counted.
  */
 export async function measurePolygonQueries(bench: Bench): Promise<void> {
   const { context, map, groups } = bench;

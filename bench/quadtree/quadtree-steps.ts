@@ -7,7 +7,7 @@ import type { Bench } from './quadtree-experiment.ts';
 
 /** One level of a decomposition. */
 export interface Step {
-  /** Quadrants that are split, edges that pass through them, and quadrants that are settled. */
+  /** Numbers of quadrants that are split, of edges that pass through them, and of quadrants that are settled. */
   readonly split: number;
   readonly passages: number;
   readonly leaves: number;
@@ -15,8 +15,8 @@ export interface Step {
 }
 
 /**
- * The time of every level against the passages of edges through quadrants that it looks at: of all polygons at once, and of
- * each group, which has fewer.
+ * The time of every level, and the passages of edges through quadrants that it processes: for all polygons together,
+ * and for each group, which has fewer.
  */
 export async function measureSteps({ context, map, groups, levels, rounds, record }: Bench): Promise<void> {
   if (context === undefined) return;
@@ -28,7 +28,7 @@ export async function measureSteps({ context, map, groups, levels, rounds, recor
   }
 }
 
-/** Decomposes polygons level by level, in all rounds and in one before that does not count. */
+/** Decomposes polygons level by level, in one untimed and several timed rounds. */
 export async function followSteps(
   context: Context,
   placed: DomainPolygons,

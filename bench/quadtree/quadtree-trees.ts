@@ -7,8 +7,8 @@ const SIZES = [16, 17, 18, 19, 20, 21].map((bits) => 2 ** bits);
 const SEED = 2014;
 
 /**
- * Trees over samples of a map's quadrants (Figure 14), from quadrants in the memory of the host to a tree on the device. The
- * quadrants are of so many levels as the builder by hand can take; samples that are larger than all of them are left out.
+ * Trees over samples of a map's quadrants (Figure 14), from quadrants in host memory to a tree on the device. The
+ * quadrants have as many levels as the plain JavaScript builder supports; samples larger than their number are skipped.
  */
 export async function measureTrees(bench: Bench): Promise<void> {
   const { context } = bench;
@@ -28,7 +28,7 @@ export async function measureTrees(bench: Bench): Promise<void> {
   }
 }
 
-/** So many rows of a table, each at most once, the same ones for the same table: the first of a shuffle. */
+/** A sample of rows of a table, each at most once, the same for the same table: the first rows of a shuffle. */
 function sampleOf(all: SerialQuadrants, size: number): SerialQuadrants {
   const random = randomFrom(SEED);
   const rows = Uint32Array.from(all.code.keys());

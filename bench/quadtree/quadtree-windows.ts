@@ -6,15 +6,15 @@ import { buildByHand, countByWalking } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, randomFrom, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 
 const COUNTS = [1_000, 5_000, 10_000, 50_000, 100_000];
-/** The tree's, as in the paper. */
+/** The number of levels of the tree, as in the paper. */
 const LEVELS = 12;
 const SEED = 15;
-/** Degrees. The paper does not say how large its windows get. */
+/** Maximum window size in degrees. The paper does not give its own. */
 const MAX_WIDE = 1;
 
 /**
- * Windows in the tree over all polygons of a map (Figure 15): centres anywhere, widths and heights up to a degree. From
- * windows and tree on the device to pairs there; in plain JavaScript the pairs are counted.
+ * Windows in the tree over all polygons of a map (Figure 15): random centres, widths and heights up to a degree. From
+ * windows and tree on the device to pairs there; in plain JavaScript the pairs are only counted.
  */
 export async function measureWindows(bench: Bench): Promise<void> {
   const { context } = bench;
@@ -58,7 +58,7 @@ function randomWindows(count: number): Windows {
   return windows;
 }
 
-/** Sides in steps of the domain, in the memory of the host. */
+/** Sides in steps of the domain, in host memory. */
 async function sidesOf(windows: Windows): Promise<Uint32Array> {
   await using context = await open({ backend: 'reference' });
   return await context.read(placeWindows(context, windows, WORLD).sides);

@@ -1,10 +1,10 @@
 import { DOMAIN_BITS, type DomainPolygons } from '../../algorithms/quadrants/index.ts';
 
-/** The edges of polygons as plain arrays, those of a polygon one after the other; edges of length 0 are left out. */
+/** The edges of polygons as plain arrays, polygon after polygon, without edges of length 0. */
 export interface SerialEdges {
   /** From x, from y, to x, to y of every edge. */
   readonly ends: Int32Array;
-  /** Where the edges of polygons start, and one more: where all end. */
+  /** The index of each polygon's first edge, and finally the total number of edges. */
   readonly first: Uint32Array;
 }
 
@@ -29,14 +29,14 @@ export function serialEdgesOf({ polygonRings, ringVertices, x, y }: DomainPolygo
   return { ends: ends.subarray(0, at), first };
 }
 
-/** A quadrant: its corner, and its side as 2^shift steps. */
+/** A quadrant: its corner, and log2 of its side in steps. */
 export interface SerialQuadrant {
   readonly x: number;
   readonly y: number;
   readonly shift: number;
 }
 
-/** The smallest quadrant around edges, but none below a side of 2^least steps. */
+/** The smallest quadrant around edges, with a side of at least 2^min steps. */
 export function enclosingQuadrant(ends: Int32Array, from: number, to: number, min: number): SerialQuadrant {
   let [left, bottom, right, top] = [2 ** 31, 2 ** 31, -1, -1];
   for (let at = 4 * from; at < 4 * to; at += 4) {
@@ -55,8 +55,8 @@ export function enclosingQuadrant(ends: Int32Array, from: number, to: number, mi
 }
 
 /**
- * A number of the sign of dy · ax − dx · ay, of which each has 31 bits: exact where both products are, far enough from 0, and
- * in integers of any size elsewhere.
+ * A number with the sign of dy · ax − dx · ay, whose factors have 31 bits: computed in doubles if the products are
+ * exact or the result is far enough from 0, otherwise in BigInt.
  */
 export function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   const p = dy * ax;
@@ -68,7 +68,7 @@ export function sideOf(ax: number, ay: number, dx: number, dy: number): number {
 
 const EXACT = 2 ** 53;
 
-/** Whether an edge passes through the inside of a square, from whose corner it is seen. */
+/** Whether an edge passes through the interior of a square; coordinates are relative to the square's corner. */
 export function passes(ax: number, ay: number, bx: number, by: number, side: number): boolean {
   if (Math.min(ax, bx) >= side || Math.max(ax, bx) <= 0 || Math.min(ay, by) >= side || Math.max(ay, by) <= 0)
     return false;
@@ -84,7 +84,9 @@ export function passes(ax: number, ay: number, bx: number, by: number, side: num
   return above && below;
 }
 
-/** Whether an edge, seen from a point, flips the parity there: it meets the point's row on the point or left of it. */
+/**
+ * Whether an edge, relative to a point, flips the parity there: it meets the point's row at the point or left of it.
+ */
 export function flips(ax: number, ay: number, bx: number, by: number): boolean {
   return ay <= 0 !== by <= 0 && isPast(sideOf(ax, ay, bx - ax, by - ay), by - ay);
 }

@@ -1,7 +1,7 @@
 import { DOMAIN_BITS, type DomainPolygons } from '../../algorithms/quadrants/index.ts';
 import { enclosingQuadrant, flips, isPast, passes, serialEdgesOf, sideOf } from './serial-edges.ts';
 
-/** Quadrants as plain arrays, in the order of `decompose`, of up to 16 levels. */
+/** Quadrants as plain arrays, in the order of `decompose`, with up to 16 levels. */
 export interface SerialQuadrants {
   readonly polygon: Uint32Array;
   readonly code: Uint32Array;
@@ -9,13 +9,13 @@ export interface SerialQuadrants {
   readonly boundary: Uint32Array;
 }
 
-/** The most levels whose codes are one word. */
+/** Maximum levels for which a code fits in one word. */
 export const MAX_LEVELS = 16;
 
 /**
- * What `decompose` does, in plain JavaScript on one thread: what a careful programmer writes without a framework. Polygon
- * after polygon from its smallest quadrant down; each quadrant has the edges that pass through it, in one array that serves
- * as a stack, and whether the polygon holds its corner. Exact as `decompose` is.
+ * `decompose` in plain JavaScript on one thread: carefully written, without a framework. Processes polygon after
+ * polygon, from its smallest quadrant down. For each quadrant it holds the edges that pass through it, in one array
+ * used as a stack, and whether the polygon contains its corner. Exact, as `decompose` is.
  */
 export function decomposeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
   const min = DOMAIN_BITS - levels;
@@ -68,7 +68,7 @@ export function decomposeSerially(polygons: DomainPolygons, levels: number): Ser
   return found.columns();
 }
 
-/** What `decomposeWhole` does: every quadrant is tested against its whole polygon. */
+/** `decomposeWhole` in plain JavaScript: every quadrant is tested against its whole polygon. */
 export function decomposeWholeSerially(polygons: DomainPolygons, levels: number): SerialQuadrants {
   const min = DOMAIN_BITS - levels;
   const { ends, first } = serialEdgesOf(polygons);
@@ -108,14 +108,19 @@ function maxEdges(first: Uint32Array): number {
   return max;
 }
 
-/** The parity on the way from a quadrant's corner to a child's, of flips along the bottom, up the left side, and along the middle. */
+/**
+ * The parity along the way from a quadrant's corner to a child's: flips along the bottom, up the left side, and along
+ * the middle.
+ */
 function parityOn(flipped: number, child: number): number {
   if (child === 0) return 0;
   if (child === 1) return flipped & 1;
   return child === 2 ? (flipped >> 1) & 1 : ((flipped >> 1) ^ (flipped >> 2)) & 1;
 }
 
-/** Through which children an edge passes, bits 0 to 3, and which ways between their corners it flips, bits 4 to 6. */
+/**
+ * The children that an edge passes through, bits 0 to 3, and the ways between their corners that it flips, bits 4 to 6.
+ */
 function lookAt(ax: number, ay: number, bx: number, by: number, half: number): number {
   const column = stripWithin(ax, bx, half);
   const row = stripWithin(ay, by, half);
@@ -123,7 +128,7 @@ function lookAt(ax: number, ay: number, bx: number, by: number, half: number): n
   return lookAcross(ax, ay, bx, by, 2 ** half);
 }
 
-/** The strip, 2^half wide and numbered from 0, that two coordinates are strictly within; 2 or more where there is none. */
+/** The index of the strip of width 2^half that strictly contains two coordinates; 2 or more if there is none. */
 function stripWithin(a: number, b: number, half: number): number {
   const low = Math.min(a, b);
   const high = Math.max(a, b);
@@ -152,7 +157,7 @@ function lookAcross(ax: number, ay: number, bx: number, by: number, side: number
   return look;
 }
 
-/** Whether an edge that meets the left side's line gets over a point of it, or right of it does. */
+/** Whether an edge that meets the line of the left side passes above a point of it, or right of it does. */
 function isAbove(at: number, dx: number, dy: number): boolean {
   return (dx > 0 ? at < 0 : at > 0) || (at === 0 && dy !== 0 && dx > 0 === dy > 0);
 }
@@ -162,7 +167,7 @@ interface Collector {
   columns(): SerialQuadrants;
 }
 
-/** Rows of four words that grow as they come. */
+/** A growing list of rows of four words. */
 function collector(): Collector {
   let rows = new Uint32Array(4 * 1024);
   let end = 0;
@@ -190,7 +195,7 @@ function collector(): Collector {
   };
 }
 
-/** The lower 16 bits, each at twice its place. */
+/** Moves each of the lower 16 bits to twice its position. */
 function spread(bits: number): number {
   let wide = bits & 0xffff;
   wide = (wide | (wide << 8)) & 0x00ff00ff;

@@ -1,6 +1,6 @@
 import type { BuiltTree } from './maq-builder.ts';
 
-/** Quadrants of query polygons, those of a polygon one after the other; codes of 32 bits. */
+/** Quadrants of query polygons, polygon after polygon, with 32-bit codes. */
 export interface QueryQuadrants {
   readonly polygon: Uint32Array;
   readonly code: Uint32Array;
@@ -8,9 +8,9 @@ export interface QueryQuadrants {
 }
 
 /**
- * How many pairs of a query polygon and a polygon of a tree share quadrants, by plain JavaScript on one thread: every quadrant
- * of a query goes down to its place, and what is in it stands side by side on every level. A stamp for each polygon tells
- * whether the query has it already.
+ * The number of pairs of a query polygon and a polygon of a tree that share quadrants, by plain JavaScript on one
+ * thread: every quadrant of a query descends to its place, whose contents are adjacent on every level. A stamp per
+ * polygon records whether the query has found it already.
  */
 export function countPolygonsByWalking(tree: BuiltTree, { polygon, code, level }: QueryQuadrants): number {
   const { code: codes, firstChild, childCount, firstEntry, entryCount, polygon: entries } = tree;

@@ -7,11 +7,11 @@ import type { ResultSet } from '../../formats/result-sets/result-set.ts';
 export interface SetPair {
   readonly p: ResultSet;
   readonly q: ResultSet;
-  /** Of all their texts. */
+  /** Total bytes of their texts. */
   readonly bytes: number;
 }
 
-/** Opens two folders, and reads every file once: afterwards they are in the memory of the file system. */
+/** Opens two folders, and reads every file once, so that they are in the page cache. */
 export async function openSetPair(first: string, second: string): Promise<SetPair> {
   const [p, q] = await Promise.all([openResultSet(first), openResultSet(second)]);
   let bytes = 0;
@@ -19,13 +19,13 @@ export async function openSetPair(first: string, second: string): Promise<SetPai
   return { p, q, bytes };
 }
 
-/** What a run took, over all threads of the process. */
+/** The cost of a run, over all threads of the process. */
 export interface Took {
   readonly wall: number;
   readonly processor: number;
 }
 
-/** Seconds of the clock and of the processors. */
+/** Wall-clock and processor seconds. */
 export async function timed<T>(work: () => Promise<T>): Promise<Took & { readonly result: T }> {
   const used = process.cpuUsage();
   const from = performance.now();
@@ -41,13 +41,13 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
 
-/** The median, and the least and the greatest in brackets. */
+/** The median, with minimum and maximum in brackets. */
 export function spread(values: readonly number[], digits = 2): string {
   const all = [median(values), Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits));
   return `${all[0]} (${all[1]}–${all[2]})`;
 }
 
-/** Fails where two runs differ in anything that they found; J′ is compared bit by bit. */
+/** Throws if the results of two runs differ; J′ is compared bit by bit. */
 export function requireSameAnswer(got: CrossComparison, expected: CrossComparison, what: string): void {
   const text = (comparison: CrossComparison): string =>
     JSON.stringify(comparison, (_, value) => (ArrayBuffer.isView(value) ? [...(value as Uint32Array)] : value));

@@ -1,4 +1,4 @@
-/** Rows as a table of Markdown, the first as its head, with columns as wide as they must be. */
+/** Rows as a Markdown table, the first as its header, with minimal column widths. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string =>

@@ -2,14 +2,14 @@ import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
 import type { Context } from '../../primitives/context.ts';
 
-/** Which backend a program measures on, as options of `parseArgs`. */
+/** The backend that a program measures, as options of `parseArgs`. */
 export const BACKEND_OPTIONS = {
   backend: { type: 'string', default: 'workers' },
   adapter: { type: 'string' },
   workers: { type: 'string', default: '2' },
 } as const;
 
-/** Their values: `webgpu`, `workers` or `reference`; `hardware` or `software`; a number of threads. */
+/** The values of these options: `webgpu`, `workers` or `reference`; `hardware` or `software`; a number of threads. */
 export interface BackendValues {
   readonly backend: string;
   readonly adapter?: string | undefined;
@@ -17,11 +17,11 @@ export interface BackendValues {
 }
 
 /**
- * Opens the backend that options name.
+ * Opens the backend given by options.
  *
- * @throws `ArgumentError` where they name none.
+ * @throws `ArgumentError` if they are invalid.
  */
 export function openNamed({ backend, adapter, workers }: BackendValues): Promise<Context> {
-  // They come from the command line, and are checked where they are used.
+  // The values come from the command line; `open` checks them.
   return open({ backend, adapter, workers: Number(workers) } as OpenOptions);
 }

@@ -1,12 +1,12 @@
 import { loadPlot, type Plotting } from '../../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
 
-/** Lines or points over a logarithmic axis, one for every name. */
+/** Lines or points over a logarithmic axis, by name. */
 export interface Panel {
   readonly title: string;
-  /** What is measured. */
+  /** The unit of the measured value. */
   readonly unit: string;
-  /** What x is. */
+  /** The label of the x axis. */
   readonly axis: string;
   readonly scale: 'linear' | 'log';
   readonly ticks: readonly number[];
@@ -18,7 +18,7 @@ export interface PanelPoint {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** Points with other values are no parts of a line: none for points that stand alone. */
+  /** The style of the line that connects these points; none for separate points. */
   readonly line?: 'solid' | 'dashed';
 }
 
@@ -28,12 +28,12 @@ const PANEL_HEIGHT = 250;
 const HEADING = 30;
 const TOP = 70;
 const LEGEND_ROW = 20;
-/** Told apart by the colour-blind: Okabe and Ito, 2008; then Tol, 2018. */
+/** Distinguishable with colour blindness: Okabe and Ito, 2008; then Tol, 2018. */
 const COLORS = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #1b1e24 #882255 #999933 #332288 #aa4499 #44aa99'.split(
   ' ',
 );
 
-/** Panels two in a row, with one legend of all names, as a standalone SVG. */
+/** Panels in rows of two, with one legend of all names, as a standalone SVG. */
 export async function drawPanels(title: string, panels: readonly Panel[]): Promise<string> {
   const plotting = await loadPlot();
   const names = [...new Set(panels.flatMap(({ points }) => points.map(({ name }) => name)))];
@@ -62,12 +62,12 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
   ].join('\n');
 }
 
-/** About how wide a name is, with its dot. */
+/** Approximate width of a name with its dot. */
 function widthOf(name: string): number {
   return 34 + 6.2 * name.length;
 }
 
-/** The names with their colours, and how much lower what follows lies where they take more than a line. */
+/** The names with their colours, and the additional height if they take more than one line. */
 function legendOf(names: readonly string[]): { readonly marks: readonly string[]; readonly below: number } {
   let [left, down] = [MARGIN, 0];
   const marks = names.map((name, i) => {
@@ -109,7 +109,9 @@ function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot
   return chart.innerHTML;
 }
 
-/** Round numbers around all points: powers of ten, and 2 and 5 times these where the points span no more than two. */
+/**
+ * Round numbers around all points: powers of ten and, if the points span at most two of them, also 2 and 5 times these.
+ */
 function levelsOf(points: readonly PanelPoint[]): number[] {
   const [low, high] = [Math.min, Math.max].map((end) => end(...points.map(({ y }) => y))) as [number, number];
   const steps = high / low > 100 ? [1] : [1, 2, 5];

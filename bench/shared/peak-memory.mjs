@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-// For `node --import`: on exit, writes the most bytes that the process has had resident to the file that PEAK_MEMORY_FILE
-// names. Linux keeps that figure for the program itself; getrusage's, taken elsewhere, may include the parent's from
-// before exec.
+// For `node --import`: on exit, writes the peak resident bytes of the process to the file named by PEAK_MEMORY_FILE.
+// Linux tracks this figure for the program itself; that of getrusage may include the parent's from before exec.
 process.once('exit', () => writeFileSync(process.env.PEAK_MEMORY_FILE, String(1024 * peakKibibytes())));
 
 function peakKibibytes() {

@@ -1,17 +1,17 @@
 import { MAP_MODE_READ, usage } from '../../backends/webgpu/device/usage.ts';
 
-/** What a device takes to copy a buffer to another of the same size: the unit of the benchmarks of WebGPU. */
+/** Times copying a buffer to another of the same size on a device: the unit of the WebGPU benchmarks. */
 export interface Memcpy {
-  /** Milliseconds of each of some copies by the device's own clock, one after the other on a device that is warm. */
+  /** Milliseconds of each of several consecutive copies by the device's own clock, on a warm device. */
   times(count: number): Promise<number[]>;
   close(): void;
 }
 
-/** Copies before those that are measured: an idle GPU takes some tenths of a second to raise its clocks. */
+/** Bytes to copy before the measured copies: an idle GPU takes some tenths of a second to raise its clocks. */
 const WARM_UP_BYTES = 2 ** 38;
 const WARM_UP_COPIES = 4000;
 
-/** Two buffers of so many bytes, filled with words that are not alike, on a device of their own. */
+/** Two buffers of `bytes` bytes, filled with varying words, on a separate device. */
 export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software', bytes: number): Promise<Memcpy> {
   const adapter = await gpu.requestAdapter(
     adapterChoice === 'software' ? { forceFallbackAdapter: true } : { powerPreference: 'high-performance' },
@@ -64,7 +64,7 @@ export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software
   };
 }
 
-/** The middle of some numbers, and the least and the greatest. */
+/** Median, minimum and maximum of some numbers. */
 export function spread(numbers: readonly number[]): { median: number; min: number; max: number } {
   const sorted = [...numbers].sort((a, b) => a - b);
   return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };

@@ -6,21 +6,24 @@ import { spread } from './webgpu-memcpy.ts';
 type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
 export type Spread = ReturnType<typeof spread>;
 
-/** Reductions of a column, which the host records in little time: an idle GPU takes some tenths of a second to raise its clocks. */
+/**
+ * Reductions of a column as warm-up, which the host records quickly: an idle GPU takes some tenths of a second to raise
+ * its clocks.
+ */
 export function reduceAgain(context: Context, column: Column<'u32'>, passes: number): void {
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
 }
 
-/** What a pipeline takes, by the device's own clock, and each of its kernels. */
+/** The time of a pipeline, by the device's own clock, and of each of its kernels. */
 export interface TimedPipeline {
   readonly total: Spread;
   readonly steps: readonly ({ readonly command: string } & Spread)[];
 }
 
 /**
- * Times `rounds` runs of a pipeline whose columns lie on the device, after `heat`, which keeps it busy for half a second: an
- * idle GPU takes some tenths of a second to raise its clocks. Commands of `heat` begin with `heating`, those of the pipeline
- * do not.
+ * Times `rounds` runs of a pipeline over columns on the device, after `heat`, which keeps the device busy for half a
+ * second: an idle GPU takes some tenths of a second to raise its clocks. The names of the commands of `heat` start with
+ * `heating`; those of the pipeline do not.
  */
 export async function timePipeline(
   backend: WebGpuBackend,

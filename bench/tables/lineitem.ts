@@ -6,8 +6,8 @@ const LAST_ORDER = 10440;
 const CURRENT = 9298;
 
 /**
- * Rows like those of TPC-H's lineitem, with the distributions of its specification (4.2.3) for the columns that queries 1 and 6
- * ask for; not dbgen's own random numbers.
+ * Rows like those of TPC-H's lineitem, with the distributions of its specification (4.2.3) for the columns that queries
+ * 1 and 6 use; the random numbers are not those of dbgen.
  */
 export function lineitem(rows: number, random: () => number): HostTable {
   const whole = (from: number, to: number): number => from + Math.floor(random() * (to - from + 1));

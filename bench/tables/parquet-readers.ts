@@ -6,11 +6,11 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * Reading columns of a Parquet file in a process that just began: `openTable`, and hyparquet alone with the same ZSTD. Medians
- * of processor time in seconds, loading included; the sums of the first column are compared.
+ * Reading columns of a Parquet file in a new process: `openTable`, and hyparquet alone with the same ZSTD. Medians of
+ * processor time in seconds, including loading; the sums of the first column are compared.
  *
- * npm run build && npm install --no-save vega-datasets@3.2.1
- * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
+ * npm run build && npm install --no-save vega-datasets@3.2.1 node --import tsx bench/tables/parquet-readers.ts [--file
+ * flights.parquet] [--rounds 9]
  */
 const { values: options } = parseArgs({
   options: {
@@ -72,7 +72,7 @@ for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'desti
     for (const [reader, program] of Object.entries(READERS)) {
       const [seconds, sum] = run(program(columns));
       sums[reader] = sum;
-      // The first brings files into the cache of the system.
+      // The first round brings files into the page cache.
       if (round > 0) times[reader] = [...(times[reader] ?? []), seconds];
     }
   }

@@ -7,11 +7,11 @@ import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 
 /**
- * The whole command `quadrille table`, start included, beside DuckDB through its Node package, each in a process of its own, on two
- * threads: medians of seconds on the clock and of processor time. What both answer is compared.
+ * The whole command `quadrille table`, including its start, compared with DuckDB through its Node package, each in a
+ * separate process, on two threads: medians of wall-clock and processor seconds. The answers are compared.
  *
- * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
- * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
+ * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1 node --import tsx
+ * bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
  */
 const { values: options } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
 interface Question {
   readonly name: string;
   readonly words: readonly string[];
-  /** The same in SQL, of a table `flights`. */
+  /** The same in SQL, on a table `flights`. */
   readonly sql: string;
 }
 
@@ -51,7 +51,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** Prints the processor time of all threads when the process ends, as a last line. */
+/** Prints the processor time of all threads as the last line when the process ends. */
 const TELL = `import { writeSync } from 'node:fs';
 process.on('exit', () => {
   const { user, system } = process.cpuUsage();
@@ -67,7 +67,7 @@ const { main } = await import(${JSON.stringify(main)});
 process.exitCode = await main(${JSON.stringify(args)}, '0');`;
 }
 
-/** What a program prints that asks DuckDB for rows and writes them as CSV, as ours does. */
+/** A program that queries DuckDB and writes the rows as CSV, as ours does. */
 function theirProgram({ sql }: Question): string {
   const file = options.file.replaceAll("'", "''");
   const entry = pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve('@duckdb/node-api')).href;
@@ -97,7 +97,7 @@ function measure(program: string): Measured {
   return { seconds, cpu: Number(stderr), lines: stdout.trimEnd().split('\n').slice(1) };
 }
 
-/** Whether two tables are the same; numbers as numbers, as 2.50 is written in several ways. */
+/** Whether two tables are equal; numbers are compared by value, because 2.50 can be written in several ways. */
 function isSame(ours: readonly string[], theirs: readonly string[]): boolean {
   if (ours.length !== theirs.length) return false;
   return ours.every((line, i) => {
@@ -120,7 +120,7 @@ console.log(
 for (const question of QUESTIONS) {
   const [ours, theirs]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round <= Number(options.rounds); round++) {
-    // The first brings files into the cache of the system.
+    // The first round brings files into the page cache.
     const both = [measure(ourProgram(question)), measure(theirProgram(question))] as const;
     if (round === 0) continue;
     ours.push(both[0]);

@@ -6,7 +6,7 @@ import { tableOnDevice } from './table-columns.ts';
 import { type Question, questions } from './table-questions.ts';
 import { measured, shown, type Times, timesOf, warmUp } from './table-times.ts';
 
-/** Milliseconds of the device that questions to 2^28 rows should take on an H200. */
+/** Target milliseconds of the device for questions over 2^28 rows on an H200. */
 const BARS: { readonly [name: string]: number } = {
   'count where a < c': 0.3,
   'normal form over 4 columns': 1.3,
@@ -18,7 +18,7 @@ const BARS: { readonly [name: string]: number } = {
   'ids of a tenth': 0.6,
 };
 
-/** Times questions to a table that was made on the device: by its own clock where that is possible, and until they are answered. */
+/** Times questions to a table made on the device: by its own clock if possible, and until they are answered. */
 export async function measureOnDevice(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
   const isPossible = ({ table: of, name }: Question): boolean =>
@@ -36,10 +36,10 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
   t.disposeTable(table);
 }
 
-/** Runs a question's commands without waiting, and frees what they make. */
+/** Runs a question's commands without waiting, and frees their results. */
 type Launch = (() => void) & { dispose?: () => void };
 
-/** The device's times for a question, one call after another; undefined where it waits in between, or there is no clock. */
+/** The device's times for a question, in consecutive calls; undefined if it waits in between, or there is no clock. */
 async function deviceTimes(table: t.DeviceTable, question: Question, rounds: number): Promise<Times | undefined> {
   const { backend } = table.context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
@@ -50,7 +50,7 @@ async function deviceTimes(table: t.DeviceTable, question: Question, rounds: num
   await backend.time(calls);
   const taken = await backend.time(calls);
   launch.dispose?.();
-  // The first waits for the host.
+  // The first call waits for the host.
   return timesOf(taken.slice(1));
 }
 

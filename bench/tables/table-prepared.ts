@@ -14,7 +14,7 @@ const five = {
   max: { kind: 'max', of: c('a') },
 } as const;
 
-/** Short questions, and milliseconds that they should take on an H200, where there is such a bar. */
+/** Short questions, with target milliseconds on an H200, if any. */
 const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: number])[] = [
   ['count', count, 0.2],
   ['sum of a', sum, 0.2],
@@ -24,7 +24,7 @@ const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: nu
   ['count, sum and median of a', { ...count, ...sum, ...middle }],
 ];
 
-/** Times short questions under a condition with a constant that is another in every call, prepared and not. */
+/** Times short questions with a condition whose constant differs in every call, prepared and not. */
 export async function measurePrepared(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
   console.log('| question where b < constant | prepared, ms to done: least (median) | plain | bar on an H200 |');

@@ -1,11 +1,11 @@
 import * as t from '../../algorithms/tables/index.ts';
 
-/** A question to a table, as it is asked here and in SQL. */
+/** A question to a table, in this library and in SQL. */
 export interface Question {
   readonly name: string;
   readonly sql: string;
   readonly table: 'numbers' | 'lineitem';
-  /** What it asks for, where that is aggregates. */
+  /** The aggregates that it asks for, if it does. */
   readonly asked?: { readonly aggregates: t.Aggregates; readonly where?: t.Condition };
   ask(table: t.DeviceTable): Promise<unknown>;
 }
@@ -19,7 +19,7 @@ function counting(name: string, sql: string, where: t.Condition): Question {
   return { name, table: 'numbers', sql: `select count(*) from numbers where ${sql}`, asked, ask };
 }
 
-/** The first three, of columns without nulls and with them. */
+/** The first three questions, for columns with and without nulls. */
 function predicates(suffix: string): Question[] {
   const [a, b, x, d] = ['a', 'b', 'c', 'd'].map((name) => `${name}${suffix}`) as [string, string, string, string];
   const nulls = suffix === '' ? '' : ', nulls';
@@ -82,7 +82,7 @@ function groups(key: string, of: string): Question {
 const one = t.literal(1);
 const discounted = t.multiplied(c('l_extendedprice'), t.subtracted(one, c('l_discount')));
 
-/** TPC-H's queries 1 and 6, as far as one table goes. */
+/** TPC-H's queries 1 and 6, as far as they concern a single table. */
 const tpch: readonly Question[] = [
   {
     name: 'TPC-H Q1',
@@ -129,7 +129,7 @@ const tpch: readonly Question[] = [
   },
 ];
 
-/** The rows for which a condition holds, as numbers on the device. */
+/** The rows that satisfy a condition, as numbers on the device. */
 const ids: Question = {
   name: 'ids of a tenth',
   table: 'numbers',

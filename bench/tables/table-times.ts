@@ -6,7 +6,7 @@ export interface Times {
   readonly median: number;
 }
 
-/** Milliseconds from a question until its answer is there. */
+/** Milliseconds from a question to its answer. */
 export async function measured(ask: () => Promise<unknown>, times: number): Promise<Times> {
   const taken: number[] = [];
   for (let round = 0; round < times; round++) {
@@ -26,7 +26,7 @@ export function shown({ min, median }: Times, digits = 2): string {
   return `${min.toFixed(digits)} (${median.toFixed(digits)})`;
 }
 
-/** Asks for some time: a device that is idle is slow at first. */
+/** Asks repeatedly for some time, because an idle device is slow at first. */
 export async function warmUp(ask: () => Promise<unknown>, milliseconds = 500): Promise<void> {
   for (const from = performance.now(); performance.now() - from < milliseconds; ) await ask();
 }

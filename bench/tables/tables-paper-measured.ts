@@ -8,14 +8,14 @@ export interface MeasuredOperation {
   readonly plain: number;
 }
 
-/** Milliseconds of the ways to list one in so many of the cells. */
+/** Milliseconds of the ways to list one in every `among` cells. */
 export interface MeasuredLists {
   readonly among: number;
   readonly active: number;
   readonly milliseconds: { readonly [way: string]: number };
 }
 
-/** What the file of measurements holds. */
+/** The contents of the file of measurements. */
 export interface MeasuredTables {
   readonly label: string;
   readonly machine: string;

@@ -10,12 +10,13 @@ import { operations, type Records, randomRecords } from './tables-paper-operatio
 
 /**
  * The operations of Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics
- * Processors, 2004, over a million records of four attributes of 19 bits, and the point lists of Ziegler, Tevs, Theobalt and
- * Seidel, GPU Point List Generation through Histogram Pyramids, 2006, beside copyIf and a plain loop. Ways take turns. Times
- * are the least, until the device is done. `bench/tables/tables-paper-plots.ts` draws what it writes.
+ * Processors, 2004, over a million records of four attributes of 19 bits, and the point lists of Ziegler, Tevs,
+ * Theobalt and Seidel, GPU Point List Generation through Histogram Pyramids, 2006, compared with copyIf and a plain
+ * loop. The methods take turns. Times are minima, until the device is done. `bench/tables/tables-paper-plots.ts` draws
+ * the results.
  *
  * node --import tsx bench/tables/tables-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
- *   [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
+ * [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
  */
 const { values: options } = parseArgs({
   options: {
@@ -110,7 +111,7 @@ function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
   }
 }
 
-/** The least times of ways that take turns, after three turns that do not count: others may use the machine. */
+/** Minimum times of methods that take turns, after three untimed turns; minima, because the machine may be shared. */
 async function inTurns(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
   const taken = Object.keys(ways).map((name): [string, number[]] => [name, []]);
   for (let round = -3; round < rounds; round++) {

@@ -10,14 +10,15 @@ import { type Question, questions } from './table-questions.ts';
 import { measured, shown } from './table-times.ts';
 
 /**
- * Questions to tables beside DuckDB in the same run, both with the tables in memory and warm: milliseconds that the caller sees,
- * the least and the median. DuckDB takes part where it is found: npm install --no-save @duckdb/node-api@1.5.6-r.1 (70 MB).
+ * Questions to tables compared with DuckDB in the same run, both with the tables in memory and warm: milliseconds for
+ * the caller, minimum and median. DuckDB takes part if it is installed: npm install --no-save
+ * @duckdb/node-api@1.5.6-r.1 (70 MB).
  *
- * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
- *   [--rounds 15] [--only median]
+ * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software]
+ * [--workers 2] [--rounds 15] [--only median]
  *
- * With --prepared, short questions to 2^20 rows, prepared and not, until the answer is there. With --device, on WebGPU, what the
- * device takes for questions to 2^28 rows by its own clock; columns are made there.
+ * With --prepared, short questions over 2^20 rows, prepared and not, until the answer is there. With --device, on
+ * WebGPU, the device's time for questions over 2^28 rows by its own clock; columns are made there.
  */
 const { values: options } = parseArgs({
   options: {
@@ -32,7 +33,7 @@ const { values: options } = parseArgs({
 const rows = Number(options.rows ?? (options.device ? 2 ** 28 : options.prepared ? 2 ** 20 : 1e7));
 const rounds = Number(options.rounds);
 
-/** Numbers that look random, the same in every run (Marsaglia's xorshift, 2003). */
+/** Pseudo-random numbers, the same in every run (Marsaglia's xorshift, 2003). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -55,7 +56,7 @@ function numbersTable(random: () => number): t.HostTable {
 
 interface DuckDb {
   run(sql: string): Promise<unknown>;
-  /** Runs a query to its end, with all rows fetched. */
+  /** Runs a query to its end and fetches all rows. */
   fetch(sql: string): Promise<void>;
 }
 
@@ -81,7 +82,7 @@ async function openDuckDb(): Promise<DuckDb | undefined> {
   };
 }
 
-/** Tables of the same distributions, which DuckDB makes itself: copying ours would take longer than all questions. */
+/** Tables with the same distributions, made by DuckDB itself: copying ours would take longer than all questions. */
 async function fillDuckDb({ run }: DuckDb): Promise<void> {
   const below = (end: number): string => `floor(random() * ${end})::integer`;
   const some = ['a', 'b', 'c', 'd'].map((name) => `${below(1_000_000)} as ${name}`).join(', ');

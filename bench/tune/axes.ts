@@ -1,11 +1,11 @@
 import type { ElementType } from '../harness/experiment.ts';
 
-/** A member of a tuning, what it may be, and what it makes faster or slower. */
+/** A member of a tuning, its possible values, and the experiments that it affects. */
 export interface TuningAxis {
-  /** As `scan.items`. */
+  /** The path of the member, such as `scan.items`. */
   readonly member: string;
   readonly values: readonly (number | boolean | string)[];
-  /** Built-in experiments, and over what. */
+  /** Built-in experiments with their element types. */
   readonly experiments: readonly (readonly [name: string, type: ElementType])[];
 }
 
@@ -32,7 +32,7 @@ const SORTS = [
 const HISTOGRAM = [['histogram', 'u32']] as const;
 const THREADS = [64, 128, 256, 512];
 
-/** Everything that is tried, in this order: the one place that lists it. */
+/** All members that are tuned, in this order. This is the only list of them. */
 export const tuningAxes: readonly TuningAxis[] = [
   { member: 'forEach.threads', values: THREADS, experiments: MAPS },
   { member: 'forEach.items', values: [1, 2, 4, 8], experiments: MAPS },
@@ -73,7 +73,7 @@ export const tuningAxes: readonly TuningAxis[] = [
   { member: 'histogram.ownBins', values: [0, 1024, 4096], experiments: HISTOGRAM },
 ];
 
-/** What a tuning has for a member; undefined where it has none of the name. */
+/** The value of a member in a tuning; undefined if there is none of that name. */
 export function memberOf(tuning: object, member: string): unknown {
   return member
     .split('.')
@@ -85,7 +85,7 @@ export function choiceOf(member: string, value: unknown): object {
   return member.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
-/** The members of a tuning that one of some others has otherwise: put on top of any of these, they give the tuning. */
+/** The members of a tuning that differ in at least one of the others: applied to any of these, they give the tuning. */
 export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {
     const theirs = others.map((other) => (other as Readonly<Record<string, unknown>>)[name]);

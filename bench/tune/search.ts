@@ -13,18 +13,18 @@ import { choiceOf, memberOf, type TuningAxis } from './axes.ts';
 export interface SearchOptions {
   /** Opens WebGPU with a tuning. */
   open(tuning: TuningChoice): Promise<Context>;
-  /** The tuning to begin with; undefined for the device's own. */
+  /** The initial tuning; undefined for the device's own. */
   readonly start: TuningChoice;
   readonly axes: readonly TuningAxis[];
-  /** Elements to measure over. */
+  /** Number of elements to measure with. */
   readonly n: number;
   readonly rounds: number;
-  /** By `performance.now()`: after it, nothing new is tried. */
+  /** Time by `performance.now()` after which nothing new is tried. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** A candidate was tried, or passed over. */
+  /** Called when a candidate was tried or skipped. */
   advance(): void;
-  /** How a candidate did against the best so far: its time by that of the best, or why it has none. */
+  /** Reports a candidate: the ratio of its time to that of the best so far, or the reason why it has none. */
   tried(member: string, value: unknown, outcome: number | string): void;
 }
 
@@ -36,12 +36,12 @@ export interface SearchResult {
   readonly complete: boolean;
 }
 
-/** So much less time is clearly less. */
+/** Maximum time ratio that counts as clearly faster. */
 const CLEARLY = 0.98;
 
 /**
- * Coordinate search: member after member, every value is measured beside the best tuning so far, in turns, and kept where it is
- * clearly faster over the member's experiments together.
+ * Coordinate search: member after member, every value is measured against the best tuning so far, in turns, and kept if
+ * it is clearly faster over the member's experiments together.
  */
 export async function searchTuning(options: SearchOptions): Promise<SearchResult> {
   const first = await options.open(options.start);
@@ -75,7 +75,7 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   }
 }
 
-/** The jobs of an axis; those that the axis before had too are not made again. */
+/** The jobs of an axis; jobs shared with the previous axis are reused. */
 function jobsOf({ experiments }: TuningAxis, n: number, before: readonly Job[]): Job[] {
   return experiments.map(
     ([name, type]) =>
@@ -88,11 +88,11 @@ interface Trial {
   readonly axis: TuningAxis;
   readonly value: unknown;
   readonly jobs: readonly Job[];
-  /** With the best tuning so far. */
+  /** A context with the best tuning so far. */
   readonly context: Context;
 }
 
-/** A context with another tuning, where that is clearly faster; otherwise it is closed again. */
+/** A context with another tuning if that is clearly faster; otherwise the context is closed again. */
 async function rivalOf(
   tuning: Tuning,
   { axis, value, jobs, context }: Trial,
@@ -129,7 +129,7 @@ async function prepareAll(context: Context, jobs: readonly Job[]): Promise<Prepa
   return all;
 }
 
-/** What is wrong with a context's answers, beside what has to be found; undefined where they are right. */
+/** What is wrong with a context's results; undefined if they are correct. */
 async function faultOf(context: Context, jobs: readonly Job[]): Promise<string | undefined> {
   for (const [i, prepared] of (await prepareAll(context, jobs)).entries()) {
     const answer = (await prepared.answer()) as readonly HostColumn[];
@@ -149,11 +149,14 @@ function wrongStart(fault: string): QuadrilleError {
   });
 }
 
-/** A round is so long at least, in nanoseconds, with as many calls as that takes. */
+/** Minimum duration of a round in nanoseconds; it has as many calls as that takes. */
 const MIN_ROUND = 2e6;
 const MAX_CALLS = 100;
 
-/** The time of the second by that of the first: the geometric mean over the jobs of the ratios of medians, or of least times. */
+/**
+ * The time of the second relative to the first: the geometric mean, over the jobs, of the ratios of medians or of
+ * minima.
+ */
 async function compare(
   first: Context,
   second: Context,
@@ -164,7 +167,7 @@ async function compare(
   for (const job of jobs) {
     const pair = [...(await prepareAll(first, [job])), ...(await prepareAll(second, [job]))];
     const times: number[][] = pair.map(() => []);
-    // It warms the device up, which is busy from then on.
+    // Also warms up the device, which stays busy from then on.
     const { time } = await pair[0]!.round(1);
     const calls = Math.min(MAX_CALLS, Math.max(1, Math.ceil(MIN_ROUND / Math.max(1, time))));
     for (let round = -1; round < rounds; round++) {
@@ -174,12 +177,12 @@ async function compare(
       }
     }
     for (const prepared of pair) await prepared.close();
-    // Clocks of software adapters tell no time at all of what is short.
+    // Clocks of software adapters report zero for short work.
     const ratioOf = (one: 'median' | 'min'): number => {
       const [a, b] = times.map((all) => Math.max(1, spreadOf(all)[one]));
       return b! / a!;
     };
-    // Where a machine is noisy, chance makes one of them small, seldom both.
+    // On a noisy machine, one of the two may be small by chance, but rarely both.
     logs += Math.log(Math.max(ratioOf('median'), ratioOf('min')));
   }
   return Math.exp(logs / jobs.length);

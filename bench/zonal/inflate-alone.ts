@@ -6,10 +6,10 @@ import { readLayout, rowBytes } from '../../formats/tiff/layout.ts';
 
 const inflateBytes = promisify<Uint8Array, { chunkSize: number }, Buffer>(inflate);
 
-/** Blocks under way at a time: zlib runs on four threads. */
+/** Blocks in progress at a time: zlib runs on four threads. */
 const LANES = 6;
 
-/** Seconds that reading and inflating all blocks of a deflated GeoTIFF takes, on all cores and without anything else. */
+/** Seconds for reading and inflating all blocks of a deflated GeoTIFF, on all cores and without other work. */
 export async function inflateAlone(file: string, rounds: number): Promise<number[]> {
   const source = await openFileBytes(file);
   const layout = await readLayout(source, await readDirectory(source), 1);

@@ -4,17 +4,20 @@ import { type RowCrossings, rowCrossings } from '../../algorithms/geometry/row-c
 import { noShifts, type ScanlineJob } from './scanline.ts';
 import { sweepSpans } from './span-sweep.ts';
 
-/** Histograms that a zone is counted into in turn, so that equal neighbours do not wait for each other's store. */
+/** Tables that a zone is counted into in turn, so that equal neighbouring cells do not wait for each other's store. */
 const TURNS = 4;
 
-/** Rows whose spans are counted together, zone by zone: the cells stay in the cache, and so does the zone's histogram. */
+/**
+ * Rows whose spans are counted together, zone by zone, so that the cells and the zone's histogram stay in the cache.
+ */
 const BAND = 64;
 
 /**
- * The second peer of `bench/zonal/zonal.ts`: the scanline as far as it could be tuned on one thread. The spans are found first and
- * sorted into bands of rows; then, band by band, a tight loop over the cells of every span counts into four tables in turn.
+ * The second peer of `bench/zonal/zonal.ts`: the scanline, tuned as far as possible on one thread. The spans are found
+ * first and sorted into bands of rows; then, band by band, a tight loop over the cells of every span counts into four
+ * tables in turn.
  *
- * @returns `slots` counts a zone.
+ * @returns `slots` counts per zone.
  */
 export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
   const zones = polygons.polygonRings.length - 1;
@@ -33,12 +36,12 @@ export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: Scanli
   return counts;
 }
 
-/** Runs of cells of one row in one zone, in a list for every band of rows, each list in the order of the zones. */
+/** Runs of cells of one row in one zone, in one list per band of rows, each list in the order of the zones. */
 interface Spans {
   readonly zone: Int32Array;
   readonly from: Int32Array;
   readonly to: Int32Array;
-  /** The next span of the list; −1 behind the last. */
+  /** The next span of the list; −1 after the last. */
   readonly next: Int32Array;
   /** The first span of every band. */
   readonly bands: Int32Array;
@@ -91,7 +94,7 @@ function countSpan(
   }
 }
 
-/** Moves what was counted of a zone to its histogram. */
+/** Adds the counts of a zone to its histogram. */
 function addTurns(turns: Int32Array, counts: Int32Array, at: number, slots: number): void {
   for (let slot = 0; slot < slots; slot++) {
     const sum = turns[slot]! + turns[slots + slot]! + turns[2 * slots + slot]! + turns[3 * slots + slot]!;

@@ -4,7 +4,7 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { sweepSpans } from './span-sweep.ts';
 
-/** What a peer of `bench/zonal/zonal.ts` is given. */
+/** The input of a peer of `bench/zonal/zonal.ts`. */
 export interface ScanlineJob {
   readonly polygons: Polygons;
   readonly grid: RasterGrid;
@@ -15,10 +15,10 @@ export interface ScanlineJob {
 }
 
 /**
- * The first peer of `bench/zonal/zonal.ts`: zonal histograms by scan conversion on one thread. Active edges, spans of rows, typed
- * arrays; every span is counted as it is found. The cell rule is that of `zonalHistogram`.
+ * The first peer of `bench/zonal/zonal.ts`: zonal histograms by scan conversion on one thread. Active edges, spans of
+ * rows, typed arrays; every span is counted when it is found. Cells belong to zones by the rule of `zonalHistogram`.
  *
- * @returns `slots` counts a zone.
+ * @returns `slots` counts per zone.
  */
 export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
   const zones = polygons.polygonRings.length - 1;
@@ -33,7 +33,7 @@ export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob):
   return counts;
 }
 
-/** The raster is read as it lies: no longitudes come round. */
+/** No shifts: the raster does not wrap around in longitude. */
 export function noShifts(zones: number): number[][] {
   return Array.from({ length: zones }, () => [0]);
 }

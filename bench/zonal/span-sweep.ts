@@ -2,11 +2,11 @@ import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { RowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 
 /**
- * Scan conversion on one thread, in plain typed arrays: a zone's edges in buckets by their first row, a table of active edges
- * that steps from row to row in whole numbers, spans between pairs of crossings.
+ * Scan conversion on one thread, in plain typed arrays: a zone's edges in buckets by their first row, a table of active
+ * edges that advances from row to row in integers, spans between pairs of crossings.
  *
- * @param span - Called with the zone and with the first cell of the raster and the one behind the last of a run of cells of
- * one row, row by row; from the last zone to the first.
+ * @param span - Called with the zone, and with the first cell and the end of a run of cells of one row, row by row;
+ * zones come from the last to the first.
  */
 export function sweepSpans(
   crossings: RowCrossings,
@@ -15,7 +15,7 @@ export function sweepSpans(
 ): void {
   const { zone, firstRow } = crossings;
   const active = createActiveEdges(crossings);
-  /** For every row the first edge of the zone that starts there, and for every edge the next one; −1 is none. */
+  /** For every row the zone's first edge that starts there, and for every edge the next one; −1 means none. */
   const head = new Int32Array(height).fill(-1);
   const next = new Int32Array(zone.length);
   for (let to = zone.length, from = to; to > 0; to = from) {
@@ -41,12 +41,12 @@ export function sweepSpans(
   }
 }
 
-/** The edges that cross the row at hand, in the order of their columns. */
+/** The edges that cross the current row, in the order of their columns. */
 interface ActiveEdges {
   count: number;
   readonly column: Int32Array;
   enter(edge: number): void;
-  /** Moves to the next row and drops the edges that end. */
+  /** Advances to the next row and drops the edges that end. */
   step(): void;
 }
 
@@ -81,7 +81,9 @@ function createActiveEdges({ rows, firstColumn, columnStep, start, rest, height 
   };
   return edges;
 
-  /** Puts an edge behind the first `count`, or further ahead: they are few, and nearly in order. */
+  /**
+   * Inserts an edge after the first `count`, or earlier if its order requires: there are few edges, nearly in order.
+   */
   function insert(count: number, c: number, e: number, f: number, left: number): void {
     let at = count;
     for (; at > 0 && column[at - 1]! > c; at--) {

@@ -6,13 +6,13 @@ const EAST = -66.5;
 const SOUTH = 24;
 const NORTH = 49.5;
 
-/** A grid of square cells over the conterminous United States, of at least so many cells. */
+/** A grid of square cells over the conterminous United States, with at least `cells` cells. */
 export function conusGrid(cells: number): RasterGrid {
   const step = Math.sqrt(((EAST - WEST) * (NORTH - SOUTH)) / cells);
   return gridOf(Math.ceil((EAST - WEST) / step), Math.ceil((NORTH - SOUTH) / step));
 }
 
-/** A grid of so many cells over the same. */
+/** A grid of `width` × `height` cells over the same area. */
 export function gridOf(width: number, height: number): RasterGrid {
   return {
     width,
@@ -26,15 +26,15 @@ export function gridOf(width: number, height: number): RasterGrid {
   };
 }
 
-/** Cells from one lattice point of the coarsest octave to the next. */
+/** Cells between adjacent lattice points of the coarsest octave. */
 const COARSEST = 1024;
 const OCTAVES = 10;
-/** By how much an octave is weaker than the one of twice its wavelength: a Hurst exponent of 0.8, as mountains have. */
+/** Ratio of an octave's amplitude to that of the next coarser one: a Hurst exponent of 0.8, as of mountains. */
 const GAIN = 2 ** -0.8;
 
 /**
  * Rows of a synthetic relief that fills the range of u16: value noise in ten octaves, from 1,024 cells to 2, so that
- * neighbours resemble each other as heights do. The same for the same cells, wherever the rows are cut.
+ * neighbouring cells are similar, as heights are. The value of a cell does not depend on the window.
  */
 export function terrain(window: Window): Uint16Array<ArrayBuffer> {
   const { row, column, rows, columns } = window;
@@ -44,7 +44,7 @@ export function terrain(window: Window): Uint16Array<ArrayBuffer> {
   for (let r = 0; r < rows; r++) {
     line.fill(0);
     for (let octave = 0; octave < OCTAVES; octave++) addOctave(line, octave, row + r, column);
-    // Sums of octaves crowd around the middle: twice the contrast, cut off where it leaves the range.
+    // Sums of octaves concentrate around the middle, so the contrast is doubled and clamped to the range.
     for (let c = 0; c < columns; c++) {
       cells[r * columns + c] = Math.min(65535, Math.max(0, ((line[c]! / range - 0.5) * 2 + 0.5) * 65536));
     }

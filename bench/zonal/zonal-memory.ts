@@ -10,16 +10,16 @@ import { writeGeoTiff } from '../../formats/index.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * Peak resident memory of `quadrille zonal` on the workers backend, in a process of its own, over square rasters of u16
- * (deflate, differences) of several sizes in tiles and in strips: it must not grow with the raster. The zones are the US
- * counties, the bins 256. Files of one size must give the same histograms in tiles and in strips. Exits with 1 where a
- * run takes more than `--limit`.
+ * Peak resident memory of `quadrille zonal` on the workers backend, in a separate process, over square rasters of u16
+ * (deflate, differences) of several sizes in tiles and in strips: it must not grow with the raster. The zones are the
+ * US counties, with 256 bins. Files of the same size must give the same histograms in tiles and in strips. Exits with 1
+ * if a run takes more than `--limit`.
  *
  * node --import tsx bench/zonal/zonal-memory.ts [--sides 6325,20000] [--layouts tiles,strips] [--jobs counts,stats]
- *   [--workers 2] [--limit 1073741824] [--folder DIR]
+ * [--workers 2] [--limit 1073741824] [--folder DIR]
  *
- * The files are made in a temporary folder, or in `--folder`, and removed: 0.4 GB for a side of 20,000 and 4 GB for one of
- * 63,246, which also takes some minutes to write.
+ * The files are made in a temporary folder, or in `--folder`, and removed afterwards: 0.4 GB for a side of 20,000 and 4
+ * GB for one of 63,246, which also takes some minutes to write.
  */
 const { values: options } = parseArgs({
   options: {
@@ -36,10 +36,10 @@ const LAYOUTS = { tiles: { tile: { columns: 256, rows: 256 } }, strips: { stripR
 const JOBS = { counts: [], stats: ['--stats', 'stats.csv'] };
 
 interface Run {
-  /** Of the whole process, from its start to its end. */
+  /** Duration of the whole process. */
   readonly seconds: number;
   readonly peakBytes: number;
-  /** Cells inside zones. */
+  /** Number of cells inside zones. */
   readonly inside: number;
 }
 
@@ -96,7 +96,7 @@ interface LogLine {
   readonly cells?: number;
 }
 
-/** Runs Node and gives the log that it writes to stderr. */
+/** Runs Node and returns the log that it writes to stderr. */
 async function nodeRun(args: readonly string[], memory: string): Promise<LogLine[]> {
   const env = { ...process.env, PEAK_MEMORY_FILE: memory };
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'pipe'] });
@@ -108,7 +108,7 @@ async function nodeRun(args: readonly string[], memory: string): Promise<LogLine
   return lines.map((line) => JSON.parse(line) as LogLine);
 }
 
-/** What one size gives does not depend on how its file is laid out. */
+/** Requires that results for one size do not depend on the layout of the file. */
 async function requireSame(results: Map<string, string>, name: string): Promise<void> {
   const found = await readFile(join(folder, name), 'utf8');
   const expected = results.get(name) ?? found;

@@ -10,15 +10,16 @@ import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
- * `quadrille zonal` as it is published (built, without a loader) beside a plain Python loop of GDAL and numpy
+ * `quadrille zonal` as published (built, without a loader) compared with a plain Python loop of GDAL and numpy
  * (`bench/peers/zonal-loop.py`, one GDAL thread): whole processes, in turn, over the same GeoTIFFs and the US counties.
- * Histograms of 257 bins, statistics alone, and both. Zones of which both count as many cells must have the same minima and
- * maxima, and means that agree to 10⁻⁹. Beside them: how long inflating all blocks takes on all cores, and nothing else.
+ * Histograms of 257 bins, statistics alone, and both. Zones for which both count the same number of cells must have the
+ * same minima and maxima, and means that agree to 10⁻⁹. Also reports how long inflating all blocks takes on all cores,
+ * and nothing else.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
- *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
+ * [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
  *
- * Files that are in `--folder` already are used again; those in a temporary folder are removed. Needs python3-gdal, numpy
+ * Files that already exist in `--folder` are reused; those in a temporary folder are removed. Needs python3-gdal, numpy
  * and /usr/bin/time.
  */
 const { values: options } = parseArgs({
@@ -60,7 +61,7 @@ try {
   await rm(work, { recursive: true });
 }
 
-/** Compiles the package as it is published, so that no loader is measured. */
+/** Compiles the package as published, so that no loader is measured. */
 async function buildPackage(): Promise<string> {
   const outDir = join(work, 'dist');
   const args = ['tsc', '-p', 'tsconfig.build.json', '--outDir', outDir, '--incremental', 'false'];
@@ -101,7 +102,7 @@ function writeRaster(file: string, packing: Packing): Promise<void> {
   );
 }
 
-/** The relief in metres, from −512 to 3,584; as f32 with noise in all bits below the sixteenth of a metre. */
+/** The relief in metres, from −512 to 3,584; for f32 with noise in all bits below a sixteenth of a metre. */
 function heights(window: Window, isFloat: boolean): Cells {
   const relief = terrain(window);
   if (!isFloat) return Int16Array.from(relief, (height) => (height - 8192) >> 4);
@@ -136,7 +137,7 @@ function ourArguments(command: string, raster: string, job: string): string[] {
 
 interface Run {
   readonly seconds: number;
-  /** Of all threads. */
+  /** Processor time of all threads. */
   readonly cpuSeconds: number;
   /** Peak resident memory. */
   readonly bytes: number;
@@ -155,7 +156,10 @@ function timed(command: string, args: readonly string[], env: Readonly<Record<st
   return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes! };
 }
 
-/** Compares what the last runs wrote. A centre on an edge may be in another zone; few zones have such. */
+/**
+ * Compares the results of the last runs. A cell centre on an edge may belong to another zone; few zones have such
+ * centres.
+ */
 async function requireAgreement(): Promise<void> {
   const ours = await rowsOf('stats.csv');
   const theirs = await rowsOf('loop.csv');

@@ -11,11 +11,13 @@ import { scanlineInBands } from './scanline-in-bands.ts';
 import { conusGrid, terrain } from './terrain.ts';
 
 /**
- * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend beside two scanlines on one
- * thread (`bench/zonal/scanline.ts`, and `bench/zonal/scanline-in-bands.ts`, which is tuned), in turn, first over cells in memory and then
- * from a GeoTIFF, decoding included. Every result is compared with the scanline's, zone by zone and bin by bin.
+ * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend compared with two scanlines
+ * on one thread (`bench/zonal/scanline.ts`, and the tuned `bench/zonal/scanline-in-bands.ts`), in turn, first over
+ * cells in memory and then from a GeoTIFF, including decoding. Every result is compared with the scanline's, zone by
+ * zone and bin by bin.
  *
- * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
+ * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu]
+ * [--memory-only]
  */
 const { values: options } = parseArgs({
   options: {
@@ -29,7 +31,7 @@ const { values: options } = parseArgs({
 
 const BINS = 256;
 const WIDTH = 65536 / BINS;
-/** Rounds before the first that counts: code is compiled and memory is taken in them. */
+/** Untimed rounds, in which code is compiled and memory is allocated. */
 const WARM_UP = 6;
 
 const rounds = Number(options.rounds);
@@ -62,7 +64,7 @@ function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
   return zonalHistogram(context, { zones, raster, binning, statistics: false });
 }
 
-/** The cells as a raster that need not be decoded; windows over its whole width are not even copied. */
+/** The cells as a raster that needs no decoding; windows over its whole width are not even copied. */
 function inMemory(): RasterSource {
   const { width } = grid;
   return {
@@ -120,7 +122,7 @@ async function decodeAndCount(file: string): Promise<Int32Array> {
   return countsOf(result);
 }
 
-/** Runs all in turn, checks what they count, and prints medians with the least and greatest of all rounds. */
+/** Runs all in turn, checks the counts, and prints medians with minima and maxima of all rounds. */
 async function compare(
   title: string,
   runners: { readonly [name: string]: () => Int32Array | Promise<Int32Array> },
@@ -153,7 +155,7 @@ async function compare(
 
 interface Round {
   readonly seconds: number;
-  /** Of all threads. */
+  /** Processor time of all threads. */
   readonly cpuSeconds: number;
 }
 
