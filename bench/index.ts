@@ -1,5 +1,5 @@
 /**
- * Types for experiment files of `quadrille bench`.
+ * For authors of experiments for `quadrille bench`: the types of their files.
  *
  * @packageDocumentation
  */

@@ -52,19 +52,7 @@ export {
   migrate,
   migrator,
 } from './migration/migrate.ts';
-export {
-  type DecideMigrationOptions,
-  decideMigration,
-  defaultMigrationPolicy,
-  initialMigrationState,
-  type MigrationDecision,
-  type MigrationInput,
-  type MigrationMode,
-  type MigrationPolicy,
-  type MigrationState,
-  type SideLoad,
-  type StageLoad,
-} from './migration/migration-policy.ts';
+export { defaultMigrationPolicy, type MigrationPolicy } from './migration/migration-policy.ts';
 export type { MigratedOptions, Side } from './migration/two-sided.ts';
 export { chromeTrace } from './reports/chrome-trace.ts';
 export { type ReportPage, type ReportSection, type ReportTable, reportPage } from './reports/report-page.ts';

@@ -1,9 +1,6 @@
 /**
- * Property tests for backends: the laws of the kernels and of the primitives, in a form that the author of another backend
- * can run, with the arbitraries that they are tried on.
- *
- * A {@link Law} knows no test framework. {@link checkBackend} tries all of them on a backend; {@link createRun} is for a
- * test runner that wants each law as a test of its own.
+ * For authors of backends: the laws of the kernels and of the primitives, as property tests that run on any backend, with the
+ * arbitraries that they are tried on.
  *
  * @packageDocumentation
  */

@@ -1,7 +1,7 @@
 /**
- * Text of polygon boundaries read on a device: {@link parseBoundaryText}.
+ * For readers of text files of polygon boundaries, which are parsed on the device: {@link parseBoundaryText}.
  *
- * @module
+ * @packageDocumentation
  */
 export {
   type BoundaryPart,

@@ -1,8 +1,8 @@
 /**
- * Cells in video, found and followed: leukocytes by circles that fit their edges (GICOV), contours around them, and snakes in
- * the motion gradient vector flow.
+ * For trackers of cells in video: leukocytes are found by circles that fit their edges (GICOV), and followed by contours and
+ * by snakes in the motion gradient vector flow.
  *
- * @module
+ * @packageDocumentation
  */
 
 export type { Contours } from './contour.ts';

@@ -1,7 +1,7 @@
 /**
- * The connected components of the cells of a grid that are set.
+ * For grids of cells that are set or not: their connected components.
  *
- * @module
+ * @packageDocumentation
  */
 
 export { type ComponentsOptions, connectedComponents, NO_COMPONENT } from './components.ts';

@@ -1,8 +1,8 @@
 /**
- * Cross-comparison of two sets of polygons, such as two segmentations of the same image: J′, pairs, missing polygons,
+ * For comparisons of two sets of polygons, such as two segmentations of the same image: J′, pairs, missing polygons,
  * one-to-one matches.
  *
- * @module
+ * @packageDocumentation
  */
 
 export type { PairAreas } from '../pixelbox/pair-areas.ts';

@@ -1,14 +1,12 @@
-import { requireArguments } from '../../primitives/arguments.ts';
 import { GeometryError } from '../../primitives/errors.ts';
-import { aFiniteNumber, anArrayOf, anInstance, aRecord, aText, type Kind, optional } from '../../primitives/kinds.ts';
-import { type Polygons, polygonOfVertex, somePolygons, type Zones } from './polygons.ts';
-import { aGrid, type RasterGrid } from './raster.ts';
+import { type Polygons, polygonOfVertex, type Zones } from './polygons.ts';
+import type { RasterGrid } from './raster.ts';
 
 /** Steps of the integer grid along one side of a cell: coordinates are exact to 2⁻²⁰ of a cell. */
 export const STEPS_PER_CELL: number = 2 ** 20;
 
 /** Coordinates past this many steps from the raster's origin are refused: columns and rows must stay 32-bit integers. */
-export const GRID_EXTENT: number = 2 ** 49;
+const GRID_EXTENT: number = 2 ** 49;
 
 /** Polygons on the integer grid of a raster: steps from its first corner, along columns and rows. */
 export interface SnappedPolygons {
@@ -21,15 +19,8 @@ export interface SnappedPolygons {
   readonly row: Float64Array;
 }
 
-/**
- * Side of one grid step in the raster's coordinates.
- *
- * @example
- * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
- * gridStep(grid).map((side) => side * STEPS_PER_CELL); // [1, 1]
- */
+/** Side of one grid step in the raster's coordinates. */
 export function gridStep(grid: Pick<RasterGrid, 'stepX' | 'stepY'>): [x: number, y: number] {
-  requireArguments('gridStep', { grid }, { grid: someSteps });
   const { stepX, stepY } = grid;
   return [Math.abs(stepX) / STEPS_PER_CELL, Math.abs(stepY) / STEPS_PER_CELL];
 }
@@ -40,13 +31,8 @@ export function gridStep(grid: Pick<RasterGrid, 'stepX' | 'stepY'>): [x: number,
  *
  * @param origin - what an error calls the zones.
  * @throws `GeometryError` `geometry/beyond-grid`, with the zone for its record, where a coordinate is not finite or lies beyond 2⁴⁹ steps.
- * @example
- * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
- * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
- * snapToGrid(zones.polygons, grid).column.map((steps) => steps / STEPS_PER_CELL); // Float64Array [1, 3, 1]
  */
 export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
-  requireArguments('snapToGrid', { polygons, grid, origin }, { polygons: somePolygons, grid: aGrid, origin: anOrigin });
   return {
     polygonRings: polygons.polygonRings,
     ringVertices: polygons.ringVertices,
@@ -58,17 +44,6 @@ export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOri
 
 /** What errors call the zones. */
 export type ZoneOrigin = Partial<Pick<Zones, 'names' | 'file'>>;
-
-const anOrigin: Kind = aRecord<ZoneOrigin>({ names: optional(anArrayOf(aText)), file: optional(aText) });
-const someSteps: Kind = aRecord<Pick<RasterGrid, 'stepX' | 'stepY'>>({ stepX: aFiniteNumber, stepY: aFiniteNumber });
-/** Polygons on the grid of a raster. */
-export const someSnapped: Kind = aRecord<SnappedPolygons>({
-  polygonRings: anInstance(Uint32Array),
-  ringVertices: anInstance(Uint32Array),
-  ringParts: optional(anInstance(Uint32Array)),
-  column: anInstance(Float64Array),
-  row: anInstance(Float64Array),
-});
 
 function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: number, origin: ZoneOrigin): Float64Array {
   return polygons[axis].map((value, vertex) => {

@@ -78,8 +78,6 @@ export const gridFields: FieldKinds<RasterGrid> = {
   geographic: aFlag,
 };
 
-export const aGrid: Kind = aRecord<RasterGrid>(gridFields);
-
 /** What stored values stand for: `stored × scale + offset`, the product and the sum each rounded to f64. */
 export interface Scaling {
   /** Not 0. */

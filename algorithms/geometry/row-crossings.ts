@@ -1,7 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, optional, someOptions, where } from '../../primitives/kinds.ts';
-import { type SnappedPolygons, STEPS_PER_CELL, someSnapped } from './grid.ts';
-import { aGrid, type RasterGrid } from './raster.ts';
+import { type SnappedPolygons, STEPS_PER_CELL } from './grid.ts';
+import type { RasterGrid } from './raster.ts';
 
 /**
  * Edges as they cross the centre lines of raster rows, in columns: crossing k of an edge lies in row `firstRow + k`, and the
@@ -47,32 +45,8 @@ export interface RowCrossingsOptions {
  * The row crossings of all edges of snapped polygons, clipped to the rows of the raster.
  *
  * Half-open in map space: a centre on a left or bottom edge is inside, one on a right or top edge outside.
- *
- * @example
- * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
- * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
- * const { firstRow, rows } = rowCrossings(snapToGrid(zones.polygons, grid), grid, { shifts: [[0]] });
- * [firstRow, rows]; // [Int32Array [1, 1], Uint32Array [2, 2]]
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
-  requireArguments(
-    'rowCrossings',
-    { polygons, grid, options },
-    {
-      polygons: someSnapped,
-      grid: aGrid,
-      options: someOptions<RowCrossingsOptions>({
-        shifts: where(
-          'an array of numbers for every polygon',
-          (each) =>
-            Array.isArray(each) &&
-            each.length + 1 >= polygons.polygonRings.length &&
-            each.every((shift) => Array.isArray(shift) && shift.every(Number.isFinite)),
-        ),
-        ringSheets: optional(anInstance(Uint32Array)),
-      }),
-    },
-  );
   const { shifts, ringSheets } = options;
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));

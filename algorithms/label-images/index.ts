@@ -1,9 +1,9 @@
 /**
- * Label images as runs of pixels, and what the regions of two of them have in common.
+ * For label images: they are held as runs of pixels, and compared region by region.
  *
- * @module
+ * @packageDocumentation
  */
 
-export { BYTES_PER_RUN, type LabelPair, type LabelRegions, NO_REGIONS } from './label-regions.ts';
+export { type LabelPair, type LabelRegions, NO_REGIONS } from './label-regions.ts';
 export type { SharedPixels } from './pixel-totals.ts';
 export { type SharedPixelsOptions, sharedPixels } from './shared-pixels.ts';

@@ -1,7 +1,7 @@
 /**
- * The multi-attribute quadtree: one tree over the quadrants of several sets of polygons, which may overlap.
+ * For queries over many polygons: the multi-attribute quadtree, one tree over the quadrants of sets that may overlap.
  *
- * @module
+ * @packageDocumentation
  */
 
 export { type BuildMaqTreeOptions, buildMaqTree } from './build.ts';

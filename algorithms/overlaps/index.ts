@@ -1,7 +1,7 @@
 /**
- * Whether polygons share area, exactly, inside quadrants.
+ * For joins of polygons: whether two share area, exactly, inside quadrants.
  *
- * @module
+ * @packageDocumentation
  */
 
 export type { QuadrantPairs, RegionInQuadrants } from './cells.ts';

@@ -1,8 +1,8 @@
 /**
- * Areas of pairs of polygons on a grid of pixels: exact ones ({@link pairAreas}), and PixelBox as it was published
+ * For areas of pairs of polygons on a grid of pixels: exact ones ({@link pairAreas}), and PixelBox as it was published
  * ({@link pixelBox}).
  *
- * @module
+ * @packageDocumentation
  */
 export type { AreaMethod, RegionPairs } from './area-plan.ts';
 export { type DeviceRegions, regionsOn } from './device-regions.ts';

@@ -1,8 +1,8 @@
 /**
- * Splits polygons into quadrants, which are squares of a regular subdivision of the plane: those inside a polygon, and
- * those that its edges pass through.
+ * For polygons as quadrants, which are squares of a regular subdivision of the plane: those inside a polygon, and those that
+ * its edges pass through.
  *
- * @module
+ * @packageDocumentation
  */
 
 export type { BoundaryEdges } from './boundary-edges.ts';

@@ -1,7 +1,7 @@
 /**
- * Queries of a MAQ-tree, many at once.
+ * For searchers of a MAQ-tree: queries by points, windows and polygons, many at once.
  *
- * @module
+ * @packageDocumentation
  */
 
 export { type AreaOptions, areasByRegion, areasByWindow, type SharedAreas, type ThresholdOptions } from './areas.ts';

@@ -1,7 +1,7 @@
 /**
- * Queries on tables: selects the rows that meet a condition, and computes aggregates over them.
+ * For queries on tables: selects the rows that meet a condition, and computes aggregates over them.
  *
- * @module
+ * @packageDocumentation
  */
 
 export type { Aggregate, Aggregates } from './aggregate-plans.ts';

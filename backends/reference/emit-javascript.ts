@@ -13,8 +13,6 @@ import {
 } from '../../primitives/ir/ir.ts';
 import { type Comparison, OPERATIONS, type OperationName, type OperationOn } from '../../primitives/ir/operations.ts';
 import * as semantics from '../../primitives/ir/semantics.ts';
-import { aFlag } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 
 export type PlainValue = number | boolean;
 
@@ -78,7 +76,7 @@ export function compileJavaScript(module: Module): CompiledModule {
  * functions.
  */
 export function compilePausing(module: Module): PausingModule {
-  const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, { pausing: true }));
+  const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
   return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
 }
 
@@ -105,22 +103,11 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
   }
 }
 
-export interface EmitJavaScriptOptions {
-  /** Whether the function pauses now and then, so that long evaluations do not block the thread. Default false. */
-  readonly pausing?: boolean | undefined;
-}
-
 /**
  * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry. A pausing function also
  * takes `pause`.
- *
- * @example
- * emitJavaScript(fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2)).module).includes('Math.imul'); // true
  */
-export function emitJavaScript(module: Module, options: EmitJavaScriptOptions = {}): string {
-  requireModule('emitJavaScript', 'module', module);
-  requireOptions('emitJavaScript', { pausing: aFlag }, options);
-  const { pausing = false } = options;
+function emitJavaScript(module: Module, pausing = false): string {
   const arrays = [...module.arrays.keys()];
   const uniforms = [...module.uniforms.keys()];
   return [

@@ -5,4 +5,4 @@
  */
 
 export { createReferenceBackend, type ReferenceOptions } from './backend.ts';
-export { compileJavaScript, type EmitJavaScriptOptions, emitJavaScript } from './emit-javascript.ts';
+export { compileJavaScript } from './emit-javascript.ts';

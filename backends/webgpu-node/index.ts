@@ -1,5 +1,6 @@
 /**
- * WebGPU in Node, on the system's adapters or on a software adapter from an npm package.
+ * For WebGPU in Node: the system's adapters, or a software adapter from an npm package.
+ *
  * @packageDocumentation
  */
 export { type NodeAdapter, openNodeGpu, openTestGpu, testAdapter } from './node-gpu.ts';

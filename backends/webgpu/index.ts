@@ -1,5 +1,6 @@
 /**
- * The backend on WebGPU: in browsers, and in Node with the `GPU` object of `quadrille/backends/webgpu-node`.
+ * For programs that choose their GPU themselves: the backend on WebGPU, in browsers, and in Node with the `GPU` object of
+ * `quadrille/backends/webgpu-node`.
  *
  * @packageDocumentation
  */

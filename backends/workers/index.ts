@@ -1,5 +1,5 @@
 /**
- * The backend for worker threads, in Node and on pages. It compiles functors to WebAssembly.
+ * For programs that run on threads: the backend for worker threads, in Node and on pages. It compiles functors to WebAssembly.
  *
  * @packageDocumentation
  */

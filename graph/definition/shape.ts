@@ -142,7 +142,7 @@ export interface Trace {
   readonly counters: readonly NodeCounters[];
 }
 
-export const anOccupancy: Kind = aRecord<Occupancy>({ items: aNumber, bytes: aNumber });
+const anOccupancy: Kind = aRecord<Occupancy>({ items: aNumber, bytes: aNumber });
 
 const aSide: Kind = aWord(['cpu', 'gpu', 'either']);
 

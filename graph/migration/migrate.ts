@@ -44,7 +44,7 @@ export interface Migrator {
 /**
  * Balances a pipeline between GPU and CPU by the level of the edge into its GPU stage. While this edge is full, its
  * smallest items go to lanes of the CPU. While it is empty and the GPU idle, items of an earlier CPU stage go to the
- * GPU. {@link decideMigration} decides, from rates that are measured during the run.
+ * GPU. What moves is decided from rates that are measured during the run.
  *
  * - Every item is processed once, on one side. If the two functions of a stage agree, results are the same as without
  *   migration. The side that runs an item depends on timing.

@@ -1,18 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
 import { GraphError } from '../../primitives/errors.ts';
-import {
-  aFlag,
-  aNumber,
-  aRecord,
-  aWhole,
-  aWord,
-  type FieldKinds,
-  type Kind,
-  numbers,
-  optional,
-  someOptions,
-} from '../../primitives/kinds.ts';
-import { anOccupancy } from '../definition/shape.ts';
+import { aNumber, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import type { Occupancy } from '../run/channel.ts';
 
 /** Load of one side of a stage that both sides can run. */
@@ -101,14 +88,6 @@ export const defaultMigrationPolicy: MigrationPolicy = {
 /** State at the start of a run. The first change of mode is not delayed by `dwell`. */
 export const initialMigrationState: MigrationState = { mode: 'balanced', since: Number.NEGATIVE_INFINITY };
 
-/** What {@link decideMigration} goes by besides the state of the queues. */
-export interface DecideMigrationOptions {
-  /** The state after the last decision; the first one where left out. */
-  readonly state?: MigrationState | undefined;
-  /** Thresholds; {@link defaultMigrationPolicy} where left out. */
-  readonly policy?: MigrationPolicy | undefined;
-}
-
 /**
  * Decides what to migrate between the GPU and the CPU. A pure function without a clock; its only memory is `state`.
  *
@@ -128,71 +107,12 @@ export interface DecideMigrationOptions {
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, section 4.2; rates, margin and hysteresis are additions to it.
- *
- * @example
- * ```ts
- * const decision = decideMigration({
- *   occupancy: { items: 3, bytes: 0 },
- *   capacity: { items: 3, bytes: Infinity },
- *   blocked: true,
- *   ending: false,
- *   downstream: {
- *     waiting: [90, 20, 40],
- *     gpu: { lanes: 1, underWay: [50], rate: 1 },
- *     cpu: { lanes: 2, underWay: [], rate: 2 },
- *   },
- *   finished: 12,
- * });
- * decision.moves; // [1, 2]
- * ```
  */
-export function decideMigration(input: MigrationInput, options: DecideMigrationOptions = {}): MigrationDecision {
-  requireArguments('decideMigration', { input, options }, DECISION);
-  const { state = initialMigrationState, policy = defaultMigrationPolicy } = options;
-  return decide(input, state, policy);
-}
-
-const aSideLoad: Kind = aRecord<SideLoad>({ lanes: aWhole(), underWay: numbers, rate: optional(aNumber) });
-const aStageLoad: Kind = aRecord<StageLoad>({ waiting: numbers, gpu: aSideLoad, cpu: aSideLoad });
-
-export const somePolicy: Kind = someOptions<MigrationPolicy>({
-  fullFrom: optional(aNumber),
-  fullUntil: optional(aNumber),
-  starvedFrom: optional(aNumber),
-  starvedUntil: optional(aNumber),
-  dwell: optional(aNumber),
-  margin: optional(aNumber),
-});
-
-const DECISION: FieldKinds<{ input: MigrationInput; options: DecideMigrationOptions }> = {
-  input: aRecord<MigrationInput>({
-    occupancy: anOccupancy,
-    capacity: anOccupancy,
-    blocked: aFlag,
-    ending: aFlag,
-    downstream: aStageLoad,
-    upstream: optional(aStageLoad),
-    supply: optional(aNumber),
-    demand: optional(aNumber),
-    finished: aNumber,
-  }),
-  options: someOptions<DecideMigrationOptions>({
-    state: optional(aRecord<MigrationState>({ mode: aWord(['balanced', 'full', 'starved']), since: aNumber })),
-    policy: optional(
-      someOptions<MigrationPolicy>({
-        fullFrom: aNumber,
-        fullUntil: aNumber,
-        starvedFrom: aNumber,
-        starvedUntil: aNumber,
-        dwell: aNumber,
-        margin: aNumber,
-      }),
-    ),
-  }),
-};
-
-/** Same as {@link decideMigration}, without the check of arguments. A session calls it at every change of an edge. */
-export function decide(input: MigrationInput, state: MigrationState, policy: MigrationPolicy): MigrationDecision {
+export function decideMigration(
+  input: MigrationInput,
+  state: MigrationState = initialMigrationState,
+  policy: MigrationPolicy = defaultMigrationPolicy,
+): MigrationDecision {
   const { downstream, upstream } = input;
   const next = nextState(input, state, policy);
   if (downstream.gpu.lanes === 0) return { state: next, reason: 'lost', moves: oldest(downstream) };
@@ -209,6 +129,16 @@ export function decide(input: MigrationInput, state: MigrationState, policy: Mig
   }
   return { state: next, reason: next.mode === 'starved' ? 'starved' : 'full', moves: [] };
 }
+
+/** Thresholds that differ from the default. */
+export const somePolicy: Kind = someOptions<MigrationPolicy>({
+  fullFrom: optional(aNumber),
+  fullUntil: optional(aNumber),
+  starvedFrom: optional(aNumber),
+  starvedUntil: optional(aNumber),
+  dwell: optional(aNumber),
+  margin: optional(aNumber),
+});
 
 function nextState(input: MigrationInput, state: MigrationState, policy: MigrationPolicy): MigrationState {
   const mode = modeAt(levelOf(input), isIdle(input.downstream.gpu), state.mode, policy);

@@ -1,6 +1,6 @@
 import type { Occupancy } from '../run/channel.ts';
 import {
-  decide,
+  decideMigration,
   initialMigrationState,
   type MigrationDecision,
   type MigrationPolicy,
@@ -106,7 +106,7 @@ export class MigrationSession {
       demand: throughput(downstream),
       finished: this.finished,
     };
-    const decision = decide(input, this.#state, this.#policy);
+    const decision = decideMigration(input, this.#state, this.#policy);
     if (decision.state.mode !== this.#state.mode) downstream.mark(`migrate/${decision.state.mode}`);
     this.#state = decision.state;
     if (decision.moves.length > 0) (decision.reason === 'starved' ? upstream : downstream)?.move(decision);

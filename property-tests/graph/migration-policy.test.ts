@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { migrator } from '../../graph/index.ts';
 import {
   decideMigration,
   defaultMigrationPolicy,
@@ -8,10 +9,9 @@ import {
   type MigrationMode,
   type MigrationPolicy,
   type MigrationState,
-  migrator,
   type SideLoad,
   type StageLoad,
-} from '../../graph/index.ts';
+} from '../../graph/migration/migration-policy.ts';
 import { GraphError } from '../../primitives/errors.ts';
 import { fc, test } from '../law-test.ts';
 
@@ -105,7 +105,7 @@ describe('whatever the load', () => {
   test.prop({ given: input(stageLoad(anySide)), before: state, policy })(
     'it moves only what is there, once, and no more than there are idle lanes',
     ({ given, before, policy }) => {
-      const { moves, reason } = decideMigration(given, { state: before, policy });
+      const { moves, reason } = decideMigration(given, before, policy);
       if (moves.length === 0) return;
       const { waiting, away } = movedOf(given, reason);
       expect(new Set(moves).size).toBe(moves.length);
@@ -117,7 +117,7 @@ describe('whatever the load', () => {
   test.prop({ given: input(stageLoad(knownSide)), before: state, policy })(
     'what is moved finishes sooner than it would have, and smaller items that would too go first',
     ({ given, before, policy }) => {
-      const { moves, reason } = decideMigration(given, { state: before, policy });
+      const { moves, reason } = decideMigration(given, before, policy);
       if (moves.length === 0) return;
       const { waiting, home, away } = movedOf(given, reason);
       const without = finishAtHome(waiting, home);
@@ -139,9 +139,7 @@ describe('whatever the load', () => {
   test.prop({ given: input(stageLoad(anySide)), before: state, policy })(
     'it depends on nothing but its input',
     ({ given, before, policy }) => {
-      expect(decideMigration(structuredClone(given), { state: before, policy })).toEqual(
-        decideMigration(given, { state: before, policy }),
-      );
+      expect(decideMigration(structuredClone(given), before, policy)).toEqual(decideMigration(given, before, policy));
     },
   );
 
@@ -150,7 +148,7 @@ describe('whatever the load', () => {
     ({ given, before, policy, items }) => {
       const [emptier, fuller] = items
         .sort((a, b) => a - b)
-        .map((held) => decideMigration({ ...given, occupancy: { items: held, bytes: 0 } }, { state: before, policy }));
+        .map((held) => decideMigration({ ...given, occupancy: { items: held, bytes: 0 } }, before, policy));
       const toCpu = (decision = emptier!): number => (decision.reason === 'starved' ? 0 : decision.moves.length);
       const toGpu = (decision = emptier!): number => (decision.reason === 'starved' ? decision.moves.length : 0);
       expect(toCpu(fuller)).toBeGreaterThanOrEqual(toCpu(emptier));
@@ -163,7 +161,7 @@ describe('whatever the load', () => {
     ({ given, before, ratio }) => {
       const demand = given.demand ?? 1;
       const balanced = { ...given, ending: false, demand, supply: demand * ratio };
-      expect(decideMigration(balanced, { state: before }).moves).toEqual([]);
+      expect(decideMigration(balanced, before).moves).toEqual([]);
     },
   );
 
@@ -174,7 +172,7 @@ describe('whatever the load', () => {
       let now: MigrationState = initialMigrationState;
       const changes: number[] = [];
       for (const step of ordered) {
-        const { state: next } = decideMigration(step, { state: now, policy });
+        const { state: next } = decideMigration(step, now, policy);
         if (next.mode !== now.mode) changes.push(step.finished);
         now = next;
       }
@@ -217,9 +215,9 @@ describe('a congested GPU', () => {
     });
     const entered = decideMigration(at(4, 10, true)).state;
     expect(entered).toEqual({ mode: 'full', since: 10 });
-    expect(decideMigration(at(3, 20), { state: entered }).state).toEqual(entered);
-    expect(decideMigration(at(2, 13), { state: entered }).state).toEqual(entered);
-    expect(decideMigration(at(2, 14), { state: entered }).state).toEqual({ mode: 'balanced', since: 14 });
+    expect(decideMigration(at(3, 20), entered).state).toEqual(entered);
+    expect(decideMigration(at(2, 13), entered).state).toEqual(entered);
+    expect(decideMigration(at(2, 14), entered).state).toEqual({ mode: 'balanced', since: 14 });
   });
 
   test('gives what pays whatever the level once nothing more will come, but then explores no more', () => {

@@ -35,12 +35,6 @@ const windows = queries.placeWindows(context, { left: [0], bottom: [0], right: [
 const grid = {
   ...{ width: 2, height: 2, originX: 0, originY: 2, stepX: 1, stepY: -1, 'crs?': 'EPSG:4326', geographic: true },
 };
-const snapped = {
-  ...rings,
-  'ringParts?': words(0),
-  column: Float64Array.of(0, 2, 2, 0),
-  row: Float64Array.of(0, 0, 2, 2),
-};
 const edges = pixelbox.uploadPolygonEdges(context, square);
 const first = { p: words(0), q: words(0) };
 const regions = {
@@ -221,9 +215,6 @@ export const algorithmCalls: ValidCalls = {
   gicov: () => ({ frame: frame(), 'options?': circles }),
   detectPeaks: () => ({ frame: frame(), 'options?': { ...circles, 'dilation?': 3, 'maxCells?': 4 } }),
   detectCells: () => ({ context, frame: frame(), 'options?': { ...circles, 'dilation?': 3, 'maxCells?': 4 } }),
-  gridStep: () => ({ grid: { stepX: 1, stepY: -1 } }),
-  snapToGrid: () => ({ polygons, grid, 'origin?': { 'names?': ['a'], ...file } }),
-  rowCrossings: () => ({ polygons: snapped, grid, options: { shifts: [[0]], 'ringSheets?': words(0) } }),
   sheetsOf: {
     args: () => ({ polygons: { ...square, 'ringParts?': words(0) }, 'options?': { 'turn?': 360 } }),
     takes: { 'polygons.x': ANY_NUMBERS, 'polygons.y': ANY_NUMBERS },

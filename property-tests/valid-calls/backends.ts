@@ -21,7 +21,6 @@ export const backendCalls: ValidCalls = {
   createWorkersBackend: () => ({
     'options?': { 'workers?': 1, 'hangLimit?': 1000, 'workerUrl?': 'page-worker.js' },
   }),
-  emitJavaScript: () => ({ ...module(), 'options?': { 'pausing?': true } }),
   explainVectorization: module,
   open: () => ({
     'options?': {

@@ -27,8 +27,6 @@ const size = (): number => 1;
 const free = (): void => {};
 const table = { columns: ['a'], rows: [[1]] };
 const sections = [{ title: 'Result', 'text?': 'good', 'table?': table, 'svg?': '<svg/>' }];
-const side = { lanes: 1, underWay: [1], 'rate?': 1 };
-const load = { waiting: [3, 1], gpu: side, cpu: side };
 const migrated = {
   ...{ gpu: size, cpu: size, 'gpuLanes?': 1, 'cpuLanes?': 1, 'capacity?': 2, 'sizeOf?': size, 'ordered?': true },
   ...{ 'overflow?': 'fail', 'onError?': 'stop', 'onFailed?': free, 'discard?': free, 'discardResult?': free },
@@ -135,16 +133,6 @@ export const graphCalls: ValidCalls = {
     options: { 'items?': 2, 'bytes?': 100, 'sizeOf?': size, 'weight?': size, 'discard?': free, 'name?': 'batches' },
   }),
   chromeTrace: () => ({ trace }),
-  decideMigration: () => ({
-    input: {
-      ...{ occupancy: { items: 3, bytes: 0 }, capacity: { items: 3, bytes: 100 }, blocked: true, ending: false },
-      ...{ downstream: load, 'upstream?': load, 'supply?': 1, 'demand?': 1, finished: 12 },
-    },
-    'options?': {
-      'state?': { mode: 'balanced', since: 0 },
-      'policy?': { ...g.defaultMigrationPolicy },
-    },
-  }),
   drawDot: drawing,
   drawMermaid: drawing,
   drawSvg: drawing,
