@@ -15,7 +15,10 @@ import { entryOf, type Module, moduleNumber, type ScalarType } from '../../../pr
 import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from '../wasm/emit-wasm.ts';
 import type { Code } from '../wasm/wasm-code.ts';
-import { I32, op, type ValueType } from '../wasm/wasm-encoder.ts';
+import { I32, type ValueType } from '../wasm/wasm-encoder.ts';
+import { Int32, load, loadF32, parameter, type Scalar } from '../wasm/wasm-expressions.ts';
+import { assign, type Int32Local, type ScalarLocal } from '../wasm/wasm-locals.ts';
+import { lower, raise, when } from '../wasm/wasm-statements.ts';
 import type { Addresses, Use } from './launch.ts';
 
 /**
@@ -39,9 +42,9 @@ export interface KernelShape {
 }
 
 /** Parameters of every kernel function. */
-export const ARGUMENTS = 0;
-export const CHUNK = 1;
-export const WORKER = 2;
+export const ARGUMENTS: Int32 = parameter(0);
+export const CHUNK: Int32 = parameter(1);
+export const WORKER: Int32 = parameter(2);
 export const kernelParameters: readonly ValueType[] = [I32, I32, I32];
 
 const HEADER_WORDS = 4;
@@ -198,8 +201,8 @@ function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
 
 /** A store in the form that kernels use. */
 export interface StoreTarget {
-  readonly address: number;
-  readonly capacity: number;
+  readonly address: Int32Local;
+  readonly capacity: Int32Local;
   readonly type: ScalarType;
   readonly value: number;
   readonly index: number | undefined;
@@ -209,10 +212,10 @@ export interface StoreTarget {
 
 /** The locals that hold a kernel's arguments. */
 export interface KernelInputs {
-  readonly extent: number;
+  readonly extent: Int32Local;
   readonly environments: readonly Environment[];
   readonly arrays: readonly ArrayAccess[];
-  readonly uniforms: readonly number[];
+  readonly uniforms: readonly ScalarLocal[];
   readonly stores: readonly StoreTarget[];
 }
 
@@ -232,7 +235,7 @@ export function emitInputs(
     const first = next(ARRAY_WORDS);
     return { storage, address: emitWord(code, first), length: emitLength(code, first + 1) };
   });
-  const uniforms = layout.uniforms.map(({ type }) => emitWord(code, next(1), type));
+  const uniforms = layout.uniforms.map(({ type }) => emitUniform(code, next(1), type));
   const targets = stores.map(({ value, index, guard, combine }): StoreTarget => {
     const first = next(STORE_WORDS);
     const chosen = { type: results[value]!, value, index, guard, combine };
@@ -256,8 +259,13 @@ export function resultsOf({ module }: Program): readonly ScalarType[] {
 }
 
 /** Reads one of the kernel's own words into a local. */
-export function emitOwnWord(code: Code, word: number): number {
+export function emitOwnWord(code: Code, word: number): Int32Local {
   return emitWord(code, HEADER_WORDS + word);
+}
+
+/** The same word, read where the expression is used. */
+export function ownWord(word: number): Int32 {
+  return load(ARGUMENTS, ownWordOffset(word));
 }
 
 /** Words that locate the memory of the thread or chunk. */
@@ -270,17 +278,11 @@ export interface OwnMemoryWords {
 }
 
 /** The address of the own memory for this chunk. */
-export function emitOwnMemory(code: Code, words: OwnMemoryWords): number {
+export function emitOwnMemory(code: Code, words: OwnMemoryWords): Int32Local {
   const memory = emitOwnWord(code, words.own);
   const bytes = emitOwnWord(code, words.ownBytes);
   const byChunk = emitOwnWord(code, words.byChunk);
-  code.get(memory);
-  code.get(bytes);
-  code.get(CHUNK);
-  code.get(WORKER);
-  code.get(byChunk);
-  code.op(op.select, op.i32Mul, op.i32Add);
-  code.set(memory);
+  memory.set(memory.add(bytes.mul(byChunk.select(CHUNK, WORKER))));
   for (const local of [bytes, byChunk]) code.release(local);
   return memory;
 }
@@ -290,101 +292,63 @@ export function ownWordOffset(word: number): number {
   return 4 * (HEADER_WORDS + word);
 }
 
-function emitWord(code: Code, word: number, type: ScalarType = 'u32'): number {
+/** The elements of a chunk. */
+export const CHUNK_SIZE: Int32 = load(ARGUMENTS, 12);
+
+function emitWord(code: Code, word: number): Int32Local {
+  const local = code.local(I32);
+  local.set(load(ARGUMENTS, 4 * word));
+  return local;
+}
+
+function emitUniform(code: Code, word: number, type: ScalarType): ScalarLocal {
   const local = scalarLocal(code, type);
-  code.get(ARGUMENTS);
-  code.memory(type === 'f32' ? op.f32Load : op.i32Load, 4 * word);
-  code.set(local);
+  assign(local, loadScalar(type, ARGUMENTS, 4 * word));
   return local;
 }
 
 /** Reads the length that starts at a word of the arguments into a local. */
-function emitLength(code: Code, word: number): number {
+function emitLength(code: Code, word: number): Int32Local {
   const length = emitWord(code, word + 2);
   const count = code.local(I32);
   const minus = code.local(I32);
-  code.get(ARGUMENTS);
-  code.memory(op.i32Load, 4 * word);
-  code.tee(count);
-  code.when(() => {
-    code.get(count);
-    code.memory(op.i32Load);
-    code.set(count);
-    code.get(ARGUMENTS);
-    code.memory(op.i32Load, 4 * (word + 1));
-    code.set(minus);
-    emitMinimum(code, length, () => pushRest(code, count, minus));
+  when(code, count.tee(load(ARGUMENTS, 4 * word)), () => {
+    count.set(load(count));
+    minus.set(load(ARGUMENTS, 4 * (word + 1)));
+    lower(code, length, restOf(count, minus));
   });
   code.release(count);
   code.release(minus);
   return length;
 }
 
-/** Pushes `max(0, count − minus)`; both are locals and unsigned. */
-export function pushRest(code: Code, count: number, minus: number): void {
-  code.get(count);
-  code.get(minus);
-  code.op(op.i32Sub);
-  code.i32(0);
-  code.get(count);
-  code.get(minus);
-  code.op(op.i32GtU, op.select);
+/** `max(0, count − minus)`; both are unsigned. */
+export function restOf(count: Int32, minus: Int32): Int32 {
+  return count.gtU(minus).select(count.sub(minus), 0);
 }
 
 /** Sets a local to the minimum of itself and a value, both unsigned. */
-export function emitMinimum(code: Code, local: number, value: () => void): void {
-  emitExtreme(code, local, op.i32LtU, value);
+export function emitMinimum(code: Code, local: Int32Local, value: () => void): void {
+  lower(code, local, new Int32(value));
 }
 
 /** Sets a local to the maximum of itself and a value, both unsigned. */
-export function emitMaximum(code: Code, local: number, value: () => void): void {
-  emitExtreme(code, local, op.i32GtU, value);
-}
-
-function emitExtreme(code: Code, local: number, isKept: number, value: () => void): void {
-  const other = code.local(I32);
-  value();
-  code.set(other);
-  code.get(local);
-  code.get(other);
-  code.get(local);
-  code.get(other);
-  code.op(isKept, op.select);
-  code.set(local);
-  code.release(other);
+export function emitMaximum(code: Code, local: Int32Local, value: () => void): void {
+  raise(code, local, new Int32(value));
 }
 
 /** The chunk's range of indices: locals of the first index and of the end. */
-export function emitChunk(code: Code, extent: number): { readonly from: number; readonly to: number } {
+export function emitChunk(code: Code, extent: Int32): { readonly from: Int32Local; readonly to: Int32Local } {
   const from = code.local(I32);
   const to = code.local(I32);
-  code.get(ARGUMENTS);
-  code.memory(op.i32Load, 12);
-  code.tee(to);
-  code.get(CHUNK);
-  code.op(op.i32Mul);
-  code.set(from);
-  emitMinimum(code, from, () => code.get(extent));
-  emitMinimum(code, to, () => {
-    code.get(extent);
-    code.get(from);
-    code.op(op.i32Sub);
-  });
-  code.get(from);
-  code.get(to);
-  code.op(op.i32Add);
-  code.set(to);
+  from.set(to.tee(CHUNK_SIZE).mul(CHUNK));
+  lower(code, from, extent);
+  lower(code, to, extent.sub(from));
+  to.set(from.add(to));
   return { from, to };
 }
 
-/** Stores a scalar from a local to the address on the stack. */
-export function emitStoreScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
-  code.get(local);
-  code.memory(type === 'f32' ? op.f32Store : op.i32Store, offset);
-}
-
-/** Loads a scalar from the address on the stack into a local. */
-export function emitLoadScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
-  code.memory(type === 'f32' ? op.f32Load : op.i32Load, offset);
-  code.set(local);
+/** A scalar from a word `offset` bytes behind an address. */
+export function loadScalar(type: ScalarType, address: Int32, offset = 0): Scalar {
+  return type === 'f32' ? loadF32(address, offset) : load(address, offset);
 }

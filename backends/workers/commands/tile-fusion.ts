@@ -1,6 +1,8 @@
 import { Code } from '../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../wasm/wasm-encoder.ts';
-import { ARGUMENTS, CHUNK, kernelParameters, WORKER } from './kernel-arguments.ts';
+import { type FunctionBody, I32 } from '../wasm/wasm-encoder.ts';
+import { type Int32, i32, load } from '../wasm/wasm-expressions.ts';
+import { call, copyMemory, store } from '../wasm/wasm-statements.ts';
+import { ARGUMENTS, CHUNK, CHUNK_SIZE, kernelParameters, WORKER } from './kernel-arguments.ts';
 import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
 
 /**
@@ -137,14 +139,7 @@ interface Call {
 function emitCalls(calls: readonly Call[], words: number, passing: readonly (readonly number[])[]): FunctionBody {
   const code = new Code(kernelParameters);
   const args = passing.length > 0 ? emitOwnArguments(code, words, passing) : ARGUMENTS;
-  for (const { callee, offset } of calls) {
-    code.get(args);
-    code.i32(4 * offset);
-    code.op(op.i32Add);
-    code.get(CHUNK);
-    code.get(WORKER);
-    code.call(callee);
-  }
+  for (const { callee, offset } of calls) call(code, callee, [args.add(4 * offset), CHUNK, WORKER]);
   return code.finish();
 }
 
@@ -152,34 +147,15 @@ function emitCalls(calls: readonly Call[], words: number, passing: readonly (rea
  * Copies the arguments for the worker, with the addresses that index 0 of its tiles would have; returns its block, as a
  * local.
  */
-function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): number {
+function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): Int32 {
   const own = code.local(I32);
   const tile = code.local(I32);
-  code.get(ARGUMENTS);
-  code.memory(op.i32Load, 4 * words);
-  code.get(WORKER);
-  code.i32(4 * words);
-  code.op(op.i32Mul, op.i32Add);
-  code.tee(own);
-  code.get(ARGUMENTS);
-  code.i32(4 * words);
-  code.memoryCopy();
+  const block = load(ARGUMENTS, 4 * words).add(WORKER.mul(4 * words));
+  copyMemory(code, own.tee(block), ARGUMENTS, i32(4 * words));
   for (const [k, places] of passing.entries()) {
-    code.get(ARGUMENTS);
-    code.memory(op.i32Load, 4 * (words + 1 + k));
-    code.get(WORKER);
-    code.get(CHUNK);
-    code.op(op.i32Sub);
-    code.get(ARGUMENTS);
-    code.memory(op.i32Load, 4 * TILE_WORD);
-    code.i32(4);
-    code.op(op.i32Mul, op.i32Mul, op.i32Add);
-    code.set(tile);
-    for (const place of places) {
-      code.get(own);
-      code.get(tile);
-      code.memory(op.i32Store, 4 * place);
-    }
+    const room = load(ARGUMENTS, 4 * (words + 1 + k));
+    tile.set(room.add(WORKER.sub(CHUNK).mul(CHUNK_SIZE.mul(4))));
+    for (const place of places) store(code, own, tile, 4 * place);
   }
   return own;
 }

@@ -4,26 +4,29 @@ import type { VectorSources } from './emit-simd.ts';
 import { emitLoadFrom, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import { emitScalar } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
-import { I32, op } from './wasm-encoder.ts';
+import { I32 } from './wasm-encoder.ts';
+import { Float32, Int32, i32, loadByte, type Scalar } from './wasm-expressions.ts';
+import type { Int32Local, ScalarLocal } from './wasm-locals.ts';
+import { doWhile } from './wasm-statements.ts';
 
 /**
  * Writes straight-line graphs for one index after the other, without a test in them that can be made once for many: what
- * is the same for all indices is computed by `prepare`, and whether all reads are within their arrays by `pushInRange`.
+ * is the same for all indices is computed by `prepare`, and whether all reads are within their arrays by `inRange`.
  */
 export class LaneCode {
   readonly #code: Code;
   readonly #sources: VectorSources;
-  readonly #invariants = new Map<Node, number>();
+  readonly #invariants = new Map<Node, ScalarLocal>();
   /** For every contiguous read, a local with the address of what index 0 would read. */
-  readonly #addresses = new Map<ReadNode, number>();
+  readonly #addresses = new Map<ReadNode, Int32Local>();
   readonly #gathers = new Set<GatherNode>();
   /** Locals of what varies, for the index under way. */
-  readonly #lanes = new Map<Node, number>();
+  readonly #lanes = new Map<Node, ScalarLocal>();
   readonly #checked: boolean;
   #offset = 0;
 
   /**
-   * @param checked - whether reads at any index look at the length themselves, where `pushInRange` is not asked for all.
+   * @param checked - whether reads at any index look at the length themselves, where `inRange` is not asked for all.
    */
   constructor(code: Code, sources: VectorSources, checked: boolean) {
     this.#code = code;
@@ -32,7 +35,7 @@ export class LaneCode {
   }
 
   /** Gives a node that does not vary its scalar; before `prepare`. */
-  bindInvariant(node: Node, local: number): void {
+  bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
@@ -55,62 +58,32 @@ export class LaneCode {
     return [...this.#addresses.keys()];
   }
 
-  /** Pushes whether the reads of the indices below `end` are all within their arrays. */
-  pushInRange(end: number): void {
-    const code = this.#code;
-    code.i32(1);
+  /** Whether the reads of the indices below `end` are all within their arrays. */
+  inRange(end: Int32): Int32 {
+    let all = i32(1);
     for (const node of this.#addresses.keys()) {
       const { length } = this.#sources.arrays[node.slot]!;
-      code.get(length);
-      code.get(end);
-      code.op(op.i32GeU, op.i32And);
-      this.push(node.shift!);
-      code.get(length);
-      code.get(end);
-      code.op(op.i32Sub, op.i32LeU, op.i32And);
+      all = all.and(length.geU(end)).and(this.value(node.shift!).leU(length.sub(end)));
     }
     for (const node of this.#gathers) {
       const max = this.#greatest(node.index);
-      if (max === ANY) continue;
-      code.get(this.#sources.arrays[node.slot]!.length);
-      code.i32(max);
-      code.op(op.i32GtU, op.i32And);
+      if (max !== ANY) all = all.and(this.#sources.arrays[node.slot]!.length.gtU(max));
     }
+    return all;
   }
 
   /** Loads something of every cache line that the contiguous reads below `end` will load from, and mixes it into a local. */
-  touch(into: number, end: number): void {
+  touch(into: Int32Local, end: Int32): void {
     const code = this.#code;
     const at = code.local(I32);
     const last = code.local(I32);
-    const mix = (place: number): void => {
-      code.get(into);
-      code.get(place);
-      code.memory(op.i32Load8U);
-      code.op(op.i32Xor);
-      code.set(into);
-    };
+    const mix = (place: Int32): void => into.set(into.xor(loadByte(place)));
     for (const [node, address] of this.#addresses) {
       const { storage } = this.#sources.arrays[node.slot]!;
-      pushElementAddress(code, storage, address, () => {
-        code.get(end);
-        code.i32(1);
-        code.op(op.i32Sub);
-      });
-      code.set(last);
+      last.set(elementAt(storage, address, end.sub(1)));
       mix(last);
-      code.get(address);
-      code.set(at);
-      const again = code.loop();
-      mix(at);
-      code.get(at);
-      code.i32(CACHE_LINE);
-      code.op(op.i32Add);
-      code.tee(at);
-      code.get(last);
-      code.op(op.i32LtU);
-      code.brIf(again);
-      code.end();
+      at.set(address);
+      doWhile(code, () => mix(at), at.tee(at.add(CACHE_LINE)).ltU(last));
     }
     code.release(at);
     code.release(last);
@@ -129,8 +102,18 @@ export class LaneCode {
     else this.#code.get(this.local(node));
   }
 
+  /** The value of a node that is an integer; to be used at once, as it is computed where it is first used. */
+  value(node: Node): Int32 {
+    return new Int32(() => this.push(node));
+  }
+
+  /** The same of any scalar. */
+  scalar(node: Node): Scalar {
+    return node.type === 'f32' ? new Float32(() => this.push(node)) : this.value(node);
+  }
+
   /** The same as a local, of anything but literals. */
-  local(node: Node): number {
+  local(node: Node): ScalarLocal {
     const known = (node.varying ? this.#lanes : this.#invariants).get(node);
     if (known !== undefined) return known;
     this.#compute(node);
@@ -167,8 +150,7 @@ export class LaneCode {
   #computeAddress(node: ReadNode): void {
     const { storage, address } = this.#sources.arrays[node.slot]!;
     const local = this.#code.local(I32);
-    pushElementAddress(this.#code, storage, address, () => this.push(node.shift!));
-    this.#code.set(local);
+    local.set(elementAt(storage, address, this.value(node.shift!)));
     this.#addresses.set(node, local);
   }
 
@@ -177,13 +159,11 @@ export class LaneCode {
     const { arrays, index } = this.#sources;
     switch (node.kind) {
       case 'index':
-        code.get(index);
-        code.i32(this.#offset);
-        code.op(op.i32Add);
+        code.get(index!.add(this.#offset));
         return;
       case 'read': {
         const { storage } = arrays[node.slot]!;
-        pushElementAddress(code, storage, this.#addresses.get(node)!, () => code.get(index));
+        code.get(elementAt(storage, this.#addresses.get(node)!, index!));
         emitLoadFrom(code, storage, node.type, this.#offset << widthOf(storage));
         return;
       }
@@ -208,7 +188,7 @@ export class LaneCode {
       emitRead(this.#code, array, node.type, () => this.push(node.index));
       return;
     }
-    pushElementAddress(this.#code, array.storage, array.address, () => this.push(node.index));
+    this.#code.get(elementAt(array.storage, array.address, this.value(node.index)));
     emitLoadFrom(this.#code, array.storage, node.type, 0);
   }
 
@@ -254,12 +234,7 @@ function inputsOf(node: Node): readonly Node[] {
   }
 }
 
-function pushElementAddress(code: Code, storage: Storage, address: number, index: () => void): void {
-  code.get(address);
-  index();
-  if (widthOf(storage) > 0) {
-    code.i32(widthOf(storage));
-    code.op(op.i32Shl);
-  }
-  code.op(op.i32Add);
+function elementAt(storage: Storage, address: Int32, index: Int32): Int32 {
+  const width = widthOf(storage);
+  return address.add(width > 0 ? index.shl(width) : index);
 }

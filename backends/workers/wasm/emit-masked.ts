@@ -1,4 +1,4 @@
-import type { Local, Operand, ScalarType } from '../../../primitives/ir/ir.ts';
+import type { Operand, ScalarType, Local as Variable } from '../../../primitives/ir/ir.ts';
 import { type ArrayAccess, type Environment, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { LaneKind, LaneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, operandsOf } from './lane-statements.ts';
@@ -6,13 +6,15 @@ import { emitScalar } from './scalar-operations.ts';
 import { emitF32Bound, emitLoadVector, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code, Label } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
+import type { Int32 } from './wasm-expressions.ts';
+import type { Int32Local, Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 
 /** Where code for several vectors of indices finds what it works on. */
 export interface MaskedSources {
   readonly environment: Environment;
   /** Local of the first index, and of its row where the program divides by the cells of one. */
-  readonly index: number;
-  readonly row: number | undefined;
+  readonly index: Int32Local;
+  readonly row: Int32 | undefined;
   /** Vectors of four indices that are handled at once. */
   readonly vectors: number;
   /** Where to go when a read is not within its array for all indices; nothing was stored by then. */
@@ -32,15 +34,15 @@ export class MaskedCode {
   readonly #kinds: LaneKinds;
   readonly #sources: MaskedSources;
   /** Locals of what does not vary, or of its first index. */
-  readonly #scalars = new Map<number, number>();
+  readonly #scalars = new Map<number, ScalarLocal>();
   /** Locals of what varies, a vector each; of what does not vary where vectors need it, the same vector. */
-  readonly #vectors = new Map<number, readonly number[]>();
-  readonly #splats = new Map<string, number>();
+  readonly #vectors = new Map<number, readonly VectorLocal[]>();
+  readonly #splats = new Map<string, VectorLocal>();
   readonly #splatted: ReadonlySet<number>;
-  readonly #owned: number[] = [];
+  readonly #owned: Local[] = [];
   readonly #loops: { readonly exit: Label; readonly next: Label }[] = [];
   /** Locals of the mask under which statements run; undefined where all indices take part. */
-  #mask: readonly number[] | undefined;
+  #mask: readonly VectorLocal[] | undefined;
 
   constructor(code: Code, program: LaneProgram, kinds: LaneKinds, sources: MaskedSources) {
     this.#code = code;
@@ -51,7 +53,7 @@ export class MaskedCode {
   }
 
   /** Writes the code; returns, for every vector, locals with the results. They are valid until `release`. */
-  run(): readonly (readonly number[])[] {
+  run(): readonly (readonly VectorLocal[])[] {
     const { index } = this.#sources;
     this.#scalars.set(this.#program.parameters[0]!.id, index);
     this.#requireLengths();
@@ -68,7 +70,7 @@ export class MaskedCode {
     return Array.from({ length: this.#sources.vectors }, (_, u) => make(u));
   }
 
-  #own(local: number): number {
+  #own<L extends Local>(local: L): L {
     this.#owned.push(local);
     return local;
   }
@@ -159,7 +161,7 @@ export class MaskedCode {
   }
 
   /** Keeps the scalar on the stack as that of a local, and as a vector where vectors need it. */
-  #keepScalar({ id, type }: Local): void {
+  #keepScalar({ id, type }: Variable): void {
     const code = this.#code;
     const local = this.#scalars.get(id) ?? this.#own(scalarLocal(code, type));
     this.#scalars.set(id, local);
@@ -176,7 +178,7 @@ export class MaskedCode {
   }
 
   /** The locals of what varies. */
-  #vectorsOf(id: number): readonly number[] {
+  #vectorsOf(id: number): readonly VectorLocal[] {
     const known = this.#vectors.get(id) ?? this.#each(() => this.#own(this.#code.local(V128)));
     this.#vectors.set(id, known);
     return known;
@@ -382,7 +384,7 @@ export class MaskedCode {
     }
   }
 
-  #keepVector(operand: Operand, u: number): number {
+  #keepVector(operand: Operand, u: number): VectorLocal {
     const local = this.#own(this.#code.local(V128));
     this.#pushVector(operand, u);
     this.#code.set(local);

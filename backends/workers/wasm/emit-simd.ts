@@ -6,6 +6,8 @@ import { emitScalar } from './scalar-operations.ts';
 import { emitF32Bound, emitLoadVector, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';
+import { type Int32, Vector } from './wasm-expressions.ts';
+import type { Int32Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 
 /** Indices that a round handles at most; chunks begin at multiples of it. */
 const MAX_IN_ROUND = 16;
@@ -13,9 +15,9 @@ const MAX_IN_ROUND = 16;
 /** Where a vector loop finds what it works on. */
 export interface VectorSources {
   readonly arrays: readonly ArrayAccess[];
-  readonly uniforms: readonly number[];
+  readonly uniforms: readonly ScalarLocal[];
   /** Local of the index of the first lane. */
-  readonly index: number;
+  readonly index: Int32 | undefined;
 }
 
 /**
@@ -26,18 +28,18 @@ export class VectorCode {
   readonly #code: Code;
   readonly #sources: VectorSources;
   /** Locals of what does not vary: scalars, and the same in four lanes. */
-  readonly #invariants = new Map<Node, number>();
-  readonly #splats = new Map<Node, number>();
+  readonly #invariants = new Map<Node, ScalarLocal>();
+  readonly #splats = new Map<Node, VectorLocal>();
   /** For every contiguous read, a local with the address of what index 0 would read. */
-  readonly #addresses = new Map<ReadNode, number>();
+  readonly #addresses = new Map<ReadNode, Int32Local>();
   readonly #uses = new Map<Node, number>();
   /** Locals of what varies, for the four indices under way. */
-  readonly #lanes = new Map<Node, number>();
+  readonly #lanes = new Map<Node, VectorLocal>();
   readonly #bound = new Set<Node>();
   /** What is right where the first lane's index is a multiple of four. */
   readonly #aligned = new Set<Node>();
-  /** What pushes parameters that are not bound. */
-  readonly #supplies = new Map<Node, () => void>();
+  /** The lanes of parameters that are not bound. */
+  readonly #supplies = new Map<Node, Vector>();
   /** Comparisons that are false for all indices that vectors handle. */
   readonly #never = new Set<OperationNode>();
   #offset = 0;
@@ -48,7 +50,7 @@ export class VectorCode {
   }
 
   /** Gives a node that does not vary its scalar; before `prepare`. */
-  bindInvariant(node: Node, local: number): void {
+  bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
@@ -75,7 +77,7 @@ export class VectorCode {
   }
 
   /** Narrows the range of indices to those whose contiguous reads are all within their arrays, and above their floors. */
-  narrow(from: number, to: number): void {
+  narrow(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const shift = code.local(I64);
     for (const node of this.#addresses.keys()) {
@@ -106,7 +108,7 @@ export class VectorCode {
   }
 
   /** Narrows it to the indices whose shared words are within their array. */
-  #narrowToShared(node: SharedNode, to: number): void {
+  #narrowToShared(node: SharedNode, to: Int32Local): void {
     const code = this.#code;
     emitMinimum(code, to, () =>
       pushClamped(code, () => {
@@ -119,7 +121,7 @@ export class VectorCode {
   }
 
   /** Moves the first index on to a multiple of what vectors handle in a round, or to the end where there is none. */
-  #align(from: number, to: number): void {
+  #align(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const next = code.local(I32);
     code.get(to);
@@ -142,7 +144,7 @@ export class VectorCode {
   }
 
   /** Narrows it to the indices that are, plus a shift, neither below the least one nor as far as 2³². */
-  #narrowToFloor({ shift, min }: Floor, from: number, to: number): void {
+  #narrowToFloor({ shift, min }: Floor, from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const pushFrom = (pushBound: () => void): void =>
       pushClamped(code, () => {
@@ -155,7 +157,7 @@ export class VectorCode {
     emitMinimum(code, to, () => pushFrom(() => code.i32(-1)));
   }
 
-  #narrowToNever(node: OperationNode, from: number, to: number): void {
+  #narrowToNever(node: OperationNode, from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const end = endOf(node);
     if (end === undefined) {
@@ -184,14 +186,19 @@ export class VectorCode {
   }
 
   /** Gives a parameter node its lanes. */
-  bind(node: Node, local: number): void {
+  bind(node: Node, local: VectorLocal): void {
     this.#lanes.set(node, local);
     this.#bound.add(node);
   }
 
-  /** Tells how the lanes of a parameter are pushed, which is done where they are first asked for. */
-  supply(node: Node, push: () => void): void {
-    this.#supplies.set(node, push);
+  /** Gives a parameter node an expression of its lanes, which is computed where they are first asked for. */
+  supply(node: Node, lanes: Vector): void {
+    this.#supplies.set(node, lanes);
+  }
+
+  /** The lanes of a node; to be used at once, as they are computed where they are first used. */
+  value(node: Node): Vector {
+    return new Vector(() => this.push(node));
   }
 
   /** Pushes the lanes of a node. */
@@ -211,7 +218,7 @@ export class VectorCode {
   }
 
   /** The lanes of a node in a local that stays valid until the next `begin`. */
-  local(node: Node): number {
+  local(node: Node): VectorLocal {
     const known = this.#lanes.get(node);
     if (known !== undefined) return known;
     if (!node.varying && node.kind !== 'literal') return this.#splat(node);
@@ -223,7 +230,7 @@ export class VectorCode {
   }
 
   /** The lanes of a node in a local of the caller's. */
-  copy(node: Node): number {
+  copy(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     this.push(node);
     this.#code.set(local);
@@ -237,7 +244,7 @@ export class VectorCode {
     return node.operands.filter((operand) => !this.#never.has(operand as OperationNode));
   }
 
-  #keep(node: Node): number {
+  #keep(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     this.#lanes.set(node, local);
     return local;
@@ -255,7 +262,7 @@ export class VectorCode {
     const code = this.#code;
     switch (node.kind) {
       case 'index':
-        code.get(this.#sources.index);
+        code.get(this.#sources.index!);
         code.simd(simd.i32x4Splat);
         code.v128([0, 1, 2, 3].map((lane) => lane + this.#offset) as [number, number, number, number]);
         code.simd(simd.i32x4Add);
@@ -273,7 +280,7 @@ export class VectorCode {
         this.#operate(node);
         return;
       case 'parameter':
-        this.#supplies.get(node)!();
+        code.get(this.#supplies.get(node)!);
         return;
       default:
         throw new RangeError(`a ${node.kind} has no lanes of its own`);
@@ -310,7 +317,7 @@ export class VectorCode {
     const width = widthOf(storage);
     const offset = this.#offset << width;
     code.get(this.#addresses.get(node)!);
-    code.get(this.#sources.index);
+    code.get(this.#sources.index!);
     if (width > 0) {
       code.i32(width);
       code.op(op.i32Shl);
@@ -356,7 +363,7 @@ export class VectorCode {
 
   /** Pushes the index of the first lane. */
   pushIndex(): void {
-    this.#code.get(this.#sources.index);
+    this.#code.get(this.#sources.index!);
     if (this.#offset === 0) return;
     this.#code.i32(this.#offset);
     this.#code.op(op.i32Add);
@@ -379,7 +386,7 @@ export class VectorCode {
     else this.#code.get(this.#splats.get(node)!);
   }
 
-  #splat(node: Node): number {
+  #splat(node: Node): VectorLocal {
     const known = this.#splats.get(node);
     if (known !== undefined) return known;
     const local = this.#code.local(V128);

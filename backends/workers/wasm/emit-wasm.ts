@@ -11,14 +11,16 @@ import {
 import { emitScalar } from './scalar-operations.ts';
 import { type Code, type Label, valueTypeOf } from './wasm-code.ts';
 import { op } from './wasm-encoder.ts';
+import { f32, i32, type Scalar } from './wasm-expressions.ts';
+import type { Int32Local, ScalarLocal } from './wasm-locals.ts';
 
 /** A captured array as compiled code sees it. */
 export interface ArrayAccess {
   readonly storage: Storage;
   /** Local that holds the byte address of element 0. */
-  readonly address: number;
+  readonly address: Int32Local;
   /** Local that holds the number of elements. */
-  readonly length: number;
+  readonly length: Int32Local;
 }
 
 /** What a module's arrays and uniforms are in the function under way. */
@@ -26,15 +28,15 @@ export interface Environment {
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, ArrayAccess>;
   /** Locals that hold the uniforms. */
-  readonly uniforms: ReadonlyMap<string, number>;
+  readonly uniforms: ReadonlyMap<string, ScalarLocal>;
 }
 
 /** The function that is being inlined. */
 interface Frame {
   readonly environment: Environment;
-  readonly locals: Map<number, number>;
-  readonly owned: number[];
-  readonly results: readonly number[];
+  readonly locals: Map<number, ScalarLocal>;
+  readonly owned: ScalarLocal[];
+  readonly results: readonly ScalarLocal[];
   readonly exit: Label;
   readonly loops: { readonly exit: Label; readonly next: Label }[];
 }
@@ -43,7 +45,7 @@ interface Frame {
  * Inlines the entry of a module, as structured code with every branch and loop kept. Arguments are locals that the entry
  * does not change; the returned locals hold its results and are the caller's to release.
  */
-export function inlineEntry(code: Code, environment: Environment, args: readonly number[]): number[] {
+export function inlineEntry(code: Code, environment: Environment, args: readonly ScalarLocal[]): ScalarLocal[] {
   requireInlinable(environment.module);
   return inline(code, environment, entryOf(environment.module).name, args);
 }
@@ -72,7 +74,7 @@ function requireInlinable({ functions }: Module): void {
   });
 }
 
-function inline(code: Code, environment: Environment, name: string, args: readonly number[]): number[] {
+function inline(code: Code, environment: Environment, name: string, args: readonly ScalarLocal[]): ScalarLocal[] {
   const fn = environment.module.functions.find((candidate) => candidate.name === name)!;
   const results = fn.results.map((type) => code.local(valueTypeOf(type)));
   const exit = code.block();
@@ -143,7 +145,7 @@ function emitStatement(code: Code, frame: Frame, statement: Statement, last: boo
 }
 
 function emitCall(code: Code, frame: Frame, { callee, args, results }: Extract<Statement, { kind: 'call' }>): void {
-  const temporary: number[] = [];
+  const temporary: ScalarLocal[] = [];
   const locals = args.map((arg) => {
     if (arg.kind === 'local') return frame.locals.get(arg.id)!;
     const local = code.local(valueTypeOf(arg.type));
@@ -232,7 +234,7 @@ export function emitLoadFrom(code: Code, storage: Storage, type: ScalarType, off
   }
 }
 
-function declare(code: Code, frame: Frame, { id, type }: Local): number {
+function declare(code: Code, frame: Frame, { id, type }: Local): ScalarLocal {
   const local = code.local(valueTypeOf(type));
   frame.locals.set(id, local);
   frame.owned.push(local);
@@ -250,7 +252,11 @@ export function pushLiteral(code: Code, type: ScalarType, value: number | boolea
   else code.i32(Number(value));
 }
 
+export function literal(type: ScalarType, value: number | boolean): Scalar {
+  return type === 'f32' ? f32(value as number) : i32(Number(value));
+}
+
 /** A local of the type of a scalar. */
-export function scalarLocal(code: Code, type: ScalarType): number {
+export function scalarLocal(code: Code, type: ScalarType): ScalarLocal {
   return code.local(valueTypeOf(type));
 }

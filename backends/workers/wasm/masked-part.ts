@@ -3,15 +3,18 @@ import type { Module } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 import { Graph, NotStraight } from '../../analyses/straight-line.ts';
 import type { KernelInputs } from '../commands/kernel-arguments.ts';
-import { MIN_CELLS, type RowSize } from '../kernels/rows/row-loop.ts';
+import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { emitVectorStores, narrowToStores } from '../kernels/shared/stores.ts';
 import { MaskedCode } from './emit-masked.ts';
 import { VectorCode } from './emit-simd.ts';
-import { emitRounds, type VectorPart } from './index-loop.ts';
+import type { VectorPart } from './index-loop.ts';
 import { type LaneKinds, laneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, laneProgram } from './lane-statements.ts';
 import type { Code } from './wasm-code.ts';
-import { I32, op } from './wasm-encoder.ts';
+import { I32 } from './wasm-encoder.ts';
+import { type Int32, i32 } from './wasm-expressions.ts';
+import { asInt32, type Int32Local, type VectorLocal } from './wasm-locals.ts';
+import { block, br, forRounds } from './wasm-statements.ts';
 
 /** How vectors run a functor with loops and branches. */
 export interface MaskedPlan {
@@ -72,11 +75,11 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
 }
 
 /** The number of cells of a row, if a plan divides by it. */
-export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): RowSize | undefined {
+export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): Int32 | undefined {
   if (row === undefined) return undefined;
   return row.kind === 'uniform'
-    ? { local: inputs.environments[0]!.uniforms.get(row.name)! }
-    : { cells: Number((row as { readonly value: number }).value) };
+    ? asInt32(inputs.environments[0]!.uniforms.get(row.name)!)
+    : i32(Number((row as { readonly value: number }).value));
 }
 
 /**
@@ -87,35 +90,34 @@ export function maskedPart(
   code: Code,
   plan: MaskedPlan,
   inputs: KernelInputs,
-  { index, scalar }: { readonly index: number; readonly scalar: () => void },
-  row: number | undefined,
+  { index, scalar }: { readonly index: Int32Local; readonly scalar: () => void },
+  row: Int32 | undefined,
 ): VectorPart {
   const step = 4 * plan.vectors;
   return {
     step,
     narrow: (_from, to) => narrowToStores(code, inputs.stores, to),
-    round: () => {
-      const done = code.block();
-      const elsewhere = code.block();
-      const environment = inputs.environments[0]!;
-      const sources = { environment, index, row, vectors: plan.vectors, elsewhere };
-      const masked = new MaskedCode(code, plan.program, plan.kinds, sources);
-      emitStores(code, masked.run(), plan, inputs, index);
-      masked.release();
-      code.br(done);
-      code.end();
-      emitOneByOne(code, index, step, scalar);
-      code.end();
-    },
+    round: () =>
+      block(code, (done) => {
+        block(code, (elsewhere) => {
+          const environment = inputs.environments[0]!;
+          const sources = { environment, index, row, vectors: plan.vectors, elsewhere };
+          const masked = new MaskedCode(code, plan.program, plan.kinds, sources);
+          emitStores(code, masked.run(), plan, inputs, index);
+          masked.release();
+          br(code, done);
+        });
+        emitOneByOne(code, index, step, scalar);
+      }),
   };
 }
 
 function emitStores(
   code: Code,
-  results: readonly (readonly number[])[],
+  results: readonly (readonly VectorLocal[])[],
   { program }: MaskedPlan,
   inputs: KernelInputs,
-  index: number,
+  index: Int32,
 ): void {
   const graph = new Graph();
   const nodes = program.results.map(({ type }, i) => graph.parameter(type, `${i}`));
@@ -129,16 +131,10 @@ function emitStores(
 }
 
 /** Processes the indices one by one, and restores the index. */
-function emitOneByOne(code: Code, index: number, step: number, scalar: () => void): void {
+function emitOneByOne(code: Code, index: Int32Local, step: number, scalar: () => void): void {
   const end = code.local(I32);
-  code.get(index);
-  code.i32(step);
-  code.op(op.i32Add);
-  code.set(end);
-  emitRounds(code, index, end, 1, scalar);
-  code.get(end);
-  code.i32(step);
-  code.op(op.i32Sub);
-  code.set(index);
+  end.set(index.add(step));
+  forRounds(code, index, end, 1, scalar);
+  index.set(end.sub(step));
   code.release(end);
 }

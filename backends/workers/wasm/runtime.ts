@@ -1,7 +1,9 @@
 import { DeviceLostError } from '../../../primitives/errors.ts';
-import { CHUNK, emitMinimum, emitOwnWord, kernelParameters, pushRest } from '../commands/kernel-arguments.ts';
+import { CHUNK, emitOwnWord, kernelParameters, restOf } from '../commands/kernel-arguments.ts';
 import { Code } from './wasm-code.ts';
-import { encodeModule, type FunctionBody, I32, op } from './wasm-encoder.ts';
+import { encodeModule, type FunctionBody, I32 } from './wasm-encoder.ts';
+import { load } from './wasm-expressions.ts';
+import { copyMemory, lower, when } from './wasm-statements.ts';
 
 /** Throws where no WebAssembly can be compiled. */
 export function requireWebAssembly(): void {
@@ -26,14 +28,11 @@ export function encodeRuntime(): Uint8Array<ArrayBuffer> {
 }
 
 function emitLengthFunction(): FunctionBody {
-  const [count, minus, limit] = [0, 1, 2];
   const code = new Code([I32, I32, I32]);
-  code.get(count);
-  code.when(() => {
-    code.get(count);
-    code.memory(op.i32Load);
-    code.set(count);
-    emitMinimum(code, limit, () => pushRest(code, count, minus));
+  const [count, minus, limit] = [code.parameter(0), code.parameter(1), code.parameter(2)];
+  when(code, count, () => {
+    count.set(load(count));
+    lower(code, limit, restOf(count, minus));
   });
   code.get(limit);
   return code.finish([I32]);
@@ -49,21 +48,9 @@ export function emitCopyKernel(): FunctionBody {
   const from = emitOwnWord(code, 1);
   const bytes = emitOwnWord(code, 2);
   const start = code.local(I32);
-  code.get(CHUNK);
-  code.i32(COPY_CHUNK);
-  code.op(op.i32Mul);
-  code.set(start);
-  for (const address of [to, from]) {
-    code.get(address);
-    code.get(start);
-    code.op(op.i32Add);
-  }
-  code.get(bytes);
-  code.get(start);
-  code.op(op.i32Sub);
-  code.set(bytes);
-  emitMinimum(code, bytes, () => code.i32(COPY_CHUNK));
-  code.get(bytes);
-  code.memoryCopy();
+  start.set(CHUNK.mul(COPY_CHUNK));
+  bytes.set(bytes.sub(start));
+  lower(code, bytes, COPY_CHUNK);
+  copyMemory(code, to.add(start), from.add(start), bytes);
   return code.finish();
 }

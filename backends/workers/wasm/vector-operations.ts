@@ -4,7 +4,8 @@ import { REVERSALS } from '../../../primitives/ir/semantics.ts';
 import { widthOf } from './emit-wasm.ts';
 import { emitScalar, type Push } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
-import { op, simd, V128 } from './wasm-encoder.ts';
+import { simd, V128 } from './wasm-encoder.ts';
+import { type Scalar, Vector, v128 } from './wasm-expressions.ts';
 
 /** Operations on a type that are one instruction; all others have code of their own below. */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
@@ -117,6 +118,18 @@ export function emitVector(
     if (isIn(unsignedInstructions, on)) emitInstruction(unsignedInstructions[on]);
     else emitInteger(code, on, from, operands, count);
   }
+}
+
+/** The result of one operation on four lanes. Operands may be computed more than once. */
+export function vectorOperation(
+  code: Code,
+  name: OperationName,
+  from: ScalarType,
+  to: ScalarType,
+  operands: readonly Vector[],
+): Vector {
+  const pushes = operands.map((operand) => () => code.get(operand));
+  return new Vector(() => emitVector(code, name, from, to, pushes, undefined));
 }
 
 function isIn<K extends string>(record: { readonly [name in K]: number }, name: string): name is K {
@@ -313,23 +326,21 @@ export function emitSplat(code: Code, type: ScalarType): void {
   if (type === 'bool') code.simd(simd.i32x4Neg);
 }
 
-/** Turns lanes of bools into 0 and 1, as they are stored. */
-export function emitWords(code: Code, type: ScalarType): void {
-  if (type !== 'bool') return;
-  code.v128([1, 1, 1, 1]);
-  code.simd(simd.and);
+/** A scalar in four lanes. */
+export function splatOf(type: ScalarType, value: Scalar): Vector {
+  const lanes = value.splat();
+  return type === 'bool' ? lanes.neg() : lanes;
 }
 
-/** Turns a vector on the stack into the scalar of one lane. */
-export function emitExtract(code: Code, type: ScalarType, lane: number): void {
-  if (type === 'f32') {
-    code.simd(simd.f32x4Extract, lane);
-    return;
-  }
-  code.simd(simd.i32x4Extract, lane);
-  if (type !== 'bool') return;
-  code.i32(1);
-  code.op(op.i32And);
+/** Lanes in the form they have in memory: bools as 0 and 1. */
+export function wordsOf(type: ScalarType, lanes: Vector): Vector {
+  return type === 'bool' ? lanes.and(v128([1, 1, 1, 1])) : lanes;
+}
+
+/** The scalar of one lane. */
+export function extracted(type: ScalarType, lanes: Vector, lane: number): Scalar {
+  if (type === 'f32') return lanes.extractF32(lane);
+  return type === 'bool' ? lanes.extract(lane).and(1) : lanes.extract(lane);
 }
 
 /** The four lanes of a literal. */

@@ -4,12 +4,24 @@ import {
   F32,
   type FunctionBody,
   I32,
+  type I64,
   op,
   signed,
   simd,
   unsigned,
+  type V128,
   type ValueType,
 } from './wasm-encoder.ts';
+import type { Value } from './wasm-expressions.ts';
+import {
+  type Float32Local,
+  Int32Local,
+  type Int64Local,
+  type Local,
+  localOf,
+  type ScalarLocal,
+  type VectorLocal,
+} from './wasm-locals.ts';
 
 /** An open block, loop or if; the target of `br`. */
 export interface Label {
@@ -26,7 +38,7 @@ export class Code {
   readonly bytes: number[] = [];
   readonly #parameters: readonly ValueType[];
   readonly #locals: ValueType[] = [];
-  readonly #free: { readonly type: ValueType; readonly local: number }[] = [];
+  readonly #free: Local[] = [];
   #depth = 0;
 
   constructor(parameters: readonly ValueType[]) {
@@ -38,26 +50,36 @@ export class Code {
   }
 
   /** A local whose contents are undefined. */
-  local(type: ValueType): number {
+  local(type: typeof I32): Int32Local;
+  local(type: typeof I64): Int64Local;
+  local(type: typeof F32): Float32Local;
+  local(type: typeof V128): VectorLocal;
+  local(type: typeof I32 | typeof F32): ScalarLocal;
+  local(type: ValueType): Local {
     const reused = this.#free.findLastIndex((free) => free.type === type);
-    if (reused >= 0) return this.#free.splice(reused, 1)[0]!.local;
+    if (reused >= 0) return this.#free.splice(reused, 1)[0]!;
     this.#locals.push(type);
-    return this.#parameters.length + this.#locals.length - 1;
+    return localOf(this.bytes, type, this.#parameters.length + this.#locals.length - 1);
+  }
+
+  /** A parameter, to be set too. */
+  parameter(index: number): Int32Local {
+    return new Int32Local(this.bytes, index);
   }
 
   /** Releases a local for reuse. */
-  release(local: number): void {
-    this.#free.push({ type: this.#locals[local - this.#parameters.length]!, local });
+  release(local: Local): void {
+    this.#free.push(local);
   }
 
-  get(local: number): void {
-    this.bytes.push(0x20, ...unsigned(local));
+  get(value: Value): void {
+    value.emit(this.bytes);
   }
-  set(local: number): void {
-    this.bytes.push(0x21, ...unsigned(local));
+  set(local: Local): void {
+    this.bytes.push(0x21, ...unsigned(local.id));
   }
-  tee(local: number): void {
-    this.bytes.push(0x22, ...unsigned(local));
+  tee(local: Local): void {
+    this.bytes.push(0x22, ...unsigned(local.id));
   }
 
   i32(value: number): void {
@@ -179,6 +201,6 @@ export class Code {
 }
 
 /** The value type that holds a scalar. */
-export function valueTypeOf(type: string): ValueType {
+export function valueTypeOf(type: string): typeof I32 | typeof F32 {
   return type === 'f32' ? F32 : I32;
 }

@@ -1,22 +1,20 @@
 import type { CrossReduceCommand } from '../../../../primitives/contract/backend.ts';
-import { entryOf } from '../../../../primitives/ir/ir.ts';
 import {
   ARGUMENTS,
   CHUNK,
   emitInputs,
-  emitMinimum,
   emitOwnMemory,
   emitOwnWord,
-  emitStoreScalar,
   type KernelInputs,
   type KernelShape,
   kernelParameters,
   type Layout,
 } from '../../commands/kernel-arguments.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
-import { emitRounds } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, load } from '../../wasm/wasm-expressions.ts';
+import { call, forRounds, lower, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
 /** Words of the kernel's own. */
@@ -61,19 +59,9 @@ export function emitBlock(shape: KernelShape, layout: Layout, command: CrossRedu
   const memory = emitOwnMemory(code, crossWords);
   const [rows, blocks] = [emitOwnWord(code, crossWords.rows), emitOwnWord(code, crossWords.blocks)];
   const [first, count] = [code.local(I32), code.local(I32)];
-  code.get(CHUNK);
-  code.get(blocks);
-  code.op(op.i32RemU);
-  code.i32(ROWS);
-  code.op(op.i32Mul);
-  code.set(first);
-  code.i32(ROWS);
-  code.set(count);
-  emitMinimum(code, count, () => {
-    code.get(rows);
-    code.get(first);
-    code.op(op.i32Sub);
-  });
+  first.set(CHUNK.remU(blocks).mul(ROWS));
+  count.set(ROWS);
+  lower(code, count, rows.sub(first));
   emitPack(code, inputs, command, memory, first, count);
   emitRuns(code, inputs, command, { memory, first, count, rows, blocks });
   return code.finish();
@@ -92,74 +80,34 @@ function emitPack(
   code: Code,
   { environments }: KernelInputs,
   command: CrossReduceCommand,
-  memory: number,
-  first: number,
-  count: number,
+  memory: Int32,
+  first: Int32,
+  count: Int32,
 ): void {
-  const { left, dimensions, leftOwn } = command;
+  const { left, dimensions } = command;
   const [t, end, row, to] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const [from, last] = [code.local(I32), code.local(I32)];
-  code.get(count);
-  code.i32(TILE - 1);
-  code.op(op.i32Add);
-  code.i32(-TILE);
-  code.op(op.i32And);
-  code.set(end);
-  code.i32(0);
-  code.set(t);
-  emitRounds(code, t, end, 1, () => {
-    code.get(count);
-    code.i32(1);
-    code.op(op.i32Sub);
-    code.set(row);
-    emitMinimum(code, row, () => code.get(t));
-    code.get(row);
-    code.get(first);
-    code.op(op.i32Add);
-    code.set(row);
-    for (const leaf of left.keys()) {
-      const address = emitOwnWord(code, crossWords.vectors + leaf);
-      code.get(address);
-      code.get(row);
-      code.i32(4 * dimensions);
-      code.op(op.i32Mul, op.i32Add);
-      code.tee(from);
-      code.i32(4 * dimensions);
-      code.op(op.i32Add);
-      code.set(last);
-      code.get(memory);
-      code.get(t);
-      code.i32(3);
-      code.op(op.i32ShrU);
-      code.i32(tileBytes(command));
-      code.op(op.i32Mul, op.i32Add);
-      code.get(t);
-      code.i32(TILE - 1);
-      code.op(op.i32And);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Add);
-      code.i32(4 * TILE * dimensions * leaf);
-      code.op(op.i32Add);
-      code.set(to);
-      emitRounds(code, from, last, 4, () => {
-        code.get(to);
-        code.get(from);
-        code.memory(op.i32Load);
-        code.memory(op.i32Store);
-        code.get(to);
-        code.i32(4 * TILE);
-        code.op(op.i32Add);
-        code.set(to);
-      });
-      code.release(address);
-    }
+  const tile = memory.add(t.shrU(3).mul(tileBytes(command))).add(t.and(TILE - 1).shl(2));
+  const packLeaf = (leaf: number): void => {
+    const address = emitOwnWord(code, crossWords.vectors + leaf);
+    last.set(from.tee(address.add(row.mul(4 * dimensions))).add(4 * dimensions));
+    to.set(tile.add(4 * TILE * dimensions * leaf));
+    forRounds(code, from, last, 4, () => {
+      store(code, to, load(from));
+      to.set(to.add(4 * TILE));
+    });
+    code.release(address);
+  };
+  end.set(count.add(TILE - 1).and(-TILE));
+  t.set(0);
+  forRounds(code, t, end, 1, () => {
+    row.set(count.sub(1));
+    lower(code, row, t);
+    row.set(row.add(first));
+    for (const leaf of left.keys()) packLeaf(leaf);
     const own = inlineEntry(code, environments[0]!, [row]);
-    for (const [leaf, type] of entryOf(leftOwn.module).results.entries()) {
-      code.get(memory);
-      code.get(t);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Add);
-      emitStoreScalar(code, type, own[leaf]!, ownOffset(command) + 4 * ROWS * leaf);
+    for (const [leaf, value] of own.entries()) {
+      store(code, memory.add(t.shl(2)), value, ownOffset(command) + 4 * ROWS * leaf);
     }
     releaseAll(code, own);
   });
@@ -167,80 +115,34 @@ function emitPack(
 }
 
 interface CrossBlock {
-  readonly memory: number;
-  readonly first: number;
-  readonly count: number;
-  readonly rows: number;
-  readonly blocks: number;
+  readonly memory: Int32;
+  readonly first: Int32;
+  readonly count: Int32;
+  readonly rows: Int32;
+  readonly blocks: Int32;
 }
 
 function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand, block: CrossBlock): void {
   const { memory, first, count, rows, blocks } = block;
   const [run, runs] = [emitOwnWord(code, crossWords.run), emitOwnWord(code, crossWords.runs)];
   const runsOfChunk = emitOwnWord(code, crossWords.runsOfChunk);
-  const [r, end, from, to, t] = [0, 1, 2, 3, 4].map(() => code.local(I32)) as [number, number, number, number, number];
-  code.get(CHUNK);
-  code.get(blocks);
-  code.op(op.i32DivU);
-  code.get(runsOfChunk);
-  code.op(op.i32Mul);
-  code.tee(r);
-  code.get(runsOfChunk);
-  code.op(op.i32Add);
-  code.set(end);
-  emitMinimum(code, end, () => code.get(runs));
-  emitRounds(code, r, end, 1, () => {
-    code.get(r);
-    code.get(run);
-    code.op(op.i32Mul);
-    code.set(from);
+  const [r, end, from] = [code.local(I32), code.local(I32), code.local(I32)];
+  const [to, t] = [code.local(I32), code.local(I32)];
+  end.set(r.tee(CHUNK.divU(blocks).mul(runsOfChunk)).add(runsOfChunk));
+  lower(code, end, runs);
+  forRounds(code, r, end, 1, () => {
+    from.set(r.mul(run));
     // Behind the last row there are none.
-    emitMinimum(code, from, () => code.get(inputs.extent));
-    code.get(run);
-    code.set(to);
-    emitMinimum(code, to, () => {
-      code.get(inputs.extent);
-      code.get(from);
-      code.op(op.i32Sub);
-    });
-    code.get(to);
-    code.get(from);
-    code.op(op.i32Add);
-    code.set(to);
-    code.i32(0);
-    code.set(t);
-    emitRounds(code, t, count, TILE, () => {
-      code.get(ARGUMENTS);
-      // The tile, and what belongs to its rows.
-      code.get(memory);
-      code.get(t);
-      code.i32(tileBytes(command) / TILE);
-      code.op(op.i32Mul, op.i32Add);
-      code.get(memory);
-      code.get(t);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Add);
-      code.i32(ownOffset(command));
-      code.op(op.i32Add);
-      // The first row, and how many there are.
-      code.get(first);
-      code.get(t);
-      code.op(op.i32Add);
-      code.get(count);
-      code.get(t);
-      code.op(op.i32Sub);
-      // The right rows, and where the results go.
-      code.get(from);
-      code.get(to);
-      code.get(r);
-      code.get(rows);
-      code.op(op.i32Mul);
-      code.get(first);
-      code.get(t);
-      code.op(op.i32Add, op.i32Add);
-      code.i32(2);
-      code.op(op.i32Shl);
-      code.call(RUN_FUNCTION);
+    lower(code, from, inputs.extent);
+    to.set(run);
+    lower(code, to, inputs.extent.sub(from));
+    to.set(to.add(from));
+    t.set(0);
+    forRounds(code, t, count, TILE, () => {
+      const tile = memory.add(t.mul(tileBytes(command) / TILE));
+      const own = memory.add(t.shl(2)).add(ownOffset(command));
+      const results = r.mul(rows).add(first.add(t)).shl(2);
+      call(code, RUN_FUNCTION, [ARGUMENTS, tile, own, first.add(t), count.sub(t), from, to, results]);
     });
   });
   releaseAll(code, [run, runs, runsOfChunk, r, end, from, to, t]);

@@ -4,7 +4,6 @@ import {
   CHUNK,
   emitChunk,
   emitInputs,
-  emitMinimum,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
@@ -12,6 +11,7 @@ import {
   type Layout,
   layoutOf,
   lengthWords,
+  ownWord,
   resultsOf,
   shapeKey,
   WORKER,
@@ -20,9 +20,11 @@ import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../comma
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, emitParts } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, load } from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
+import { fillMemory, forRange, lower, store, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
-import { emitCount } from '../shared/tree-code.ts';
 import { planRow } from './row-plan.ts';
 import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
 import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
@@ -158,13 +160,9 @@ function emitCounting(counting: Counting): FunctionBody {
 }
 
 /** The address of what a worker has for itself, as a local. */
-function emitTableOf(code: Code, first: number, stride: number): number {
+function emitTableOf(code: Code, first: number, stride: number): Int32 {
   const address = emitOwnWord(code, first);
-  code.get(address);
-  code.get(WORKER);
-  code.get(emitOwnWord(code, stride));
-  code.op(op.i32Mul, op.i32Add);
-  code.set(address);
+  address.set(address.add(WORKER.mul(ownWord(stride))));
   return address;
 }
 
@@ -174,15 +172,14 @@ function emitRowTallies(
   { shape, layout, turning, ranks: capacity }: Counting,
   inputs: KernelInputs,
   table: TallyTable,
-  from: number,
-  to: number,
+  from: Int32Local,
+  to: Int32,
 ): void {
   const ranks = emitOwnWord(code, RANKS);
   const first = code.local(I32);
-  code.i32(0);
-  code.set(first);
+  first.set(0);
   const countSlowly = (row: NotedRow): void => emitRanks(code, shape, layout, inputs, table, { ...row, first, ranks });
-  const forActive = (start: number, end: number, body: (row: NotedRow) => void): void => {
+  const forActive = (start: Int32, end: Int32, body: (row: NotedRow) => void): void => {
     const index = code.local(I32);
     emitIndexLoop(code, {
       from: start,
@@ -190,8 +187,7 @@ function emitRowTallies(
       index,
       scalar: () => {
         const [active, ...leaves] = inlineEntry(code, inputs.environments[1]!, [index]);
-        code.get(active!);
-        code.when(() => body({ index, leaves }));
+        when(code, asInt32(active!), () => body({ index, leaves }));
         releaseAll(code, [active!, ...leaves]);
       },
     });
@@ -207,10 +203,7 @@ function emitRowTallies(
   counter.begin();
   const end = code.local(I32);
   emitParts(code, from, to, NOTED_ROWS, (count) => {
-    code.get(from);
-    code.get(count);
-    code.op(op.i32Add);
-    code.set(end);
+    end.set(from.add(count));
     counter.beginBatch();
     forActive(from, end, counter.note);
     counter.countNoted(countSlowly);
@@ -229,37 +222,18 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
   const run = code.local(I32);
   const from = code.local(I32);
   const to = code.local(I32);
-  const table: TallyTable = { address: code.local(I32), bins, runs: undefined, shared: false };
+  const address = code.local(I32);
+  const table: TallyTable = { address, bins, runs: undefined, shared: false };
   emitIndexLoop(code, {
     ...runs,
     index: run,
     scalar: () => {
-      code.get(into);
-      code.get(run);
-      code.get(bins);
-      code.op(op.i32Mul);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Add);
-      code.tee(table.address);
-      code.i32(0);
-      code.get(bins);
-      code.i32(2);
-      code.op(op.i32Shl);
-      code.memoryFill();
-      code.get(run);
-      code.get(segment);
-      code.op(op.i32Mul);
-      code.set(from);
-      emitMinimum(code, from, () => code.get(inputs.extent));
-      code.get(inputs.extent);
-      code.get(from);
-      code.op(op.i32Sub);
-      code.set(to);
-      emitMinimum(code, to, () => code.get(segment));
-      code.get(from);
-      code.get(to);
-      code.op(op.i32Add);
-      code.set(to);
+      fillMemory(code, address.tee(into.add(run.mul(bins).shl(2))), 0, bins.shl(2));
+      from.set(run.mul(segment));
+      lower(code, from, inputs.extent);
+      to.set(inputs.extent.sub(from));
+      lower(code, to, segment);
+      to.set(from.add(to));
       emitTallies(code, shape, layout, inputs, table, from, to);
     },
   });
@@ -267,86 +241,44 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
 }
 
 /** The part of an array of words that is the chunk: locals of the offset in bytes and of the number of words. */
-function emitPart(code: Code, words: () => void): { readonly offset: number; readonly count: number } {
+function emitPart(code: Code, words: Int32): { readonly offset: Int32Local; readonly count: Int32 } {
   const offset = code.local(I32);
   const count = code.local(I32);
-  code.get(CHUNK);
-  code.i32(TABLE_CHUNK);
-  code.op(op.i32Mul);
-  code.set(offset);
-  words();
-  code.get(offset);
-  code.op(op.i32Sub);
-  code.set(count);
-  emitMinimum(code, count, () => code.i32(TABLE_CHUNK));
-  code.get(offset);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.set(offset);
+  offset.set(CHUNK.mul(TABLE_CHUNK));
+  count.set(words.sub(offset));
+  lower(code, count, TABLE_CHUNK);
+  offset.set(offset.shl(2));
   return { offset, count };
 }
 
-function pushTableWords(code: Code): void {
-  code.get(emitOwnWord(code, BINS));
-  code.get(emitOwnWord(code, RUNS));
-  code.op(op.i32Mul);
-}
+const TABLE_WORDS = ownWord(BINS).mul(ownWord(RUNS));
 
 function emitClear(): FunctionBody {
   const code = new Code(kernelParameters);
-  const { offset, count } = emitPart(code, () => {
-    pushTableWords(code);
-    code.get(emitOwnWord(code, TABLE_COUNT));
-    code.op(op.i32Mul);
-  });
-  code.get(emitOwnWord(code, TABLES));
-  code.get(offset);
-  code.op(op.i32Add);
-  code.i32(0);
-  code.get(count);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.memoryFill();
+  const { offset, count } = emitPart(code, TABLE_WORDS.mul(ownWord(TABLE_COUNT)));
+  fillMemory(code, ownWord(TABLES).add(offset), 0, count.shl(2));
   return code.finish();
 }
 
 /** Adds the tables of all workers up. */
 function emitMerge(): FunctionBody {
   const code = new Code(kernelParameters);
-  const { offset, count } = emitPart(code, () => pushTableWords(code));
+  const { offset, count } = emitPart(code, TABLE_WORDS);
   const into = emitOwnWord(code, INTO);
   const first = emitOwnWord(code, TABLES);
   const stride = emitOwnWord(code, TURN);
   const tables = emitOwnWord(code, TABLE_COUNT);
   const table = code.local(I32);
   const sum = code.local(I32);
-  emitCount(code, count, () => {
-    code.get(first);
-    code.get(offset);
-    code.op(op.i32Add);
-    code.set(table);
-    code.i32(0);
-    code.set(sum);
-    emitCount(code, tables, () => {
-      code.get(sum);
-      code.get(table);
-      code.memory(op.i32Load);
-      code.op(op.i32Add);
-      code.set(sum);
-      code.get(table);
-      code.get(stride);
-      code.op(op.i32Add);
-      code.set(table);
+  forRange(code, count, () => {
+    table.set(first.add(offset));
+    sum.set(0);
+    forRange(code, tables, () => {
+      sum.set(sum.add(load(table)));
+      table.set(table.add(stride));
     });
-    code.get(into);
-    code.get(offset);
-    code.op(op.i32Add);
-    code.get(sum);
-    code.memory(op.i32Store);
-    code.get(offset);
-    code.i32(4);
-    code.op(op.i32Add);
-    code.set(offset);
+    store(code, into.add(offset), sum);
+    offset.set(offset.add(4));
   });
   return code.finish();
 }

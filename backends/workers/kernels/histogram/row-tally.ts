@@ -1,9 +1,12 @@
 import type { Node } from '../../../analyses/straight-line.ts';
-import { emitLoadScalar, emitStoreScalar, type KernelInputs } from '../../commands/kernel-arguments.ts';
+import { type KernelInputs, loadScalar } from '../../commands/kernel-arguments.ts';
 import { LaneCode } from '../../wasm/emit-lanes.ts';
 import { scalarLocal } from '../../wasm/emit-wasm.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op } from '../../wasm/wasm-encoder.ts';
+import { I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32, load } from '../../wasm/wasm-expressions.ts';
+import { asInt32, assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { block, brIf, doWhile, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import type { RowPlan } from './row-plan.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
@@ -28,8 +31,8 @@ function noteBytes(leaves: number): number {
 
 /** Locals of an evaluated row: its index and its leaves. */
 export interface NotedRow {
-  readonly index: number;
-  readonly leaves: readonly number[];
+  readonly index: Int32Local;
+  readonly leaves: readonly ScalarLocal[];
 }
 
 /**
@@ -55,34 +58,30 @@ export interface RowCounterInputs {
   readonly inputs: KernelInputs;
   readonly plan: RowPlan;
   readonly table: TallyTable;
-  /** Local of the number of ranks. */
-  readonly ranks: number;
-  /** Local of the address of the worker's own memory of {@link rowCounterBytes}. */
-  readonly own: number;
+  /** The number of ranks. */
+  readonly ranks: Int32;
+  /** The address of the worker's own memory of {@link rowCounterBytes}. */
+  readonly own: Int32;
   /** Whether the worker has turn tables. */
   readonly turning: boolean;
 }
 
 export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turning }: RowCounterInputs): RowCounter {
-  const local = (): number => code.local(I32);
+  const local = (): Int32Local => code.local(I32);
   const [count, from, to, bits] = [local(), local(), local(), local()];
   const [notes, touched, index] = [local(), local(), local()];
   const leaves = plan.leaves.map((type) => scalarLocal(code, type));
   const allNodes = [plan.bin, plan.histogram, ...(plan.mask === undefined ? [] : [plan.mask])];
   const stride = 4 * (NOTE_LEAVES + plan.leaves.length);
-  const pushTables = (): void => {
-    code.get(own);
-    code.i32(noteBytes(plan.leaves.length));
-    code.op(op.i32Add);
-  };
-  const turns = turnTables(code, table, turning ? pushTables : undefined);
+  const tablesAt = own.add(noteBytes(plan.leaves.length));
+  const turns = turnTables(code, table, turning ? tablesAt : undefined);
 
   /** The row's lanes, with everything that the given nodes need from it computed. */
   const prepareLanes = (row: NotedRow, nodes: readonly Node[] = allNodes): LaneCode => {
     const lanes = new LaneCode(code, { ...inputs, index: from }, false);
-    [row.index, from, ...row.leaves].forEach((scalar, i) => {
+    for (const [i, scalar] of [row.index, from, ...row.leaves].entries()) {
       if (i !== 1) lanes.bindInvariant(plan.parameters[i]!, scalar);
-    });
+    }
     lanes.prepare(nodes);
     return lanes;
   };
@@ -90,103 +89,47 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   /** Prepares what the row counts: a range of ranks or a set of bits, and their number. */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {
-      code.i32(0);
-      code.set(from);
-      code.get(ranks);
-      code.tee(to);
-      code.set(count);
+      from.set(0);
+      count.set(to.tee(ranks));
       return;
     }
-    lanes.push(plan.mask);
-    code.i32(-1);
-    code.i32(0);
-    code.get(ranks);
-    code.op(op.i32Sub, op.i32ShrU, op.i32And);
-    code.tee(bits);
-    code.op(op.i32Popcnt);
-    code.set(count);
+    const ofRanks = i32(-1).shrU(i32(0).sub(ranks));
+    count.set(bits.tee(lanes.value(plan.mask).and(ofRanks)).popcount());
   };
 
   const countLane = (lanes: LaneCode, lane: number, atomically: boolean): void => {
     lanes.begin(lane);
-    const bin = lanes.local(plan.bin);
-    code.get(bin);
-    code.get(table.bins);
-    code.op(op.i32LtU);
-    code.when(() => {
-      code.get(turns.tables[lane]!);
-      code.get(bin);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Add);
-      emitAdd(code, atomically, () => code.i32(1));
-    });
+    const bin = asInt32(lanes.local(plan.bin));
+    when(code, bin.ltU(table.bins), () => emitAdd(code, atomically, turns.tables[lane]!.add(bin.shl(2)), i32(1)));
   };
 
   /** Counts the ranks from `from` to `to`. */
   const countRun = (lanes: LaneCode, atomically: boolean): void => {
     const whole = local();
-    code.get(to);
-    code.get(from);
-    code.op(op.i32Sub);
-    code.i32(-TURNS);
-    code.op(op.i32And);
-    code.get(from);
-    code.op(op.i32Add);
-    code.set(whole);
-    code.get(from);
-    code.get(whole);
-    code.op(op.i32LtU);
-    code.when(() => {
-      const again = code.loop();
+    const countAll = (): void => {
       for (let lane = 0; lane < TURNS; lane++) countLane(lanes, lane, atomically);
-      code.get(from);
-      code.i32(TURNS);
-      code.op(op.i32Add);
-      code.tee(from);
-      code.get(whole);
-      code.op(op.i32LtU);
-      code.brIf(again);
-      code.end();
+    };
+    whole.set(to.sub(from).and(-TURNS).add(from));
+    when(code, from.ltU(whole), () => doWhile(code, countAll, from.tee(from.add(TURNS)).ltU(whole)));
+    block(code, (end) => {
+      for (let lane = 0; lane < TURNS - 1; lane++) {
+        brIf(code, end, from.add(lane).geU(to));
+        countLane(lanes, lane, atomically);
+      }
     });
-    const rest = code.block();
-    for (let lane = 0; lane < TURNS - 1; lane++) {
-      code.get(from);
-      code.i32(lane);
-      code.op(op.i32Add);
-      code.get(to);
-      code.op(op.i32GeU);
-      code.brIf(rest);
-      countLane(lanes, lane, atomically);
-    }
-    code.end();
     code.release(whole);
   };
 
   /** Counts the runs of set bits, from the lowest on. */
-  const countBits = (lanes: LaneCode, atomically: boolean): void => {
-    code.while(
-      () => code.get(bits),
-      () => {
-        code.get(bits);
-        code.op(op.i32Ctz);
-        code.set(from);
-        // Adding the lowest set bit clears the lowest run and sets the bit after it; higher bits do not change.
-        code.get(bits);
-        code.get(bits);
-        code.i32(0);
-        code.get(bits);
-        code.op(op.i32Sub, op.i32And, op.i32Add);
-        code.tee(to);
-        code.get(bits);
-        code.op(op.i32And);
-        code.set(bits);
-        code.get(to);
-        code.op(op.i32Ctz);
-        code.set(to);
-        countRun(lanes, atomically);
-      },
-    );
-  };
+  const countBits = (lanes: LaneCode, atomically: boolean): void =>
+    whileTrue(code, bits, () => {
+      from.set(bits.ctz());
+      // Adding the lowest set bit clears the lowest run and sets the bit after it; higher bits do not change.
+      const lowest = bits.and(i32(0).sub(bits));
+      bits.set(to.tee(bits.add(lowest)).and(bits));
+      to.set(to.ctz());
+      countRun(lanes, atomically);
+    });
 
   const countElements = (lanes: LaneCode, atomically: boolean): void => {
     if (plan.mask === undefined) countRun(lanes, atomically);
@@ -195,86 +138,53 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
 
   const countRow = (row: NotedRow): void => {
     const lanes = prepareLanes(row);
-    turns.enter(() => lanes.push(plan.histogram));
+    turns.enter(lanes.value(plan.histogram));
     prepareElements(lanes);
     turns.expect(count);
     turns.count((atomically) => countElements(lanes, atomically));
   };
 
-  const forEachNote = (end: number, body: (row: NotedRow) => void): void => {
-    code.get(own);
-    code.set(notes);
-    code.while(
-      () => {
-        code.get(notes);
-        code.get(end);
-        code.op(op.i32LtU);
-      },
-      () => {
-        code.get(notes);
-        emitLoadScalar(code, 'u32', index, 4 * NOTE_INDEX);
-        leaves.forEach((leaf, i) => {
-          code.get(notes);
-          emitLoadScalar(code, plan.leaves[i]!, leaf, 4 * (NOTE_LEAVES + i));
-        });
-        body({ index, leaves });
-        code.get(notes);
-        code.i32(stride);
-        code.op(op.i32Add);
-        code.set(notes);
-      },
-    );
+  const forEachNote = (end: Int32, body: (row: NotedRow) => void): void => {
+    notes.set(own);
+    whileTrue(code, notes.ltU(end), () => {
+      index.set(load(notes, 4 * NOTE_INDEX));
+      for (const [i, leaf] of leaves.entries()) {
+        assign(leaf, loadScalar(plan.leaves[i]!, notes, 4 * (NOTE_LEAVES + i)));
+      }
+      body({ index, leaves });
+      notes.set(notes.add(stride));
+    });
   };
 
-  const whereSafe = (body: () => void, otherwise?: () => void): void => {
-    code.get(notes);
-    code.memory(op.i32Load, 4 * NOTE_SAFE);
-    code.when(body, otherwise);
-  };
+  const whereSafe = (body: () => void, otherwise?: () => void): void =>
+    when(code, load(notes, 4 * NOTE_SAFE), body, otherwise);
 
   return {
     begin() {
       turns.begin();
-      code.i32(0);
-      code.set(touched);
+      touched.set(0);
     },
     end() {
       turns.end();
       // The result of touching must be used, or the loads would be removed.
-      code.get(own);
-      code.get(touched);
-      code.memory(op.i32Store, noteBytes(plan.leaves.length) - 4);
+      store(code, own, touched, noteBytes(plan.leaves.length) - 4);
     },
     beginBatch() {
-      code.get(own);
-      code.set(notes);
+      notes.set(own);
     },
     note(row) {
       const safe = local();
       const lanes = prepareLanes(row);
-      lanes.pushInRange(ranks);
-      lanes.push(plan.histogram);
-      code.get(table.runs!);
-      code.op(op.i32LtU, op.i32And);
-      code.set(safe);
-      code.get(notes);
-      emitStoreScalar(code, 'u32', row.index, 4 * NOTE_INDEX);
-      code.get(notes);
-      emitStoreScalar(code, 'u32', safe, 4 * NOTE_SAFE);
-      row.leaves.forEach((leaf, i) => {
-        code.get(notes);
-        emitStoreScalar(code, plan.leaves[i]!, leaf, 4 * (NOTE_LEAVES + i));
-      });
-      code.get(notes);
-      code.i32(stride);
-      code.op(op.i32Add);
-      code.set(notes);
+      safe.set(lanes.inRange(ranks).and(lanes.value(plan.histogram).ltU(table.runs!)));
+      store(code, notes, row.index, 4 * NOTE_INDEX);
+      store(code, notes, safe, 4 * NOTE_SAFE);
+      for (const [i, leaf] of row.leaves.entries()) store(code, notes, leaf, 4 * (NOTE_LEAVES + i));
+      notes.set(notes.add(stride));
       code.release(safe);
     },
     countNoted(slow) {
       const end = local();
-      code.get(notes);
-      code.set(end);
+      end.set(notes);
       forEachNote(end, (row) => whereSafe(() => prepareLanes(row, [plan.bin]).touch(touched, ranks)));
       forEachNote(end, (row) =>
         whereSafe(

@@ -6,65 +6,51 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { atomic, I32, I64, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32, load, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local, type Int64Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { atomicAdd, store, when } from '../../wasm/wasm-statements.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** Locals that say where an element is counted. */
+/** Where an element is counted. */
 export interface TallyTable {
-  readonly address: number;
-  readonly bins: number;
+  readonly address: Int32;
+  readonly bins: Int32;
   /** Histograms in the table, where the program chooses one of them. */
-  readonly runs: number | undefined;
+  readonly runs: Int32 | undefined;
   /** Whether other workers count into it too. */
   readonly shared: boolean;
-  /** Where a worker has a table for each of four neighbours: local of the bytes from one of them to the next. */
-  readonly turn?: number | undefined;
+  /** Where a worker has a table for each of four neighbours: the bytes from one of them to the next. */
+  readonly turn?: Int32 | undefined;
 }
 
-/** Adds to the word whose address is on the stack. */
-export function emitAdd(code: Code, atomically: boolean, value: () => void): void {
+/** Adds to the word at an address. */
+export function emitAdd(code: Code, atomically: boolean, address: Int32, value: Int32): void {
   if (atomically) {
-    value();
-    code.atomic(atomic.i32Add);
-    code.op(op.drop);
+    atomicAdd(code, address, value);
     return;
   }
-  const address = code.local(I32);
-  code.tee(address);
-  code.get(address);
-  code.memory(op.i32Load);
-  value();
-  code.op(op.i32Add);
-  code.memory(op.i32Store);
-  code.release(address);
+  const at = code.local(I32);
+  store(code, at.tee(address), load(at).add(value));
+  code.release(at);
 }
 
 /** The mask of four lanes. */
 const ALL_LANES = 15;
 
-/** Counts a bin of a histogram, in locals; what lies outside is left out. */
-function emitTally(code: Code, table: TallyTable, bin: number, histogram: number | undefined): void {
-  code.get(bin);
-  code.get(table.bins);
-  code.op(op.i32LtU);
-  if (table.runs !== undefined) {
-    code.get(histogram!);
-    code.get(table.runs);
-    code.op(op.i32LtU, op.i32And);
-  }
-  code.when(() => {
-    code.get(table.address);
-    code.get(bin);
-    if (table.runs !== undefined) {
-      code.get(histogram!);
-      code.get(table.bins);
-      code.op(op.i32Mul, op.i32Add);
-    }
-    code.i32(2);
-    code.op(op.i32Shl, op.i32Add);
-    emitAdd(code, table.shared, () => code.i32(1));
-  });
+/** Counts a bin of a histogram; what lies outside is left out. */
+function emitTally(
+  code: Code,
+  { address, bins, runs, shared }: TallyTable,
+  bin: Int32,
+  histogram: Int32 | undefined,
+): void {
+  const isInside = bin.ltU(bins);
+  const chosen = runs === undefined ? bin : bin.add(histogram!.mul(bins));
+  when(code, runs === undefined ? isInside : isInside.and(histogram!.ltU(runs)), () =>
+    emitAdd(code, shared, address.add(chosen.shl(2)), i32(1)),
+  );
 }
 
 /** Counts the elements of a range of indices. */
@@ -74,8 +60,8 @@ export function emitTallies(
   layout: Layout,
   inputs: KernelInputs,
   table: TallyTable,
-  from: number,
-  to: number,
+  from: Int32,
+  to: Int32,
 ): void {
   const index = code.local(I32);
   const graph = new Graph('aligned');
@@ -85,13 +71,17 @@ export function emitTallies(
     from,
     to,
     index,
-    scalar: () => {
-      const results = inlineEntry(code, inputs.environments[0]!, [index]);
-      emitTally(code, table, results[0]!, results[1]);
-      releaseAll(code, results);
-    },
+    scalar: () => emitElement(code, inputs, table, [index]),
     vector: bins && vectorTallies(code, table, lanes, graph, bins),
   });
+}
+
+/** Counts what the program says of one element. */
+function emitElement(code: Code, inputs: KernelInputs, table: TallyTable, args: readonly ScalarLocal[]): void {
+  const results = inlineEntry(code, inputs.environments[0]!, args);
+  const [bin, histogram] = results.map(asInt32);
+  emitTally(code, table, bin!, histogram);
+  releaseAll(code, results);
 }
 
 /** Bins are computed four at once; counting remains one by one. */
@@ -120,67 +110,43 @@ function emitLaneTallies(
   table: TallyTable,
   lanes: VectorCode,
   bins: readonly Node[],
-  chosen: readonly number[],
+  chosen: readonly Int32Local[],
 ): void {
   const vectors = bins.map((node) => lanes.local(node));
   for (const lane of [0, 1, 2, 3]) {
-    vectors.forEach((vector, result) => {
-      code.get(vector);
-      code.simd(simd.i32x4Extract, lane);
-      code.set(chosen[result]!);
-    });
+    for (const [result, vector] of vectors.entries()) chosen[result]!.set(vector.extract(lane));
     emitTally(code, table, chosen[0]!, chosen[1]);
   }
 }
 
 /**
- * Four bins that are all outside are passed over. Where all are inside, which may be known beforehand, their addresses are computed at once too, each in the table
- * whose turn it is. Where it is known, the addresses of eight elements are taken out of their vectors while the eight before
- * them are counted.
+ * Four bins that are all outside are passed over. Where all are inside, which may be known beforehand, their addresses are
+ * computed at once too, each in the table whose turn it is. Where it is known, the addresses of eight elements are taken out of
+ * their vectors while the eight before them are counted.
  */
 function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
+  const { bins, turn } = table;
   const [ends, bases] = [code.local(V128), code.local(V128)];
   const [address, chosen, inside, outside] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const sets = [0, 1].map(() => [0, 1, 2, 3].map(() => code.local(I64)));
   const steps = graph.size > UNROLLED_VALUES ? 2 : 4;
 
-  const count = (): void => {
-    code.tee(address);
-    code.get(address);
-    code.memory(op.i32Load);
-    code.i32(1);
-    code.op(op.i32Add);
-    code.memory(op.i32Store);
-  };
-  const countPairs = (pairs: readonly number[]): void => {
+  const count = (at: Int32): void => store(code, address.tee(at), load(address).add(1));
+  const countPairs = (pairs: readonly Int64Local[]): void => {
     for (const pair of pairs) {
-      code.get(pair);
-      code.op(op.i32WrapI64);
-      count();
-      code.get(pair);
-      code.i64(32);
-      code.op(op.i64ShrU, op.i32WrapI64);
-      count();
+      count(pair.wrap());
+      count(pair.shrU(32).wrap());
     }
   };
   /** Takes the addresses of four elements, two by two. */
-  const takePairs = (vector: number, pairs: readonly number[]): void => {
+  const takePairs = (vector: Vector, pairs: readonly Int64Local[]): void => {
     const addresses = code.local(V128);
-    code.get(vector);
-    code.i32(2);
-    code.simd(simd.i32x4Shl);
-    code.get(bases);
-    code.simd(simd.i32x4Add);
-    code.set(addresses);
-    pairs.forEach((pair, half) => {
-      code.get(addresses);
-      code.simd(simd.i64x2Extract, half);
-      code.set(pair);
-    });
+    addresses.set(vector.shl(2).add(bases));
+    for (const [half, pair] of pairs.entries()) pair.set(addresses.extractI64(half));
     code.release(addresses);
   };
-  const takeEight = (offset: number, pairs: readonly number[]): void => {
+  const takeEight = (offset: number, pairs: readonly Int64Local[]): void => {
     for (const half of [0, 1]) {
       lanes.begin(offset + 4 * half);
       takePairs(lanes.local(bin), pairs.slice(2 * half, 2 * half + 2));
@@ -196,19 +162,11 @@ function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: G
   const countFour = (offset: number): void => {
     lanes.begin(offset);
     const vector = lanes.local(bin);
-    code.get(vector);
-    code.get(ends);
-    code.simd(simd.i32x4GeU);
-    code.simd(simd.i32x4Bitmask);
-    code.tee(outside);
     const pairs = sets[0]!.slice(0, 2);
-    code.when(
-      () => {
-        code.get(outside);
-        code.i32(ALL_LANES);
-        code.op(op.i32Ne);
-        code.when(() => emitLaneTallies(code, table, lanes, [bin], [chosen]));
-      },
+    when(
+      code,
+      outside.tee(vector.geU(ends).bitmask()),
+      () => when(code, outside.ne(ALL_LANES), () => emitLaneTallies(code, table, lanes, [bin], [chosen])),
       () => {
         takePairs(vector, pairs);
         countPairs(pairs);
@@ -219,39 +177,24 @@ function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: G
     step: 8 * steps,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
-      code.i32(mostOf(bin));
-      code.get(table.bins);
-      code.op(op.i32LtU);
-      code.set(inside);
-      code.get(table.bins);
-      code.simd(simd.i32x4Splat);
-      code.set(ends);
-      code.get(table.address);
-      code.simd(simd.i32x4Splat);
-      if (table.turn !== undefined) {
-        code.get(table.turn);
-        code.simd(simd.i32x4Splat);
-        code.v128([0, 1, 2, 3]);
-        code.simd(simd.i32x4Mul);
-        code.simd(simd.i32x4Add);
-      }
-      code.set(bases);
+      inside.set(i32(mostOf(bin)).ltU(bins));
+      ends.set(bins.splat());
+      const first = table.address.splat();
+      bases.set(turn === undefined ? first : first.add(turn.splat().mul(v128([0, 1, 2, 3]))));
     },
-    round: () => {
-      code.get(inside);
-      code.when(countInside, () => {
+    round: () =>
+      when(code, inside, countInside, () => {
         for (let offset = 0; offset < 8 * steps; offset += 4) countFour(offset);
-      });
-    },
+      }),
   };
 }
 
-/** Locals: the row, the range of its ranks, and what was computed for it. */
+/** Locals of a row: its index, the range of its ranks, and what was computed for it. */
 export interface TallyRow {
-  readonly index: number;
-  readonly first: number;
-  readonly ranks: number;
-  readonly leaves: readonly number[];
+  readonly index: Int32Local;
+  readonly first: Int32;
+  readonly ranks: Int32;
+  readonly leaves: readonly ScalarLocal[];
 }
 
 /** Counts the ranks of one row. To the vectors, the rank is the index, and nothing of the row varies. */
@@ -270,18 +213,12 @@ export function emitRanks(
   const args = shared.map((node, i) => (i === 1 ? graph.index() : node));
   const bins = straightLine(graph, module, slotsOf(layout, 0), args);
   const lanes = new VectorCode(code, { ...inputs, index: rank });
-  [index, rank, ...leaves].forEach((local, i) => {
-    lanes.bindInvariant(shared[i]!, local);
-  });
+  for (const [i, local] of [index, rank, ...leaves].entries()) lanes.bindInvariant(shared[i]!, local);
   emitIndexLoop(code, {
     from: first,
     to: ranks,
     index: rank,
-    scalar: () => {
-      const results = inlineEntry(code, inputs.environments[0]!, [index, rank, ...leaves]);
-      emitTally(code, table, results[0]!, results[1]);
-      releaseAll(code, results);
-    },
+    scalar: () => emitElement(code, inputs, table, [index, rank, ...leaves]),
     vector: bins && vectorTallies(code, table, lanes, graph, bins),
   });
   code.release(rank);

@@ -1,5 +1,8 @@
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, load, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local } from '../../wasm/wasm-locals.ts';
+import { fillMemory, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 
 /** Number of elements counted side by side, each into a separate table. */
@@ -27,101 +30,52 @@ export function turnBytes(bins: number): number {
  * are counted in place.
  */
 export interface TurnTables {
-  /** Locals of the addresses of the tables, in turn. */
-  readonly tables: readonly number[];
+  /** The addresses of the tables, in turn. */
+  readonly tables: readonly Int32[];
   /** Emits the code at the start and at the end of a function. */
   begin(): void;
   end(): void;
-  /** Switches to the histogram whose address `push` pushes. */
-  enter(push: () => void): void;
-  /** Must precede the counting of `count` elements (a local). */
-  expect(count: number): void;
+  /** Switches to a histogram, by its number. */
+  enter(histogram: Int32): void;
+  /** Must precede the counting of `count` elements. */
+  expect(count: Int32): void;
   /** Emits the counting code; `atomically` says whether it must count atomically. */
   count(elements: (atomically: boolean) => void): void;
 }
 
-/** @param own - Pushes the address of the worker's own memory of {@link turnBytes}; undefined if there is none. */
-export function turnTables(code: Code, table: TallyTable, own: (() => void) | undefined): TurnTables {
+/** @param own - The address of the worker's own memory of {@link turnBytes}; undefined if there is none. */
+export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined): TurnTables {
   const [current, home, seen, at] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const tables = Array.from({ length: TURNS }, () => code.local(I32));
-
-  const pushStride = (): void => {
-    code.get(table.bins);
-    code.i32(3);
-    code.op(op.i32Add);
-    code.i32(-4);
-    code.op(op.i32And);
-    code.i32(2);
-    code.op(op.i32Shl);
-  };
-  const isTurning = (): void => {
-    code.get(tables[0]!);
-    code.get(home);
-    code.op(op.i32Ne);
-  };
+  const [first, ...others] = tables as [Int32Local, ...Int32Local[]];
+  const stride = table.bins.add(3).and(-4).shl(2);
+  const isTurning = first.ne(home);
   const flush = (): void => {
-    if (own === undefined) return;
-    isTurning();
-    code.when(() => emitFlush(code, table, home, tables, at, seen));
+    if (own !== undefined) when(code, isTurning, () => emitFlush(code, table, home, tables, at, seen));
   };
 
   return {
     tables,
     begin() {
-      code.i32(-1);
-      code.set(current);
-      code.i32(0);
-      code.tee(home);
-      code.set(tables[0]!);
-      if (own === undefined) return;
-      own();
-      code.i32(0);
-      pushStride();
-      code.i32(TURNS);
-      code.op(op.i32Mul);
-      code.memoryFill();
+      current.set(-1);
+      first.set(home.tee(0));
+      if (own !== undefined) fillMemory(code, own, 0, stride.mul(TURNS));
     },
     end: flush,
-    enter(push) {
-      push();
-      code.get(current);
-      code.op(op.i32Ne);
-      code.when(() => {
+    enter(histogram) {
+      when(code, histogram.ne(current), () => {
         flush();
-        push();
-        code.set(current);
-        code.get(table.address);
-        code.get(current);
-        code.get(table.bins);
-        code.op(op.i32Mul);
-        code.i32(2);
-        code.op(op.i32Shl, op.i32Add);
-        code.set(home);
-        for (const one of tables) {
-          code.get(home);
-          code.set(one);
-        }
-        code.i32(0);
-        code.set(seen);
+        current.set(histogram);
+        home.set(table.address.add(current.mul(table.bins).shl(2)));
+        for (const one of tables) one.set(home);
+        seen.set(0);
       });
     },
     expect(count) {
       if (own === undefined) return;
-      code.get(seen);
-      code.get(count);
-      code.op(op.i32Add);
-      code.tee(seen);
-      code.get(table.bins);
-      code.op(op.i32GeU);
-      code.when(() => {
-        own();
-        tables.forEach((one, turn) => {
-          code.set(one);
-          if (turn === TURNS - 1) return;
-          code.get(one);
-          pushStride();
-          code.op(op.i32Add);
-        });
+      when(code, seen.tee(seen.add(count)).geU(table.bins), () => {
+        first.set(own);
+        for (const [turn, one] of others.entries()) one.set(tables[turn]!.add(stride));
       });
     },
     count(elements) {
@@ -129,8 +83,9 @@ export function turnTables(code: Code, table: TallyTable, own: (() => void) | un
         elements(table.shared);
         return;
       }
-      isTurning();
-      code.when(
+      when(
+        code,
+        isTurning,
         () => elements(false),
         () => elements(true),
       );
@@ -142,73 +97,33 @@ export function turnTables(code: Code, table: TallyTable, own: (() => void) | un
 function emitFlush(
   code: Code,
   { bins, shared }: TallyTable,
-  home: number,
-  tables: readonly number[],
-  at: number,
-  end: number,
+  home: Int32,
+  tables: readonly Int32[],
+  at: Int32Local,
+  end: Int32Local,
 ): void {
-  const pushAddress = (base: number): void => {
-    code.get(base);
-    code.get(at);
-    code.op(op.i32Add);
-  };
   const forEach = (step: number, body: () => void): void => {
-    code.i32(0);
-    code.set(at);
-    code.while(
-      () => {
-        code.get(at);
-        code.get(end);
-        code.op(op.i32LtU);
-      },
-      () => {
-        body();
-        code.get(at);
-        code.i32(step);
-        code.op(op.i32Add);
-        code.set(at);
-      },
-    );
+    at.set(0);
+    whileTrue(code, at.ltU(end), () => {
+      body();
+      at.set(at.add(step));
+    });
   };
-  const [first, ...others] = tables as [number, ...number[]];
+  const [first, ...others] = tables.map((address) => address.add(at)) as [Int32, ...Int32[]];
   const sum = code.local(V128);
-  code.get(bins);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.set(end);
+  end.set(bins.shl(2));
   // The sums are collected in the first table, which is a multiple of the vector size, and added to the histogram from
   // there, which may not be.
   forEach(16, () => {
-    pushAddress(first);
-    code.simdMemory(simd.load);
-    for (const other of others) {
-      pushAddress(other);
-      code.simdMemory(simd.load);
-      code.simd(simd.i32x4Add);
-    }
-    code.set(sum);
-    pushAddress(first);
-    code.get(sum);
-    code.simdMemory(simd.store);
-    for (const other of others) {
-      pushAddress(other);
-      code.v128([0, 0, 0, 0]);
-      code.simdMemory(simd.store);
-    }
+    sum.set(others.reduce((all: Vector, other) => all.add(loadVector(other)), loadVector(first)));
+    store(code, first, sum);
+    for (const other of others) store(code, other, v128([0, 0, 0, 0]));
   });
   code.release(sum);
-  forEach(4, () => {
-    pushAddress(first);
-    code.memory(op.i32Load);
-    code.when(() => {
-      pushAddress(home);
-      emitAdd(code, shared, () => {
-        pushAddress(first);
-        code.memory(op.i32Load);
-      });
-      pushAddress(first);
-      code.i32(0);
-      code.memory(op.i32Store);
-    });
-  });
+  forEach(4, () =>
+    when(code, load(first), () => {
+      emitAdd(code, shared, home.add(at), load(first));
+      store(code, first, 0);
+    }),
+  );
 }

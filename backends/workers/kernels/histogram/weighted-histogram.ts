@@ -6,7 +6,6 @@ import {
   CHUNK,
   emitChunk,
   emitInputs,
-  emitMinimum,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
@@ -14,6 +13,7 @@ import {
   type Layout,
   layoutOf,
   lengthWords,
+  ownWord,
   shapeKey,
   WORKER,
 } from '../../commands/kernel-arguments.ts';
@@ -23,9 +23,20 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { atomic, type FunctionBody, I32, I64, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { type FunctionBody, I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
+import {
+  type Int32,
+  type Int64,
+  i32,
+  type Lanes,
+  load64,
+  loadVector,
+  type Vector,
+  v128,
+} from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
+import { atomicAdd64, fillMemory, forRange, lower, store, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
-import { emitCount } from '../shared/tree-code.ts';
 
 /** Words of the kernels' own. */
 const INTO = 0;
@@ -91,38 +102,24 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
 }
 
 /** The range of a phase over so many things: locals of its first one and of the one behind its last. */
-function emitRange(code: Code, size: () => void, chunkSize: number): { readonly from: number; readonly to: number } {
+function emitRange(code: Code, size: Int32, chunkSize: number): { readonly from: Int32; readonly to: Int32 } {
   const [from, to] = [code.local(I32), code.local(I32)];
-  code.get(CHUNK);
-  code.i32(chunkSize);
-  code.op(op.i32Mul);
-  code.tee(from);
-  code.i32(chunkSize);
-  code.op(op.i32Add);
-  code.set(to);
-  emitMinimum(code, to, size);
+  to.set(from.tee(CHUNK.mul(chunkSize)).add(chunkSize));
+  lower(code, to, size);
   return { from, to };
 }
 
 function emitClear(): FunctionBody {
   const code = new Code(kernelParameters);
-  const { from, to } = emitRange(code, () => code.get(emitOwnWord(code, BYTES)), CLEAR_CHUNK);
-  code.get(emitOwnWord(code, TABLES));
-  code.get(from);
-  code.op(op.i32Add);
-  code.i32(0);
-  code.get(to);
-  code.get(from);
-  code.op(op.i32Sub);
-  code.memoryFill();
+  const { from, to } = emitRange(code, ownWord(BYTES), CLEAR_CHUNK);
+  fillMemory(code, ownWord(TABLES).add(from), 0, to.sub(from));
   return code.finish();
 }
 
 /** Where rows are added. */
 interface WeightTable {
-  /** Local of its address. */
-  readonly address: number;
-  readonly bins: number;
+  readonly address: Int32;
+  readonly bins: Int32;
   readonly weights: number;
 }
 
@@ -131,13 +128,7 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
   const inputs = emitInputs(code, shape, layout, []);
   const address = emitOwnWord(code, TABLES);
   const table: WeightTable = { address, bins: emitOwnWord(code, BINS), weights };
-  if (!isShared) {
-    code.get(address);
-    code.get(WORKER);
-    code.get(emitOwnWord(code, STRIDE));
-    code.op(op.i32Mul, op.i32Add);
-    code.set(address);
-  }
+  if (!isShared) address.set(address.add(WORKER.mul(ownWord(STRIDE))));
   const { from, to } = emitChunk(code, inputs.extent);
   const index = code.local(I32);
   emitIndexLoop(code, {
@@ -145,69 +136,50 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
     to,
     index,
     scalar: () => {
-      const [bin, ...others] = inlineEntry(code, inputs.environments[0]!, [index]);
+      const row = inlineEntry(code, inputs.environments[0]!, [index]);
+      const [bin, ...others] = row.map(asInt32);
       if (isShared) emitAtomicRow(code, table, bin!, others);
       else emitRow(code, table, bin!, others);
-      releaseAll(code, [bin!, ...others]);
+      releaseAll(code, row);
     },
     vector: isShared ? undefined : vectorRows(code, shape, layout, { ...inputs }, table, index),
   });
   return code.finish();
 }
 
-/** Pushes the address of a bin in a local. */
-function pushBin(code: Code, { address, weights }: WeightTable, bin: number): void {
-  code.get(address);
-  code.get(bin);
-  code.i32(binBytes(weights));
-  code.op(op.i32Mul, op.i32Add);
+/** The address of a bin. */
+function binAt({ address, weights }: WeightTable, bin: Int32): Int32 {
+  return address.add(bin.mul(binBytes(weights)));
 }
 
-function emitAtomicRow(code: Code, table: WeightTable, bin: number, weights: readonly number[]): void {
-  code.get(bin);
-  code.get(table.bins);
-  code.op(op.i32LtU);
-  code.when(() => {
-    for (const [w, weight] of weights.entries()) {
-      pushBin(code, table, bin);
-      code.get(weight);
-      code.op(op.i64ExtendI32U);
-      code.atomic64(atomic.i64Add, 8 * w);
-      code.op(op.drop);
-    }
+function emitAtomicRow(code: Code, table: WeightTable, bin: Int32, weights: readonly Int32[]): void {
+  when(code, bin.ltU(table.bins), () => {
+    for (const [w, weight] of weights.entries()) atomicAdd64(code, binAt(table, bin), weight.extendU(), 8 * w);
   });
 }
 
-function emitRow(code: Code, table: WeightTable, bin: number, weights: readonly number[]): void {
+function emitRow(code: Code, table: WeightTable, bin: Int32Local, weights: readonly Int32[]): void {
   const address = code.local(I32);
-  emitMinimum(code, bin, () => code.get(table.bins));
-  pushBin(code, table, bin);
-  code.set(address);
+  lower(code, bin, table.bins);
+  address.set(binAt(table, bin));
   for (let pair = 0; pair < weights.length; pair += 2) {
     const [first, second] = [weights[pair]!, weights[pair + 1]];
-    emitAddPair(code, address, pair, () => {
-      code.get(first);
-      code.op(op.i64ExtendI32U);
-      code.simd(simd.i64x2Splat);
-      if (second === undefined) code.i64(0);
-      else {
-        code.get(second);
-        code.op(op.i64ExtendI32U);
-      }
-      code.simd(simd.i64x2Replace, 1);
-    });
+    emitAddPair(
+      code,
+      address,
+      pair,
+      first
+        .extendU()
+        .splat()
+        .replaceI64(1, second?.extendU() ?? 0),
+    );
   }
   code.release(address);
 }
 
 /** Adds two weights, of 64 bits each, to the sums of a bin. */
-function emitAddPair(code: Code, address: number, pair: number, weights: () => void): void {
-  code.get(address);
-  code.get(address);
-  code.simdMemory(simd.load, 8 * pair);
-  weights();
-  code.simd(simd.i64x2Add);
-  code.simdMemory(simd.store, 8 * pair);
+function emitAddPair(code: Code, address: Int32, pair: number, weights: Vector): void {
+  store(code, address, loadVector(address, 8 * pair).addI64(weights), 8 * pair);
 }
 
 /** Bins and weights are computed four at once; rows are added one after the other, two weights at a time. */
@@ -217,7 +189,7 @@ function vectorRows(
   layout: Layout,
   inputs: KernelInputs,
   table: WeightTable,
-  index: number,
+  index: Int32,
 ): VectorPart | undefined {
   const graph = new Graph('aligned');
   const nodes = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
@@ -230,60 +202,35 @@ function vectorRows(
     step: 4,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
-      code.get(table.bins);
-      code.simd(simd.i32x4Splat);
-      code.set(ends);
-      code.get(table.address);
-      code.simd(simd.i32x4Splat);
-      code.set(bases);
+      ends.set(table.bins.splat());
+      bases.set(table.address.splat());
     },
     round: () => {
       lanes.begin(0);
-      code.get(lanes.local(nodes[0]!));
-      code.tee(bin);
-      code.get(ends);
-      code.simd(simd.i32x4GeU);
-      code.simd(simd.i32x4Bitmask);
-      code.i32(ALL_LANES);
-      code.op(op.i32Ne);
-      code.when(() => {
-        code.get(bases);
-        code.get(bin);
-        code.get(ends);
-        code.simd(simd.i32x4MinU);
-        code.i32(binBytes(table.weights));
-        code.simd(simd.i32x4Splat);
-        code.simd(simd.i32x4Mul);
-        code.simd(simd.i32x4Add);
-        code.set(addresses);
+      const outside = bin.tee(lanes.local(nodes[0]!)).geU(ends).bitmask();
+      when(code, outside.ne(ALL_LANES), () => {
+        addresses.set(bases.add(bin.minU(ends).mul(i32(binBytes(table.weights)).splat())));
         emitFourRows(code, addresses, nodes.slice(1), lanes);
       });
     },
   };
 }
 
-function emitFourRows(code: Code, addresses: number, weights: readonly Node[], lanes: VectorCode): void {
+function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], lanes: VectorCode): void {
   const [address, low, high] = [code.local(I32), code.local(V128), code.local(V128)];
   for (let pair = 0; pair < weights.length; pair += 2) {
     const [first, second] = [weights[pair]!, weights[pair + 1]];
     /** The pairs of two neighbours side by side: two weights of the first, two of the second. */
-    const interleave = (into: number, order: readonly [number, number, number, number]): void => {
-      code.get(lanes.local(first));
-      if (second === undefined) code.v128([0, 0, 0, 0]);
-      else code.get(lanes.local(second));
-      code.shuffle(order);
-      code.set(into);
+    const interleaved = (order: Lanes): Vector => {
+      const all = lanes.local(first);
+      return all.shuffle(second === undefined ? v128([0, 0, 0, 0]) : lanes.local(second), order);
     };
-    interleave(low, [0, 4, 1, 5]);
-    interleave(high, [2, 6, 3, 7]);
+    low.set(interleaved([0, 4, 1, 5]));
+    high.set(interleaved([2, 6, 3, 7]));
     for (const lane of [0, 1, 2, 3]) {
-      code.get(addresses);
-      code.simd(simd.i32x4Extract, lane);
-      code.set(address);
-      emitAddPair(code, address, pair, () => {
-        code.get(lane < 2 ? low : high);
-        code.simd(lane % 2 === 0 ? simd.i64x2ExtendLowU : simd.i64x2ExtendHighU);
-      });
+      address.set(addresses.extract(lane));
+      const two = lane < 2 ? low : high;
+      emitAddPair(code, address, pair, lane % 2 === 0 ? two.extendLowU() : two.extendHighU());
     }
   }
   for (const local of [address, low, high]) code.release(local);
@@ -297,47 +244,26 @@ function emitMerge(weights: number): FunctionBody {
   const stride = emitOwnWord(code, STRIDE);
   const tables = emitOwnWord(code, TABLE_COUNT);
   const first = emitOwnWord(code, TABLES);
-  const { from, to } = emitRange(code, () => code.get(bins), MERGE_CHUNK);
+  const { from, to } = emitRange(code, bins, MERGE_CHUNK);
   const [bin, at, sum] = [code.local(I32), code.local(I32), code.local(I64)];
+  const storeHalf = (column: number, half: Int64): void =>
+    store(code, into.add(bins.mul(column).add(bin).shl(2)), half.wrap());
+  const addUp = (w: number): void => {
+    sum.set(0);
+    at.set(binAt({ address: first, bins, weights }, bin));
+    forRange(code, tables, () => {
+      sum.set(sum.add(load64(at, 8 * w)));
+      at.set(at.add(stride));
+    });
+    storeHalf(2 * w, sum);
+    storeHalf(2 * w + 1, sum.shrU(32));
+  };
   emitIndexLoop(code, {
     from,
     to,
     index: bin,
     scalar: () => {
-      for (let w = 0; w < weights; w++) {
-        code.i64(0);
-        code.set(sum);
-        pushBin(code, { address: first, bins, weights }, bin);
-        code.set(at);
-        emitCount(code, tables, () => {
-          code.get(sum);
-          code.get(at);
-          code.memory(op.i64Load, 8 * w);
-          code.op(op.i64Add);
-          code.set(sum);
-          code.get(at);
-          code.get(stride);
-          code.op(op.i32Add);
-          code.set(at);
-        });
-        for (const half of [0, 1]) {
-          code.get(into);
-          code.get(bins);
-          code.i32(2 * w + half);
-          code.op(op.i32Mul);
-          code.get(bin);
-          code.op(op.i32Add);
-          code.i32(2);
-          code.op(op.i32Shl, op.i32Add);
-          code.get(sum);
-          if (half === 1) {
-            code.i64(32);
-            code.op(op.i64ShrU);
-          }
-          code.op(op.i32WrapI64);
-          code.memory(op.i32Store);
-        }
-      }
+      for (let w = 0; w < weights; w++) addUp(w);
     },
   });
   return code.finish();

@@ -2,9 +2,9 @@ import type { Cell, Extent, MonoidProgram, Program } from '../../../../primitive
 import { combinesInAnyOrder } from '../../../analyses/monoid-shapes.ts';
 import { Graph, type Node, noSlots, straightLine } from '../../../analyses/straight-line.ts';
 import {
-  ARGUMENTS,
   argumentWords,
   CHUNK,
+  CHUNK_SIZE,
   emitChunk,
   emitInputs,
   emitOwnWord,
@@ -14,6 +14,7 @@ import {
   type Layout,
   layoutOf,
   lengthWords,
+  ownWord,
   shapeKey,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
@@ -21,19 +22,21 @@ import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
-import { emitExtract } from '../../wasm/vector-operations.ts';
+import { extracted } from '../../wasm/vector-operations.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32 } from '../../wasm/wasm-expressions.ts';
+import { assign, type Int32Local, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
 import {
   emitCombine,
   emitIdentity,
-  emitLoadState,
-  emitStoreState,
   emitVectorIdentity,
+  loadState,
   monoidKey,
   releaseAll,
   stateLocals,
+  storeState,
   type VectorCombine,
   vectorCombine,
   vectorLocals,
@@ -72,9 +75,9 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   const inputs = emitInputs(code, shape, layout, []);
   const { from, to } = emitChunk(code, inputs.extent);
   const total = stateLocals(code, monoid);
-  emitIdentity(code, monoid, total);
+  emitIdentity(monoid, total);
   const index = code.local(I32);
-  const fold = (state: readonly number[], place: number): void => {
+  const fold = (state: readonly ScalarLocal[], place: Int32Local): void => {
     const element = inlineEntry(code, inputs.environments[0]!, [place]);
     emitCombine(code, monoid, state, state, element);
     releaseAll(code, element);
@@ -85,9 +88,8 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   }
   emitIndexLoop(code, { from, to, index, scalar: () => fold(total, index), vector });
   const address = code.local(I32);
-  pushPartial(code, monoid, CHUNK);
-  code.set(address);
-  emitStoreState(code, monoid, () => code.get(address), total);
+  address.set(partialAt(monoid, CHUNK));
+  storeState(code, address, total);
   return code.finish();
 }
 
@@ -103,10 +105,10 @@ function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): bo
 }
 
 interface Chunk {
-  readonly from: number;
-  readonly to: number;
-  readonly index: number;
-  readonly total: readonly number[];
+  readonly from: Int32Local;
+  readonly to: Int32Local;
+  readonly index: Int32Local;
+  readonly total: readonly ScalarLocal[];
 }
 
 /**
@@ -117,38 +119,22 @@ function foldQuarters(
   code: Code,
   monoid: MonoidProgram,
   { from, to, index, total }: Chunk,
-  fold: (state: readonly number[], place: number) => void,
+  fold: (state: readonly ScalarLocal[], place: Int32Local) => void,
 ): void {
   const [quarter, end, place] = [code.local(I32), code.local(I32), code.local(I32)];
   const others = [1, 2, 3].map(() => stateLocals(code, monoid));
-  for (const state of others) emitIdentity(code, monoid, state);
-  code.get(to);
-  code.get(from);
-  code.op(op.i32Sub);
-  code.i32(2);
-  code.op(op.i32ShrU);
-  code.tee(quarter);
-  code.get(from);
-  code.op(op.i32Add);
-  code.set(end);
+  for (const state of others) emitIdentity(monoid, state);
+  end.set(quarter.tee(to.sub(from).shrU(2)).add(from));
   const scalar = (): void => {
-    code.get(index);
-    code.set(place);
+    place.set(index);
     for (const state of [total, ...others]) {
       fold(state, place);
-      code.get(place);
-      code.get(quarter);
-      code.op(op.i32Add);
-      code.set(place);
+      place.set(place.add(quarter));
     }
   };
   emitIndexLoop(code, { from, to: end, index, scalar });
   for (const state of others) emitCombine(code, monoid, total, total, state);
-  code.get(from);
-  code.get(quarter);
-  code.i32(2);
-  code.op(op.i32Shl, op.i32Add);
-  code.set(from);
+  from.set(from.add(quarter.shl(2)));
   for (const local of [quarter, end, place, ...others.flat()]) code.release(local);
 }
 
@@ -159,8 +145,8 @@ function unorderedPart(
   layout: Layout,
   inputs: KernelInputs,
   monoid: MonoidProgram,
-  index: number,
-  total: readonly number[],
+  index: Int32Local,
+  total: readonly ScalarLocal[],
 ): VectorPart | undefined {
   if (!combinesInAnyOrder(monoid)) return undefined;
   const graph = new Graph('aligned');
@@ -180,7 +166,7 @@ export function unorderedFold(
   elements: readonly Node[],
   monoid: MonoidProgram,
   combine: VectorCombine,
-  total: readonly number[],
+  total: readonly ScalarLocal[],
 ): VectorPart {
   const { types } = monoid;
   const offsets = size > UNROLLED_VALUES || types.length > 2 ? [0] : [0, 4, 8, 12];
@@ -190,7 +176,7 @@ export function unorderedFold(
     step: 4 * offsets.length,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
-      for (const sum of sums) emitVectorIdentity(code, monoid, sum);
+      for (const sum of sums) emitVectorIdentity(monoid, sum);
     },
     round: () =>
       offsets.forEach((offset, copy) => {
@@ -199,13 +185,11 @@ export function unorderedFold(
         combine(sums[copy]!, sums[copy]!, element);
       }),
     leave: () => {
-      const [first, ...rest] = sums as [number[], ...number[][]];
+      const [first, ...rest] = sums as [VectorLocal[], ...VectorLocal[][]];
       for (const other of rest) combine(first, first, other);
       for (const place of [0, 1, 2, 3]) {
         types.forEach((type, leaf) => {
-          code.get(first[leaf]!);
-          emitExtract(code, type, place);
-          code.set(lane[leaf]!);
+          assign(lane[leaf]!, extracted(type, first[leaf]!, place));
         });
         emitCombine(code, monoid, total, total, lane);
       }
@@ -218,63 +202,40 @@ function emitFold(shape: KernelShape, layout: Layout, monoid: MonoidProgram): Fu
   const { extent } = emitInputs(code, shape, layout, []);
   const chunks = emitChunkCount(code, extent);
   const total = stateLocals(code, monoid);
-  emitIdentity(code, monoid, total);
+  emitIdentity(monoid, total);
   const chunk = code.local(I32);
-  const zero = code.local(I32);
   const partial = stateLocals(code, monoid);
   const address = code.local(I32);
-  code.i32(0);
-  code.set(zero);
   emitIndexLoop(code, {
-    from: zero,
+    from: i32(0),
     to: chunks,
     index: chunk,
     scalar: () => {
-      pushPartial(code, monoid, chunk);
-      code.set(address);
-      emitLoadState(code, monoid, () => code.get(address), partial);
+      address.set(partialAt(monoid, chunk));
+      loadState(monoid, address, partial);
       emitCombine(code, monoid, total, total, partial);
     },
   });
-  const into = emitOwnWord(code, INTO);
-  emitStoreState(code, monoid, () => code.get(into), total);
+  storeState(code, emitOwnWord(code, INTO), total);
   return code.finish();
 }
 
-function pushPartial(code: Code, { types }: MonoidProgram, chunk: number): void {
-  const partials = emitOwnWord(code, PARTIALS);
-  code.get(partials);
-  code.get(chunk);
-  code.i32(4 * types.length);
-  code.op(op.i32Mul, op.i32Add);
-  code.release(partials);
+/** The address of the partial result of a chunk. */
+function partialAt({ types }: MonoidProgram, chunk: Int32): Int32 {
+  return ownWord(PARTIALS).add(chunk.mul(4 * types.length));
 }
 
 /** The number of chunks of the extent, as a local. */
-export function emitChunkCount(code: Code, extent: number): number {
+export function emitChunkCount(code: Code, extent: Int32): Int32 {
   const size = code.local(I32);
   const chunks = code.local(I32);
-  code.get(ARGUMENTS);
-  code.memory(op.i32Load, 12);
-  code.set(size);
-  emitCeilDiv(
-    code,
-    () => code.get(extent),
-    () => code.get(size),
-  );
-  code.set(chunks);
+  size.set(CHUNK_SIZE);
+  chunks.set(ceilDiv(extent, size));
   code.release(size);
   return chunks;
 }
 
-/** Pushes ⌈a ÷ b⌉. */
-export function emitCeilDiv(code: Code, a: () => void, b: () => void): void {
-  a();
-  b();
-  code.op(op.i32DivU);
-  a();
-  b();
-  code.op(op.i32RemU);
-  code.i32(0);
-  code.op(op.i32Ne, op.i32Add);
+/** ⌈a ÷ b⌉. */
+export function ceilDiv(a: Int32, b: Int32 | number): Int32 {
+  return a.divU(b).add(a.remU(b).ne(0));
 }

@@ -11,10 +11,11 @@ import {
 } from '../../commands/kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
-import { emitIdentity, emitLoadState, emitStoreState, monoidKey, stateLocals } from '../shared/monoid-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { emitIdentity, loadState, monoidKey, stateLocals, storeState } from '../shared/monoid-code.ts';
 import {
-  emitBlockCount,
+  blockCount,
   emitStateBlocks,
   emitTotals,
   extentWords,
@@ -23,7 +24,7 @@ import {
   ROOMS,
   TOTALS,
 } from '../shared/tree-blocks.ts';
-import { emitBlockTotal, emitWorkerRoom, pushState, roomBytes } from '../shared/tree-code.ts';
+import { emitBlockTotal, emitWorkerRoom, roomBytes, stateAt } from '../shared/tree-code.ts';
 
 /** Folds in the canonical tree: totals of all blocks in parallel, then the tree over those by one worker. */
 export function launchTreeReduce(
@@ -60,26 +61,18 @@ function emitFoldTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgra
   const room = emitWorkerRoom(code, monoid, ROOMS);
   const total = stateLocals(code, monoid);
   const count = code.local(I32);
-  emitIdentity(code, monoid, total);
-  emitBlockCount(code, extent, count);
-  code.get(count);
-  code.when(() => {
-    code.while(
-      () => {
-        code.get(count);
-        code.i32(1);
-        code.op(op.i32GtU);
-      },
-      () => {
-        emitStateBlocks(code, monoid, room, totals, count, (block, number) => {
-          emitBlockTotal(block, total);
-          emitStoreState(code, monoid, () => pushState(code, monoid, totals, number), total);
-        });
-        emitBlockCount(code, count, count);
-      },
-    );
-    emitLoadState(code, monoid, () => code.get(totals), total);
+  emitIdentity(monoid, total);
+  count.set(blockCount(extent));
+  when(code, count, () => {
+    whileTrue(code, count.gtU(1), () => {
+      emitStateBlocks(code, monoid, room, totals, count, (block, number) => {
+        emitBlockTotal(block, total);
+        storeState(code, stateAt(monoid, totals, number), total);
+      });
+      count.set(blockCount(count));
+    });
+    loadState(monoid, totals, total);
   });
-  emitStoreState(code, monoid, () => code.get(into), total);
+  storeState(code, into, total);
   return code.finish();
 }

@@ -7,7 +7,6 @@ import {
   emitInputs,
   emitOwnMemory,
   emitOwnWord,
-  emitStoreScalar,
   type KernelInputs,
   type KernelShape,
   kernelParameters,
@@ -17,12 +16,15 @@ import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
-import { emitWords } from '../../wasm/vector-operations.ts';
+import { wordsOf } from '../../wasm/vector-operations.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op, simd } from '../../wasm/wasm-encoder.ts';
-import { emitLoadState, releaseAll, stateLocals } from '../shared/monoid-code.ts';
-import { emitAdvance, emitLeaf, emitPlaceGrid, emitRows, type GridForm, type GridLocals } from './relax-grid.ts';
-import { pushRoundArguments, ROUND_FUNCTION } from './relax-round.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import type { Int32 } from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local, type Local } from '../../wasm/wasm-locals.ts';
+import { block, brIf, call, copyMemory, loop, store, when } from '../../wasm/wasm-statements.ts';
+import { loadState, releaseAll, stateLocals } from '../shared/monoid-code.ts';
+import { advance, emitPlaceGrid, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
+import { ROUND_FUNCTION, roundArguments } from './relax-round.ts';
 
 /** Words of the kernel's own. */
 export const relaxWords = {
@@ -51,31 +53,28 @@ export function emitChunkOfGrids(
   const { from, to } = emitChunk(code, inputs.extent);
   const memory = emitOwnMemory(code, relaxWords);
   const [g, rounds] = [code.local(I32), code.local(I32)];
+  const relaxGrid = (first: Int32Local, width: Int32Local, height: Int32Local): void => {
+    const [rowBytes, leafBytes, totals] = [code.local(I32), code.local(I32), code.local(I32)];
+    const [before, after, own] = [code.local(I32), code.local(I32), code.local(I32)];
+    const grid = { first, width, height, rowBytes, leafBytes, totals, from: before, to: after, own };
+    emitPlaceGrid(form, command.change.types.length, grid, memory);
+    emitMoveStates(code, form, grid, 'in');
+    emitOwn(code, shape, layout, form, inputs, grid);
+    emitRounds(code, inputs, command, grid, g, rounds);
+    emitMoveStates(code, form, grid, 'out');
+    releaseAll(code, [rowBytes, leafBytes, totals, before, after, own]);
+  };
   emitIndexLoop(code, {
     from,
     to,
     index: g,
     scalar: () => {
-      const [first, width, height] = inlineEntry(code, grids!, [g]) as [number, number, number];
-      code.i32(0);
-      code.set(rounds);
-      code.get(height);
-      code.i32(0);
-      code.get(width);
-      code.op(op.select);
-      code.when(() => {
-        const [rowBytes, leafBytes, totals] = [code.local(I32), code.local(I32), code.local(I32)];
-        const [before, after, own] = [code.local(I32), code.local(I32), code.local(I32)];
-        const grid = { first, width, height, rowBytes, leafBytes, totals, from: before, to: after, own };
-        emitPlaceGrid(code, form, command.change.types.length, grid, memory);
-        emitMoveStates(code, form, grid, 'in');
-        emitOwn(code, shape, layout, form, inputs, grid);
-        emitRounds(code, inputs, command, grid, g, rounds);
-        emitMoveStates(code, form, grid, 'out');
-        releaseAll(code, [rowBytes, leafBytes, totals, before, after, own]);
-      });
+      const place = inlineEntry(code, grids!, [g]).map(asInt32);
+      const [first, width, height] = place as [Int32Local, Int32Local, Int32Local];
+      rounds.set(0);
+      when(code, width.select(height, 0), () => relaxGrid(first, width, height));
       emitStoreRounds(code, g, rounds);
-      releaseAll(code, [first, width, height]);
+      releaseAll(code, place);
     },
   });
   return code.finish();
@@ -89,25 +88,16 @@ function emitMoveStates(
   direction: 'in' | 'out',
 ): void {
   const [bytes, here] = [code.local(I32), code.local(I32)];
-  code.get(width);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.set(bytes);
+  bytes.set(width.shl(2));
   for (const leaf of states.keys()) {
     const column = emitOwnWord(code, relaxWords.state + leaf);
-    emitAdvance(code, [column], () => {
-      code.get(first);
-      code.i32(2);
-      code.op(op.i32Shl);
-    });
-    emitLeaf(code, from, leafBytes, leaf, here);
-    emitRows(code, height, () => {
-      code.get(direction === 'in' ? here : column);
-      code.get(direction === 'in' ? column : here);
-      code.get(bytes);
-      code.memoryCopy();
-      emitAdvance(code, [here], () => code.get(rowBytes));
-      emitAdvance(code, [column], () => code.get(bytes));
+    advance([column], first.shl(2));
+    here.set(leafOf(from, leafBytes, leaf));
+    forRows(code, height, () => {
+      if (direction === 'in') copyMemory(code, here, column, bytes);
+      else copyMemory(code, column, here, bytes);
+      advance([here], rowBytes);
+      advance([column], bytes);
     });
     code.release(column);
   }
@@ -128,49 +118,24 @@ function emitOwn(
   /** The addresses of what a cell of number 0 would have. */
   const leaves = owns.map(() => code.local(I32));
   for (const [leaf, address] of leaves.entries()) {
-    emitLeaf(code, grid.own, grid.leafBytes, leaf, address);
-    pushBytesOf(code, grid.first, address, op.i32Sub);
+    address.set(leafOf(grid.own, grid.leafBytes, leaf));
+    address.set(address.sub(grid.first.shl(2)));
   }
-  code.get(grid.first);
-  code.set(from);
+  from.set(grid.first);
   const vector = ownVectors(code, shape, layout, inputs, owns, leaves, index);
-  emitRows(code, grid.height, () => {
-    code.get(from);
-    code.get(grid.width);
-    code.op(op.i32Add);
-    code.set(to);
-    const scalar = (): void => {
-      const results = inlineEntry(code, inputs.environments[1]!, [index]);
-      for (const [leaf, type] of owns.entries()) {
-        code.get(leaves[leaf]!);
-        code.get(index);
-        code.i32(2);
-        code.op(op.i32Shl, op.i32Add);
-        emitStoreScalar(code, type, results[leaf]!);
-      }
-      releaseAll(code, results);
-    };
+  const scalar = (): void => {
+    const results = inlineEntry(code, inputs.environments[1]!, [index]);
+    for (const [leaf, address] of leaves.entries()) store(code, address.add(index.shl(2)), results[leaf]!);
+    releaseAll(code, results);
+  };
+  forRows(code, grid.height, () => {
+    to.set(from.add(grid.width));
     emitIndexLoop(code, { from, to, index, scalar, vector });
     // The next row begins so much later here than among all cells.
-    emitAdvance(code, leaves, () => {
-      code.get(grid.rowBytes);
-      code.get(grid.width);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Sub);
-    });
-    code.get(to);
-    code.set(from);
+    advance(leaves, grid.rowBytes.sub(grid.width.shl(2)));
+    from.set(to);
   });
   releaseAll(code, [index, from, to, ...leaves]);
-}
-
-/** `address = address (op) 4 · cells`. */
-function pushBytesOf(code: Code, cells: number, address: number, operation: number): void {
-  code.get(address);
-  code.get(cells);
-  code.i32(2);
-  code.op(op.i32Shl, operation);
-  code.set(address);
 }
 
 function ownVectors(
@@ -179,8 +144,8 @@ function ownVectors(
   layout: Layout,
   inputs: KernelInputs,
   types: readonly ScalarType[],
-  leaves: readonly number[],
-  index: number,
+  leaves: readonly Int32[],
+  index: Int32,
 ): VectorPart | undefined {
   const graph = new Graph();
   const results = straightLine(graph, shape.programs[1]!.module, slotsOf(layout, 1), [graph.index()]);
@@ -193,13 +158,7 @@ function ownVectors(
     round: () => {
       lanes.begin(0);
       for (const [leaf, type] of types.entries()) {
-        code.get(leaves[leaf]!);
-        code.get(index);
-        code.i32(2);
-        code.op(op.i32Shl, op.i32Add);
-        lanes.push(results[leaf]!);
-        emitWords(code, type);
-        code.simdMemory(simd.store);
+        store(code, leaves[leaf]!.add(index.shl(2)), wordsOf(type, lanes.value(results[leaf]!)));
       }
     },
   };
@@ -211,54 +170,39 @@ function emitRounds(
   { environments }: KernelInputs,
   { change }: RelaxCommand,
   grid: GridLocals,
-  g: number,
-  rounds: number,
+  g: Int32Local,
+  rounds: Int32Local,
 ): void {
   const [swapped, cells] = [code.local(I32), code.local(I32)];
   const max = emitOwnWord(code, relaxWords.maxRounds);
-  const done = code.block();
-  const again = code.loop();
-  code.get(rounds);
-  code.get(max);
-  code.op(op.i32GeU);
-  code.brIf(done);
-  code.get(ARGUMENTS);
-  pushRoundArguments(code, grid);
-  code.call(ROUND_FUNCTION);
-  code.get(grid.from);
-  code.set(swapped);
-  code.get(grid.to);
-  code.set(grid.from);
-  code.get(swapped);
-  code.set(grid.to);
-  code.get(rounds);
-  code.i32(1);
-  code.op(op.i32Add);
-  code.set(rounds);
-  code.get(grid.width);
-  code.get(grid.height);
-  code.op(op.i32Mul);
-  code.set(cells);
-  const folded = stateLocals(code, change);
-  emitLoadState(code, change, () => code.get(grid.totals), folded);
-  const [isOver] = inlineEntry(code, environments[2]!, [g, cells, ...folded]) as [number];
-  code.get(isOver);
-  code.op(op.i32Eqz);
-  code.brIf(again);
-  code.end();
-  code.end();
-  releaseAll(code, [swapped, cells, max, isOver, ...folded]);
+  const takeRound = (): void => {
+    call(code, ROUND_FUNCTION, [ARGUMENTS, ...roundArguments(grid)]);
+    swapped.set(grid.from);
+    grid.from.set(grid.to);
+    grid.to.set(swapped);
+    rounds.set(rounds.add(1));
+    cells.set(grid.width.mul(grid.height));
+  };
+  const locals: Local[] = [swapped, cells, max];
+  block(code, (done) =>
+    loop(code, (again) => {
+      brIf(code, done, rounds.geU(max));
+      takeRound();
+      const folded = stateLocals(code, change);
+      loadState(change, grid.totals, folded);
+      const [isOver] = inlineEntry(code, environments[2]!, [g, cells, ...folded]).map(asInt32);
+      brIf(code, again, isOver!.isZero());
+      locals.push(isOver!, ...folded);
+    }),
+  );
+  releaseAll(code, locals);
 }
 
-function emitStoreRounds(code: Code, g: number, rounds: number): void {
+function emitStoreRounds(code: Code, g: Int32, rounds: Int32): void {
   const [address, capacity] = [emitOwnWord(code, relaxWords.rounds), emitOwnWord(code, relaxWords.roundsCapacity)];
-  code.get(g);
-  code.get(capacity);
-  code.op(op.i32LtU);
-  code.when(() => {
-    pushBytesOf(code, g, address, op.i32Add);
-    code.get(address);
-    emitStoreScalar(code, 'u32', rounds);
+  when(code, g.ltU(capacity), () => {
+    address.set(address.add(g.shl(2)));
+    store(code, address, rounds);
   });
   releaseAll(code, [address, capacity]);
 }

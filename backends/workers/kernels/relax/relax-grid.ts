@@ -1,7 +1,10 @@
 import { type Boundary, capacityOf, type RelaxCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op } from '../../wasm/wasm-encoder.ts';
+import { I32 } from '../../wasm/wasm-encoder.ts';
+import { Int32, i32 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local } from '../../wasm/wasm-locals.ts';
+import { doWhile } from '../../wasm/wasm-statements.ts';
 
 /**
  * How a grid lies in the memory of the thread that relaxes it: twice, as rounds go from one copy to the other. Around it are as
@@ -59,169 +62,108 @@ function totalsBytes(leaves: number): number {
 /** Locals of a grid under way. Leaves lie one behind the other, `leafBytes` apart; rows `rowBytes`. */
 export interface GridLocals {
   /** Number of its first cell. */
-  readonly first: number;
-  readonly width: number;
-  readonly height: number;
-  readonly rowBytes: number;
-  readonly leafBytes: number;
+  readonly first: Int32Local;
+  readonly width: Int32Local;
+  readonly height: Int32Local;
+  readonly rowBytes: Int32Local;
+  readonly leafBytes: Int32Local;
   /** Address of the folded changes of a round. */
-  readonly totals: number;
+  readonly totals: Int32Local;
   /** Addresses of its first cell: the states before a round, those after it, and what else belongs to cells. */
-  readonly from: number;
-  readonly to: number;
-  readonly own: number;
+  readonly from: Int32Local;
+  readonly to: Int32Local;
+  readonly own: Int32Local;
 }
 
 /** Places a grid, whose first three locals are set, in the memory at the address that is a multiple of 16. */
-export function emitPlaceGrid(code: Code, form: GridForm, leaves: number, grid: GridLocals, address: number): void {
+export function emitPlaceGrid(form: GridForm, leaves: number, grid: GridLocals, address: Int32): void {
   const { left, right, above, below } = form;
-  code.get(grid.width);
-  code.i32(left + right + 3);
-  code.op(op.i32Add);
-  code.i32(-4);
-  code.op(op.i32And);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.set(grid.rowBytes);
-  code.get(grid.height);
-  code.i32(above + below);
-  code.op(op.i32Add);
-  code.get(grid.rowBytes);
-  code.op(op.i32Mul);
-  code.i32(SLACK);
-  code.op(op.i32Add);
-  code.set(grid.leafBytes);
-  code.get(address);
-  code.tee(grid.totals);
-  code.i32(totalsBytes(leaves) + VECTOR_BYTES * Math.ceil((4 * left) / VECTOR_BYTES));
-  code.op(op.i32Add);
-  code.get(grid.rowBytes);
-  code.i32(above);
-  code.op(op.i32Mul, op.i32Add);
-  code.set(grid.from);
+  const { width, height, rowBytes, leafBytes, totals, from, to, own } = grid;
+  rowBytes.set(
+    width
+      .add(left + right + 3)
+      .and(-4)
+      .shl(2),
+  );
+  leafBytes.set(
+    height
+      .add(above + below)
+      .mul(rowBytes)
+      .add(SLACK),
+  );
+  const before = totalsBytes(leaves) + VECTOR_BYTES * Math.ceil((4 * left) / VECTOR_BYTES);
+  from.set(totals.tee(address).add(before).add(rowBytes.mul(above)));
   const states = form.states.length;
-  emitLeaf(code, grid.from, grid.leafBytes, states, grid.to);
-  emitLeaf(code, grid.to, grid.leafBytes, states, grid.own);
+  to.set(leafOf(from, leafBytes, states));
+  own.set(leafOf(to, leafBytes, states));
 }
 
-/** `into = of + leaf · leafBytes`. */
-export function emitLeaf(code: Code, of: number, leafBytes: number, leaf: number, into: number): void {
-  code.get(of);
-  code.get(leafBytes);
-  code.i32(leaf);
-  code.op(op.i32Mul, op.i32Add);
-  code.set(into);
+/** The address of a leaf. */
+export function leafOf(origin: Int32, leafBytes: Int32, leaf: number): Int32 {
+  return origin.add(leafBytes.mul(leaf));
 }
 
-/** Goes through the rows of a grid; the body is told the number of the row. */
-export function emitRows(code: Code, height: number, body: (row: number) => void): void {
+/** Goes through the rows of a grid, of which there is one; the body is told the number of the row. */
+export function forRows(code: Code, height: Int32, body: (row: Int32) => void): void {
   const row = code.local(I32);
-  code.i32(0);
-  code.set(row);
-  const again = code.loop();
-  body(row);
-  code.get(row);
-  code.i32(1);
-  code.op(op.i32Add);
-  code.tee(row);
-  code.get(height);
-  code.op(op.i32LtU);
-  code.brIf(again);
-  code.end();
+  row.set(0);
+  doWhile(code, () => body(row), row.tee(row.add(1)).ltU(height));
   code.release(row);
 }
 
 /** Adds bytes to addresses. */
-export function emitAdvance(code: Code, addresses: readonly number[], pushBytes: () => void): void {
-  for (const address of addresses) {
-    code.get(address);
-    pushBytes();
-    code.op(op.i32Add);
-    code.set(address);
-  }
+export function advance(addresses: readonly Int32Local[], bytes: Int32 | number): void {
+  for (const address of addresses) address.set(address.add(bytes));
 }
 
 /**
- * Sets a local to the place on a line that stands for the one that is pushed, a signed number; where the boundary is constant,
- * to the place itself.
+ * Sets a local to the place on a line that stands for another one, a signed number; where the boundary is constant, to that
+ * place itself.
  */
-export function emitStandIn(code: Code, boundary: Boundary, size: number, place: () => void, into: number): void {
-  place();
-  code.set(into);
+export function emitStandIn(code: Code, boundary: Boundary, size: Int32, place: Int32, into: Int32Local): void {
+  into.set(place);
   const period = code.local(I32);
   switch (boundary) {
     case 'constant':
       break;
     case 'clamp':
-      emitSelected(code, into, () => code.i32(0), op.i32GtS);
-      emitSelected(code, into, () => pushLast(code, size), op.i32LtS);
+      emitMaxS(code, into, i32(0));
+      emitMinS(code, into, size.sub(1));
       break;
     case 'wrap':
-      code.get(into);
-      code.get(size);
-      code.op(op.i32RemS);
-      code.get(size);
-      code.op(op.i32Add);
-      code.get(size);
-      code.op(op.i32RemU);
-      code.set(into);
+      into.set(into.remS(size).add(size).remU(size));
       break;
-    case 'reflect':
-      pushPeriod(code, size);
-      code.set(period);
-      code.get(into);
-      code.i32(0);
-      code.get(into);
-      code.op(op.i32Sub);
-      code.get(into);
-      code.i32(0);
-      code.op(op.i32GtS, op.select);
-      code.get(period);
-      code.op(op.i32RemU);
-      code.set(into);
-      emitSelected(
-        code,
-        into,
-        () => {
-          code.get(period);
-          code.get(into);
-          code.op(op.i32Sub);
-        },
-        op.i32LtS,
-      );
+    case 'reflect': {
+      period.set(periodOf(code, size));
+      const distance = into.gtS(0).select(into, i32(0).sub(into));
+      into.set(distance.remU(period));
+      emitMinS(code, into, period.sub(into));
+    }
   }
   code.release(period);
 }
 
-/** After how many cells a line and its mirror image repeat. */
-export function pushPeriod(code: Code, size: number): void {
-  const period = code.local(I32);
-  pushLast(code, size);
-  code.i32(1);
-  code.op(op.i32Shl);
-  code.tee(period);
-  code.i32(1);
-  code.get(period);
-  code.op(op.select);
-  code.release(period);
+/** After how many cells a line and its mirror image repeat; to be used once. */
+export function periodOf(code: Code, size: Int32): Int32 {
+  return new Int32((bytes) => {
+    const period = code.local(I32);
+    period.select(period.tee(size.sub(1).shl(1)), 1).emit(bytes);
+    code.release(period);
+  });
 }
 
-function pushLast(code: Code, size: number): void {
-  code.get(size);
-  code.i32(1);
-  code.op(op.i32Sub);
-}
-
-/** Keeps a local where it compares so with another value; else it becomes that. */
-function emitSelected(code: Code, local: number, other: () => void, isKept: number): void {
+/** Raises a local to a signed value where that is more. */
+function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
-  other();
-  code.set(value);
-  code.get(local);
-  code.get(value);
-  code.get(local);
-  code.get(value);
-  code.op(isKept, op.select);
-  code.set(local);
+  value.set(to);
+  local.set(local.gtS(value).select(local, value));
+  code.release(value);
+}
+
+/** Lowers a local to a signed value where that is less. */
+function emitMinS(code: Code, local: Int32Local, to: Int32): void {
+  const value = code.local(I32);
+  value.set(to);
+  local.set(local.ltS(value).select(local, value));
   code.release(value);
 }

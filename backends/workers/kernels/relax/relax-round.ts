@@ -4,19 +4,21 @@ import { combineGraph } from '../../../analyses/monoid-shapes.ts';
 import { Graph, straightLine } from '../../../analyses/straight-line.ts';
 import {
   emitInputs,
-  emitLoadScalar,
-  emitStoreScalar,
   type KernelInputs,
   type KernelShape,
   type Layout,
+  loadScalar,
 } from '../../commands/kernel-arguments.ts';
 import { inlineEntry, scalarLocal } from '../../wasm/emit-wasm.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
-import { emitCombine, emitIdentity, emitStoreState, releaseAll, stateLocals } from '../shared/monoid-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import type { Int32 } from '../../wasm/wasm-expressions.ts';
+import { assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { store } from '../../wasm/wasm-statements.ts';
+import { emitCombine, emitIdentity, releaseAll, stateLocals, storeState } from '../shared/monoid-code.ts';
 import { emitFarNeighbours, type FarNeighbours } from './relax-far.ts';
-import { emitAdvance, emitLeaf, emitRows, type GridForm, type GridLocals } from './relax-grid.ts';
+import { advance, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 import { emitSurroundings } from './relax-surroundings.ts';
 import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
 
@@ -29,22 +31,22 @@ const STEP = 3;
 /** The locals of a grid, in the order in which a round is given them. */
 const order = ['first', 'width', 'height', 'rowBytes', 'leafBytes', 'totals', 'from', 'to', 'own'] as const;
 
-export function pushRoundArguments(code: Code, grid: GridLocals): void {
-  for (const name of order) code.get(grid[name]);
+export function roundArguments(grid: GridLocals): Int32[] {
+  return order.map((name) => grid[name]);
 }
 
 /** A round of one grid: fills what is around it, takes a step of all cells, and folds their changes. */
 export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, command: RelaxCommand): FunctionBody {
-  const code = new Code([I32, ...order.map(() => I32 as typeof I32)]);
-  const grid = Object.fromEntries(order.map((name, k) => [name, 1 + k])) as unknown as GridLocals;
+  const code = new Code([I32, ...order.map((): typeof I32 => I32)]);
+  const grid = Object.fromEntries(order.map((name, k) => [name, code.parameter(1 + k)])) as unknown as GridLocals;
   const inputs = emitInputs(code, shape, layout, []);
   if (!form.isFar) emitSurroundings(code, form, command, grid);
   const step = form.isFar ? undefined : stepGraph(shape, layout, form, command);
   const total = stateLocals(code, command.change);
-  emitIdentity(code, command.change, total);
+  emitIdentity(command.change, total);
   if (step === undefined) emitScalarRound(code, inputs, form, command, grid, total);
   else emitVectorRound(code, inputs, form, command, step, grid, total);
-  emitStoreState(code, command.change, () => code.get(grid.totals), total);
+  storeState(code, grid.totals, total);
   return code.finish();
 }
 
@@ -78,14 +80,14 @@ function emitScalarRound(
   form: GridForm,
   command: RelaxCommand,
   grid: GridLocals,
-  total: readonly number[],
+  total: readonly ScalarLocal[],
 ): void {
   const { states, owns } = form;
   const [index, place] = [code.local(I32), code.local(I32)];
-  const leavesAt = (origin: number, count: number): number[] =>
+  const leavesAt = (origin: Int32, count: number): Int32Local[] =>
     Array.from({ length: count }, (_, leaf) => {
       const address = code.local(I32);
-      emitLeaf(code, origin, grid.leafBytes, leaf, address);
+      address.set(leafOf(origin, grid.leafBytes, leaf));
       return address;
     });
   const [from, to] = [leavesAt(grid.from, states.length), leavesAt(grid.to, states.length)];
@@ -95,65 +97,46 @@ function emitScalarRound(
   const around = args.slice(1 + states.length + owns.length);
   const neighbours = form.isFar
     ? emitFarNeighbours(code, command, grid, around)
-    : emitNearNeighbours(code, form, command, grid, from, around);
-  code.get(grid.first);
-  code.set(index);
-  emitRows(code, grid.height, (row) => {
+    : nearNeighbours(form, command, grid, from, around);
+  const takeStep = (column: Int32): void => {
+    place.set(column.shl(2));
+    assign(args[0]!, index);
+    for (const [k, address] of [...from, ...own].entries()) {
+      assign(args[1 + k]!, loadScalar(types[1 + k]!, address.add(place)));
+    }
+    neighbours.load(column, place);
+    const results = inlineEntry(code, environments[STEP]!, args);
+    for (const [leaf, address] of to.entries()) store(code, address.add(place), results[leaf]!);
+    emitCombine(code, command.change, total, total, results.slice(states.length));
+    releaseAll(code, results);
+    advance([index], 1);
+  };
+  index.set(grid.first);
+  forRows(code, grid.height, (row) => {
     neighbours.beginRow(row);
-    emitRows(code, grid.width, (column) => {
-      code.get(column);
-      code.i32(2);
-      code.op(op.i32Shl);
-      code.set(place);
-      const load = (address: number, leaf: number): void => {
-        code.get(address);
-        code.get(place);
-        code.op(op.i32Add);
-        emitLoadScalar(code, types[leaf]!, args[leaf]!);
-      };
-      code.get(index);
-      code.set(args[0]!);
-      for (const [leaf, address] of [...from, ...own].entries()) load(address, 1 + leaf);
-      neighbours.load(column, place);
-      const results = inlineEntry(code, environments[STEP]!, args);
-      for (const [leaf, type] of states.entries()) {
-        code.get(to[leaf]!);
-        code.get(place);
-        code.op(op.i32Add);
-        emitStoreScalar(code, type, results[leaf]!);
-      }
-      emitCombine(code, command.change, total, total, results.slice(states.length));
-      releaseAll(code, results);
-      emitAdvance(code, [index], () => code.i32(1));
-    });
-    emitAdvance(code, [...from, ...to, ...own], () => code.get(grid.rowBytes));
+    forRows(code, grid.width, takeStep);
+    advance([...from, ...to, ...own], grid.rowBytes);
   });
   releaseAll(code, [index, place, ...from, ...to, ...own, ...args]);
   neighbours.release();
 }
 
-function emitNearNeighbours(
-  code: Code,
+function nearNeighbours(
   { left, states }: GridForm,
   { neighbours }: RelaxCommand,
   { rowBytes }: GridLocals,
-  from: readonly number[],
-  into: readonly number[],
+  from: readonly Int32[],
+  into: readonly ScalarLocal[],
 ): FarNeighbours {
   return {
     beginRow() {},
     load(_column, place) {
       for (const [k, { dx, dy }] of neighbours.entries()) {
         for (const [leaf, type] of states.entries()) {
-          code.get(from[leaf]!);
-          code.get(place);
-          code.op(op.i32Add);
-          code.get(rowBytes);
-          code.i32(dy);
-          code.op(op.i32Mul, op.i32Add);
-          code.i32(4 * left);
-          code.op(op.i32Sub);
-          emitLoadScalar(code, type, into[k * states.length + leaf]!, 4 * (left + dx));
+          const address = from[leaf]!.add(place)
+            .add(rowBytes.mul(dy))
+            .sub(4 * left);
+          assign(into[k * states.length + leaf]!, loadScalar(type, address, 4 * (left + dx)));
         }
       }
     },

@@ -1,11 +1,13 @@
 import type { RelaxCommand } from '../../../../primitives/contract/backend.ts';
-import { emitStoreScalar } from '../../commands/kernel-arguments.ts';
-import { pushLiteral } from '../../wasm/emit-wasm.ts';
+import { literal } from '../../wasm/emit-wasm.ts';
 import { lanesOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32, load, loadVector, v128 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local } from '../../wasm/wasm-locals.ts';
+import { doWhile, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
-import { emitAdvance, emitLeaf, emitRows, emitStandIn, type GridForm, type GridLocals } from './relax-grid.ts';
+import { advance, emitStandIn, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 
 /** Fills the cells around a grid with the states before a round, as the boundary's rules say. */
 export function emitSurroundings(code: Code, form: GridForm, command: RelaxCommand, grid: GridLocals): void {
@@ -30,50 +32,22 @@ function emitColumns(
   const sources = columns.map(({ isRight, at }) => {
     const source = code.local(I32);
     if (isConstant) return source;
-    const place = (): void => {
-      code.i32(at);
-      if (!isRight) return;
-      code.get(width);
-      code.op(op.i32Add);
-    };
-    emitStandIn(code, boundary.x, width, place, source);
-    code.get(source);
-    code.i32(2);
-    code.op(op.i32Shl);
-    code.set(source);
+    emitStandIn(code, boundary.x, width, isRight ? i32(at).add(width) : i32(at), source);
+    source.set(source.shl(2));
     return source;
   });
   const [row, end, value] = [code.local(I32), code.local(I32), code.local(I32)];
   for (const [leaf, type] of states.entries()) {
-    emitLeaf(code, from, leafBytes, leaf, row);
-    emitRows(code, height, () => {
-      code.get(row);
-      code.get(width);
-      code.i32(2);
-      code.op(op.i32Shl, op.i32Add);
-      code.set(end);
+    row.set(leafOf(from, leafBytes, leaf));
+    forRows(code, height, () => {
+      end.set(row.add(width.shl(2)));
       for (const [k, { isRight, at }] of columns.entries()) {
-        if (!isConstant) {
-          code.get(row);
-          code.get(sources[k]!);
-          code.op(op.i32Add);
-          code.memory(op.i32Load);
-          code.set(value);
-        }
-        code.get(isRight ? end : row);
-        if (!isRight) {
-          code.i32(4 * left);
-          code.op(op.i32Sub);
-        }
-        const bytes = 4 * (isRight ? at : at + left);
-        if (isConstant) {
-          pushLiteral(code, type, outside[leaf]!);
-          code.memory(type === 'f32' ? op.f32Store : op.i32Store, bytes);
-        } else {
-          emitStoreScalar(code, 'u32', value, bytes);
-        }
+        if (!isConstant) value.set(load(row.add(sources[k]!)));
+        const stored = isConstant ? literal(type, outside[leaf]!) : value;
+        if (isRight) store(code, end, stored, 4 * at);
+        else store(code, row.sub(4 * left), stored, 4 * (at + left));
       }
-      emitAdvance(code, [row], () => code.get(rowBytes));
+      advance([row], rowBytes);
     });
   }
   releaseAll(code, [row, end, value, ...sources]);
@@ -89,68 +63,29 @@ function emitRowsAround(
   const [to, source, place] = [code.local(I32), code.local(I32), code.local(I32)];
   const isConstant = boundary.y === 'constant';
   const words = code.local(V128);
-  const fill = (pushRow: () => void): void => {
-    if (!isConstant) emitStandIn(code, boundary.y, height, pushRow, place);
+  const setAddress = (address: Int32Local, leaf: number, row: Int32): void => {
+    address.set(leafOf(from, leafBytes, leaf));
+    advance([address], row.mul(rowBytes).sub(4 * left));
+  };
+  const fill = (row: Int32): void => {
+    if (!isConstant) emitStandIn(code, boundary.y, height, row, place);
     for (const [leaf, type] of states.entries()) {
-      const address = (pushAt: () => void, into: number): void => {
-        emitLeaf(code, from, leafBytes, leaf, into);
-        emitAdvance(code, [into], () => {
-          pushAt();
-          code.get(rowBytes);
-          code.op(op.i32Mul);
-          code.i32(4 * left);
-          code.op(op.i32Sub);
-        });
-      };
-      address(pushRow, to);
-      if (isConstant) {
-        const value = outside[leaf]!;
-        code.v128(lanesOf(type === 'bool' ? 'u32' : type, type === 'bool' ? Number(value) : value));
-        code.set(words);
-      } else {
-        address(() => code.get(place), source);
-      }
-      emitVectors(code, rowBytes, (at) => {
-        const push = (row: number): void => {
-          code.get(row);
-          code.get(at);
-          code.op(op.i32Add);
-        };
-        push(to);
-        if (isConstant) code.get(words);
-        else {
-          push(source);
-          code.simdMemory(simd.load);
-        }
-        code.simdMemory(simd.store);
-      });
+      setAddress(to, leaf, row);
+      const value = outside[leaf]!;
+      if (isConstant) words.set(v128(lanesOf(type === 'bool' ? 'u32' : type, type === 'bool' ? Number(value) : value)));
+      else setAddress(source, leaf, place);
+      forVectors(code, rowBytes, (at) => store(code, to.add(at), isConstant ? words : loadVector(source.add(at))));
     }
   };
-  for (let row = -above; row < 0; row++) fill(() => code.i32(row));
-  for (let row = 0; row < below; row++) {
-    fill(() => {
-      code.get(height);
-      code.i32(row);
-      code.op(op.i32Add);
-    });
-  }
+  for (let row = -above; row < 0; row++) fill(i32(row));
+  for (let row = 0; row < below; row++) fill(height.add(row));
   releaseAll(code, [to, source, place, words]);
 }
 
 /** Goes through the vectors of a row. */
-function emitVectors(code: Code, bytes: number, body: (at: number) => void): void {
+function forVectors(code: Code, bytes: Int32, body: (at: Int32) => void): void {
   const at = code.local(I32);
-  code.i32(0);
-  code.set(at);
-  const again = code.loop();
-  body(at);
-  code.get(at);
-  code.i32(16);
-  code.op(op.i32Add);
-  code.tee(at);
-  code.get(bytes);
-  code.op(op.i32LtU);
-  code.brIf(again);
-  code.end();
+  at.set(0);
+  doWhile(code, () => body(at), at.tee(at.add(16)).ltU(bytes));
   code.release(at);
 }

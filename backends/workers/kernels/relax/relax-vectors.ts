@@ -3,10 +3,12 @@ import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import type { Node } from '../../../analyses/straight-line.ts';
 import type { KernelInputs } from '../../commands/kernel-arguments.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
-import { emitRounds } from '../../wasm/index-loop.ts';
-import { emitExtract, emitWords, lanesOf } from '../../wasm/vector-operations.ts';
+import { extracted, lanesOf, wordsOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32, type Lanes, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import { assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { block, br, brIf, forRounds, loop, store } from '../../wasm/wasm-statements.ts';
 import {
   emitCombine,
   emitVectorIdentity,
@@ -15,7 +17,7 @@ import {
   vectorCombine,
   vectorLocals,
 } from '../shared/monoid-code.ts';
-import { emitAdvance, emitLeaf, emitRows, type GridForm, type GridLocals } from './relax-grid.ts';
+import { advance, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 
 /** A step as a graph: what it is given of a cell, and what it returns. */
 export interface StepGraph {
@@ -43,7 +45,7 @@ export function emitVectorRound(
   command: RelaxCommand,
   step: StepGraph,
   grid: GridLocals,
-  total: readonly number[],
+  total: readonly ScalarLocal[],
 ): void {
   const { change } = command;
   const index = code.local(I32);
@@ -51,26 +53,24 @@ export function emitVectorRound(
   lanes.prepare([...step.after, ...step.changes]);
   const combine = vectorCombine(code, change)!;
   const folded = vectorLocals(code, change);
-  emitVectorIdentity(code, change, folded);
+  emitVectorIdentity(change, folded);
   const row = rowOf(code, form, command, step, grid, lanes);
   const vectors = vectorsOf(code, grid.width, step.size > UNROLLED_VALUES ? 1 : UNROLLED);
-  code.get(grid.first);
-  code.set(index);
-  emitRows(code, grid.height, () => {
+  index.set(grid.first);
+  forRows(code, grid.height, () => {
     vectors.emit((at, ahead, chosen) => {
       row.begin(at, ahead, index);
       row.store();
       const changes = vectorLocals(code, change);
       for (const [leaf, node] of step.changes.entries()) {
-        lanes.push(node);
-        if (chosen !== undefined) emitChosen(code, change, leaf, chosen);
-        code.set(changes[leaf]!);
+        const lanesOfLeaf = lanes.value(node);
+        changes[leaf]!.set(chosen === undefined ? lanesOfLeaf : chosenOf(change, leaf, lanesOfLeaf, chosen));
       }
       combine(folded, folded, changes);
       releaseAll(code, changes);
     });
     row.next();
-    emitAdvance(code, [index], () => code.get(grid.width));
+    advance([index], grid.width);
   });
   foldLanes(code, change, folded, total);
   releaseAll(code, [index, ...folded]);
@@ -78,13 +78,10 @@ export function emitVectorRound(
   vectors.release();
 }
 
-/** Leaves the changes on the stack only of the chosen lanes; the others change nothing. */
-function emitChosen(code: Code, { types, identity }: MonoidProgram, leaf: number, chosen: number): void {
+/** The changes of the chosen lanes; the others change nothing. */
+function chosenOf({ types, identity }: MonoidProgram, leaf: number, changes: Vector, chosen: Vector): Vector {
   const neutral = lanesOf(types[leaf]!, identity[leaf]!);
-  const isZero = neutral.every((word) => word === 0);
-  if (!isZero) code.v128(neutral);
-  code.get(chosen);
-  code.simd(isZero ? simd.and : simd.bitselect);
+  return neutral.every((word) => word === 0) ? changes.and(chosen) : changes.bitselect(v128(neutral), chosen);
 }
 
 /** Addresses of a row's cells, and the values of four of them. */
@@ -96,75 +93,54 @@ function rowOf(
   { rowBytes, leafBytes, from, to, own }: GridLocals,
   lanes: VectorCode,
 ) {
-  const addressOf = (origin: number, leaf: number): number => {
+  const addressOf = (origin: Int32, leaf: number): Int32Local => {
     const address = code.local(I32);
-    emitLeaf(code, origin, leafBytes, leaf, address);
+    address.set(leafOf(origin, leafBytes, leaf));
     return address;
   };
   /** Of every row that a step looks at, the leftmost cell around the grid, leaf by leaf. */
   const rows = new Map(
     [...new Set([0, ...neighbours.map(({ dy }) => dy)])].map((dy) => {
       const addresses = states.map((_, leaf) => addressOf(from, leaf));
-      emitAdvance(code, addresses, () => {
-        code.get(rowBytes);
-        code.i32(dy);
-        code.op(op.i32Mul);
-        code.i32(4 * left);
-        code.op(op.i32Sub);
-      });
+      advance(addresses, rowBytes.mul(dy).sub(4 * left));
       return [dy, addresses];
     }),
   );
   const targets = states.map((_, leaf) => addressOf(to, leaf));
   const others = owns.map((_, leaf) => addressOf(own, leaf));
   const all = [...rows.values(), targets, others].flat();
-  let [at, ahead] = [-1, 0];
-  const load = (address: number, type: ScalarType, bytes: number): void => {
-    code.get(address);
-    code.get(at);
-    code.op(op.i32Add);
-    code.simdMemory(simd.load, ahead + bytes);
-    if (type === 'bool') code.simd(simd.i32x4Neg);
+  let [at, ahead]: [Int32, number] = [i32(0), 0];
+  const loaded = (address: Int32, type: ScalarType, bytes: number): Vector => {
+    const words = loadVector(address.add(at), ahead + bytes);
+    return type === 'bool' ? words.neg() : words;
   };
-  const pushNumbers = (first: number): void => {
-    code.get(first);
-    code.get(at);
-    code.i32(2);
-    code.op(op.i32ShrU, op.i32Add);
-    code.simd(simd.i32x4Splat);
-    code.v128([0, 1, 2, 3].map((lane) => lane + ahead / 4) as [number, number, number, number]);
-    code.simd(simd.i32x4Add);
-  };
+  const numbers = (first: Int32): Vector =>
+    first
+      .add(at.shrU(2))
+      .splat()
+      .add(v128([0, 1, 2, 3].map((lane) => lane + ahead / 4) as unknown as Lanes));
   return {
     /** Starts the code for the four cells that lie so many bytes behind the beginning of the row, whose first cell is given. */
-    begin(bytes: number, more: number, first: number): void {
+    begin(bytes: Int32, more: number, first: Int32): void {
       [at, ahead] = [bytes, more];
       lanes.begin(0);
-      lanes.supply(step.index, () => pushNumbers(first));
+      lanes.supply(step.index, numbers(first));
       for (const [leaf, type] of states.entries()) {
-        lanes.supply(step.before[leaf]!, () => load(rows.get(0)![leaf]!, type, 4 * left));
+        lanes.supply(step.before[leaf]!, loaded(rows.get(0)![leaf]!, type, 4 * left));
         for (const [k, { dx, dy }] of neighbours.entries()) {
-          const node = step.around[k * states.length + leaf]!;
-          lanes.supply(node, () => load(rows.get(dy)![leaf]!, type, 4 * (left + dx)));
+          lanes.supply(step.around[k * states.length + leaf]!, loaded(rows.get(dy)![leaf]!, type, 4 * (left + dx)));
         }
       }
-      for (const [leaf, type] of owns.entries()) {
-        lanes.supply(step.owns[leaf]!, () => load(others[leaf]!, type, 0));
-      }
+      for (const [leaf, type] of owns.entries()) lanes.supply(step.owns[leaf]!, loaded(others[leaf]!, type, 0));
     },
     /** Stores the states after the step. */
     store(): void {
       for (const [leaf, type] of states.entries()) {
-        code.get(targets[leaf]!);
-        code.get(at);
-        code.op(op.i32Add);
-        lanes.push(step.after[leaf]!);
-        emitWords(code, type);
-        code.simdMemory(simd.store, ahead);
+        store(code, targets[leaf]!.add(at), wordsOf(type, lanes.value(step.after[leaf]!)), ahead);
       }
     },
     next(): void {
-      emitAdvance(code, all, () => code.get(rowBytes));
+      advance(all, rowBytes);
     },
     release(): void {
       releaseAll(code, all);
@@ -172,65 +148,44 @@ function rowOf(
   };
 }
 
-/** Writes the code for the vector that begins `ahead` bytes behind a local; of some, only the chosen lanes are folded. */
-type VectorBody = (at: number, ahead: number, chosen: number | undefined) => void;
+/** Writes the code for the vector that begins `ahead` bytes behind `at`; of some, only the chosen lanes are folded. */
+type VectorBody = (at: Int32, ahead: number, chosen: Vector | undefined) => void;
 
 /**
  * The vectors of a row: whole ones first, then one that ends where the row does, of which only the cells that are left are
  * folded. In rows of fewer than four cells it begins where the row does, and what it writes beyond is filled anew.
  */
-function vectorsOf(code: Code, width: number, unrolled: number) {
+function vectorsOf(code: Code, width: Int32, unrolled: number) {
   const [at, end, bytes] = [code.local(I32), code.local(I32), code.local(I32)];
   const [chosen, rest] = [code.local(V128), code.local(V128)];
-  code.get(width);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.set(bytes);
-  emitRest(code, width, rest);
-  const setEnd = (vectors: number): void => {
-    code.get(bytes);
-    code.i32(-VECTOR_BYTES * vectors);
-    code.op(op.i32And);
-    code.set(end);
-  };
+  bytes.set(width.shl(2));
+  rest.set(restOf(width));
+  const setEnd = (vectors: number): void => end.set(bytes.and(-VECTOR_BYTES * vectors));
   /** Sets the range to the last vector of the row. */
   const setLast = (): void => {
-    code.get(bytes);
-    code.i32(VECTOR_BYTES);
-    code.get(bytes);
-    code.i32(VECTOR_BYTES);
-    code.op(op.i32GtU, op.select);
-    code.tee(end);
-    code.i32(VECTOR_BYTES);
-    code.op(op.i32Sub);
-    code.set(at);
-    code.get(rest);
-    code.set(chosen);
+    const max = bytes.gtU(VECTOR_BYTES).select(bytes, VECTOR_BYTES);
+    at.set(end.tee(max).sub(VECTOR_BYTES));
+    chosen.set(rest);
   };
   return {
     emit(body: VectorBody): void {
-      code.i32(0);
-      code.set(at);
+      at.set(0);
       if (unrolled > 1) {
         setEnd(unrolled);
-        emitRounds(code, at, end, VECTOR_BYTES * unrolled, () => {
+        forRounds(code, at, end, VECTOR_BYTES * unrolled, () => {
           for (let vector = 0; vector < unrolled; vector++) body(at, VECTOR_BYTES * vector, undefined);
         });
       }
       setEnd(1);
-      code.v128([-1, -1, -1, -1]);
-      code.set(chosen);
-      const done = code.block();
-      const again = code.loop();
-      emitRounds(code, at, end, VECTOR_BYTES, () => body(at, 0, chosen));
-      code.get(end);
-      code.get(bytes);
-      code.op(op.i32GeU);
-      code.brIf(done);
-      setLast();
-      code.br(again);
-      code.end();
-      code.end();
+      chosen.set(v128([-1, -1, -1, -1]));
+      block(code, (done) =>
+        loop(code, (again) => {
+          forRounds(code, at, end, VECTOR_BYTES, () => body(at, 0, chosen));
+          brIf(code, done, end.geU(bytes));
+          setLast();
+          br(code, again);
+        }),
+      );
     },
     release(): void {
       releaseAll(code, [at, end, bytes, chosen, rest]);
@@ -239,33 +194,16 @@ function vectorsOf(code: Code, width: number, unrolled: number) {
 }
 
 /** The lanes of the last vector of a row that no other has: those from −width mod 4 on; in short rows, those below the width. */
-function emitRest(code: Code, width: number, into: number): void {
-  code.v128([0, 1, 2, 3]);
-  code.i32(0);
-  code.get(width);
-  code.op(op.i32Sub);
-  code.i32(3);
-  code.op(op.i32And);
-  code.simd(simd.i32x4Splat);
-  code.simd(simd.i32x4GeU);
-  code.v128([0, 1, 2, 3]);
-  code.get(width);
-  code.simd(simd.i32x4Splat);
-  code.simd(simd.i32x4LtU);
-  code.get(width);
-  code.i32(4);
-  code.op(op.i32GeU, op.select);
-  code.set(into);
+function restOf(width: Int32): Vector {
+  const places = v128([0, 1, 2, 3]);
+  const ofLast = places.geU(i32(0).sub(width).and(3).splat());
+  return width.geU(4).select(ofLast, places.ltU(width.splat()));
 }
 
-function foldLanes(code: Code, change: MonoidProgram, folded: readonly number[], total: readonly number[]): void {
+function foldLanes(code: Code, change: MonoidProgram, folded: readonly Vector[], total: readonly ScalarLocal[]): void {
   const state = stateLocals(code, change);
   for (const lane of [0, 1, 2, 3]) {
-    for (const [leaf, type] of change.types.entries()) {
-      code.get(folded[leaf]!);
-      emitExtract(code, type, lane);
-      code.set(state[leaf]!);
-    }
+    for (const [leaf, type] of change.types.entries()) assign(state[leaf]!, extracted(type, folded[leaf]!, lane));
     emitCombine(code, change, total, total, state);
   }
   releaseAll(code, state);

@@ -26,6 +26,7 @@ import { type MaskedPlan, maskedPart, maskedPlan, rowSizeOf } from '../../wasm/m
 import { slotsOf, storedNodes } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import {
   bitStoresOf,
@@ -103,7 +104,7 @@ function vectorPart(
   program: Program,
   layout: Layout,
   inputs: KernelInputs,
-  index: number,
+  index: Int32Local,
 ): VectorPart | undefined {
   const graph = new Graph('aligned');
   const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
@@ -114,7 +115,7 @@ function vectorPart(
 function storingPart(
   code: Code,
   inputs: KernelInputs,
-  index: number,
+  index: Int32Local,
   graph: Graph,
   results: readonly Node[],
   bind?: (lanes: VectorCode) => void,
@@ -134,7 +135,7 @@ function storingPart(
     round: () => {
       for (const offset of offsets) {
         lanes.begin(offset);
-        emitBits(code, lanes, bits, offset);
+        emitBits(lanes, bits, offset);
         emitVectorStores(code, lanes, others, index, offset, results, graph.index());
       }
       emitBitWords(code, bits, index);
@@ -154,7 +155,7 @@ function lanePart(
   program: Program,
   layout: Layout,
   inputs: KernelInputs,
-  index: number,
+  index: Int32Local,
 ): VectorPart | undefined {
   const graph = new Graph('scalars');
   // Without branches, no read is wasted.

@@ -16,7 +16,9 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
-import { emitCopy, releaseAll } from '../shared/monoid-code.ts';
+import { asInt32 } from '../../wasm/wasm-locals.ts';
+import { whileTrue } from '../../wasm/wasm-statements.ts';
+import { copyAll, releaseAll } from '../shared/monoid-code.ts';
 import { emitStores } from '../shared/stores.ts';
 
 const LARGEST_CHUNK = 1024;
@@ -54,15 +56,12 @@ function emitWalk(shape: KernelShape, layout: Layout, changing: number): Functio
     scalar: () => {
       const state = inlineEntry(code, start!, [index]);
       const [more, ...leaves] = state;
-      code.while(
-        () => code.get(more!),
-        () => {
-          const results = inlineEntry(code, step!, [index, ...leaves]);
-          emitStores(code, stores, index, results);
-          emitCopy(code, state.slice(0, 1 + changing), results);
-          releaseAll(code, results);
-        },
-      );
+      whileTrue(code, asInt32(more!), () => {
+        const results = inlineEntry(code, step!, [index, ...leaves]);
+        emitStores(code, stores, index, results);
+        copyAll(state.slice(0, 1 + changing), results);
+        releaseAll(code, results);
+      });
       releaseAll(code, state);
     },
   });

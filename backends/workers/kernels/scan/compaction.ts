@@ -1,12 +1,15 @@
 import type { ScanForm } from '../../../../primitives/contract/backend.ts';
 import type { Node } from '../../../analyses/straight-line.ts';
-import { emitMinimum, type StoreTarget } from '../../commands/kernel-arguments.ts';
+import type { StoreTarget } from '../../commands/kernel-arguments.ts';
 import { fixed } from '../../threads/queue.ts';
 import type { VectorCode } from '../../wasm/emit-simd.ts';
 import type { VectorPart } from '../../wasm/index-loop.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
-import { pushWords } from '../shared/stores.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, loadVector, type Vector } from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local, type VectorLocal } from '../../wasm/wasm-locals.ts';
+import { lower, store, when } from '../../wasm/wasm-statements.ts';
+import { storedWords } from '../shared/stores.ts';
 import { flagOf, type ScanNodes, type ScanSources } from './scan-nodes.ts';
 
 type CompactForm = Extract<ScanForm, { readonly kind: 'compact' }>;
@@ -34,14 +37,15 @@ export function compactionOf(stores: readonly StoreTarget[], nodes: ScanNodes, f
 /** Where elements of one kind go in a round. */
 interface CompactionTarget {
   readonly stores: readonly StoreTarget[];
-  readonly values: readonly number[];
-  /** Pushes the place of the first one. */
-  readonly place: () => void;
-  /** Local of the end of what this tile may write. */
-  readonly limit: number;
-  /** Pushes the mask of the lanes. */
-  readonly mask: () => void;
+  readonly values: readonly Vector[];
+  /** The place of the first one, and the end of what this tile may write. */
+  readonly place: Int32;
+  readonly limit: Int32;
+  /** The mask of the lanes. */
+  readonly mask: Int32;
 }
+
+const ALL_LANES = 15;
 
 /**
  * The vectors of a compaction. Whole vectors are stored, with garbage behind the wanted lanes, which the tile's later
@@ -54,60 +58,36 @@ export function compactionPart(
   { results }: ScanNodes,
   { flag, selected, rejected }: Compaction,
 ): VectorPart {
-  const place = state[0]!;
+  const [place, placeAtEnd] = [asInt32(state[0]!), asInt32(end[0]!)];
   const mask = code.local(I32);
   const selectedEnd = code.local(I32);
   const rejectedEnd = code.local(I32);
-  const pushRejectedPlace = (): void => {
-    code.get(index);
-    code.get(place);
-    code.op(op.i32Sub);
-  };
   return {
     step: 4,
     narrow: (from, last) => lanes.narrow(from, last),
     enter: () => {
-      code.get(end[0]!);
-      code.set(selectedEnd);
-      code.get(to);
-      code.get(end[0]!);
-      code.op(op.i32Sub);
-      code.set(rejectedEnd);
-      for (const store of selected) emitMinimum(code, selectedEnd, () => code.get(store.capacity));
-      for (const store of rejected) emitMinimum(code, rejectedEnd, () => code.get(store.capacity));
+      selectedEnd.set(placeAtEnd);
+      rejectedEnd.set(to.sub(placeAtEnd));
+      for (const { capacity } of selected) lower(code, selectedEnd, capacity);
+      for (const { capacity } of rejected) lower(code, rejectedEnd, capacity);
     },
     round: () => {
       lanes.begin(0);
-      lanes.push(flag);
-      code.simd(simd.i32x4Bitmask);
-      code.set(mask);
+      mask.set(lanes.value(flag).bitmask());
       const words = wordsOf(code, lanes, [...selected, ...rejected], results);
-      const valuesOf = (stores: readonly StoreTarget[]): number[] => stores.map(({ value }) => words.get(value)!);
+      const valuesOf = (stores: readonly StoreTarget[]): Vector[] => stores.map(({ value }) => words.get(value)!);
       const sides: CompactionTarget[] = [
-        {
-          stores: selected,
-          values: valuesOf(selected),
-          place: () => code.get(place),
-          limit: selectedEnd,
-          mask: () => code.get(mask),
-        },
+        { stores: selected, values: valuesOf(selected), place, limit: selectedEnd, mask },
         {
           stores: rejected,
           values: valuesOf(rejected),
-          place: pushRejectedPlace,
+          place: index.sub(place),
           limit: rejectedEnd,
-          mask: () => {
-            code.get(mask);
-            code.i32(15);
-            code.op(op.i32Xor);
-          },
+          mask: mask.xor(ALL_LANES),
         },
-      ].filter(({ stores }) => stores.length > 0);
-      for (const side of sides) emitSide(code, side);
-      code.get(place);
-      code.get(mask);
-      code.op(op.i32Popcnt, op.i32Add);
-      code.set(place);
+      ];
+      for (const side of sides) if (side.stores.length > 0) emitSide(code, side);
+      place.set(place.add(mask.popcount()));
       for (const local of words.values()) code.release(local);
     },
   };
@@ -119,13 +99,12 @@ function wordsOf(
   lanes: VectorCode,
   stores: readonly StoreTarget[],
   results: readonly Node[],
-): Map<number, number> {
-  const words = new Map<number, number>();
+): Map<number, VectorLocal> {
+  const words = new Map<number, VectorLocal>();
   for (const { value } of stores) {
     if (words.has(value)) continue;
     const local = code.local(V128);
-    pushWords(code, lanes, results[value]!);
-    code.set(local);
+    local.set(storedWords(lanes, results[value]!));
     words.set(value, local);
   }
   return words;
@@ -133,64 +112,31 @@ function wordsOf(
 
 function emitSide(code: Code, side: CompactionTarget): void {
   const at = code.local(I32);
-  side.place();
-  code.tee(at);
-  code.i32(4);
-  code.op(op.i32Add);
-  code.get(side.limit);
-  code.op(op.i32LeU);
-  code.when(
+  when(
+    code,
+    at.tee(side.place).add(4).leU(side.limit),
     () => emitWholeVectors(code, side, at),
     () => emitOneByOne(code, side, at),
   );
   code.release(at);
 }
 
-function emitWholeVectors(code: Code, { stores, values, mask }: CompactionTarget, at: number): void {
+function emitWholeVectors(code: Code, { stores, values, mask }: CompactionTarget, at: Int32): void {
   const permutation = code.local(V128);
-  mask();
-  code.i32(4);
-  code.op(op.i32Shl);
-  code.simdMemory(simd.load, fixed.compaction);
-  code.set(permutation);
-  stores.forEach(({ address }, i) => {
-    pushWord(code, address, at);
-    code.get(values[i]!);
-    code.get(permutation);
-    code.simd(simd.swizzle);
-    code.simdMemory(simd.store);
-  });
+  permutation.set(loadVector(mask.shl(4), fixed.compaction));
+  for (const [i, { address }] of stores.entries()) {
+    store(code, address.add(at.shl(2)), values[i]!.swizzle(permutation));
+  }
   code.release(permutation);
 }
 
-function emitOneByOne(code: Code, { stores, values, mask }: CompactionTarget, at: number): void {
+function emitOneByOne(code: Code, { stores, values, mask }: CompactionTarget, at: Int32Local): void {
   for (const lane of [0, 1, 2, 3]) {
-    mask();
-    code.i32(1 << lane);
-    code.op(op.i32And);
-    code.when(() => {
-      stores.forEach(({ address, capacity }, i) => {
-        code.get(at);
-        code.get(capacity);
-        code.op(op.i32LtU);
-        code.when(() => {
-          pushWord(code, address, at);
-          code.get(values[i]!);
-          code.simd(simd.i32x4Extract, lane);
-          code.memory(op.i32Store);
-        });
-      });
-      code.get(at);
-      code.i32(1);
-      code.op(op.i32Add);
-      code.set(at);
+    when(code, mask.and(1 << lane), () => {
+      for (const [i, { address, capacity }] of stores.entries()) {
+        when(code, at.ltU(capacity), () => store(code, address.add(at.shl(2)), values[i]!.extract(lane)));
+      }
+      at.set(at.add(1));
     });
   }
-}
-
-function pushWord(code: Code, address: number, index: number): void {
-  code.get(address);
-  code.get(index);
-  code.i32(2);
-  code.op(op.i32Shl, op.i32Add);
 }

@@ -1,10 +1,13 @@
 import { fixed } from '../../threads/queue.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
-import { emitRounds, type VectorPart } from '../../wasm/index-loop.ts';
+import type { VectorPart } from '../../wasm/index-loop.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { loadVector, v128 } from '../../wasm/wasm-expressions.ts';
+import { asInt32 } from '../../wasm/wasm-locals.ts';
+import { forRounds, when } from '../../wasm/wasm-statements.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
-import { combine, leaveState, pushHeads, pushWhere, type RunLeaves, type Runs } from './run-leaves.ts';
+import { combined, leaveState, type RunLeaves, type Runs, where } from './run-leaves.ts';
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
@@ -25,49 +28,30 @@ export function foldPart(
   const { total } = leaves;
   const [counts, some] = [code.local(V128), code.local(V128)];
   const [restart, end, restarts] = [code.local(I32), code.local(I32), code.local(I32)];
+  const count = asInt32(state[0]!);
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
   const step = 4 * offsets.length;
 
   /** All before the last head of the round is dropped. */
   const foldFromLastHead = (): void => {
     const heads = code.local(I32);
-    const pushMask = (table: number) => (): void => {
-      code.get(heads);
-      code.simdMemory(simd.load, table);
-    };
     for (const offset of offsets) {
       lanes.begin(offset);
-      pushHeads(code, lanes, head);
-      code.i32(4);
-      code.op(op.i32Shl);
-      code.set(heads);
-      total.forEach((local, k) => {
-        const pushFresh = (): void => lanes.push(elements[k + 1]!);
-        combine(
-          code,
-          leaves,
-          k,
-          () => pushWhere(code, leaves, k, () => code.get(local), pushMask(fixed.noHead)),
-          () => pushWhere(code, leaves, k, pushFresh, pushMask(fixed.lastRun)),
-        );
-        code.set(local);
-      });
+      heads.set(lanes.value(head).bitmask().shl(4));
+      for (const [k, local] of total.entries()) {
+        const old = where(leaves, k, local, loadVector(heads, fixed.noHead));
+        const fresh = where(leaves, k, lanes.value(elements[k + 1]!), loadVector(heads, fixed.lastRun));
+        local.set(combined(code, leaves, k, old, fresh));
+      }
     }
     code.release(heads);
   };
   const foldAll = (): void => {
     for (const offset of offsets) {
       lanes.begin(offset);
-      total.forEach((local, k) => {
-        combine(
-          code,
-          leaves,
-          k,
-          () => code.get(local),
-          () => lanes.push(elements[k + 1]!),
-        );
-        code.set(local);
-      });
+      for (const [k, local] of total.entries()) {
+        local.set(combined(code, leaves, k, local, lanes.value(elements[k + 1]!)));
+      }
     }
   };
   return {
@@ -75,58 +59,31 @@ export function foldPart(
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
       enter();
-      code.v128([0, 0, 0, 0]);
-      code.set(counts);
-      code.get(index);
-      code.set(restart);
-      code.i32(0);
-      code.set(restarts);
+      counts.set(v128([0, 0, 0, 0]));
+      restart.set(index);
+      restarts.set(0);
     },
     round: () => {
-      offsets.forEach((offset, i) => {
+      for (const [i, offset] of offsets.entries()) {
         lanes.begin(offset);
         const started = lanes.local(head);
-        code.get(counts);
-        code.get(started);
-        code.simd(simd.i32x4Sub);
-        code.set(counts);
-        code.get(started);
-        if (i > 0) {
-          code.get(some);
-          code.simd(simd.or);
-        }
-        code.set(some);
-      });
-      code.get(some);
-      code.simd(simd.anyTrue);
-      code.when(() => {
-        code.get(index);
-        code.set(restart);
-        code.i32(1);
-        code.set(restarts);
+        counts.set(counts.sub(started));
+        some.set(i === 0 ? started : started.or(some));
+      }
+      when(code, some.anyTrue(), () => {
+        restart.set(index);
+        restarts.set(1);
       });
     },
     leave: () => {
-      for (const lane of [0, 1, 2, 3]) {
-        code.get(state[0]!);
-        code.get(counts);
-        code.simd(simd.i32x4Extract, lane);
-        code.op(op.i32Add);
-        code.set(state[0]!);
-      }
-      code.get(index);
-      code.set(end);
-      code.get(restart);
-      code.set(index);
-      code.get(restarts);
-      code.when(() => {
+      for (const lane of [0, 1, 2, 3]) count.set(count.add(counts.extract(lane)));
+      end.set(index);
+      index.set(restart);
+      when(code, restarts, () => {
         foldFromLastHead();
-        code.get(index);
-        code.i32(step);
-        code.op(op.i32Add);
-        code.set(index);
+        index.set(index.add(step));
       });
-      emitRounds(code, index, end, step, foldAll);
+      forRounds(code, index, end, step, foldAll);
       leaveState(code, leaves);
     },
   };

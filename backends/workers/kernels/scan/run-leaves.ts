@@ -1,9 +1,9 @@
 import type { OperationName, ScalarType } from '../../../../primitives/ir/ir.ts';
 import type { Node } from '../../../analyses/straight-line.ts';
-import type { VectorCode } from '../../wasm/emit-simd.ts';
-import { emitExtract, emitSplat, emitVector } from '../../wasm/vector-operations.ts';
+import { extracted, splatOf, vectorOperation } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { simd } from '../../wasm/wasm-encoder.ts';
+import type { Vector } from '../../wasm/wasm-expressions.ts';
+import { assign, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 
 /**
  * A scan that numbers runs and combines within each, stored where the run has its number: reduceByKey. The number is a
@@ -24,62 +24,34 @@ export interface RunLeaves {
   /** Exact and of whole numbers, so in any order: lanes may fold side by side. */
   readonly operations: readonly OperationName[];
   /** The identity in all lanes, in locals, and whether it is zero. */
-  readonly identity: readonly number[];
+  readonly identity: readonly VectorLocal[];
   readonly zero: readonly boolean[];
   /** What was folded so far of the run under way: all lanes together. */
-  readonly total: readonly number[];
+  readonly total: readonly VectorLocal[];
   /** Locals of the scalar state: the count of heads, then the values. */
-  readonly state: readonly number[];
+  readonly state: readonly ScalarLocal[];
 }
 
-/** Pushes left ⊕ right, leaf k of each. */
-export function combine(
-  code: Code,
-  { types, operations }: RunLeaves,
-  k: number,
-  left: () => void,
-  right: () => void,
-): void {
-  emitVector(code, operations[k]!, types[k]!, types[k]!, [left, right], undefined);
+/** left ⊕ right, leaf k of each. */
+export function combined(code: Code, { types, operations }: RunLeaves, k: number, left: Vector, right: Vector): Vector {
+  return vectorOperation(code, operations[k]!, types[k]!, types[k]!, [left, right]);
 }
 
-/** Pushes leaf k of a value in the lanes of a mask, which is pushed last, and the identity in the others. */
-export function pushWhere(
-  code: Code,
-  { identity, zero }: RunLeaves,
-  k: number,
-  value: () => void,
-  mask: () => void,
-): void {
-  value();
-  if (!zero[k]) code.get(identity[k]!);
-  mask();
-  code.simd(zero[k] ? simd.and : simd.bitselect);
+/** Leaf k of a value in the lanes of a mask, and the identity in the others. */
+export function where({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
+  return zero[k] ? value.and(mask) : value.bitselect(identity[k]!, mask);
 }
 
 /** The same in the lanes that are not in the mask. */
-export function pushWhereNot(
-  code: Code,
-  { identity, zero }: RunLeaves,
-  k: number,
-  value: () => void,
-  mask: () => void,
-): void {
-  if (!zero[k]) code.get(identity[k]!);
-  value();
-  mask();
-  code.simd(zero[k] ? simd.andNot : simd.bitselect);
+export function whereNot({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
+  return zero[k] ? value.andNot(mask) : identity[k]!.bitselect(value, mask);
 }
 
 /** The state in the first lanes of the totals, and the identity in the others. */
-export function enterState(code: Code, { types, identity, total, state }: RunLeaves): void {
-  total.forEach((local, k) => {
-    code.get(state[k + 1]!);
-    emitSplat(code, types[k]!);
-    code.get(identity[k]!);
-    code.shuffle([0, 4, 5, 6]);
-    code.set(local);
-  });
+export function enterState({ types, identity, total, state }: RunLeaves): void {
+  for (const [k, local] of total.entries()) {
+    local.set(splatOf(types[k]!, state[k + 1]!).shuffle(identity[k]!, [0, 4, 5, 6]));
+  }
 }
 
 /** Combines the lanes of the totals: all lanes have all of it. */
@@ -88,28 +60,15 @@ export function foldLanes(code: Code, leaves: RunLeaves): void {
     [2, 3, 0, 1],
     [1, 0, 3, 2],
   ] as const) {
-    leaves.total.forEach((local, k) => {
-      const other = (): void => {
-        code.get(local);
-        code.get(local);
-        code.shuffle(choice);
-      };
-      combine(code, leaves, k, () => code.get(local), other);
-      code.set(local);
-    });
+    for (const [k, local] of leaves.total.entries()) {
+      local.set(combined(code, leaves, k, local, local.shuffle(local, choice)));
+    }
   }
 }
 
 export function leaveState(code: Code, leaves: RunLeaves): void {
   foldLanes(code, leaves);
-  leaves.total.forEach((local, k) => {
-    code.get(local);
-    emitExtract(code, leaves.types[k]!, 0);
-    code.set(leaves.state[k + 1]!);
-  });
-}
-
-export function pushHeads(code: Code, lanes: VectorCode, flag: Node): void {
-  lanes.push(flag);
-  code.simd(simd.i32x4Bitmask);
+  for (const [k, local] of leaves.total.entries()) {
+    assign(leaves.state[k + 1]!, extracted(leaves.types[k]!, local, 0));
+  }
 }

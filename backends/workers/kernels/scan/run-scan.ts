@@ -3,11 +3,14 @@ import type { StoreTarget } from '../../commands/kernel-arguments.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import type { VectorPart } from '../../wasm/index-loop.ts';
 import { storedNodes } from '../../wasm/program-graph.ts';
-import { emitExtract } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, type Lanes, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import { asInt32 } from '../../wasm/wasm-locals.ts';
+import { store, when } from '../../wasm/wasm-statements.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
-import { combine, foldLanes, leaveState, pushHeads, pushWhereNot, type RunLeaves, type Runs } from './run-leaves.ts';
+import { wordOf } from '../shared/stores.ts';
+import { combined, foldLanes, leaveState, type RunLeaves, type Runs, whereNot } from './run-leaves.ts';
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
@@ -26,7 +29,7 @@ export function scanPart(
   lanes.peelEnds([head, guard]);
   lanes.prepare([head, guard, ...elements.slice(1), ...storedNodes(inputs.stores, results)]);
   const { identity, total } = leaves;
-  const [count] = state;
+  const count = asInt32(state[0]!);
   const zero = code.local(V128);
   const started = code.local(V128);
   const [heads, ends] = [code.local(I32), code.local(I32)];
@@ -34,90 +37,49 @@ export function scanPart(
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
 
   /** Puts what stands `choice` lanes before in front of the lanes that have no head yet. */
-  const step = (choice: readonly [number, number, number, number], before: readonly number[]): void => {
-    local.forEach((value, k) => {
-      const pushBefore = (): void => {
-        code.get(before[k]!);
-        code.get(value);
-        code.shuffle(choice);
-      };
-      const pushLeft = (): void => pushWhereNot(code, leaves, k, pushBefore, () => code.get(started));
-      combine(code, leaves, k, pushLeft, () => code.get(value));
-      code.set(value);
-    });
+  const putInFront = (choice: Lanes, before: readonly Vector[]): void => {
+    for (const [k, value] of local.entries()) {
+      const left = whereNot(leaves, k, before[k]!.shuffle(value, choice), started);
+      value.set(combined(code, leaves, k, left, value));
+    }
   };
-  const widen = (choice: readonly [number, number, number, number]): void => {
-    code.get(started);
-    code.get(zero);
-    code.get(started);
-    code.shuffle(choice);
-    code.simd(simd.or);
-    code.set(started);
-  };
+  const widen = (choice: Lanes): void => started.set(started.or(zero.shuffle(started, choice)));
 
   const foldFour = (): void => {
-    total.forEach((sum, k) => {
-      const pushFirst = (): void => {
-        code.get(started);
-        code.get(started);
-        code.shuffle([0, 0, 0, 0]);
-      };
-      const pushOld = (): void => pushWhereNot(code, leaves, k, () => code.get(sum), pushFirst);
-      combine(code, leaves, k, pushOld, () => code.get(local[k]!));
-      code.set(sum);
-    });
-    code.get(count!);
-    code.get(heads);
-    code.op(op.i32Add);
-    code.set(count!);
+    const first = started.shuffle(started, [0, 0, 0, 0]);
+    for (const [k, sum] of total.entries()) {
+      sum.set(combined(code, leaves, k, whereNot(leaves, k, sum, first), local[k]!));
+    }
+    count.set(count.add(heads));
   };
   const scanFour = (): void => {
     foldLanes(code, leaves);
-    step([0, 4, 5, 6], identity);
+    putInFront([0, 4, 5, 6], identity);
     widen([0, 4, 5, 6]);
-    step([0, 1, 4, 5], identity);
+    putInFront([0, 1, 4, 5], identity);
     widen([0, 1, 4, 5]);
-    step([3, 3, 3, 3], total);
-    local.forEach((value, k) => {
-      code.get(identity[k]!);
-      code.get(value);
-      code.shuffle([0, 1, 2, 7]);
-      code.set(total[k]!);
+    putInFront([3, 3, 3, 3], total);
+    for (const [k, value] of local.entries()) {
+      total[k]!.set(identity[k]!.shuffle(value, [0, 1, 2, 7]));
       lanes.bind(inclusive[k + 1]!, value);
-    });
-    storeEnds(code, lanes, inputs.stores, results, ends, heads, count!);
-    code.get(count!);
-    code.get(heads);
-    code.op(op.i32Popcnt, op.i32Add);
-    code.set(count!);
+    }
+    storeEnds(code, lanes, inputs.stores, results, ends, heads, count);
+    count.set(count.add(heads.popcount()));
   };
   const takeFour = (offset: number): void => {
     lanes.begin(offset);
-    code.get(lanes.local(head));
-    code.tee(started);
-    code.simd(simd.i32x4Bitmask);
-    code.set(heads);
-    pushHeads(code, lanes, guard);
-    code.set(ends);
+    heads.set(started.tee(lanes.local(head)).bitmask());
+    ends.set(lanes.value(guard).bitmask());
     // What both branches need is computed before them.
-    local.forEach((value, k) => {
-      lanes.push(elements[k + 1]!);
-      code.set(value);
-    });
-    code.get(heads);
-    code.i32(0b1110);
-    code.op(op.i32And);
-    code.get(ends);
-    code.op(op.i32Or);
-    code.when(scanFour, foldFour);
+    for (const [k, value] of local.entries()) value.set(lanes.value(elements[k + 1]!));
+    when(code, heads.and(0b1110).or(ends), scanFour, foldFour);
   };
   return {
     step: 4 * offsets.length,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
       enter();
-      code.v128([0, 0, 0, 0]);
-      code.set(zero);
+      zero.set(v128([0, 0, 0, 0]));
     },
     round: () => offsets.forEach(takeFour),
     leave: () => leaveState(code, leaves),
@@ -130,42 +92,20 @@ function storeEnds(
   lanes: VectorCode,
   stores: readonly StoreTarget[],
   results: readonly Node[],
-  ends: number,
-  heads: number,
-  count: number,
+  ends: Int32,
+  heads: Int32,
+  count: Int32,
 ): void {
   const place = code.local(I32);
-  code.get(ends);
-  code.when(() => {
+  when(code, ends, () => {
     const values = stores.map(({ value }) => lanes.local(results[value]!));
-    for (const lane of [0, 1, 2, 3]) {
-      code.get(ends);
-      code.i32(1 << lane);
-      code.op(op.i32And);
-      code.when(() => {
-        code.get(count);
-        code.get(heads);
-        code.i32((2 << lane) - 1);
-        code.op(op.i32And, op.i32Popcnt, op.i32Add);
-        code.i32(1);
-        code.op(op.i32Sub);
-        code.set(place);
-        stores.forEach(({ address, capacity, type }, s) => {
-          code.get(place);
-          code.get(capacity);
-          code.op(op.i32LtU);
-          code.when(() => {
-            code.get(address);
-            code.get(place);
-            code.i32(2);
-            code.op(op.i32Shl, op.i32Add);
-            code.get(values[s]!);
-            emitExtract(code, type === 'bool' ? 'bool' : 'u32', lane);
-            code.memory(op.i32Store);
-          });
-        });
-      });
-    }
+    const storeLane = (lane: number): void => {
+      place.set(count.add(heads.and((2 << lane) - 1).popcount()).sub(1));
+      for (const [s, { address, capacity, type }] of stores.entries()) {
+        when(code, place.ltU(capacity), () => store(code, address.add(place.shl(2)), wordOf(type, values[s]!, lane)));
+      }
+    };
+    for (const lane of [0, 1, 2, 3]) when(code, ends.and(1 << lane), () => storeLane(lane));
   });
   code.release(place);
 }

@@ -4,6 +4,8 @@ import type { StoreTarget } from '../../commands/kernel-arguments.ts';
 import { lanesOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { V128 } from '../../wasm/wasm-encoder.ts';
+import { v128 } from '../../wasm/wasm-expressions.ts';
+import type { VectorLocal } from '../../wasm/wasm-locals.ts';
 import { foldPart } from './run-fold.ts';
 import { enterState, type RunLeaves, type Runs } from './run-leaves.ts';
 import { scanPart } from './run-scan.ts';
@@ -23,7 +25,7 @@ export function runsOf(stores: readonly StoreTarget[], nodes: ScanNodes, { inner
 export function runVectors(code: Code, sources: ScanSources, nodes: ScanNodes, runs: Runs): ScanVectors {
   const { monoid, state } = sources;
   const types = monoid.types.slice(1);
-  const vectors = (): number[] => types.map(() => code.local(V128));
+  const vectors = (): VectorLocal[] => types.map(() => code.local(V128));
   const leaves: RunLeaves = {
     types,
     operations: runs.operations,
@@ -33,11 +35,8 @@ export function runVectors(code: Code, sources: ScanSources, nodes: ScanNodes, r
     state,
   };
   const enter = (): void => {
-    leaves.identity.forEach((local, k) => {
-      code.v128(lanesOf(types[k]!, monoid.identity[k + 1]!));
-      code.set(local);
-    });
-    enterState(code, leaves);
+    for (const [k, local] of leaves.identity.entries()) local.set(v128(lanesOf(types[k]!, monoid.identity[k + 1]!)));
+    enterState(leaves);
   };
   return {
     fold: foldPart(code, sources, nodes, runs, leaves, enter),

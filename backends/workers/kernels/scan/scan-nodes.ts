@@ -3,6 +3,8 @@ import { Graph, type Node, straightLine, truthOf } from '../../../analyses/strai
 import type { KernelInputs, Layout } from '../../commands/kernel-arguments.ts';
 import type { VectorPart } from '../../wasm/index-loop.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
+import type { Int32 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
 
 /** The two passes over a tile, four elements at once. */
 export interface ScanVectors {
@@ -22,10 +24,10 @@ export interface ScanSources {
   readonly monoid: MonoidProgram;
   readonly form: ScanForm | undefined;
   /** Locals: the index under way, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
-  readonly index: number;
-  readonly to: number;
-  readonly state: readonly number[];
-  readonly end: readonly number[];
+  readonly index: Int32Local;
+  readonly to: Int32;
+  readonly state: readonly ScalarLocal[];
+  readonly end: readonly ScalarLocal[];
 }
 
 /** The nodes of a scan: program and emit in one graph, so that what both read is read once. */

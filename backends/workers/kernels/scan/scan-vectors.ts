@@ -4,17 +4,13 @@ import type { Node } from '../../../analyses/straight-line.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import type { VectorPart } from '../../wasm/index-loop.ts';
 import { storedNodes } from '../../wasm/program-graph.ts';
-import { emitExtract, emitSplat } from '../../wasm/vector-operations.ts';
+import { extracted, splatOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
+import type { Lanes, Scalar, Vector } from '../../wasm/wasm-expressions.ts';
+import { assign, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 import { unorderedFold } from '../reduce/reduce.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
-import {
-  emitCopy,
-  emitVectorIdentity,
-  type VectorCombine,
-  vectorCombine,
-  vectorLocals,
-} from '../shared/monoid-code.ts';
+import { copyAll, emitVectorIdentity, type VectorCombine, vectorCombine, vectorLocals } from '../shared/monoid-code.ts';
 import { emitVectorStores, narrowToStores } from '../shared/stores.ts';
 import { compactionOf, compactionPart } from './compaction.ts';
 import { runsOf, runVectors } from './run-vectors.ts';
@@ -56,28 +52,21 @@ function orderedFold(
   const total = vectorLocals(code, monoid);
   const left = vectorLocals(code, monoid);
   const right = vectorLocals(code, monoid);
-  const pick = (into: readonly number[], from: readonly number[], choice: [number, number, number, number]): void =>
-    into.forEach((local, leaf) => {
-      code.get(from[leaf]!);
-      code.get(from[leaf]!);
-      code.shuffle(choice);
-      code.set(local);
-    });
   return {
     step: 4,
     narrow: (from, to) => lanes.narrow(from, to),
-    enter: () => emitSplats(code, monoid, total, state),
+    enter: () => setSplats(monoid, total, state),
     round: () => {
       lanes.begin(0);
       const element = elements.map((node) => lanes.local(node));
-      pick(left, element, [0, 2, 0, 2]);
-      pick(right, element, [1, 3, 1, 3]);
+      shuffle(left, element, element, [0, 2, 0, 2]);
+      shuffle(right, element, element, [1, 3, 1, 3]);
       combine(left, left, right);
-      pick(right, left, [1, 1, 1, 1]);
+      shuffle(right, left, left, [1, 1, 1, 1]);
       combine(left, left, right);
       combine(total, total, left);
     },
-    leave: () => emitExtracts(code, monoid, state, total, 0),
+    leave: () => setExtracted(monoid, state, total, 0),
   };
 }
 
@@ -93,40 +82,23 @@ function scanPart(
   const last = vectorLocals(code, monoid);
   const local = vectorLocals(code, monoid);
   const shifted = vectorLocals(code, monoid);
-  const shuffled = (
-    into: readonly number[],
-    a: readonly number[],
-    b: readonly number[],
-    choice: [number, number, number, number],
-  ): void =>
-    into.forEach((target, leaf) => {
-      code.get(a[leaf]!);
-      code.get(b[leaf]!);
-      code.shuffle(choice);
-      code.set(target);
-    });
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
+  const putInFront = (before: readonly Vector[], choice: Lanes): void => {
+    shuffle(shifted, before, local, choice);
+    combine(local, shifted, local);
+  };
   const scanFour = (offset: number): void => {
     lanes.begin(offset);
-    emitCopy(
-      code,
-      local,
-      elements.map((node) => lanes.local(node)),
-    );
-    shuffled(shifted, identity, local, [0, 4, 5, 6]);
+    const element = elements.map((node) => lanes.local(node));
+    copyAll(local, element);
+    putInFront(identity, [0, 4, 5, 6]);
+    putInFront(identity, [0, 1, 4, 5]);
+    shuffle(shifted, last, last, [3, 3, 3, 3]);
     combine(local, shifted, local);
-    shuffled(shifted, identity, local, [0, 1, 4, 5]);
-    combine(local, shifted, local);
-    shuffled(shifted, last, last, [3, 3, 3, 3]);
-    combine(local, shifted, local);
-    shuffled(shifted, last, local, [3, 4, 5, 6]);
-    emitCopy(code, last, local);
-    exclusive.forEach((node, leaf) => {
-      lanes.bind(node, shifted[leaf]!);
-    });
-    inclusive.forEach((node, leaf) => {
-      lanes.bind(node, local[leaf]!);
-    });
+    shuffle(shifted, last, local, [3, 4, 5, 6]);
+    copyAll(last, local);
+    for (const [leaf, node] of exclusive.entries()) lanes.bind(node, shifted[leaf]!);
+    for (const [leaf, node] of inclusive.entries()) lanes.bind(node, local[leaf]!);
     emitVectorStores(code, lanes, inputs.stores, index, offset, results, graph.index());
   };
   return {
@@ -136,32 +108,27 @@ function scanPart(
       narrowToStores(code, inputs.stores, to);
     },
     enter: () => {
-      emitVectorIdentity(code, monoid, identity);
-      emitSplats(code, monoid, last, state);
+      emitVectorIdentity(monoid, identity);
+      setSplats(monoid, last, state);
     },
     round: () => offsets.forEach(scanFour),
-    leave: () => emitExtracts(code, monoid, state, last, 3),
+    leave: () => setExtracted(monoid, state, last, 3),
   };
 }
 
-function emitSplats(code: Code, { types }: MonoidProgram, into: readonly number[], from: readonly number[]): void {
-  types.forEach((type, leaf) => {
-    code.get(from[leaf]!);
-    emitSplat(code, type);
-    code.set(into[leaf]!);
-  });
+function shuffle(into: readonly VectorLocal[], a: readonly Vector[], b: readonly Vector[], choice: Lanes): void {
+  for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-function emitExtracts(
-  code: Code,
+function setSplats({ types }: MonoidProgram, into: readonly VectorLocal[], from: readonly Scalar[]): void {
+  for (const [leaf, type] of types.entries()) into[leaf]!.set(splatOf(type, from[leaf]!));
+}
+
+function setExtracted(
   { types }: MonoidProgram,
-  into: readonly number[],
-  from: readonly number[],
+  into: readonly ScalarLocal[],
+  from: readonly Vector[],
   lane: number,
 ): void {
-  types.forEach((type, leaf) => {
-    code.get(from[leaf]!);
-    emitExtract(code, type, lane);
-    code.set(into[leaf]!);
-  });
+  for (const [leaf, type] of types.entries()) assign(into[leaf]!, extracted(type, from[leaf]!, lane));
 }

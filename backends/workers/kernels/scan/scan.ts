@@ -1,8 +1,8 @@
 import type { Cell, MonoidProgram, ScanCommand, ScanForm } from '../../../../primitives/contract/backend.ts';
 import {
-  ARGUMENTS,
   argumentWords,
   CHUNK,
+  CHUNK_SIZE,
   emitChunk,
   emitInputs,
   emitOwnWord,
@@ -12,6 +12,7 @@ import {
   type Layout,
   layoutOf,
   lengthWords,
+  ownWord,
   resultsOf,
   shapeKey,
   usesOf,
@@ -22,17 +23,20 @@ import { fixed } from '../../threads/queue.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { atomic, type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
+import { atomic, type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { atomicLoad, atomicResult, type Int32, i32, i64 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { atomicStore, drop, fillMemory, leave, notifyAll, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitChunkCount } from '../reduce/reduce.ts';
 import {
+  copyAll,
   emitCombine,
-  emitCopy,
   emitIdentity,
-  emitLoadState,
-  emitStoreState,
+  loadState,
   monoidKey,
   releaseAll,
   stateLocals,
+  storeState,
 } from '../shared/monoid-code.ts';
 import { emitStores } from '../shared/stores.ts';
 import type { ScanVectors } from './scan-nodes.ts';
@@ -106,12 +110,7 @@ function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): F
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { ...shape, stores: [] }, layout, []);
   const chunks = emitChunkCount(code, extent);
-  code.get(emitOwnWord(code, CHAIN));
-  code.i32(0);
-  code.get(chunks);
-  code.i32(strideOf(monoid));
-  code.op(op.i32Mul);
-  code.memoryFill();
+  fillMemory(code, emitOwnWord(code, CHAIN), 0, chunks.mul(strideOf(monoid)));
   return code.finish();
 }
 
@@ -120,14 +119,14 @@ interface Tile {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   readonly inputs: KernelInputs;
-  readonly from: number;
-  readonly to: number;
-  readonly index: number;
+  readonly from: Int32;
+  readonly to: Int32;
+  readonly index: Int32Local;
   /** The fold of the elements so far. */
-  readonly state: readonly number[];
+  readonly state: readonly ScalarLocal[];
   readonly vectors: ScanVectors | undefined;
-  /** Local with the address of the worker's room for the elements of a tile, where they are kept. */
-  readonly room: number | undefined;
+  /** The address of the worker's room for the elements of a tile, where they are kept. */
+  readonly room: Int32 | undefined;
   /** Whether one worker has all tiles. */
   readonly alone: boolean;
 }
@@ -153,21 +152,17 @@ function emitScan(
   const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room, alone };
 
   const known = emitIsKnown(tile);
-  code.get(known);
-  code.op(op.i32Eqz);
-  code.when(() => {
-    emitIdentity(code, monoid, state);
+  when(code, known.isZero(), () => {
+    emitIdentity(monoid, state);
     foldTile(tile);
-    emitCopy(code, end, state);
-    emitIdentity(code, monoid, state);
-    code.get(CHUNK);
-    code.when(() => awaitPrefix(tile, end));
+    copyAll(end, state);
+    emitIdentity(monoid, state);
+    when(code, CHUNK, () => awaitPrefix(tile, end));
     publishPrefix(tile, end);
     if (hasTotal) storeTotal(tile, end);
   });
   scanTile(tile);
-  code.get(known);
-  code.when(() => publishPrefix(tile, state));
+  when(code, known, () => publishPrefix(tile, state));
   return code.finish();
 }
 
@@ -175,55 +170,25 @@ function emitScan(
  * Whether the prefix of the tile before is there and the tile need not be folded first, in a local; it is then in `state`:
  * its own prefix is what its scan ends with. Not of the last tile, whose fold is the total.
  */
-function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile): number {
+function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile): Int32 {
   const known = code.local(I32);
   const before = code.local(I32);
-  code.i32(0);
-  code.set(known);
+  known.set(0);
   if (vectors === undefined || vectors.needsEnd || !alone) return known;
-  emitIdentity(code, monoid, state);
-  code.get(to);
-  code.get(inputs.extent);
-  code.op(op.i32LtU);
-  code.when(() => {
-    code.get(CHUNK);
-    code.when(
-      () => {
-        pushLinkBefore(code, monoid);
-        code.tee(before);
-        code.atomic(atomic.i32Load);
-        code.tee(known);
-        code.when(() => emitLoadState(code, monoid, () => code.get(before), state, 4));
-      },
-      () => {
-        code.i32(1);
-        code.set(known);
-      },
-    );
-  });
+  emitIdentity(monoid, state);
+  const look = (): void => {
+    const isThere = known.tee(atomicLoad(before.tee(linkOf(monoid, CHUNK.sub(1)))));
+    when(code, isThere, () => loadState(monoid, before, state, 4));
+  };
+  when(code, to.ltU(inputs.extent), () => when(code, CHUNK, look, () => known.set(1)));
   code.release(before);
   return known;
 }
 
-function pushLinkBefore(code: Code, monoid: MonoidProgram): void {
-  pushLink(code, monoid, () => {
-    code.get(CHUNK);
-    code.i32(1);
-    code.op(op.i32Sub);
-  });
-}
-
 /** Elements that are costly to compute are computed once: their worker keeps those of its tile. */
-function emitRoom(code: Code, monoid: MonoidProgram): number {
+function emitRoom(code: Code, monoid: MonoidProgram): Int32 {
   const room = emitOwnWord(code, TILES);
-  code.get(room);
-  code.get(WORKER);
-  code.get(ARGUMENTS);
-  code.memory(op.i32Load, 12);
-  code.op(op.i32Mul);
-  code.i32(4 * monoid.types.length);
-  code.op(op.i32Mul, op.i32Add);
-  code.set(room);
+  room.set(room.add(WORKER.mul(CHUNK_SIZE).mul(4 * monoid.types.length)));
   return room;
 }
 
@@ -234,7 +199,7 @@ function foldTile({ code, monoid, inputs, from, to, index, state, vectors, room 
     index,
     scalar: () => {
       const element = inlineEntry(code, inputs.environments[0]!, [index]);
-      if (room !== undefined) emitStoreState(code, monoid, () => pushRoom(code, monoid, room, from, index), element);
+      if (room !== undefined) storeState(code, placeIn(room, monoid, index.sub(from)), element);
       emitCombine(code, monoid, state, state, element);
       releaseAll(code, element);
     },
@@ -242,13 +207,9 @@ function foldTile({ code, monoid, inputs, from, to, index, state, vectors, room 
   });
 }
 
-function pushRoom(code: Code, { types }: MonoidProgram, room: number, from: number, index: number): void {
-  code.get(room);
-  code.get(index);
-  code.get(from);
-  code.op(op.i32Sub);
-  code.i32(4 * types.length);
-  code.op(op.i32Mul, op.i32Add);
+/** The address of an element in the room. */
+function placeIn(room: Int32, { types }: MonoidProgram, element: Int32): Int32 {
+  return room.add(element.mul(4 * types.length));
 }
 
 /** Looks before a worker goes to sleep; and how long it sleeps before it looks whether it has to leave. */
@@ -256,88 +217,61 @@ const SPINS = 2000;
 const SLEEP_NANOSECONDS = 10_000_000;
 
 /** Waits for the prefix of the tile before, into `state`, and puts it before `end`. */
-function awaitPrefix({ code, monoid, state }: Tile, end: readonly number[]): void {
+function awaitPrefix({ code, monoid, state }: Tile, end: readonly ScalarLocal[]): void {
   const before = code.local(I32);
   const spins = code.local(I32);
-  pushLinkBefore(code, monoid);
-  code.set(before);
-  code.i32(0);
-  code.set(spins);
-  code.while(
-    () => {
-      code.get(before);
-      code.atomic(atomic.i32Load);
-      code.op(op.i32Eqz);
-    },
-    () => {
-      code.i32(fixed.stop);
-      code.atomic(atomic.i32Load);
-      code.when(() => code.op(op.return));
-      code.get(spins);
-      code.i32(1);
-      code.op(op.i32Add);
-      code.tee(spins);
-      code.i32(SPINS);
-      code.op(op.i32GtU);
-      code.when(() => {
-        code.get(before);
-        code.i32(0);
-        code.i64(SLEEP_NANOSECONDS);
-        code.atomic(atomic.wait32);
-        code.op(op.drop);
-      });
-    },
-  );
-  emitLoadState(code, monoid, () => code.get(before), state, 4);
+  before.set(linkOf(monoid, CHUNK.sub(1)));
+  spins.set(0);
+  whileTrue(code, atomicLoad(before).isZero(), () => {
+    when(code, atomicLoad(fixed.stop), () => leave(code));
+    when(code, spins.tee(spins.add(1)).gtU(SPINS), () =>
+      drop(code, atomicResult(atomic.wait32, before, i32(0), i64(SLEEP_NANOSECONDS))),
+    );
+  });
+  loadState(monoid, before, state, 4);
   emitCombine(code, monoid, end, state, end);
 }
 
-function publishPrefix({ code, monoid }: Tile, end: readonly number[]): void {
+function publishPrefix({ code, monoid }: Tile, end: readonly ScalarLocal[]): void {
   const link = code.local(I32);
-  pushLink(code, monoid, () => code.get(CHUNK));
-  code.set(link);
-  emitStoreState(code, monoid, () => code.get(link), end, 4);
-  code.get(link);
-  code.i32(1);
-  code.atomic(atomic.i32Store);
-  code.get(link);
-  code.notifyAll();
+  link.set(linkOf(monoid, CHUNK));
+  storeState(code, link, end, 4);
+  atomicStore(code, link, 1);
+  notifyAll(code, link);
 }
 
-function pushLink(code: Code, monoid: MonoidProgram, chunk: () => void): void {
-  const chain = emitOwnWord(code, CHAIN);
-  code.get(chain);
-  chunk();
-  code.i32(strideOf(monoid));
-  code.op(op.i32Mul, op.i32Add);
-  code.release(chain);
+/** The address of a chunk's link of the chain. */
+function linkOf(monoid: MonoidProgram, chunk: Int32): Int32 {
+  return ownWord(CHAIN).add(chunk.mul(strideOf(monoid)));
 }
 
 /** The last tile's prefix is the total. */
-function storeTotal({ code, monoid, inputs, to }: Tile, end: readonly number[]): void {
+function storeTotal({ code, inputs, to }: Tile, end: readonly ScalarLocal[]): void {
   const total = emitOwnWord(code, TOTAL);
-  code.get(to);
-  code.get(inputs.extent);
-  code.op(op.i32Eq);
-  code.when(() => emitStoreState(code, monoid, () => code.get(total), end));
+  when(code, to.eq(inputs.extent), () => storeState(code, total, end));
 }
 
 function scanTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
   const inclusive = stateLocals(code, monoid);
+  /** The element in fresh locals: computed, or as it was kept. */
+  const takeElement = (): ScalarLocal[] => {
+    if (room === undefined) return inlineEntry(code, inputs.environments[0]!, [index]);
+    const element = stateLocals(code, monoid);
+    loadState(monoid, placeIn(room, monoid, index.sub(from)), element);
+    return element;
+  };
   emitIndexLoop(code, {
     from,
     to,
     index,
     scalar: () => {
-      const element =
-        room === undefined ? inlineEntry(code, inputs.environments[0]!, [index]) : stateLocals(code, monoid);
-      if (room !== undefined) emitLoadState(code, monoid, () => pushRoom(code, monoid, room, from, index), element);
+      const element = takeElement();
       emitCombine(code, monoid, inclusive, state, element);
       releaseAll(code, element);
       const results = inlineEntry(code, inputs.environments[1]!, [index, ...state, ...inclusive]);
       emitStores(code, inputs.stores, index, results);
       releaseAll(code, results);
-      emitCopy(code, state, inclusive);
+      copyAll(state, inclusive);
     },
     vector: vectors?.scan,
   });

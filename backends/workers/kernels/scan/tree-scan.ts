@@ -16,18 +16,14 @@ import {
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
-import {
-  emitIdentity,
-  emitLoadState,
-  emitStoreState,
-  monoidKey,
-  releaseAll,
-  stateLocals,
-} from '../shared/monoid-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, load } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local } from '../../wasm/wasm-locals.ts';
+import { block, br, brIf, forRange, loop, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { emitIdentity, loadState, monoidKey, releaseAll, stateLocals, storeState } from '../shared/monoid-code.ts';
 import { emitStores, emitVectorStores } from '../shared/stores.ts';
 import {
-  emitBlockCount,
+  blockCount,
   emitChunkBlocks,
   emitEither,
   emitStateBlocks,
@@ -44,10 +40,9 @@ import {
   type Before,
   emitBlockPrefixes,
   emitBlockTotal,
-  emitCount,
   emitWorkerRoom,
-  pushState,
   roomBytes,
+  stateAt,
 } from '../shared/tree-code.ts';
 import { emitWholePrefixes, type VisitFour, type WholeBlock } from '../shared/tree-vectors.ts';
 import { type ScanNodes, scanNodes } from './scan-nodes.ts';
@@ -90,82 +85,53 @@ function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgra
   const count = code.local(I32);
   const total = stateLocals(code, monoid);
 
-  code.i32(0);
-  code.set(level);
-  emitBlockCount(code, extent, count);
-  code.while(
-    () => {
-      code.get(level);
-      code.i32(LEVELS - 1);
-      code.op(op.i32LtU);
-    },
-    () => {
-      pushLevel(code, level, 0);
-      code.set(states);
-      pushLevel(code, level, 1);
-      code.set(above);
-      emitStateBlocks(code, monoid, room, states, count, (block, number) => {
-        emitBlockTotal(block, total);
-        emitStoreState(code, monoid, () => pushState(code, monoid, above, number), total);
-      });
-      emitBlockCount(code, count, count);
-      add(code, level, 1);
-    },
-  );
-  emitIdentity(code, monoid, total);
-  pushLevel(code, level, 0);
-  code.set(states);
+  level.set(0);
+  count.set(blockCount(extent));
+  whileTrue(code, level.ltU(LEVELS - 1), () => {
+    states.set(totalsOf(level, 0));
+    above.set(totalsOf(level, 1));
+    emitStateBlocks(code, monoid, room, states, count, (block, number) => {
+      emitBlockTotal(block, total);
+      storeState(code, stateAt(monoid, above, number), total);
+    });
+    count.set(blockCount(count));
+    level.set(level.add(1));
+  });
+  emitIdentity(monoid, total);
+  states.set(totalsOf(level, 0));
   emitStateBlocks(code, monoid, room, states, count, (block) => emitBlockTotal(block, total));
-  code.get(into);
-  code.when(() => emitStoreState(code, monoid, () => code.get(into), total));
+  when(code, into, () => storeState(code, into, total));
 
   const before: Before = { exists: code.local(I32), state: stateLocals(code, monoid) };
-  const done = code.block();
-  const again = code.loop();
-  emitCountAt(code, extent, level, count);
-  pushLevel(code, level, 0);
-  code.set(states);
-  emitStateBlocks(code, monoid, room, states, count, (block, number) => {
-    code.get(number);
-    code.tee(before.exists);
-    // The highest level has one block, and nothing before it.
-    code.when(() => emitLoadState(code, monoid, () => pushState(code, monoid, above, number), before.state));
-    emitBlockPrefixes(block, before, (index, exclusive) =>
-      emitStoreState(code, monoid, () => pushState(code, monoid, states, index), exclusive),
-    );
-  });
-  code.get(level);
-  code.op(op.i32Eqz);
-  code.brIf(done);
-  code.get(states);
-  code.set(above);
-  add(code, level, -1);
-  code.br(again);
-  code.end();
-  code.end();
+  block(code, (done) =>
+    loop(code, (again) => {
+      emitCountAt(code, extent, level, count);
+      states.set(totalsOf(level, 0));
+      emitStateBlocks(code, monoid, room, states, count, (block, number) => {
+        // The highest level has one block, and nothing before it.
+        when(code, before.exists.tee(number), () => loadState(monoid, stateAt(monoid, above, number), before.state));
+        emitBlockPrefixes(block, before, (index, exclusive) =>
+          storeState(code, stateAt(monoid, states, index), exclusive),
+        );
+      });
+      brIf(code, done, level.isZero());
+      above.set(states);
+      level.set(level.add(-1));
+      br(code, again);
+    }),
+  );
   return code.finish();
 }
 
-/** Pushes the address of the totals of the level `level + higher`. */
-function pushLevel(code: Code, level: number, higher: number): void {
-  code.get(ARGUMENTS);
-  code.get(level);
-  code.i32(2);
-  code.op(op.i32Shl, op.i32Add);
-  code.memory(op.i32Load, ownWordOffset(TOTALS + higher));
+/** The address of the totals of the level `level + higher`. */
+function totalsOf(level: Int32, higher: number): Int32 {
+  return load(ARGUMENTS.add(level.shl(2)), ownWordOffset(TOTALS + higher));
 }
 
 /** The number of states of a level. */
-function emitCountAt(code: Code, extent: number, level: number, into: number): void {
-  emitBlockCount(code, extent, into);
-  emitCount(code, level, () => emitBlockCount(code, into, into));
-}
-
-function add(code: Code, local: number, value: number): void {
-  code.get(local);
-  code.i32(value);
-  code.op(op.i32Add);
-  code.set(local);
+function emitCountAt(code: Code, extent: Int32, level: Int32, into: Int32Local): void {
+  into.set(blockCount(extent));
+  forRange(code, level, () => into.set(blockCount(into)));
 }
 
 /** Scans the blocks of a chunk, each behind the prefix of its block. */
@@ -177,9 +143,7 @@ function emitScanBlocks(shape: KernelShape, layout: Layout, monoid: MonoidProgra
   const nodes = scanNodes(shape.programs[0]!, shape.programs[1]!, layout, monoid);
   const whole = nodes && wholeBlocks(code, monoid, inputs, nodes.elements, nodes.results);
   emitChunkBlocks(code, monoid, inputs, whole, (block, number) => {
-    code.get(number);
-    code.tee(before.exists);
-    code.when(() => emitLoadState(code, monoid, () => pushState(code, monoid, totals, number), before.state));
+    when(code, before.exists.tee(number), () => loadState(monoid, stateAt(monoid, totals, number), before.state));
     emitEither(
       block,
       whole,

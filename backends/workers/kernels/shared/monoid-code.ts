@@ -1,12 +1,15 @@
 import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import { moduleNumber } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
-import { emitLoadScalar, emitStoreScalar } from '../../commands/kernel-arguments.ts';
+import { loadScalar } from '../../commands/kernel-arguments.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
-import { inlineEntry, pushLiteral, scalarLocal } from '../../wasm/emit-wasm.ts';
+import { inlineEntry, literal, scalarLocal } from '../../wasm/emit-wasm.ts';
 import { lanesOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, type Value, v128 } from '../../wasm/wasm-expressions.ts';
+import { assign, type Local, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
+import { store } from '../../wasm/wasm-statements.ts';
 
 /** Equal for monoids that can share compiled code. */
 export function monoidKey({ module, identity, exact, commutative }: MonoidProgram): string {
@@ -15,14 +18,13 @@ export function monoidKey({ module, identity, exact, commutative }: MonoidProgra
 }
 
 /** Locals for one state of a monoid. */
-export function stateLocals(code: Code, { types }: MonoidProgram): number[] {
+export function stateLocals(code: Code, { types }: MonoidProgram): ScalarLocal[] {
   return types.map((type) => scalarLocal(code, type));
 }
 
-export function emitIdentity(code: Code, { types, identity }: MonoidProgram, into: readonly number[]): void {
+export function emitIdentity({ types, identity }: MonoidProgram, into: readonly ScalarLocal[]): void {
   types.forEach((type, leaf) => {
-    pushLiteral(code, type, identity[leaf]!);
-    code.set(into[leaf]!);
+    assign(into[leaf]!, literal(type, identity[leaf]!));
   });
 }
 
@@ -30,61 +32,50 @@ export function emitIdentity(code: Code, { types, identity }: MonoidProgram, int
 export function emitCombine(
   code: Code,
   { module }: MonoidProgram,
-  into: readonly number[],
-  left: readonly number[],
-  right: readonly number[],
+  into: readonly ScalarLocal[],
+  left: readonly ScalarLocal[],
+  right: readonly ScalarLocal[],
 ): void {
   const results = inlineEntry(code, { module, arrays: new Map(), uniforms: new Map() }, [...left, ...right]);
-  emitCopy(code, into, results);
+  copyAll(into, results);
   releaseAll(code, results);
 }
 
-export function emitCopy(code: Code, into: readonly number[], from: readonly number[]): void {
+export function copyAll(into: readonly Local[], from: readonly Value[]): void {
   into.forEach((local, leaf) => {
-    code.get(from[leaf]!);
-    code.set(local);
+    assign(local, from[leaf]!);
   });
 }
 
-export function releaseAll(code: Code, locals: readonly number[]): void {
+export function releaseAll(code: Code, locals: readonly Local[]): void {
   for (const local of locals) code.release(local);
 }
 
-/** Stores a state as consecutive words at the address that `address` pushes. */
-export function emitStoreState(
-  code: Code,
-  { types }: MonoidProgram,
-  address: () => void,
-  state: readonly number[],
-  offset = 0,
-): void {
-  types.forEach((type, leaf) => {
-    address();
-    emitStoreScalar(code, type, state[leaf]!, offset + 4 * leaf);
+/** Stores a state as consecutive words. */
+export function storeState(code: Code, address: Int32, state: readonly ScalarLocal[], offset = 0): void {
+  state.forEach((value, leaf) => {
+    store(code, address, value, offset + 4 * leaf);
   });
 }
 
-export function emitLoadState(
-  code: Code,
-  { types }: MonoidProgram,
-  address: () => void,
-  state: readonly number[],
-  offset = 0,
-): void {
+export function loadState({ types }: MonoidProgram, address: Int32, state: readonly ScalarLocal[], offset = 0): void {
   types.forEach((type, leaf) => {
-    address();
-    emitLoadScalar(code, type, state[leaf]!, offset + 4 * leaf);
+    assign(state[leaf]!, loadScalar(type, address, offset + 4 * leaf));
   });
 }
 
 /** `into = left ⊕ right` for four states at a time, in vector locals. */
-export type VectorCombine = (into: readonly number[], left: readonly number[], right: readonly number[]) => void;
+export type VectorCombine = (
+  into: readonly VectorLocal[],
+  left: readonly VectorLocal[],
+  right: readonly VectorLocal[],
+) => void;
 
 /** Code that combines four states at a time; undefined if the monoid is not straight-line code. */
 export function vectorCombine(code: Code, monoid: MonoidProgram): VectorCombine | undefined {
   const { left, right, results } = combineGraph(monoid);
   if (results === undefined) return undefined;
-  const lanes = new VectorCode(code, { arrays: [], uniforms: [], index: -1 });
+  const lanes = new VectorCode(code, { arrays: [], uniforms: [], index: undefined });
   lanes.prepare(results);
   return (into, a, b) => {
     lanes.begin(0);
@@ -95,19 +86,18 @@ export function vectorCombine(code: Code, monoid: MonoidProgram): VectorCombine 
       lanes.bind(node, b[leaf]!);
     });
     const combined = results.map((node) => lanes.copy(node));
-    emitCopy(code, into, combined);
+    copyAll(into, combined);
     releaseAll(code, combined);
   };
 }
 
 /** Vector locals for four states of a monoid. */
-export function vectorLocals(code: Code, { types }: MonoidProgram): number[] {
+export function vectorLocals(code: Code, { types }: MonoidProgram): VectorLocal[] {
   return types.map(() => code.local(V128));
 }
 
-export function emitVectorIdentity(code: Code, { types, identity }: MonoidProgram, into: readonly number[]): void {
+export function emitVectorIdentity({ types, identity }: MonoidProgram, into: readonly VectorLocal[]): void {
   types.forEach((type, leaf) => {
-    code.v128(lanesOf(type, identity[leaf]!));
-    code.set(into[leaf]!);
+    into[leaf]!.set(v128(lanesOf(type, identity[leaf]!)));
   });
 }

@@ -1,33 +1,32 @@
 import type { AtomicCombination } from '../../../../primitives/contract/backend.ts';
+import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import { type Node, sharedShift } from '../../../analyses/straight-line.ts';
-import { emitMinimum, emitStoreScalar, type StoreTarget } from '../../commands/kernel-arguments.ts';
+import type { StoreTarget } from '../../commands/kernel-arguments.ts';
 import type { LaneCode } from '../../wasm/emit-lanes.ts';
 import type { VectorCode } from '../../wasm/emit-simd.ts';
 import { storedNodes } from '../../wasm/program-graph.ts';
-import { emitExtract } from '../../wasm/vector-operations.ts';
+import { wordsOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { atomic, I32, op, simd } from '../../wasm/wasm-encoder.ts';
+import { atomic, I32 } from '../../wasm/wasm-encoder.ts';
+import { atomicLoad, atomicResult, type Int32, load, loadVector, type Vector } from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { block, brIf, doWhile, drop, lower, store, when } from '../../wasm/wasm-statements.ts';
 
 /** Stores the results of one index from locals. */
 export function emitStores(
   code: Code,
   stores: readonly StoreTarget[],
-  index: number,
-  results: readonly number[],
+  index: Int32,
+  results: readonly ScalarLocal[],
 ): void {
-  for (const store of stores) {
-    const at = store.index === undefined ? index : results[store.index]!;
-    code.get(at);
-    code.get(store.capacity);
-    code.op(op.i32LtU);
-    if (store.guard !== undefined) {
-      code.get(results[store.guard]!);
-      code.op(op.i32And);
-    }
-    code.when(() => {
-      pushElement(code, store, at);
-      if (store.combine === undefined) emitStoreScalar(code, store.type, results[store.value]!);
-      else emitAtomic(code, store.combine, () => code.get(results[store.value]!));
+  for (const target of stores) {
+    const { capacity, guard, combine, value } = target;
+    const at = target.index === undefined ? index : asInt32(results[target.index]!);
+    const isInside = at.ltU(capacity);
+    when(code, guard === undefined ? isInside : isInside.and(asInt32(results[guard]!)), () => {
+      const address = elementAt(target, at);
+      if (combine === undefined) store(code, address, results[value]!);
+      else emitAtomic(code, combine, address, asInt32(results[value]!));
     });
   }
 }
@@ -39,57 +38,37 @@ const atomics: Partial<Record<AtomicCombination, number>> = {
   xor: atomic.i32Xor,
 };
 
-/** Combines a u32 with the word at the address on the stack. */
-function emitAtomic(code: Code, name: AtomicCombination, value: () => void): void {
+/** Combines a u32 with the word at an address. */
+function emitAtomic(code: Code, name: AtomicCombination, address: Int32, value: Int32): void {
   const instruction = atomics[name];
-  if (instruction === undefined) {
-    emitAtomicExtremum(code, name === 'min' ? op.i32LtU : op.i32GtU, value);
-    return;
-  }
-  value();
-  code.atomic(instruction);
-  code.op(op.drop);
+  if (instruction === undefined) emitAtomicExtremum(code, name as 'min' | 'max', address, value);
+  else drop(code, atomicResult(instruction, address, value));
 }
 
 /** WebAssembly has no atomic minimum or maximum: exchanges the word while the value is beyond the one in memory. */
-function emitAtomicExtremum(code: Code, beyond: number, value: () => void): void {
-  const address = code.local(I32);
+function emitAtomicExtremum(code: Code, name: 'min' | 'max', address: Int32, value: Int32): void {
+  const at = code.local(I32);
   const seen = code.local(I32);
   const found = code.local(I32);
-  code.tee(address);
-  code.atomic(atomic.i32Load);
-  code.set(found);
-  const done = code.block();
-  const again = code.loop();
-  code.get(found);
-  code.set(seen);
-  value();
-  code.get(seen);
-  code.op(beyond, op.i32Eqz);
-  code.brIf(done);
-  code.get(address);
-  code.get(seen);
-  value();
-  code.atomic(atomic.i32CompareExchange);
-  code.tee(found);
-  code.get(seen);
-  code.op(op.i32Ne);
-  code.brIf(again);
-  code.end();
-  code.end();
-  for (const local of [address, seen, found]) code.release(local);
+  found.set(atomicLoad(at.tee(address)));
+  block(code, (done) => {
+    const exchange = (): void => {
+      seen.set(found);
+      const isBeyond = name === 'min' ? value.ltU(seen) : value.gtU(seen);
+      brIf(code, done, isBeyond.isZero());
+    };
+    doWhile(code, exchange, found.tee(atomicResult(atomic.i32CompareExchange, at, seen, value)).ne(seen));
+  });
+  for (const local of [at, seen, found]) code.release(local);
 }
 
-function pushElement(code: Code, { address }: StoreTarget, index: number): void {
-  code.get(address);
-  code.get(index);
-  code.i32(2);
-  code.op(op.i32Shl, op.i32Add);
+function elementAt({ address }: StoreTarget, index: Int32): Int32 {
+  return address.add(index.shl(2));
 }
 
 /** Narrows a range of indices to the room of the stores at the launch index. */
-export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: number): void {
-  for (const store of stores) if (store.index === undefined) emitMinimum(code, to, () => code.get(store.capacity));
+export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: Int32Local): void {
+  for (const { index, capacity } of stores) if (index === undefined) lower(code, to, capacity);
 }
 
 /**
@@ -100,7 +79,7 @@ interface BitStore {
   readonly store: StoreTarget;
   readonly flag: Node;
   /** Local of the bits of the round so far, starting at its first index. */
-  readonly bits: number;
+  readonly bits: Int32Local;
 }
 
 /** The stores that set the bits of their rows in words that each belong to a single chunk. */
@@ -116,17 +95,10 @@ export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results:
 }
 
 /** Collects the flags of the four indices starting at `index + offset`. */
-export function emitBits(code: Code, lanes: VectorCode, stores: readonly BitStore[], offset: number): void {
+export function emitBits(lanes: VectorCode, stores: readonly BitStore[], offset: number): void {
   for (const { flag, bits } of stores) {
-    lanes.push(flag);
-    code.simd(simd.i32x4Bitmask);
-    if (offset > 0) {
-      code.i32(offset);
-      code.op(op.i32Shl);
-      code.get(bits);
-      code.op(op.i32Or);
-    }
-    code.set(bits);
+    const flags = lanes.value(flag).bitmask();
+    bits.set(offset > 0 ? flags.shl(offset).or(bits) : flags);
   }
 }
 
@@ -134,26 +106,13 @@ export function emitBits(code: Code, lanes: VectorCode, stores: readonly BitStor
  * Sets the bits of the round that starts at the index. Chunks have whole words, so no other thread writes them at the
  * same time.
  */
-export function emitBitWords(code: Code, stores: readonly BitStore[], index: number): void {
+export function emitBitWords(code: Code, stores: readonly BitStore[], index: Int32): void {
   const word = code.local(I32);
   const address = code.local(I32);
-  for (const { store, bits } of stores) {
-    code.get(index);
-    code.i32(5);
-    code.op(op.i32ShrU);
-    code.tee(word);
-    code.get(store.capacity);
-    code.op(op.i32LtU);
-    code.when(() => {
-      pushElement(code, store, word);
-      code.tee(address);
-      code.get(address);
-      code.memory(op.i32Load);
-      code.get(bits);
-      code.get(index);
-      code.op(op.i32Shl, op.i32Or);
-      code.memory(op.i32Store);
-    });
+  for (const { store: target, bits } of stores) {
+    when(code, word.tee(index.shrU(5)).ltU(target.capacity), () =>
+      store(code, address.tee(elementAt(target, word)), load(address).or(bits.shl(index))),
+    );
   }
   code.release(word);
   code.release(address);
@@ -164,15 +123,16 @@ export function emitVectorStores(
   code: Code,
   lanes: VectorCode,
   stores: readonly StoreTarget[],
-  index: number,
+  index: Int32,
   offset: number,
   results: readonly Node[],
   launchIndex: Node,
 ): void {
-  for (const store of stores) {
-    if (store.index === undefined && store.combine === undefined)
-      storeInPlace(code, lanes, store, index, offset, results);
-    else storeLaneByLane(code, lanes, store, store.index === undefined ? launchIndex : results[store.index]!, results);
+  for (const target of stores) {
+    if (target.index === undefined && target.combine === undefined)
+      storeInPlace(code, lanes, target, index, offset, results);
+    else
+      storeLaneByLane(code, lanes, target, target.index === undefined ? launchIndex : results[target.index]!, results);
   }
 }
 
@@ -181,100 +141,92 @@ export function emitLaneStores(
   code: Code,
   lanes: LaneCode,
   stores: readonly StoreTarget[],
-  index: number,
+  index: Int32Local,
   offset: number,
   results: readonly Node[],
   launchIndex: Node,
 ): void {
   // Computed before any branch, so that all stores can use them.
   for (const node of storedNodes(stores, results)) if (node.kind !== 'literal') lanes.local(node);
-  for (const store of stores) {
-    const conditions: (() => void)[] = [];
-    if (store.guard !== undefined) conditions.push(() => lanes.push(results[store.guard!]!));
-    const inPlace = store.index === undefined && store.combine === undefined;
-    const at = inPlace ? index : code.local(I32);
-    if (!inPlace) {
-      lanes.push(store.index === undefined ? launchIndex : results[store.index]!);
-      code.set(at);
-      conditions.push(() => {
-        code.get(at);
-        code.get(store.capacity);
-        code.op(op.i32LtU);
-      });
-    }
-    const pushValue = (): void => lanes.push(results[store.value]!);
-    const put = (): void => {
-      pushElement(code, store, at);
-      if (store.combine !== undefined) {
-        emitAtomic(code, store.combine, pushValue);
-      } else {
-        pushValue();
-        code.memory(store.type === 'f32' ? op.f32Store : op.i32Store, inPlace ? 4 * offset : 0);
-      }
-    };
-    conditions.forEach((push, k) => {
-      push();
-      if (k > 0) code.op(op.i32And);
-    });
-    if (conditions.length > 0) code.when(put);
-    else put();
-    if (!inPlace) code.release(at);
+  for (const target of stores) {
+    emitLaneStore(code, lanes, target, index, offset, results, launchIndex);
   }
+}
+
+function emitLaneStore(
+  code: Code,
+  lanes: LaneCode,
+  target: StoreTarget,
+  index: Int32,
+  offset: number,
+  results: readonly Node[],
+  launchIndex: Node,
+): void {
+  const { capacity, guard, combine } = target;
+  const isInPlace = target.index === undefined && combine === undefined;
+  const at = isInPlace ? undefined : code.local(I32);
+  at?.set(lanes.value(target.index === undefined ? launchIndex : results[target.index]!));
+  const value = results[target.value]!;
+  const put = (): void => {
+    const address = elementAt(target, at ?? index);
+    if (combine !== undefined) emitAtomic(code, combine, address, lanes.value(value));
+    else store(code, address, lanes.scalar(value), isInPlace ? 4 * offset : 0);
+  };
+  const conditions = [
+    ...(guard === undefined ? [] : [lanes.value(results[guard]!)]),
+    ...(at === undefined ? [] : [at.ltU(capacity)]),
+  ];
+  if (conditions.length === 0) put();
+  else
+    when(
+      code,
+      conditions.reduce((all, one) => all.and(one)),
+      put,
+    );
+  if (at !== undefined) code.release(at);
 }
 
 function storeInPlace(
   code: Code,
   lanes: VectorCode,
-  store: StoreTarget,
-  index: number,
+  target: StoreTarget,
+  index: Int32,
   offset: number,
   results: readonly Node[],
 ): void {
-  pushElement(code, store, index);
-  pushWords(code, lanes, results[store.value]!);
-  if (store.guard !== undefined) {
-    pushElement(code, store, index);
-    code.simdMemory(simd.load, 4 * offset);
-    lanes.push(results[store.guard]!);
-    code.simd(simd.bitselect);
-  }
-  code.simdMemory(simd.store, 4 * offset);
+  const address = elementAt(target, index);
+  const words = storedWords(lanes, results[target.value]!);
+  const isGuarded = target.guard !== undefined;
+  const stored = isGuarded
+    ? words.bitselect(loadVector(address, 4 * offset), lanes.value(results[target.guard]!))
+    : words;
+  store(code, address, stored, 4 * offset);
 }
 
-function storeLaneByLane(code: Code, lanes: VectorCode, store: StoreTarget, at: Node, results: readonly Node[]): void {
-  const value = lanes.local(results[store.value]!);
+function storeLaneByLane(code: Code, lanes: VectorCode, target: StoreTarget, at: Node, results: readonly Node[]): void {
+  const { type, capacity, combine } = target;
+  const value = lanes.local(results[target.value]!);
   const indices = lanes.local(at);
-  const guard = store.guard === undefined ? undefined : lanes.local(results[store.guard]!);
+  const guard = target.guard === undefined ? undefined : lanes.local(results[target.guard]!);
   const element = code.local(I32);
   for (const lane of [0, 1, 2, 3]) {
-    code.get(indices);
-    code.simd(simd.i32x4Extract, lane);
-    code.tee(element);
-    code.get(store.capacity);
-    code.op(op.i32LtU);
-    if (guard !== undefined) {
-      code.get(guard);
-      emitExtract(code, 'bool', lane);
-      code.op(op.i32And);
-    }
-    code.when(() => {
-      const word = (): void => {
-        code.get(value);
-        emitExtract(code, store.type === 'bool' ? 'bool' : 'u32', lane);
-      };
-      pushElement(code, store, element);
-      if (store.combine !== undefined) return emitAtomic(code, store.combine, word);
-      word();
-      code.memory(op.i32Store);
+    const isInside = element.tee(indices.extract(lane)).ltU(capacity);
+    when(code, guard === undefined ? isInside : isInside.and(guard.extract(lane).and(1)), () => {
+      const address = elementAt(target, element);
+      const word = wordOf(type, value, lane);
+      if (combine === undefined) store(code, address, word);
+      else emitAtomic(code, combine, address, word);
     });
   }
   code.release(element);
 }
 
-/** Pushes lanes in the form they have in memory: bools as 0 and 1. */
-export function pushWords(code: Code, lanes: VectorCode, node: Node): void {
-  lanes.push(node);
-  if (node.type !== 'bool') return;
-  code.v128([1, 1, 1, 1]);
-  code.simd(simd.and);
+/** The word of one lane, in the form it has in memory. */
+export function wordOf(type: ScalarType, lanes: Vector, lane: number): Int32 {
+  return type === 'bool' ? lanes.extract(lane).and(1) : lanes.extract(lane);
+}
+
+/** Lanes in the form they have in memory: bools as 0 and 1. */
+export function storedWords(lanes: VectorCode, node: Node): Vector {
+  return wordsOf(node.type, lanes.value(node));
 }

@@ -4,7 +4,6 @@ import { Graph, type Node, straightLine } from '../../../analyses/straight-line.
 import {
   emitChunk,
   emitInputs,
-  emitMinimum,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
@@ -19,18 +18,14 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitParts } from '../../wasm/index-loop.ts';
 import { slotsOf, storedNodes } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
-import { emitCeilDiv } from '../reduce/reduce.ts';
-import {
-  emitCopy,
-  emitLoadState,
-  emitStoreState,
-  stateLocals,
-  type VectorCombine,
-  vectorCombine,
-} from './monoid-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import type { Int32 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { forRange, lower, when } from '../../wasm/wasm-statements.ts';
+import { ceilDiv } from '../reduce/reduce.ts';
+import { loadState, stateLocals, storeState, type VectorCombine, vectorCombine } from './monoid-code.ts';
 import { narrowToStores } from './stores.ts';
-import { emitBlockTotal, emitCount, emitWorkerRoom, pushState, type TreeBlock } from './tree-code.ts';
+import { emitBlockTotal, emitWorkerRoom, stateAt, type TreeBlock } from './tree-code.ts';
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 
 /**
@@ -79,7 +74,7 @@ export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidPro
       (wholeBlock) => emitWholeTotal(wholeBlock, total),
       () => emitBlockTotal(block, total),
     );
-    emitStoreState(code, monoid, () => pushState(code, monoid, totals, number), total);
+    storeState(code, stateAt(monoid, totals, number), total);
   });
   return code.finish();
 }
@@ -89,9 +84,9 @@ export interface Whole {
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
   readonly combine: VectorCombine;
-  readonly index: number;
-  readonly low: number;
-  readonly high: number;
+  readonly index: Int32Local;
+  readonly low: Int32Local;
+  readonly high: Int32Local;
   readonly stores: readonly StoreTarget[];
 }
 
@@ -123,21 +118,9 @@ export function emitEither(
   }
   const { code, monoid, room, first, count } = block;
   const { low, high, combine, lanes, elements, index } = whole;
-  code.get(count);
-  code.i32(BLOCK);
-  code.op(op.i32Eq);
-  code.get(first);
-  code.get(low);
-  code.op(op.i32GeU, op.i32And);
-  code.get(first);
-  code.get(high);
-  code.op(op.i32LeU, op.i32And);
-  code.get(high);
-  code.get(first);
-  code.op(op.i32Sub);
-  code.i32(BLOCK);
-  code.op(op.i32GeU, op.i32And);
-  code.when(() => vector({ code, monoid, combine, lanes, elements, index, room, first }), scalar);
+  const isWhole = count.eq(BLOCK);
+  const isInRange = isWhole.and(first.geU(low)).and(first.leU(high)).and(high.sub(first).geU(BLOCK));
+  when(code, isInRange, () => vector({ code, monoid, combine, lanes, elements, index, room, first }), scalar);
 }
 
 /** Goes through the blocks of the chunk; `number` is that of the block among all. */
@@ -146,22 +129,20 @@ export function emitChunkBlocks(
   monoid: MonoidProgram,
   inputs: KernelInputs,
   whole: Whole | undefined,
-  body: (block: TreeBlock, number: number) => void,
+  body: (block: TreeBlock, number: Int32Local) => void,
 ): void {
   const room = emitWorkerRoom(code, monoid, ROOMS);
   const { from, to } = emitChunk(code, inputs.extent);
   if (whole !== undefined) {
-    emitCopy(code, [whole.low, whole.high], [from, to]);
+    whole.low.set(from);
+    whole.high.set(to);
     whole.lanes.narrow(whole.low, whole.high);
     narrowToStores(code, whole.stores, whole.high);
   }
   const number = code.local(I32);
-  const element = (index: number): number[] => inlineEntry(code, inputs.environments[0]!, [index]);
+  const element = (index: Int32Local): ScalarLocal[] => inlineEntry(code, inputs.environments[0]!, [index]);
   emitParts(code, from, to, BLOCK, (count) => {
-    code.get(from);
-    code.i32(Math.log2(BLOCK));
-    code.op(op.i32ShrU);
-    code.set(number);
+    number.set(from.shrU(Math.log2(BLOCK)));
     body({ code, monoid, room, first: from, count, element }, number);
   });
 }
@@ -170,40 +151,30 @@ export function emitChunkBlocks(
 export function emitStateBlocks(
   code: Code,
   monoid: MonoidProgram,
-  room: number,
-  states: number,
-  length: number,
-  body: (block: TreeBlock, number: number) => void,
+  room: Int32,
+  states: Int32,
+  length: Int32,
+  body: (block: TreeBlock, number: Int32) => void,
 ): void {
   const blocks = code.local(I32);
   const first = code.local(I32);
   const count = code.local(I32);
-  const element = (index: number): number[] => {
+  const element = (index: Int32): ScalarLocal[] => {
     const state = stateLocals(code, monoid);
-    emitLoadState(code, monoid, () => pushState(code, monoid, states, index), state);
+    loadState(monoid, stateAt(monoid, states, index), state);
     return state;
   };
-  emitBlockCount(code, length, blocks);
-  emitCount(code, blocks, (number) => {
-    code.get(number);
-    code.i32(BLOCK);
-    code.op(op.i32Mul);
-    code.set(first);
-    code.get(length);
-    code.get(first);
-    code.op(op.i32Sub);
-    code.set(count);
-    emitMinimum(code, count, () => code.i32(BLOCK));
+  blocks.set(blockCount(length));
+  forRange(code, blocks, (number) => {
+    first.set(number.mul(BLOCK));
+    count.set(length.sub(first));
+    lower(code, count, BLOCK);
     body({ code, monoid, room, first, count, element }, number);
   });
   for (const local of [blocks, first, count]) code.release(local);
 }
 
-export function emitBlockCount(code: Code, length: number, into: number): void {
-  emitCeilDiv(
-    code,
-    () => code.get(length),
-    () => code.i32(BLOCK),
-  );
-  code.set(into);
+/** The number of blocks of so many elements. */
+export function blockCount(length: Int32): Int32 {
+  return ceilDiv(length, BLOCK);
 }

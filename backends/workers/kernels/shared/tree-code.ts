@@ -2,16 +2,11 @@ import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import { BLOCK, QUAD } from '../../../../primitives/contract/combination-tree.ts';
 import { emitOwnWord, WORKER } from '../../commands/kernel-arguments.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op } from '../../wasm/wasm-encoder.ts';
-import {
-  emitCombine,
-  emitCopy,
-  emitIdentity,
-  emitLoadState,
-  emitStoreState,
-  releaseAll,
-  stateLocals,
-} from './monoid-code.ts';
+import { I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32 } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
+import { forRange, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { copyAll, emitCombine, emitIdentity, loadState, releaseAll, stateLocals, storeState } from './monoid-code.ts';
 
 /**
  * The canonical combination tree (`primitives/contract/combination-tree.ts`) over one block, as code: for monoids whose brackets
@@ -20,13 +15,13 @@ import {
 export interface TreeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
-  /** Local with the address of the worker's room: local prefixes, then totals of groups, then prefixes of quads. */
-  readonly room: number;
-  /** Locals: the block's first element and its number of elements, at least one. */
-  readonly first: number;
-  readonly count: number;
+  /** The address of the worker's room: local prefixes, then totals of groups, then prefixes of quads. */
+  readonly room: Int32;
+  /** The block's first element and its number of elements, at least one. */
+  readonly first: Int32;
+  readonly count: Int32;
   /** Computes element `index` into fresh locals. */
-  readonly element: (index: number) => number[];
+  readonly element: (index: Int32Local) => ScalarLocal[];
 }
 
 const QUADS = BLOCK / QUAD;
@@ -39,96 +34,49 @@ export function roomBytes({ types }: MonoidProgram): number {
 }
 
 /** The address of the worker's room, among rooms that start at a word of the kernel's own. */
-export function emitWorkerRoom(code: Code, monoid: MonoidProgram, word: number): number {
+export function emitWorkerRoom(code: Code, monoid: MonoidProgram, word: number): Int32 {
   const room = emitOwnWord(code, word);
-  code.get(room);
-  code.get(WORKER);
-  code.i32(roomBytes(monoid));
-  code.op(op.i32Mul, op.i32Add);
-  code.set(room);
+  room.set(room.add(WORKER.mul(roomBytes(monoid))));
   return room;
 }
 
-/** Pushes the address of state `index` of an array of states. */
-export function pushState(code: Code, { types }: MonoidProgram, base: number, index: number): void {
-  code.get(base);
-  code.get(index);
-  code.i32(4 * types.length);
-  code.op(op.i32Mul, op.i32Add);
-}
-
-/** Counts a local from 0 up to another one. */
-export function emitCount(code: Code, to: number, body: (index: number) => void): void {
-  const index = code.local(I32);
-  code.i32(0);
-  code.set(index);
-  code.while(
-    () => {
-      code.get(index);
-      code.get(to);
-      code.op(op.i32LtU);
-    },
-    () => {
-      body(index);
-      code.get(index);
-      code.i32(1);
-      code.op(op.i32Add);
-      code.set(index);
-    },
-  );
-  code.release(index);
+/** The address of a state in an array of states. */
+export function stateAt({ types }: MonoidProgram, base: Int32, index: Int32): Int32 {
+  return base.add(index.mul(4 * types.length));
 }
 
 /** The total of a block, into `total`. */
-export function emitBlockTotal(block: TreeBlock, total: readonly number[]): void {
+export function emitBlockTotal(block: TreeBlock, total: readonly ScalarLocal[]): void {
   const { code, monoid, room } = block;
   const groups = emitQuads(block, false);
-  code.while(
-    () => {
-      code.get(groups);
-      code.i32(1);
-      code.op(op.i32GtU);
-    },
-    () => emitHalve(block, groups),
-  );
-  emitLoadState(code, monoid, () => code.get(room), total, entry(monoid, GROUPS));
+  whileTrue(code, groups.gtU(1), () => emitHalve(block, groups));
+  loadState(monoid, room, total, partOffset(monoid, GROUPS));
   code.release(groups);
 }
 
 /** Folds every quad from the left into the groups of the room; returns a local with their number. */
-function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, keepPrefixes: boolean): number {
+function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, keepPrefixes: boolean): Int32Local {
   const quads = code.local(I32);
   const index = code.local(I32);
   const sum = stateLocals(code, monoid);
-  code.i32(0);
-  code.set(quads);
-  emitCount(code, count, (i) => {
-    code.get(first);
-    code.get(i);
-    code.op(op.i32Add);
-    code.set(index);
+  quads.set(0);
+  forRange(code, count, (i) => {
+    index.set(first.add(i));
     const value = element(index);
-    pushPlaceInQuad(code, i);
-    code.when(
+    when(
+      code,
+      placeInQuad(i),
       () => emitCombine(code, monoid, sum, sum, value),
-      () => emitCopy(code, sum, value),
+      () => copyAll(sum, value),
     );
     releaseAll(code, value);
-    if (keepPrefixes) emitStoreState(code, monoid, () => pushState(code, monoid, room, i), sum);
-    pushPlaceInQuad(code, i);
-    code.i32(QUAD - 1);
-    code.op(op.i32Eq);
-    code.get(count);
-    code.get(i);
-    code.op(op.i32Sub);
-    code.i32(1);
-    code.op(op.i32Eq, op.i32Or);
-    code.when(() => {
-      emitStoreState(code, monoid, () => pushState(code, monoid, room, quads), sum, entry(monoid, GROUPS));
-      code.get(quads);
-      code.i32(1);
-      code.op(op.i32Add);
-      code.set(quads);
+    if (keepPrefixes) storeState(code, stateAt(monoid, room, i), sum);
+    const isLast = placeInQuad(i)
+      .eq(QUAD - 1)
+      .or(count.sub(i).eq(1));
+    when(code, isLast, () => {
+      storeState(code, stateAt(monoid, room, quads), sum, partOffset(monoid, GROUPS));
+      quads.set(quads.add(1));
     });
   });
   code.release(index);
@@ -136,64 +84,47 @@ function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, kee
   return quads;
 }
 
-function pushPlaceInQuad(code: Code, index: number): void {
-  code.get(index);
-  code.i32(QUAD - 1);
-  code.op(op.i32And);
+function placeInQuad(index: Int32): Int32 {
+  return index.and(QUAD - 1);
 }
 
-/** The offset of a part of the room. */
-function entry({ types }: MonoidProgram, index: number): number {
-  return 4 * types.length * index;
+/** The offset of a part of the room, which begins so many states behind its address. */
+function partOffset({ types }: MonoidProgram, states: number): number {
+  return 4 * types.length * states;
 }
 
 /** Combines neighbouring groups; one without a neighbour stays as it is. */
-function emitHalve({ code, monoid, room }: TreeBlock, groups: number): void {
-  const offset = entry(monoid, GROUPS);
+function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void {
+  const totals = partOffset(monoid, GROUPS);
   const half = code.local(I32);
   const source = code.local(I32);
   const left = stateLocals(code, monoid);
   const right = stateLocals(code, monoid);
-  code.get(groups);
-  code.i32(1);
-  code.op(op.i32ShrU);
-  code.set(half);
-  emitCount(code, half, (group) => {
-    code.get(group);
-    code.i32(1);
-    code.op(op.i32Shl);
-    code.set(source);
-    emitLoadState(code, monoid, () => pushState(code, monoid, room, source), left, offset);
-    emitLoadState(code, monoid, () => pushState(code, monoid, room, source), right, entry(monoid, GROUPS + 1));
+  half.set(groups.shrU(1));
+  forRange(code, half, (group) => {
+    source.set(group.shl(1));
+    loadState(monoid, stateAt(monoid, room, source), left, totals);
+    loadState(monoid, stateAt(monoid, room, source), right, partOffset(monoid, GROUPS + 1));
     emitCombine(code, monoid, left, left, right);
-    emitStoreState(code, monoid, () => pushState(code, monoid, room, group), left, offset);
+    storeState(code, stateAt(monoid, room, group), left, totals);
   });
-  code.get(groups);
-  code.i32(1);
-  code.op(op.i32And);
-  code.when(() => {
-    code.get(groups);
-    code.i32(1);
-    code.op(op.i32Sub);
-    code.set(source);
-    emitLoadState(code, monoid, () => pushState(code, monoid, room, source), left, offset);
-    emitStoreState(code, monoid, () => pushState(code, monoid, room, half), left, offset);
+  when(code, groups.and(1), () => {
+    source.set(groups.sub(1));
+    loadState(monoid, stateAt(monoid, room, source), left, totals);
+    storeState(code, stateAt(monoid, room, half), left, totals);
   });
-  code.get(groups);
-  code.get(half);
-  code.op(op.i32Sub);
-  code.set(groups);
+  groups.set(groups.sub(half));
   for (const local of [half, source, ...left, ...right]) code.release(local);
 }
 
 /** What stands before a block: whether there is anything, and what it comes to. */
 export interface Before {
-  readonly exists: number;
-  readonly state: readonly number[];
+  readonly exists: Int32Local;
+  readonly state: readonly ScalarLocal[];
 }
 
 /** What is done with an element once its prefixes are known; `exclusive` is the identity before the very first. */
-export type Visit = (index: number, exclusive: readonly number[], inclusive: readonly number[]) => void;
+export type Visit = (index: Int32Local, exclusive: readonly ScalarLocal[], inclusive: readonly ScalarLocal[]) => void;
 
 /** The exclusive and inclusive prefixes of all elements of a block. */
 export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit): void {
@@ -205,64 +136,32 @@ export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit
 }
 
 /** Prefixes before every quad but the first, level by level (Sklansky 1960). */
-function emitQuadPrefixes(block: TreeBlock, quads: number): void {
+function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const { code, monoid, room } = block;
   const level = code.local(I32);
   const groups = code.local(I32);
   const group = code.local(I32);
   const left = stateLocals(code, monoid);
   const right = stateLocals(code, monoid);
-  const prefixes = entry(monoid, PREFIXES);
-  code.i32(0);
-  code.set(level);
-  code.get(quads);
-  code.set(groups);
-  code.while(
-    () => {
-      code.get(groups);
-      code.i32(1);
-      code.op(op.i32GtU);
-    },
-    () => {
-      emitCount(code, quads, (quad) => {
-        code.get(quad);
-        code.get(level);
-        code.op(op.i32ShrU);
-        code.tee(group);
-        code.i32(1);
-        code.op(op.i32And);
-        code.when(() => {
-          code.get(group);
-          code.i32(1);
-          code.op(op.i32Sub);
-          code.set(group);
-          emitLoadState(code, monoid, () => pushState(code, monoid, room, group), left, entry(monoid, GROUPS));
-          pushBitsBelow(code, quad, level);
-          code.when(() => {
-            emitLoadState(code, monoid, () => pushState(code, monoid, room, quad), right, prefixes);
-            emitCombine(code, monoid, left, left, right);
-          });
-          emitStoreState(code, monoid, () => pushState(code, monoid, room, quad), left, prefixes);
-        });
-      });
-      emitHalve(block, groups);
-      code.get(level);
-      code.i32(1);
-      code.op(op.i32Add);
-      code.set(level);
-    },
-  );
+  const prefixes = partOffset(monoid, PREFIXES);
+  /** Puts the total of the group before that of the quad in front of its prefix; the first quad of a group has none yet. */
+  const extend = (quad: Int32): void => {
+    group.set(group.sub(1));
+    loadState(monoid, stateAt(monoid, room, group), left, partOffset(monoid, GROUPS));
+    when(code, quad.and(i32(1).shl(level).sub(1)), () => {
+      loadState(monoid, stateAt(monoid, room, quad), right, prefixes);
+      emitCombine(code, monoid, left, left, right);
+    });
+    storeState(code, stateAt(monoid, room, quad), left, prefixes);
+  };
+  level.set(0);
+  groups.set(quads);
+  whileTrue(code, groups.gtU(1), () => {
+    forRange(code, quads, (quad) => when(code, group.tee(quad.shrU(level)).and(1), () => extend(quad)));
+    emitHalve(block, groups);
+    level.set(level.add(1));
+  });
   for (const local of [level, groups, group, ...left, ...right]) code.release(local);
-}
-
-/** Pushes the bits of a number below bit `level`. */
-function pushBitsBelow(code: Code, number: number, level: number): void {
-  code.get(number);
-  code.i32(1);
-  code.get(level);
-  code.op(op.i32Shl);
-  code.i32(1);
-  code.op(op.i32Sub, op.i32And);
 }
 
 function emitVisits({ code, monoid, room, first, count }: TreeBlock, before: Before, visit: Visit): void {
@@ -273,50 +172,40 @@ function emitVisits({ code, monoid, room, first, count }: TreeBlock, before: Bef
   const local = stateLocals(code, monoid);
   const exclusive = stateLocals(code, monoid);
   const inclusive = stateLocals(code, monoid);
-  const joined = (into: readonly number[]): void => {
-    code.get(started);
-    code.when(
+  const join = (into: readonly ScalarLocal[]): void =>
+    when(
+      code,
+      started,
       () => emitCombine(code, monoid, into, prefix, local),
-      () => emitCopy(code, into, local),
+      () => copyAll(into, local),
+    );
+  const loadPrefix = (): void => {
+    loadState(monoid, stateAt(monoid, room, quad), prefix, partOffset(monoid, PREFIXES));
+    when(code, before.exists, () => emitCombine(code, monoid, prefix, before.state, prefix));
+    started.set(1);
+  };
+  const startQuad = (i: Int32): void => {
+    when(code, quad.tee(i.shrU(2)), loadPrefix, () => {
+      copyAll(prefix, before.state);
+      started.set(before.exists);
+    });
+    when(
+      code,
+      started,
+      () => copyAll(exclusive, prefix),
+      () => emitIdentity(monoid, exclusive),
     );
   };
-  const startQuad = (i: number): void => {
-    code.get(i);
-    code.i32(2);
-    code.op(op.i32ShrU);
-    code.tee(quad);
-    code.when(
-      () => {
-        emitLoadState(code, monoid, () => pushState(code, monoid, room, quad), prefix, entry(monoid, PREFIXES));
-        code.get(before.exists);
-        code.when(() => emitCombine(code, monoid, prefix, before.state, prefix));
-        code.i32(1);
-        code.set(started);
-      },
-      () => {
-        emitCopy(code, prefix, before.state);
-        code.get(before.exists);
-        code.set(started);
-      },
-    );
-    code.get(started);
-    code.when(
-      () => emitCopy(code, exclusive, prefix),
-      () => emitIdentity(code, monoid, exclusive),
-    );
-  };
-  emitCount(code, count, (i) => {
-    pushPlaceInQuad(code, i);
-    code.when(
-      () => joined(exclusive),
+  forRange(code, count, (i) => {
+    when(
+      code,
+      placeInQuad(i),
+      () => join(exclusive),
       () => startQuad(i),
     );
-    emitLoadState(code, monoid, () => pushState(code, monoid, room, i), local);
-    joined(inclusive);
-    code.get(first);
-    code.get(i);
-    code.op(op.i32Add);
-    code.set(index);
+    loadState(monoid, stateAt(monoid, room, i), local);
+    join(inclusive);
+    index.set(first.add(i));
     visit(index, exclusive, inclusive);
   });
   for (const one of [index, quad, started, ...prefix, ...local, ...exclusive, ...inclusive]) code.release(one);

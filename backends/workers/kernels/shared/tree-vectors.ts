@@ -2,10 +2,13 @@ import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import { BLOCK, QUAD } from '../../../../primitives/contract/combination-tree.ts';
 import type { Node } from '../../../analyses/straight-line.ts';
 import type { VectorCode } from '../../wasm/emit-simd.ts';
-import { emitExtract, emitSplat } from '../../wasm/vector-operations.ts';
+import { extracted, splatOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
-import { emitCopy, emitVectorIdentity, releaseAll, type VectorCombine, vectorLocals } from './monoid-code.ts';
+import { I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, type Lanes, loadSplat, loadVector } from '../../wasm/wasm-expressions.ts';
+import { assign, type Int32Local, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
+import { br, doWhile, loop, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { copyAll, emitVectorIdentity, releaseAll, type VectorCombine, vectorLocals } from './monoid-code.ts';
 import type { Before } from './tree-code.ts';
 
 /**
@@ -19,16 +22,15 @@ export interface WholeBlock {
   /** Code for the elements, at the local `index`. */
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
-  readonly index: number;
-  /** Local with the address of the worker's room: for every leaf, local prefixes, then totals, then prefixes of quads. */
-  readonly room: number;
-  /** Local of the block's first element. */
-  readonly first: number;
+  readonly index: Int32Local;
+  /** The address of the worker's room: for every leaf, local prefixes, then totals, then prefixes of quads. */
+  readonly room: Int32;
+  /** The block's first element. */
+  readonly first: Int32;
 }
 
-type Lanes = readonly [number, number, number, number];
 /** Locals of a state in four lanes. */
-type State = readonly number[];
+type State = readonly VectorLocal[];
 
 const QUADS = BLOCK / QUAD;
 /** Offsets in bytes in the room of a leaf; the local prefixes up to element k of all quads stand at k times as many bytes. */
@@ -37,25 +39,14 @@ const PREFIXES = 4 * (BLOCK + QUADS);
 const LEAF_BYTES = 4 * (BLOCK + 2 * QUADS);
 
 /** The total of the block, into scalar locals. */
-export function emitWholeTotal(block: WholeBlock, total: readonly number[]): void {
+export function emitWholeTotal(block: WholeBlock, total: readonly ScalarLocal[]): void {
   const { code, monoid, room } = block;
-  emitQuads(block, (group, prefixes) => store(block, group, TOTALS, prefixes[3]!));
+  emitQuads(block, (group, prefixes) => storeAll(block, group, TOTALS, prefixes[3]!));
   const count = code.local(I32);
-  code.i32(QUADS);
-  code.set(count);
-  code.while(
-    () => {
-      code.get(count);
-      code.i32(1);
-      code.op(op.i32GtU);
-    },
-    () => emitHalve(block, count),
-  );
+  count.set(QUADS);
+  whileTrue(code, count.gtU(1), () => emitHalve(block, count));
   monoid.types.forEach((type, leaf) => {
-    code.get(room);
-    code.simdMemory(simd.load, leaf * LEAF_BYTES + TOTALS);
-    emitExtract(code, type, 0);
-    code.set(total[leaf]!);
+    assign(total[leaf]!, extracted(type, loadVector(room, leaf * LEAF_BYTES + TOTALS), 0));
   });
   code.release(count);
 }
@@ -66,10 +57,8 @@ export type VisitFour = (offset: number, exclusive: State, inclusive: State) => 
 /** The exclusive and inclusive prefixes of all elements of the block. */
 export function emitWholePrefixes(block: WholeBlock, before: Before, visit: VisitFour): void {
   emitQuads(block, (group, prefixes) => {
-    prefixes.forEach((prefix, k) => {
-      store(block, group, 4 * QUADS * k, prefix);
-    });
-    store(block, group, TOTALS, prefixes[3]!);
+    for (const [k, prefix] of prefixes.entries()) storeAll(block, group, 4 * QUADS * k, prefix);
+    storeAll(block, group, TOTALS, prefixes[3]!);
     emitPrefixesInGroup(block, group, prefixes[3]!);
   });
   emitPrefixesOfGroups(block);
@@ -77,7 +66,7 @@ export function emitWholePrefixes(block: WholeBlock, before: Before, visit: Visi
 }
 
 /** Folds four quads at once, one a lane; `prefixes[k]` are their prefixes up to their element k. */
-function emitQuads(block: WholeBlock, body: (group: number, prefixes: readonly State[]) => void): void {
+function emitQuads(block: WholeBlock, body: (group: Int32, prefixes: readonly State[]) => void): void {
   const { code, lanes, elements, combine } = block;
   emitGroups(block, (group) => {
     const rows = [0, 4, 8, 12].map((offset) => {
@@ -92,41 +81,31 @@ function emitQuads(block: WholeBlock, body: (group: number, prefixes: readonly S
 }
 
 /** Goes through the block by sixteen elements; `group` holds the offset in bytes of their four quads. */
-function emitGroups({ code, index, first }: WholeBlock, body: (group: number) => void): void {
+function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => void): void {
   const group = code.local(I32);
-  code.i32(0);
-  code.set(group);
-  code.get(first);
-  code.set(index);
-  const again = code.loop();
-  body(group);
-  for (const local of [index, group]) {
-    code.get(local);
-    code.i32(16);
-    code.op(op.i32Add);
-    code.set(local);
-  }
-  code.get(group);
-  code.i32(4 * QUADS);
-  code.op(op.i32LtU);
-  code.brIf(again);
-  code.end();
+  group.set(0);
+  index.set(first);
+  const round = (): void => {
+    body(group);
+    for (const local of [index, group]) local.set(local.add(16));
+  };
+  doWhile(code, round, group.ltU(4 * QUADS));
   code.release(group);
 }
 
 /** Prefixes among four quads: none, t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2. */
-function emitPrefixesInGroup(block: WholeBlock, group: number, totals: State): void {
+function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
   const right = vectorLocals(code, monoid);
-  shuffle(code, left, totals, totals, [0, 0, 0, 0]);
-  shuffle(code, right, totals, totals, [1, 1, 1, 1]);
+  shuffle(left, totals, totals, [0, 0, 0, 0]);
+  shuffle(right, totals, totals, [1, 1, 1, 1]);
   combine(left, left, right);
-  shuffle(code, right, totals, totals, [2, 2, 2, 2]);
+  shuffle(right, totals, totals, [2, 2, 2, 2]);
   combine(right, left, right);
-  shuffle(code, left, left, right, [0, 0, 0, 4]);
-  shuffle(code, left, totals, left, [0, 0, 4, 7]);
-  store(block, group, PREFIXES, left);
+  shuffle(left, left, right, [0, 0, 0, 4]);
+  shuffle(left, totals, left, [0, 0, 4, 7]);
+  storeAll(block, group, PREFIXES, left);
   releaseAll(code, [...left, ...right]);
 }
 
@@ -135,114 +114,74 @@ function emitPrefixesOfGroups(block: WholeBlock): void {
   const { code } = block;
   const count = code.local(I32);
   const bytes = code.local(I32);
-  code.i32(QUADS);
-  code.set(count);
+  count.set(QUADS);
   emitHalve(block, count);
   emitHalve(block, count);
-  code.i32(16);
-  code.set(bytes);
-  const again = code.loop();
-  emitLevel(block, bytes);
-  emitHalve(block, count);
-  code.get(bytes);
-  code.i32(1);
-  code.op(op.i32Shl);
-  code.tee(bytes);
-  code.i32(4 * QUADS);
-  code.op(op.i32LtU);
-  code.brIf(again);
-  code.end();
+  bytes.set(16);
+  const round = (): void => {
+    emitLevel(block, bytes);
+    emitHalve(block, count);
+  };
+  doWhile(code, round, bytes.tee(bytes.shl(1)).ltU(4 * QUADS));
   code.release(count);
   code.release(bytes);
 }
 
 /** Every second group, of so many bytes of quads, gets the total of the one before it in front. */
-function emitLevel(block: WholeBlock, bytes: number): void {
+function emitLevel(block: WholeBlock, bytes: Int32): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
   const right = vectorLocals(code, monoid);
   const at = code.local(I32);
   const end = code.local(I32);
   const total = code.local(I32);
-  code.i32(0);
-  code.set(total);
-  code.get(bytes);
-  code.set(at);
-  const nextGroup = code.loop();
-  loadSplat(block, total, TOTALS, left);
-  code.get(at);
-  code.get(bytes);
-  code.op(op.i32Add);
-  code.set(end);
-  // The first quad of the group has nothing in front of it but that total.
-  load(block, at, PREFIXES, right);
-  combine(right, left, right);
-  shuffle(code, right, left, right, [0, 5, 6, 7]);
-  const nextQuads = code.loop();
-  store(block, at, PREFIXES, right);
-  code.get(at);
-  code.i32(16);
-  code.op(op.i32Add);
-  code.tee(at);
-  code.get(end);
-  code.op(op.i32LtU);
-  code.when(() => {
-    load(block, at, PREFIXES, right);
+  const extend = (): void => {
+    loadAll(block, at, PREFIXES, right);
     combine(right, left, right);
-    code.br(nextQuads);
-  });
-  code.end();
-  code.get(total);
-  code.i32(8);
-  code.op(op.i32Add);
-  code.set(total);
-  code.get(end);
-  code.get(bytes);
-  code.op(op.i32Add);
-  code.tee(at);
-  code.i32(4 * QUADS);
-  code.op(op.i32LtU);
-  code.brIf(nextGroup);
-  code.end();
+  };
+  const extendGroup = (): void => {
+    loadSplats(block, total, TOTALS, left);
+    end.set(at.add(bytes));
+    // The first quad of the group has nothing in front of it but that total.
+    extend();
+    shuffle(right, left, right, [0, 5, 6, 7]);
+    loop(code, (nextQuads) => {
+      storeAll(block, at, PREFIXES, right);
+      when(code, at.tee(at.add(16)).ltU(end), () => {
+        extend();
+        br(code, nextQuads);
+      });
+    });
+    total.set(total.add(8));
+  };
+  total.set(0);
+  at.set(bytes);
+  doWhile(code, extendGroup, at.tee(end.add(bytes)).ltU(4 * QUADS));
   releaseAll(code, [...left, ...right, at, end, total]);
 }
 
 /** Combines neighbours among the totals; the count of them is halved. Lanes behind the last one hold anything. */
-function emitHalve(block: WholeBlock, count: number): void {
+function emitHalve(block: WholeBlock, count: Int32Local): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
   const right = vectorLocals(code, monoid);
   const source = code.local(I32);
   const target = code.local(I32);
-  code.i32(0);
-  code.set(source);
-  code.i32(0);
-  code.set(target);
-  const again = code.loop();
-  load(block, source, TOTALS, left);
-  load(block, source, TOTALS + 16, right);
-  const even = vectorLocals(code, monoid);
-  shuffle(code, even, left, right, [0, 2, 4, 6]);
-  shuffle(code, right, left, right, [1, 3, 5, 7]);
-  combine(even, even, right);
-  store(block, target, TOTALS, even);
-  code.get(source);
-  code.i32(32);
-  code.op(op.i32Add);
-  code.set(source);
-  code.get(target);
-  code.i32(16);
-  code.op(op.i32Add);
-  code.tee(target);
-  code.get(count);
-  code.i32(1);
-  code.op(op.i32Shl, op.i32LtU);
-  code.brIf(again);
-  code.end();
-  code.get(count);
-  code.i32(1);
-  code.op(op.i32ShrU);
-  code.set(count);
+  source.set(0);
+  target.set(0);
+  const even: VectorLocal[] = [];
+  const round = (): void => {
+    loadAll(block, source, TOTALS, left);
+    loadAll(block, source, TOTALS + 16, right);
+    even.push(...vectorLocals(code, monoid));
+    shuffle(even, left, right, [0, 2, 4, 6]);
+    shuffle(right, left, right, [1, 3, 5, 7]);
+    combine(even, even, right);
+    storeAll(block, target, TOTALS, even);
+    source.set(source.add(32));
+  };
+  doWhile(code, round, target.tee(target.add(16)).ltU(count.shl(1)));
+  count.set(count.shrU(1));
   releaseAll(code, [...left, ...right, ...even, source, target]);
 }
 
@@ -251,112 +190,78 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   const prefix = vectorLocals(code, monoid);
   const identity = vectorLocals(code, monoid);
   const inFront = vectorLocals(code, monoid);
-  emitVectorIdentity(code, monoid, identity);
+  emitVectorIdentity(monoid, identity);
   monoid.types.forEach((type, leaf) => {
-    code.get(before.state[leaf]!);
-    emitSplat(code, type);
-    code.set(prefix[leaf]!);
+    prefix[leaf]!.set(splatOf(type, before.state[leaf]!));
   });
+  /** The prefixes of element k of the quads of a group, with what is in front of these. */
+  const join = (group: Int32, k: number): VectorLocal[] => {
+    const local = vectorLocals(code, monoid);
+    const joined = vectorLocals(code, monoid);
+    loadAll(block, group, 4 * QUADS * k, local);
+    combine(joined, inFront, local);
+    // The block's first quad may have nothing in front of it.
+    whereNothingBefore(group, () => shuffle(joined, local, joined, [0, 5, 6, 7]));
+    releaseAll(code, local);
+    return joined;
+  };
+  const whereNothingBefore = (group: Int32, body: () => void): void =>
+    when(code, group.isZero(), () => when(code, before.exists.isZero(), body));
   emitGroups(block, (group) => {
-    load(block, group, PREFIXES, inFront);
-    code.get(before.exists);
-    code.when(() => {
+    loadAll(block, group, PREFIXES, inFront);
+    when(code, before.exists, () => {
       combine(inFront, prefix, inFront);
-      atStart(code, group, () => shuffle(code, inFront, prefix, inFront, [0, 5, 6, 7]));
+      when(code, group.isZero(), () => shuffle(inFront, prefix, inFront, [0, 5, 6, 7]));
     });
-    const inclusive = [0, 1, 2, 3].map((k) => {
-      const local = vectorLocals(code, monoid);
-      const joined = vectorLocals(code, monoid);
-      load(block, group, 4 * QUADS * k, local);
-      combine(joined, inFront, local);
-      // The block's first quad may have nothing in front of it.
-      atStart(code, group, () => {
-        code.get(before.exists);
-        code.op(op.i32Eqz);
-        code.when(() => shuffle(code, joined, local, joined, [0, 5, 6, 7]));
-      });
-      releaseAll(code, local);
-      return joined;
-    });
-    atStart(code, group, () => {
-      code.get(before.exists);
-      code.op(op.i32Eqz);
-      code.when(() => shuffle(code, inFront, identity, inFront, [0, 5, 6, 7]));
-    });
+    const inclusive = [0, 1, 2, 3].map((k) => join(group, k));
+    whereNothingBefore(group, () => shuffle(inFront, identity, inFront, [0, 5, 6, 7]));
     const exclusive = [inFront, ...inclusive.slice(0, 3)].map((state) => {
       const copied = vectorLocals(code, monoid);
-      emitCopy(code, copied, state);
+      copyAll(copied, state);
       return copied;
     });
     transpose(code, inclusive);
     transpose(code, exclusive);
-    [0, 4, 8, 12].forEach((offset, k) => {
-      visit(offset, exclusive[k]!, inclusive[k]!);
-    });
+    for (const [k, offset] of [0, 4, 8, 12].entries()) visit(offset, exclusive[k]!, inclusive[k]!);
     for (const state of [...inclusive, ...exclusive]) releaseAll(code, state);
   });
   releaseAll(code, [...prefix, ...identity, ...inFront]);
 }
 
-/** Runs the body for the first group of the block. */
-function atStart(code: Code, group: number, body: () => void): void {
-  code.get(group);
-  code.op(op.i32Eqz);
-  code.when(body);
-}
-
 /** Four states in four lanes each change places, leaf by leaf. */
 function transpose(code: Code, rows: readonly State[]): void {
   const [a, b, c, d] = rows as readonly [State, State, State, State];
-  const fresh = (): number[] => a.map(() => code.local(V128));
+  const fresh = (): VectorLocal[] => a.map(() => code.local(V128));
   const [ab, cd, AB, CD] = [fresh(), fresh(), fresh(), fresh()] as const;
-  shuffle(code, ab, a, b, [0, 4, 1, 5]);
-  shuffle(code, cd, c, d, [0, 4, 1, 5]);
-  shuffle(code, AB, a, b, [2, 6, 3, 7]);
-  shuffle(code, CD, c, d, [2, 6, 3, 7]);
-  shuffle(code, a, ab, cd, [0, 1, 4, 5]);
-  shuffle(code, b, ab, cd, [2, 3, 6, 7]);
-  shuffle(code, c, AB, CD, [0, 1, 4, 5]);
-  shuffle(code, d, AB, CD, [2, 3, 6, 7]);
+  shuffle(ab, a, b, [0, 4, 1, 5]);
+  shuffle(cd, c, d, [0, 4, 1, 5]);
+  shuffle(AB, a, b, [2, 6, 3, 7]);
+  shuffle(CD, c, d, [2, 6, 3, 7]);
+  shuffle(a, ab, cd, [0, 1, 4, 5]);
+  shuffle(b, ab, cd, [2, 3, 6, 7]);
+  shuffle(c, AB, CD, [0, 1, 4, 5]);
+  shuffle(d, AB, CD, [2, 3, 6, 7]);
   releaseAll(code, [...ab, ...cd, ...AB, ...CD]);
 }
 
-function shuffle(code: Code, into: State, a: State, b: State, choice: Lanes): void {
-  into.forEach((local, leaf) => {
-    code.get(a[leaf]!);
-    code.get(b[leaf]!);
-    code.shuffle(choice);
-    code.set(local);
-  });
+function shuffle(into: State, a: State, b: State, choice: Lanes): void {
+  for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-/** Pushes the address of `offset` bytes into the room. */
-function pushAddress({ code, room }: WholeBlock, offset: number): void {
-  code.get(room);
-  code.get(offset);
-  code.op(op.i32Add);
+/** The offset of a leaf's part of the room. */
+function partOf(leaf: number, part: number): number {
+  return leaf * LEAF_BYTES + part;
 }
 
-function store(block: WholeBlock, offset: number, part: number, state: State): void {
-  state.forEach((local, leaf) => {
-    pushAddress(block, offset);
-    block.code.get(local);
-    block.code.simdMemory(simd.store, leaf * LEAF_BYTES + part);
-  });
+function storeAll({ code, room }: WholeBlock, offset: Int32, part: number, state: State): void {
+  for (const [leaf, local] of state.entries()) store(code, room.add(offset), local, partOf(leaf, part));
 }
 
-function load(block: WholeBlock, offset: number, part: number, into: State): void {
-  into.forEach((local, leaf) => {
-    pushAddress(block, offset);
-    block.code.simdMemory(simd.load, leaf * LEAF_BYTES + part);
-    block.code.set(local);
-  });
+function loadAll({ room }: WholeBlock, offset: Int32, part: number, into: State): void {
+  for (const [leaf, local] of into.entries()) local.set(loadVector(room.add(offset), partOf(leaf, part)));
 }
 
-function loadSplat(block: WholeBlock, offset: number, part: number, into: State): void {
-  into.forEach((local, leaf) => {
-    pushAddress(block, offset);
-    block.code.simdMemory(simd.load32Splat, leaf * LEAF_BYTES + part);
-    block.code.set(local);
-  });
+/** Loads a word for all four lanes. */
+function loadSplats({ room }: WholeBlock, offset: Int32, part: number, into: State): void {
+  for (const [leaf, local] of into.entries()) local.set(loadSplat(room.add(offset), partOf(leaf, part)));
 }

@@ -1,15 +1,20 @@
-import {
-  CHUNK,
-  emitInputs,
-  emitMinimum,
-  emitOwnWord,
-  kernelParameters,
-  layoutOf,
-} from '../../commands/kernel-arguments.ts';
+import { CHUNK, emitInputs, emitOwnWord, kernelParameters, layoutOf } from '../../commands/kernel-arguments.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op } from '../../wasm/wasm-encoder.ts';
-import { emitCeilDiv } from '../reduce/reduce.ts';
-import { emitCount } from '../shared/tree-code.ts';
+import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32, load } from '../../wasm/wasm-expressions.ts';
+import type { Int32Local } from '../../wasm/wasm-locals.ts';
+import {
+  copyMemory,
+  doWhile,
+  fillMemory,
+  forRange,
+  leave,
+  lower,
+  store,
+  swap,
+  when,
+} from '../../wasm/wasm-statements.ts';
+import { ceilDiv } from '../reduce/reduce.ts';
 
 /**
  * The kernels of the radix sort that do not depend on what is sorted: 8-bit digits, least significant first, every
@@ -61,33 +66,22 @@ export function emitRadix(passes: number, hasPayload: boolean): readonly Functio
 }
 
 /** Code of a kernel, with the number of rows in a local. */
-function begin(): { readonly code: Code; readonly extent: number } {
+function begin(): { readonly code: Code; readonly extent: Int32Local } {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { programs: [], stores: [], words: SORT_WORDS }, layoutOf([]), []);
   return { code, extent };
 }
 
 /** The rows of the region that is the chunk: locals of the first one and of the one behind the last. */
-export function emitRegion(code: Code, extent: number): { readonly from: number; readonly to: number } {
+export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Local; readonly to: Int32Local } {
   const size = code.local(I32);
   const from = code.local(I32);
   const to = code.local(I32);
   const regions = emitOwnWord(code, sortWord.regions);
-  emitCeilDiv(
-    code,
-    () => code.get(extent),
-    () => code.get(regions),
-  );
-  code.tee(size);
-  code.get(CHUNK);
-  code.op(op.i32Mul);
-  code.set(from);
-  emitMinimum(code, from, () => code.get(extent));
-  code.get(from);
-  code.get(size);
-  code.op(op.i32Add);
-  code.set(to);
-  emitMinimum(code, to, () => code.get(extent));
+  from.set(size.tee(ceilDiv(extent, regions)).mul(CHUNK));
+  lower(code, from, extent);
+  to.set(from.add(size));
+  lower(code, to, extent);
   code.release(size);
   code.release(regions);
   return { from, to };
@@ -101,112 +95,55 @@ function emitPlan(passes: number): FunctionBody {
   const end = emitOwnWord(code, sortWord.endBit);
   const shift = emitOwnWord(code, sortWord.beginBit);
   const mask = code.local(I32);
-  const here = [emitOwnWord(code, sortWord.firstKeys), emitOwnWord(code, sortWord.firstPayload)];
-  const there = [emitOwnWord(code, sortWord.otherKeys), emitOwnWord(code, sortWord.otherPayload)];
-  const store = (local: number, offset: number): void => {
-    code.get(plan);
-    code.get(local);
-    code.memory(op.i32Store, offset);
-  };
+  const here = { keys: emitOwnWord(code, sortWord.firstKeys), payload: emitOwnWord(code, sortWord.firstPayload) };
+  const there = { keys: emitOwnWord(code, sortWord.otherKeys), payload: emitOwnWord(code, sortWord.otherPayload) };
   for (let pass = 0; pass < passes; pass++) {
+    // The last digit may be narrower than the others.
+    mask.set(pass < passes - 1 ? DIGITS - 1 : i32(1).shl(end.sub(shift)).sub(1));
+    when(code, differing.shrU(shift).and(mask).isZero(), () => mask.set(0));
     const base = planned.bytes * pass;
-    emitMask(code, mask, shift, end, pass === passes - 1);
-    code.get(differing);
-    code.get(shift);
-    code.op(op.i32ShrU);
-    code.get(mask);
-    code.op(op.i32And, op.i32Eqz);
-    code.when(() => {
-      code.i32(0);
-      code.set(mask);
+    store(code, plan, here.keys, base + planned.keys);
+    store(code, plan, here.payload, base + planned.payload);
+    store(code, plan, there.keys, base + planned.toKeys);
+    store(code, plan, there.payload, base + planned.toPayload);
+    store(code, plan, shift, base + planned.shift);
+    store(code, plan, mask, base + planned.mask);
+    when(code, mask, () => {
+      swap(code, here.keys, there.keys);
+      swap(code, here.payload, there.payload);
     });
-    store(here[0]!, base + planned.keys);
-    store(here[1]!, base + planned.payload);
-    store(there[0]!, base + planned.toKeys);
-    store(there[1]!, base + planned.toPayload);
-    store(shift, base + planned.shift);
-    store(mask, base + planned.mask);
-    code.get(mask);
-    code.when(() => {
-      emitSwap(code, here[0]!, there[0]!);
-      emitSwap(code, here[1]!, there[1]!);
-    });
-    code.get(shift);
-    code.i32(DIGIT_BITS);
-    code.op(op.i32Add);
-    code.set(shift);
+    shift.set(shift.add(DIGIT_BITS));
   }
-  store(here[0]!, planned.bytes * passes + planned.keys);
-  store(here[1]!, planned.bytes * passes + planned.payload);
+  store(code, plan, here.keys, planned.bytes * passes + planned.keys);
+  store(code, plan, here.payload, planned.bytes * passes + planned.payload);
   return code.finish();
 }
 
 /** Bits in which any two keys differ. */
-function emitDifferingBits(code: Code, extent: number): number {
+function emitDifferingBits(code: Code, extent: Int32): Int32 {
   const all = code.local(I32);
   const any = code.local(I32);
   const extremes = emitOwnWord(code, sortWord.extremes);
   const regions = emitOwnWord(code, sortWord.regions);
-  code.i32(-1);
-  code.set(all);
-  code.i32(0);
-  code.set(any);
-  emitCount(code, regions, () => {
-    code.get(all);
-    code.get(extremes);
-    code.memory(op.i32Load);
-    code.op(op.i32And);
-    code.set(all);
-    code.get(any);
-    code.get(extremes);
-    code.memory(op.i32Load, 4);
-    code.op(op.i32Or);
-    code.set(any);
-    code.get(extremes);
-    code.i32(EXTREME_BYTES);
-    code.op(op.i32Add);
-    code.set(extremes);
+  all.set(-1);
+  any.set(0);
+  forRange(code, regions, () => {
+    all.set(all.and(load(extremes)));
+    any.set(any.or(load(extremes, 4)));
+    extremes.set(extremes.add(EXTREME_BYTES));
   });
-  code.get(all);
-  code.get(any);
-  code.op(op.i32Xor);
-  code.i32(0);
-  code.get(extent);
-  code.op(op.select);
-  code.set(any);
+  any.set(extent.select(all.xor(any), 0));
   return any;
 }
 
-/** The last digit may be narrower than the others. */
-function emitMask(code: Code, mask: number, shift: number, end: number, last: boolean): void {
-  if (last) {
-    code.i32(1);
-    code.get(end);
-    code.get(shift);
-    code.op(op.i32Sub, op.i32Shl);
-    code.i32(1);
-    code.op(op.i32Sub);
-  } else {
-    code.i32(DIGITS - 1);
-  }
-  code.set(mask);
-}
-
-function emitSwap(code: Code, a: number, b: number): void {
-  code.get(a);
-  code.get(b);
-  code.set(a);
-  code.set(b);
-}
+type Pass = { readonly [K in Exclude<keyof typeof planned, 'bytes'>]: Int32 };
 
 /** What the plan says of a pass, in locals. */
-function emitPass(code: Code, pass: number): { readonly [K in Exclude<keyof typeof planned, 'bytes'>]: number } {
+function emitPass(code: Code, pass: number): Pass {
   const plan = emitOwnWord(code, sortWord.plan);
-  const word = (offset: number): number => {
+  const word = (offset: number): Int32 => {
     const local = code.local(I32);
-    code.get(plan);
-    code.memory(op.i32Load, planned.bytes * pass + offset);
-    code.set(local);
+    local.set(load(plan, planned.bytes * pass + offset));
     return local;
   };
   return {
@@ -219,130 +156,63 @@ function emitPass(code: Code, pass: number): { readonly [K in Exclude<keyof type
   };
 }
 
-/** Leaves the kernel where the condition on the stack is zero. */
-function emitUnless(code: Code): void {
-  code.op(op.i32Eqz);
-  code.when(() => code.op(op.return));
+/** Leaves the kernel where its pass is not needed. */
+function leaveUnlessNeeded(code: Code, { mask }: Pass): void {
+  when(code, mask.isZero(), () => leave(code));
 }
 
 /** The address of the region's table of digits. */
-function emitTable(code: Code): number {
+function emitTable(code: Code): Int32 {
   const table = emitOwnWord(code, sortWord.counts);
-  code.get(table);
-  code.get(CHUNK);
-  code.i32(COUNT_BYTES);
-  code.op(op.i32Mul, op.i32Add);
-  code.set(table);
+  table.set(table.add(CHUNK.mul(COUNT_BYTES)));
   return table;
 }
 
-/** Goes through the rows of the region; `row` holds four times the row. */
-function emitRows(code: Code, extent: number, body: (row: number) => void): void {
+/** Goes through the rows of the region; the body is told four times the row. */
+function forRows(code: Code, extent: Int32, body: (row: Int32) => void): void {
   const { from, to } = emitRegion(code, extent);
-  for (const bound of [from, to]) {
-    code.get(bound);
-    code.i32(2);
-    code.op(op.i32Shl);
-    code.set(bound);
-  }
-  code.get(from);
-  code.get(to);
-  code.op(op.i32LtU);
-  code.when(() => {
-    const again = code.loop();
-    body(from);
-    code.get(from);
-    code.i32(4);
-    code.op(op.i32Add);
-    code.tee(from);
-    code.get(to);
-    code.op(op.i32LtU);
-    code.brIf(again);
-    code.end();
-  });
+  for (const bound of [from, to]) bound.set(bound.shl(2));
+  when(code, from.ltU(to), () => doWhile(code, () => body(from), from.tee(from.add(4)).ltU(to)));
 }
 
-/** Pushes the address of the table's entry for the digit of a key. */
-function pushEntry(code: Code, table: number, key: () => void, shift: number, mask: number): void {
-  code.get(table);
-  key();
-  code.get(shift);
-  code.op(op.i32ShrU);
-  code.get(mask);
-  code.op(op.i32And);
-  code.i32(2);
-  code.op(op.i32Shl, op.i32Add);
+/** The address of the table's entry for the digit of a key. */
+function entryOf(table: Int32, key: Int32, { shift, mask }: Pass): Int32 {
+  return table.add(key.shrU(shift).and(mask).shl(2));
 }
 
 function emitDigitCounts(pass: number): FunctionBody {
   const { code, extent } = begin();
-  const { keys, shift, mask } = emitPass(code, pass);
-  code.get(mask);
-  emitUnless(code);
+  const plan = emitPass(code, pass);
+  leaveUnlessNeeded(code, plan);
   const table = emitTable(code);
-  code.get(table);
-  code.i32(0);
-  code.i32(COUNT_BYTES);
-  code.memoryFill();
+  fillMemory(code, table, 0, COUNT_BYTES);
   const entry = code.local(I32);
-  emitRows(code, extent, (row) => {
-    pushEntry(code, table, () => pushWord(code, keys, row), shift, mask);
-    code.tee(entry);
-    code.get(entry);
-    code.memory(op.i32Load);
-    code.i32(1);
-    code.op(op.i32Add);
-    code.memory(op.i32Store);
+  forRows(code, extent, (row) => {
+    store(code, entry.tee(entryOf(table, load(plan.keys.add(row)), plan)), load(entry).add(1));
   });
   return code.finish();
-}
-
-function pushWord(code: Code, base: number, row: number): void {
-  code.get(base);
-  code.get(row);
-  code.op(op.i32Add);
-  code.memory(op.i32Load);
 }
 
 /** Counts become places: digit by digit, and region by region for each. */
 function emitPlaces(pass: number): FunctionBody {
   const { code } = begin();
-  const { mask } = emitPass(code, pass);
-  code.get(mask);
-  emitUnless(code);
+  const plan = emitPass(code, pass);
+  leaveUnlessNeeded(code, plan);
   const regions = emitOwnWord(code, sortWord.regions);
   const counts = emitOwnWord(code, sortWord.counts);
   const digits = code.local(I32);
   const entry = code.local(I32);
   const count = code.local(I32);
   const place = code.local(I32);
-  code.get(mask);
-  code.i32(1);
-  code.op(op.i32Add);
-  code.set(digits);
-  code.i32(0);
-  code.set(place);
-  emitCount(code, digits, (digit) => {
-    code.get(counts);
-    code.get(digit);
-    code.i32(2);
-    code.op(op.i32Shl, op.i32Add);
-    code.set(entry);
-    emitCount(code, regions, () => {
-      code.get(entry);
-      code.memory(op.i32Load);
-      code.set(count);
-      code.get(entry);
-      code.get(place);
-      code.memory(op.i32Store);
-      code.get(place);
-      code.get(count);
-      code.op(op.i32Add);
-      code.set(place);
-      code.get(entry);
-      code.i32(COUNT_BYTES);
-      code.op(op.i32Add);
-      code.set(entry);
+  digits.set(plan.mask.add(1));
+  place.set(0);
+  forRange(code, digits, (digit) => {
+    entry.set(counts.add(digit.shl(2)));
+    forRange(code, regions, () => {
+      count.set(load(entry));
+      store(code, entry, place);
+      place.set(place.add(count));
+      entry.set(entry.add(COUNT_BYTES));
     });
   });
   return code.finish();
@@ -350,37 +220,17 @@ function emitPlaces(pass: number): FunctionBody {
 
 function emitMoves(pass: number, hasPayload: boolean): FunctionBody {
   const { code, extent } = begin();
-  const { keys, payload, toKeys, toPayload, shift, mask } = emitPass(code, pass);
-  code.get(mask);
-  emitUnless(code);
+  const plan = emitPass(code, pass);
+  leaveUnlessNeeded(code, plan);
   const table = emitTable(code);
   const key = code.local(I32);
   const entry = code.local(I32);
   const place = code.local(I32);
-  const pushPlace = (base: number): void => {
-    code.get(base);
-    code.get(place);
-    code.i32(2);
-    code.op(op.i32Shl, op.i32Add);
-  };
-  emitRows(code, extent, (row) => {
-    pushWord(code, keys, row);
-    code.set(key);
-    pushEntry(code, table, () => code.get(key), shift, mask);
-    code.tee(entry);
-    code.get(entry);
-    code.memory(op.i32Load);
-    code.tee(place);
-    code.i32(1);
-    code.op(op.i32Add);
-    code.memory(op.i32Store);
-    pushPlace(toKeys);
-    code.get(key);
-    code.memory(op.i32Store);
-    if (!hasPayload) return;
-    pushPlace(toPayload);
-    pushWord(code, payload, row);
-    code.memory(op.i32Store);
+  forRows(code, extent, (row) => {
+    key.set(load(plan.keys.add(row)));
+    store(code, entry.tee(entryOf(table, key, plan)), place.tee(load(entry)).add(1));
+    store(code, plan.toKeys.add(place.shl(2)), key);
+    if (hasPayload) store(code, plan.toPayload.add(place.shl(2)), load(plan.payload.add(row)));
   });
   return code.finish();
 }
@@ -390,26 +240,11 @@ function emitCopyOut(passes: number, hasPayload: boolean): FunctionBody {
   const { code, extent } = begin();
   const { keys, payload } = emitPass(code, passes);
   const { from, to } = emitRegion(code, extent);
-  const copy = (source: number, target: number): void => {
-    code.get(source);
-    code.get(target);
-    code.op(op.i32Ne);
-    code.when(() => {
-      for (const base of [target, source]) {
-        code.get(base);
-        code.get(from);
-        code.i32(2);
-        code.op(op.i32Shl, op.i32Add);
-      }
-      code.get(to);
-      code.get(from);
-      code.op(op.i32Sub);
-      code.i32(2);
-      code.op(op.i32Shl);
-      code.memoryCopy();
-    });
-  };
-  copy(keys, emitOwnWord(code, sortWord.outKeys));
-  if (hasPayload) copy(payload, emitOwnWord(code, sortWord.outPayload));
+  const copyOut = (source: Int32, target: Int32): void =>
+    when(code, source.ne(target), () =>
+      copyMemory(code, target.add(from.shl(2)), source.add(from.shl(2)), to.sub(from).shl(2)),
+    );
+  copyOut(keys, emitOwnWord(code, sortWord.outKeys));
+  if (hasPayload) copyOut(payload, emitOwnWord(code, sortWord.outPayload));
   return code.finish();
 }

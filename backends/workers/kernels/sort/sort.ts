@@ -19,9 +19,11 @@ import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
-import { emitExtract } from '../../wasm/vector-operations.ts';
 import { Code } from '../../wasm/wasm-code.ts';
-import { type FunctionBody, I32, op, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { type FunctionBody, I32, V128 } from '../../wasm/wasm-encoder.ts';
+import { v128 } from '../../wasm/wasm-expressions.ts';
+import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
+import { store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import {
   COUNT_BYTES,
@@ -95,10 +97,8 @@ function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): F
   const { from, to } = emitRegion(code, inputs.extent);
   const all = code.local(I32);
   const any = code.local(I32);
-  code.i32(-1);
-  code.set(all);
-  code.i32(0);
-  code.set(any);
+  all.set(-1);
+  any.set(0);
   const index = code.local(I32);
   emitIndexLoop(code, {
     from,
@@ -106,41 +106,17 @@ function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): F
     index,
     scalar: () => {
       const row = inlineEntry(code, inputs.environments[0]!, [index]);
-      targets.forEach((target, column) => {
-        pushRow(code, target, index);
-        code.get(row[column]!);
-        code.memory(op.i32Store);
-      });
-      fold(code, all, op.i32And, () => code.get(row[0]!));
-      fold(code, any, op.i32Or, () => code.get(row[0]!));
+      const words = row.map(asInt32);
+      for (const [column, target] of targets.entries()) store(code, target.add(index.shl(2)), words[column]!);
+      all.set(all.and(words[0]!));
+      any.set(any.or(words[0]!));
       releaseAll(code, row);
     },
     vector: vectorRows(code, shape.programs[0]!, layout, inputs, index, targets, all, any),
   });
   const extremes = emitOwnWord(code, sortWord.extremes);
-  [all, any].forEach((bits, k) => {
-    code.get(extremes);
-    code.get(CHUNK);
-    code.i32(EXTREME_BYTES);
-    code.op(op.i32Mul, op.i32Add);
-    code.get(bits);
-    code.memory(op.i32Store, 4 * k);
-  });
+  for (const [k, bits] of [all, any].entries()) store(code, extremes.add(CHUNK.mul(EXTREME_BYTES)), bits, 4 * k);
   return code.finish();
-}
-
-function fold(code: Code, into: number, instruction: number, value: () => void): void {
-  code.get(into);
-  value();
-  code.op(instruction);
-  code.set(into);
-}
-
-function pushRow(code: Code, target: number, index: number): void {
-  code.get(target);
-  code.get(index);
-  code.i32(2);
-  code.op(op.i32Shl, op.i32Add);
 }
 
 function vectorRows(
@@ -148,10 +124,10 @@ function vectorRows(
   program: Program,
   layout: Layout,
   inputs: KernelInputs,
-  index: number,
-  targets: readonly number[],
-  all: number,
-  any: number,
+  index: Int32Local,
+  targets: readonly Int32Local[],
+  all: Int32Local,
+  any: Int32Local,
 ): VectorPart | undefined {
   const graph = new Graph();
   const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
@@ -164,39 +140,20 @@ function vectorRows(
     step: 4,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
-      code.v128([-1, -1, -1, -1]);
-      code.set(allLanes);
-      code.v128([0, 0, 0, 0]);
-      code.set(anyLanes);
+      allLanes.set(v128([-1, -1, -1, -1]));
+      anyLanes.set(v128([0, 0, 0, 0]));
     },
     round: () => {
       lanes.begin(0);
       const row = targets.map((_, column) => lanes.local(results[column]!));
-      targets.forEach((target, column) => {
-        pushRow(code, target, index);
-        code.get(row[column]!);
-        code.simdMemory(simd.store);
-      });
-      for (const [into, instruction] of [
-        [allLanes, simd.and],
-        [anyLanes, simd.or],
-      ] as const) {
-        code.get(into);
-        code.get(row[0]!);
-        code.simd(instruction);
-        code.set(into);
-      }
+      for (const [column, target] of targets.entries()) store(code, target.add(index.shl(2)), row[column]!);
+      allLanes.set(allLanes.and(row[0]!));
+      anyLanes.set(anyLanes.or(row[0]!));
     },
     leave: () => {
       for (const lane of [0, 1, 2, 3]) {
-        fold(code, all, op.i32And, () => {
-          code.get(allLanes);
-          emitExtract(code, 'u32', lane);
-        });
-        fold(code, any, op.i32Or, () => {
-          code.get(anyLanes);
-          emitExtract(code, 'u32', lane);
-        });
+        all.set(all.and(allLanes.extract(lane)));
+        any.set(any.or(anyLanes.extract(lane)));
       }
     },
   };

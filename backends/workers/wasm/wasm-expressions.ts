@@ -1,0 +1,398 @@
+import { atomic, extended, F32, I32, I64, op, signed, simd, unsigned, V128, type ValueType } from './wasm-encoder.ts';
+
+/**
+ * Values of WebAssembly as expressions. An expression is written where it is used, its operands first, from left to right, and
+ * as often as it is used: what is costly belongs in a local. Numbers among the operands are constants.
+ */
+export abstract class Value {
+  abstract readonly type: ValueType;
+  /** Appends the instructions that leave the value on the stack. */
+  readonly emit: (bytes: number[]) => void;
+
+  constructor(emit: (bytes: number[]) => void) {
+    this.emit = emit;
+  }
+}
+
+/** Lanes of two vectors of four, of which the second has the lanes 4 to 7. */
+export type Lanes = readonly [number, number, number, number];
+
+type Operand32 = Int32 | number;
+
+export class Int32 extends Value {
+  readonly type: typeof I32 = I32;
+
+  add(other: Operand32): Int32 {
+    return this.#with(op.i32Add, other);
+  }
+  sub(other: Operand32): Int32 {
+    return this.#with(op.i32Sub, other);
+  }
+  mul(other: Operand32): Int32 {
+    return this.#with(op.i32Mul, other);
+  }
+  divU(other: Operand32): Int32 {
+    return this.#with(op.i32DivU, other);
+  }
+  remS(other: Operand32): Int32 {
+    return this.#with(op.i32RemS, other);
+  }
+  remU(other: Operand32): Int32 {
+    return this.#with(op.i32RemU, other);
+  }
+  and(other: Operand32): Int32 {
+    return this.#with(op.i32And, other);
+  }
+  or(other: Operand32): Int32 {
+    return this.#with(op.i32Or, other);
+  }
+  xor(other: Operand32): Int32 {
+    return this.#with(op.i32Xor, other);
+  }
+  shl(bits: Operand32): Int32 {
+    return this.#with(op.i32Shl, bits);
+  }
+  shrS(bits: Operand32): Int32 {
+    return this.#with(op.i32ShrS, bits);
+  }
+  shrU(bits: Operand32): Int32 {
+    return this.#with(op.i32ShrU, bits);
+  }
+  clz(): Int32 {
+    return int32(op.i32Clz, this);
+  }
+  ctz(): Int32 {
+    return int32(op.i32Ctz, this);
+  }
+  popcount(): Int32 {
+    return int32(op.i32Popcnt, this);
+  }
+
+  /** Comparisons give 1 or 0. */
+  eq(other: Operand32): Int32 {
+    return this.#with(op.i32Eq, other);
+  }
+  ne(other: Operand32): Int32 {
+    return this.#with(op.i32Ne, other);
+  }
+  ltS(other: Operand32): Int32 {
+    return this.#with(op.i32LtS, other);
+  }
+  ltU(other: Operand32): Int32 {
+    return this.#with(op.i32LtU, other);
+  }
+  gtS(other: Operand32): Int32 {
+    return this.#with(op.i32GtS, other);
+  }
+  gtU(other: Operand32): Int32 {
+    return this.#with(op.i32GtU, other);
+  }
+  leU(other: Operand32): Int32 {
+    return this.#with(op.i32LeU, other);
+  }
+  geU(other: Operand32): Int32 {
+    return this.#with(op.i32GeU, other);
+  }
+  isZero(): Int32 {
+    return int32(op.i32Eqz, this);
+  }
+
+  /** `yes` where this is not zero, else `no`. Both are computed, and before this. */
+  select(yes: Operand32, no: Operand32): Int32;
+  select<V extends Value>(yes: V, no: V): V;
+  select(yes: Value | number, no: Value | number): Value {
+    const [first, second] = [operand(yes), operand(no)];
+    return fresh(first.type, sequence([first, second, this], [op.select]));
+  }
+
+  extendS(): Int64 {
+    return new Int64(sequence([this], [op.i64ExtendI32S]));
+  }
+  extendU(): Int64 {
+    return new Int64(sequence([this], [op.i64ExtendI32U]));
+  }
+  /** The float whose bits these are. */
+  reinterpret(): Float32 {
+    return float32(op.f32ReinterpretI32, this);
+  }
+  /** Four equal lanes. */
+  splat(): Vector {
+    return vector(simd.i32x4Splat, this);
+  }
+
+  #with(instruction: number, other: Operand32): Int32 {
+    return int32(instruction, this, operand(other));
+  }
+}
+
+export class Int64 extends Value {
+  readonly type: typeof I64 = I64;
+
+  add(other: Int64 | number): Int64 {
+    return this.#with(op.i64Add, other);
+  }
+  sub(other: Int64 | number): Int64 {
+    return this.#with(op.i64Sub, other);
+  }
+  mul(other: Int64 | number): Int64 {
+    return this.#with(op.i64Mul, other);
+  }
+  shl(bits: Int64 | number): Int64 {
+    return this.#with(op.i64Shl, bits);
+  }
+  shrU(bits: Int64 | number): Int64 {
+    return this.#with(op.i64ShrU, bits);
+  }
+  ltS(other: Int64 | number): Int32 {
+    return int32(op.i64LtS, this, operand64(other));
+  }
+  gtS(other: Int64 | number): Int32 {
+    return int32(op.i64GtS, this, operand64(other));
+  }
+  /** The low 32 bits. */
+  wrap(): Int32 {
+    return int32(op.i32WrapI64, this);
+  }
+  /** Two equal lanes. */
+  splat(): Vector {
+    return vector(simd.i64x2Splat, this);
+  }
+
+  #with(instruction: number, other: Int64 | number): Int64 {
+    return new Int64(sequence([this, operand64(other)], [instruction]));
+  }
+}
+
+export class Float32 extends Value {
+  readonly type: typeof F32 = F32;
+
+  ne(other: Float32): Int32 {
+    return int32(op.f32Ne, this, other);
+  }
+  /** The bits of the float. */
+  reinterpret(): Int32 {
+    return int32(op.i32ReinterpretF32, this);
+  }
+  splat(): Vector {
+    return vector(simd.f32x4Splat, this);
+  }
+}
+
+/** 128 bits: four lanes of 32 bits, unless a method says otherwise. */
+export class Vector extends Value {
+  readonly type: typeof V128 = V128;
+
+  add(other: Vector): Vector {
+    return vector(simd.i32x4Add, this, other);
+  }
+  sub(other: Vector): Vector {
+    return vector(simd.i32x4Sub, this, other);
+  }
+  mul(other: Vector): Vector {
+    return vector(simd.i32x4Mul, this, other);
+  }
+  minU(other: Vector): Vector {
+    return vector(simd.i32x4MinU, this, other);
+  }
+  neg(): Vector {
+    return vector(simd.i32x4Neg, this);
+  }
+  shl(bits: Operand32): Vector {
+    return vector(simd.i32x4Shl, this, operand(bits));
+  }
+  shrU(bits: Operand32): Vector {
+    return vector(simd.i32x4ShrU, this, operand(bits));
+  }
+
+  /** Comparisons give lanes of all ones or all zeros. */
+  ne(other: Vector): Vector {
+    return vector(simd.i32x4Ne, this, other);
+  }
+  ltU(other: Vector): Vector {
+    return vector(simd.i32x4LtU, this, other);
+  }
+  geU(other: Vector): Vector {
+    return vector(simd.i32x4GeU, this, other);
+  }
+
+  and(other: Vector): Vector {
+    return vector(simd.and, this, other);
+  }
+  or(other: Vector): Vector {
+    return vector(simd.or, this, other);
+  }
+  xor(other: Vector): Vector {
+    return vector(simd.xor, this, other);
+  }
+  /** The bits that the other one has not. */
+  andNot(other: Vector): Vector {
+    return vector(simd.andNot, this, other);
+  }
+  not(): Vector {
+    return vector(simd.not, this);
+  }
+  /** The bits of this in the mask, those of the other outside. */
+  bitselect(other: Vector, mask: Vector): Vector {
+    return vector(simd.bitselect, this, other, mask);
+  }
+  anyTrue(): Int32 {
+    return new Int32(sequence([this], vectorInstruction(simd.anyTrue)));
+  }
+  /** The highest bit of every lane, that of lane 0 lowest. */
+  bitmask(): Int32 {
+    return new Int32(sequence([this], vectorInstruction(simd.i32x4Bitmask)));
+  }
+
+  extract(lane: number): Int32 {
+    return new Int32(sequence([this], vectorInstruction(simd.i32x4Extract, lane)));
+  }
+  extractF32(lane: number): Float32 {
+    return new Float32(sequence([this], vectorInstruction(simd.f32x4Extract, lane)));
+  }
+  replace(lane: number, by: Int32): Vector {
+    return new Vector(sequence([this, by], vectorInstruction(simd.i32x4Replace, lane)));
+  }
+  shuffle(other: Vector, lanes: Lanes): Vector {
+    const bytes = lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte));
+    return new Vector(sequence([this, other], vectorInstruction(simd.shuffle, ...bytes)));
+  }
+  /** The bytes of this that the bytes of the other number. */
+  swizzle(bytes: Vector): Vector {
+    return vector(simd.swizzle, this, bytes);
+  }
+
+  /** Of two lanes of 64 bits. */
+  addI64(other: Vector): Vector {
+    return vector(simd.i64x2Add, this, other);
+  }
+  extractI64(half: number): Int64 {
+    return new Int64(sequence([this], vectorInstruction(simd.i64x2Extract, half)));
+  }
+  replaceI64(half: number, by: Int64 | number): Vector {
+    return new Vector(sequence([this, operand64(by)], vectorInstruction(simd.i64x2Replace, half)));
+  }
+  /** The low or the high two lanes of 32 bits, unsigned, as two of 64. */
+  extendLowU(): Vector {
+    return vector(simd.i64x2ExtendLowU, this);
+  }
+  extendHighU(): Vector {
+    return vector(simd.i64x2ExtendHighU, this);
+  }
+}
+
+/** What a scalar of a functor is. */
+export type Scalar = Int32 | Float32;
+
+/** Constants. */
+export function i32(value: number): Int32 {
+  return new Int32(sequence([], [0x41, ...signed(value)]));
+}
+/** A number of 32 bits, as 64. */
+export function i64(value: number): Int64 {
+  return new Int64(sequence([], [0x42, ...signed(value)]));
+}
+export function f32(value: number): Float32 {
+  return new Float32(sequence([], [0x43, ...new Uint8Array(Float32Array.of(value).buffer)]));
+}
+export function v128(lanes: Lanes): Vector {
+  const bytes = new Uint8Array(Uint32Array.from(lanes).buffer);
+  return new Vector(sequence([], vectorInstruction(simd.const, ...bytes)));
+}
+
+/** Loads of an aligned or unaligned word, `offset` bytes behind an address. */
+export function load(address: Operand32, offset = 0): Int32 {
+  return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load, offset)));
+}
+export function load64(address: Operand32, offset = 0): Int64 {
+  return new Int64(sequence([operand(address)], memoryInstruction(op.i64Load, offset)));
+}
+export function loadF32(address: Operand32, offset = 0): Float32 {
+  return new Float32(sequence([operand(address)], memoryInstruction(op.f32Load, offset)));
+}
+export function loadByte(address: Operand32, offset = 0): Int32 {
+  return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load8U, offset)));
+}
+export function loadVector(address: Operand32, offset = 0): Vector {
+  return loadingVector(simd.load, address, offset);
+}
+/** A word in all four lanes. */
+export function loadSplat(address: Operand32, offset = 0): Vector {
+  return loadingVector(simd.load32Splat, address, offset);
+}
+/** By another instruction that loads a vector. */
+function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
+  return new Vector(sequence([operand(address)], [...vectorInstruction(instruction), 0, ...unsigned(offset)]));
+}
+/** An atomic load of an aligned word. */
+export function atomicLoad(address: Operand32): Int32 {
+  return atomicResult(atomic.i32Load, operand(address));
+}
+/** What an atomic instruction on an aligned word leaves: mostly what stood there before. */
+export function atomicResult(instruction: number, ...operands: readonly Value[]): Int32 {
+  return new Int32(sequence(operands, [0xfe, instruction, 2, 0]));
+}
+
+/** Results of one plain instruction. */
+function int32(instruction: number, ...operands: readonly Value[]): Int32 {
+  return new Int32(sequence(operands, [instruction]));
+}
+function float32(instruction: number, ...operands: readonly Value[]): Float32 {
+  return new Float32(sequence(operands, [instruction]));
+}
+/** A float as a whole number; what is out of range becomes the nearest one, and no number 0. */
+export function truncSat(value: Float32, isSigned: boolean): Int32 {
+  return new Int32(sequence([value], [0xfc, isSigned ? extended.truncSatS : extended.truncSatU]));
+}
+/** The result of one instruction on vectors. */
+function vector(instruction: number, ...operands: readonly Value[]): Vector {
+  return new Vector(sequence(operands, vectorInstruction(instruction)));
+}
+
+/** A parameter of the function, which nothing sets. */
+export function parameter(index: number): Int32 {
+  return new Int32(sequence([], [0x20, ...unsigned(index)]));
+}
+
+/** One of two values; only that one is computed. */
+export function choose<V extends Value>(condition: Int32, yes: V, no: V): V {
+  const emit = (bytes: number[]): void => {
+    condition.emit(bytes);
+    bytes.push(0x04, yes.type);
+    yes.emit(bytes);
+    bytes.push(0x05);
+    no.emit(bytes);
+    bytes.push(0x0b);
+  };
+  return fresh(yes.type, emit) as V;
+}
+
+/** An operand as an expression. */
+export function operand<V extends Value>(value: V | number): V | Int32 {
+  return typeof value === 'number' ? i32(value) : value;
+}
+
+function operand64(value: Int64 | number): Int64 {
+  return typeof value === 'number' ? i64(value) : value;
+}
+
+function fresh(type: ValueType, emit: (bytes: number[]) => void): Value {
+  if (type === I32) return new Int32(emit);
+  if (type === I64) return new Int64(emit);
+  return type === F32 ? new Float32(emit) : new Vector(emit);
+}
+
+function sequence(operands: readonly Value[], instruction: readonly number[]): (bytes: number[]) => void {
+  return (bytes) => {
+    for (const value of operands) value.emit(bytes);
+    bytes.push(...instruction);
+  };
+}
+
+function vectorInstruction(instruction: number, ...immediates: readonly number[]): readonly number[] {
+  return [0xfd, ...unsigned(instruction), ...immediates];
+}
+
+/** Nothing is promised about the alignment of the address. */
+function memoryInstruction(instruction: number, offset: number): readonly number[] {
+  return [instruction, 0, ...unsigned(offset)];
+}
