@@ -22,7 +22,7 @@ interface Check {
  * did, every read of these buffers throws.
  */
 export interface CapacityChecks {
-  /** Whether there are no such buffers. */
+  /** Whether no live buffer derives from rows that are checked. */
   readonly idle: boolean;
   /** Starts a check of a count. Every buffer that later uses the count derives from it. */
   expect(length: DeviceLength, primitive: string): void;

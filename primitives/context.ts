@@ -63,7 +63,7 @@ import { watchedBackend } from './watched-backend.ts';
 const MAX_STEPS = 64;
 
 /**
- * Where columns live and primitives run: a backend and the memory taken from it. Primitives return at once; only
+ * Where columns live and primitives run: a backend and the memory taken from it. Primitives return immediately; only
  * {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
  */
 export class Context {

@@ -35,7 +35,7 @@ export function rowsOf(command: CrossReduceCommand): {
   return { extent: capacityOf(command.extent) * runsOf(command), program: runProgram(command), stores };
 }
 
-/** The number of runs, hence of results a row. */
+/** The number of runs, which is also the number of results of a row. */
 export function runsOf({ others, run }: Pick<CrossReduceCommand, 'others' | 'run'>): number {
   return Math.ceil(capacityOf(others) / run);
 }

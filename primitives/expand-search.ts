@@ -11,9 +11,7 @@ import { bindCaptures } from './map.ts';
 import { applyToRank } from './ranked-rows.ts';
 import { partitionPoint } from './search.ts';
 
-/**
- * One cut every so many output rows; a power of two. Cuts are searched among all rows, pieces only between two cuts.
- */
+/** Output rows between two cuts; a power of two. Cuts are searched among all rows, pieces only between two cuts. */
 const PART = 1024;
 
 const PART_BITS: number = Math.log2(PART);
@@ -61,7 +59,7 @@ export function expandBySearch<R extends Shape>(
     const [at, row, start, end, limit, high] = state as [U32, U32, U32, U32, U32, U32];
     const values = applyToRank(functor, fields, loader.load(columnsOf(fields), row), at.sub(start), bound, loader);
     const next = at.add(1);
-    // Selects instead of a branch: it is unpredictable at which step a row ends.
+    // Selects instead of a branch, because it is unpredictable at which step a row ends.
     const ends = next.ge(end);
     const nextRow = Var(row.add(u32(ends)));
     const nextStart = select(start, next, ends);

@@ -24,7 +24,10 @@ export interface LentArray<T extends ScalarType = ScalarType> extends Disposable
    * context is closed.
    */
   readonly array: LentElements<T>;
-  /** Whether it is a copy: always, except on workers, and there if the column was spilled to the host. */
+  /**
+   * Whether the elements are a copy. On workers this is so only if the column was spilled to the host; on other
+   * backends, always.
+   */
   readonly copied: boolean;
   /** Returns the memory; idempotent. */
   release(): void;

@@ -138,7 +138,8 @@ interface Path {
 const PART = 2048;
 
 /**
- * For the start of every part of the result, and for its end: how many of the rows before it come from the first table.
+ * For the start of every part of the result, and for the end of the result: how many of the rows before it come from
+ * the first table.
  */
 function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
   const { length } = path;
@@ -236,7 +237,7 @@ function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: 
 function rowAt(first: MergeSide, second: MergeSide, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
   const ofFirst = loader.loadWithin(first.rows, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.rows, j, second.length) as U32[];
-  // Selects instead of a branch: the side of the next row is unpredictable.
+  // Selects instead of a branch, because it is unpredictable from which side the next row comes.
   return ofFirst.map((word, column) => select(ofSecond[column]!, word, isFirst));
 }
 

@@ -32,7 +32,7 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
         (index, _, loader) => [...loader.load([flags], index), index.shr(5), bitOf(index)],
         { by: [packBits], columns: [flags] },
       );
-      // Flags of the same word may be evaluated concurrently, hence an atomic OR.
+      // Flags of one word may be evaluated concurrently, so the OR is atomic.
       const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
       context.backend.forEach(extentOf(flags.length), programOf(bits, context, flags.length), [store]);
       return words;

@@ -357,7 +357,7 @@ function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: num
       let bin = digitAt(key, 0);
       for (const [above, first] of firsts.entries()) {
         const branch = bin.add(loader.uniform('u32', first));
-        // An index past the end, as for no bin, reads no group.
+        // `NONE` is past the end of `tries`, so it reads group 0, which is no group.
         const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
         bin = select(
           NONE,

@@ -37,7 +37,9 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
   return viewColumn(undefined, 'u32', length, view);
 }
 
-/** 0, 1, 2 … is the index itself. Without arithmetic on it, backends can recognize sequential reads. */
+/**
+ * The sequence 0, 1, 2 … is the index itself. Without arithmetic on the index, backends can recognize sequential reads.
+ */
 function indices(length: Length): Column<'u32'> {
   const view = fuse('sequence', [], ['u32'], (index) => [index], { by: [indices], columns: [], values: [] });
   return viewColumn(undefined, 'u32', length, view);

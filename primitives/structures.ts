@@ -63,7 +63,7 @@ interface Entry<V> {
   readonly value: V;
 }
 
-/** Overhead of a list, in words. */
+/** The additional weight of a list, in words. */
 const LIST_WORDS = 32;
 
 /**

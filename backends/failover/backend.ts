@@ -198,7 +198,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     promise.then(
       (value) => answer.resolve(value),
       (error: unknown) => {
-        // Ignore this answer: the current backend was asked again and will answer.
+        // Ignore this answer: the read was repeated on the current backend, which will answer.
         if (asked !== current || answer.settled) return;
         if (error instanceof DeviceLostError) lose(error);
         else answer.reject(error);

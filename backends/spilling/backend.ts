@@ -74,8 +74,8 @@ interface Command {
  * command whose buffers do not fit together runs in windows of its indices: arrays that are read near the index are
  * uploaded piece by piece, and results that cannot stay are downloaded. Arrays that are read at random must fit.
  *
- * Commands still return at once: a command that must wait for memory is queued, and so are all commands after it. An
- * error in the queue is thrown by reads of the buffers that the command should have written, and by the next `sync`.
+ * Commands still return immediately: a command that must wait for memory is queued, and so are all commands after it.
+ * An error in the queue is thrown by reads of the buffers that the command should have written, and by the next `sync`.
  *
  * Results have the same bytes as without spilling, f32 sums included. `counters.spilling` reports the cost.
  *

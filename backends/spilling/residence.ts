@@ -19,7 +19,7 @@ export interface Residence {
 
 /**
  * Decides which buffers of a command are on the device.
- * - Buffers read at random and cells must be.
+ * - Buffers read at random and cells must be on the device.
  * - Buffers already on the device stay there as long as half of the memory remains for windows.
  * - Then come buffers that are stored to at computed indices.
  * - A buffer that is both read and stored to is stored to on the host, so that no window reads what another wrote.

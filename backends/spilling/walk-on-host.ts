@@ -7,8 +7,9 @@ import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutL
 import type { WindowMachine } from './windows.ts';
 
 /**
- * Walks on the host, index by index, when the buffers that walks store to do not fit on the device. The cost is that
- * of the steps taken. Host memory is allocated only where something is stored, however large the buffers are.
+ * Walks on the host, index by index, when the buffers that walks store to do not fit on the device. The cost is
+ * proportional to the steps taken. Host memory is allocated only where something is stored, however large the buffers
+ * are.
  *
  * As in `forEachOnHost`, the thread yields every few milliseconds, also within a walk.
  *

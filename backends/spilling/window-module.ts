@@ -8,7 +8,7 @@ import { visitStatements } from '../../primitives/ir/visit.ts';
  * How a window of a launch finds the elements of an array:
  * - `whole`: at the index of the whole launch, in the whole array;
  * - `aligned`: at the index of the window, in a piece that starts with the window;
- * - `piece`: at a distance that a uniform tells, in a piece that starts anywhere.
+ * - `piece`: at a distance given by a uniform, in a piece that starts anywhere.
  */
 export type Placing = 'whole' | 'aligned' | 'piece';
 

@@ -97,8 +97,12 @@ export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[]
 export function columnsOfResult(result: HostResult): readonly HostColumn[] {
   if (ArrayBuffer.isView(result)) return [result as HostColumn];
   if (typeof result === 'object' && result !== null) return Object.values(result).flatMap(columnsOfResult);
-  throw new ArgumentError('bench/result', 'An experiment gave something that is no result.', {
-    expected: 'a typed array, or a list or record of such',
-    got: result === null ? 'null' : typeof result,
-  });
+  throw new ArgumentError(
+    'bench/result',
+    'The result of an experiment must be a column, or a list or record of columns.',
+    {
+      expected: 'a typed array, or a list or record of typed arrays',
+      got: result === null ? 'null' : typeof result,
+    },
+  );
 }

@@ -41,7 +41,7 @@ function requireInputs({ name }: Experiment, inputs: unknown): HostColumns {
   if (isRecord && Object.values(inputs).every(isHostColumn)) return inputs as HostColumns;
   // The rejection is not reported, because the error thrown below is more useful.
   if (inputs instanceof Promise) inputs.catch(() => {});
-  throw new ArgumentError('bench/inputs', `inputs of the experiment ${name} gave something else than columns.`, {
+  throw new ArgumentError('bench/inputs', `The function inputs of experiment ${name} must return columns.`, {
     expected: 'a record of Uint32Array, Int32Array and Float32Array',
     got: inputs instanceof Promise ? 'a promise' : isRecord ? 'a record of something else' : typeof inputs,
   });

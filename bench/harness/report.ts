@@ -16,17 +16,17 @@ export async function drawResults({ rows }: Results): Promise<Drawings> {
 }
 
 const HOW =
-  'Medians over rounds in which all candidates take turns, with the least and the greatest. Times are of one call out of a ' +
-  'batch: on GPUs by their own clock, without the host; on CPUs each call is waited for. “To done” is one call alone, from ' +
-  'the host until the host knows that it is done. Bytes are those that have to be read and written at least.';
-const CHECKED = 'Every answer was compared with the reference before it was timed.';
-const DASHED = 'Dashed: the fastest copy of memory on the same hardware.';
+  'Medians over rounds in which all candidates take turns, with minimum and maximum. Times are per call, measured over a ' +
+  'batch of calls: on GPUs by their own clock, without the host; on CPUs every call is awaited. “To done” is a single call, ' +
+  'from its start until the host knows that it is done. Bytes are the minimum that must be read and written.';
+const CHECKED = 'Every result was compared with the reference before it was timed.';
+const DASHED = 'Dashed: the fastest memory copy on the same hardware.';
 
 /** A sentence about what was compared with the reference. */
 function checkedText(rows: Results['rows']): string {
   const unchecked = new Set(rows.filter(({ checked }) => !checked).map(({ experiment, n }) => `${experiment} ${n}`));
   if (unchecked.size === 0) return CHECKED;
-  return `Answers were not compared with the reference for: ${[...unchecked].join(', ')}; all others were before they were timed.`;
+  return `Results were not compared with the reference for: ${[...unchecked].join(', ')}; all others were, before they were timed.`;
 }
 
 /** A self-contained HTML page about a run: machine, drawings, tables, and omissions. */

@@ -76,8 +76,7 @@ export function* cellMotion(options: MotionOptions, random: Random): Generator<M
 
 function unit([x, y]: readonly [number, number]): [number, number] {
   const length = Math.sqrt(x * x + y * y);
-  if (!(length > 0 && Number.isFinite(length)))
-    throw new RangeError('The direction has to be a vector other than 0, 0.');
+  if (!(length > 0 && Number.isFinite(length))) throw new RangeError('The direction must not be the vector 0, 0.');
   return [x / length, y / length];
 }
 

@@ -39,7 +39,7 @@ const { values: options } = parseArgs({
 });
 const [k, rounds, plane] = [options.k, options.rounds, options.plane].map(Number) as [number, number, number];
 const parts = options.only.split(',');
-/** JavaScript indices are asked one in every `PART` queries, and the time is extrapolated. */
+/** JavaScript indices answer only one in every `PART` queries, and the time is extrapolated. */
 const PART = 20;
 
 /** Pseudo-random numbers from 0 to 1, the same in every run. */

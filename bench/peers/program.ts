@@ -106,7 +106,7 @@ function failureOf(child: ChildProcess, path: string): Promise<never> {
     const fail = (reason: string): void =>
       reject(
         new QuadrilleError('bench/peer-program', `${path} ended: ${reason}.`, {
-          remedy: 'Compile it again on this machine, or leave this peer out with --peers.',
+          remedy: 'Compile it again on this machine, or exclude this peer with --peers.',
         }),
       );
     child.on('error', ({ message }) => fail(message));

@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
   },
 });
 if (options.first === undefined || options.second === undefined) {
-  throw new Error('Say what to compare: --first FOLDER --second FOLDER');
+  throw new Error('Name the two folders to compare: --first FOLDER --second FOLDER');
 }
 
 const SCHEMES: readonly (readonly [name: string, scheme: CompareScheme])[] = [

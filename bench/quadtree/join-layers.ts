@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
   },
   allowNegative: true,
 });
-if (options.layer === undefined) throw new Error('Say which: --layer imagery.json');
+if (options.layer === undefined) throw new Error('Name the layer: --layer imagery.json');
 const polygons = await readLayer(options.layer);
 const count = polygons.polygonRings.length - 1;
 await using context = await openNamed(options);

@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
   },
 });
 if (options.polygons === undefined || options.out === undefined) {
-  throw new Error('Say which polygons, and where they go: --polygons map.geo.json --out map.polygons.gz');
+  throw new Error('Name the polygons and the file to write: --polygons map.geo.json --out map.polygons.gz');
 }
 const [from, to] = options.vertices.split(',').map(Number);
 const parts = bySize(await readParts(options.polygons), from!, to!);

@@ -39,7 +39,7 @@ const { values: options } = parseArgs({
   allowNegative: true,
 });
 if (options.polygons === undefined || options.points === undefined) {
-  throw new Error('Say which: --polygons map.geo.json --points cities500.txt');
+  throw new Error('Name the polygons and the points: --polygons map.geo.json --points cities500.txt');
 }
 const parts = await readParts(options.polygons);
 const placed = placeInDomain(parts, WORLD);

@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
     patience: { type: 'string', default: '60' },
   },
 });
-if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
+if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
 
 /** Minimum and maximum vertices of a polygon. */
 const GROUPS = [

@@ -16,8 +16,7 @@ const { values: options, positionals: files } = parseArgs({
   options: { docs: { type: 'string', default: 'docs' } },
   allowPositionals: true,
 });
-if (files.length === 0)
-  throw new Error('Say which measurements: one or more files that bench/quadtree/quadtree-paper.ts wrote.');
+if (files.length === 0) throw new Error('Name one or more files that bench/quadtree/quadtree-paper.ts wrote.');
 const measured: Measured[] = [];
 for (const file of files) measured.push(JSON.parse(await readFile(file, 'utf8')));
 const points = pointsOf(measured);

@@ -47,7 +47,9 @@ const { values: options } = parseArgs({
   },
 });
 if (options.polygons === undefined || options.out === undefined) {
-  throw new Error('Say which polygons, and where the measurements go: --polygons map.geo.json --out measurements.json');
+  throw new Error(
+    'Name the polygons and the file for the measurements: --polygons map.geo.json --out measurements.json',
+  );
 }
 
 /** Keyed by the names that the figures use. */
@@ -108,7 +110,7 @@ async function runAll(on: string, context: Context | undefined): Promise<void> {
     await EXPERIMENTS[name]!(bench);
     const left = context?.backend.counters.liveBytes;
     if (left !== before)
-      throw new Error(`${name} on ${on} left ${left} bytes on the device, before it were ${before}.`);
+      throw new Error(`${name} on ${on} did not free all memory: ${left} bytes on the device, before it ${before}.`);
   }
 }
 

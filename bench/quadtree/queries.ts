@@ -30,9 +30,9 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: 'build,nodes,polygons,all' },
   },
 });
-if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
+if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
 const levels = Number(options.levels);
-if (levels > MAX_LEVELS) throw new Error(`The builder by hand has at most ${MAX_LEVELS} levels.`);
+if (levels > MAX_LEVELS) throw new Error(`The plain JavaScript builder has at most ${MAX_LEVELS} levels.`);
 const rounds = Number(options.rounds);
 const wanted = new Set(options.only.split(','));
 const parts = await readParts(options.file);

@@ -157,7 +157,10 @@ function lookAcross(ax: number, ay: number, bx: number, by: number, side: number
   return look;
 }
 
-/** Whether an edge that meets the line of the left side passes above a point of it, or right of it does. */
+/**
+ * Whether an edge that meets the line of the left side passes above a point of that line. An edge through the point
+ * counts if it rises to the right. `at` is {@link sideOf} the edge, relative to the point.
+ */
 function isAbove(at: number, dx: number, dy: number): boolean {
   return (dx > 0 ? at < 0 : at > 0) || (at === 0 && dy !== 0 && dx > 0 === dy > 0);
 }

@@ -106,7 +106,7 @@ async function readList(way: PointLister, cells: Parameters<PointLister>[1]): Pr
 function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
   for (const list of lists) {
     if (list.length !== active.length || list.some((cell, i) => cell !== active[i])) {
-      throw new Error('A way lists other cells than the plain loop.');
+      throw new Error('A method lists other cells than the plain loop.');
     }
   }
 }

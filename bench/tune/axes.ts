@@ -73,7 +73,7 @@ export const tuningAxes: readonly TuningAxis[] = [
   { member: 'histogram.ownBins', values: [0, 1024, 4096], experiments: HISTOGRAM },
 ];
 
-/** The value of a member in a tuning; undefined if there is none of that name. */
+/** The value of a member in a tuning; undefined if no member has that name. */
 export function memberOf(tuning: object, member: string): unknown {
   return member
     .split('.')
@@ -85,7 +85,10 @@ export function choiceOf(member: string, value: unknown): object {
   return member.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
-/** The members of a tuning that differ in at least one of the others: applied to any of these, they give the tuning. */
+/**
+ * The members in which a tuning differs from at least one of the others. Applied to any of the others, they give the
+ * tuning.
+ */
 export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {
     const theirs = others.map((other) => (other as Readonly<Record<string, unknown>>)[name]);

@@ -142,10 +142,10 @@ async function faultOf(context: Context, jobs: readonly Job[]): Promise<string |
 }
 
 function wrongStart(fault: string): QuadrilleError {
-  return new QuadrilleError('tune/wrong', 'The tuning to begin with gives wrong answers on this device.', {
+  return new QuadrilleError('tune/wrong', 'The initial tuning gives wrong results on this device.', {
     got: fault,
     remedy:
-      'Begin with another one, or without --tuning; if that is wrong too, please report it with the device and driver.',
+      'Start with another one, or without --tuning; if that is wrong too, please report it with the device and driver.',
   });
 }
 

@@ -36,12 +36,12 @@ const PROGRAMS_OF_A_COMMAND = 4;
  * least recently used are also freed when there are too many of them or memory runs short.
  */
 export class AutomaticColumns {
-  /** Receive a report of every view that a command reads and whether it is stored. */
+  /** Receive a report of every view that a command reads, which says whether the view is stored. */
   readonly explainers: Set<OnViewReport> = new Set();
   readonly #context: Context;
   /** In the order of their last use. */
   readonly #kept = new Set<Automatic>();
-  /** Those that were computed from borrowed buffers. */
+  /** The columns that were computed from borrowed buffers. */
   readonly #passing = new Set<Automatic>();
   readonly #collected = new FinalizationRegistry<Automatic>((automatic) => this.release(automatic));
   readonly #references = new WeakMap<View, WeakRef<View>>();

@@ -132,8 +132,8 @@ export interface ViewCost {
   /** Statements of the longest single step. */
   readonly longestStep: number;
   /**
-   * Upper bound of the operations that storing views can save: those of views that it may evaluate more than once a
-   * row.
+   * Upper bound of the operations that storing views can save: the operations of the views that it may evaluate more
+   * than once a row.
    */
   readonly repeated: number;
   readonly loops: boolean;
@@ -278,7 +278,7 @@ export function requireType(given: unknown, types: readonly ScalarType[], what: 
 /** The types that have an order and a difference. */
 export const NUMBERS: readonly ScalarType[] = ['u32', 'i32', 'f32'];
 
-/** A table with the fields of another one and new columns, given depth first. */
+/** A table with the same fields as another one, made of new columns, which are given depth first. */
 export function withColumns<C extends Table>(table: C, columns: readonly Column[]): C {
   return assemble(shapeOf(table), columns) as C;
 }

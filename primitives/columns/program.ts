@@ -56,7 +56,7 @@ export type UniformValue = number | boolean | SymbolicUniform;
 
 type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
 
-/** Everything that a body has asked for. */
+/** Everything that a body has used so far. */
 interface Reads {
   readonly arrays: Map<string, StoredArray>;
   readonly inputs: (ViewInput & { readonly results: number[] })[];

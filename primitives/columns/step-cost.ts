@@ -15,7 +15,7 @@ export interface StepCost extends ViewCost {
 interface Calls {
   readonly times: number;
   readonly places: number;
-  /** Whether it is read at other indices than the step's own. */
+  /** Whether the view is read at indices other than the step's own. */
   readonly elsewhere: boolean;
 }
 

@@ -169,8 +169,8 @@ function sumUp(node: Node): void {
 }
 
 /**
- * Counts the reads of every view. A reader that is evaluated more often than it has rows is counted as if it were
- * stored, so the count is a lower bound.
+ * Counts the reads of every view. If a reader is evaluated more often than it has rows, only one evaluation a row is
+ * counted, as if it were stored, so the count is a lower bound.
  */
 function countReads(nodes: readonly Node[]): void {
   for (const { reads, rows, inputs } of nodes.toReversed()) {

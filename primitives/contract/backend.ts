@@ -23,8 +23,8 @@ export * from './kernel-commands.ts';
  *
  * A backend owns memory and runs six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`. Every kernel
  * reads its input through a *program*: a functor of the index into which all views (transforms, gathers, slices …) have
- * been fused, so backends never see views. Kernels are commands: they return at once and take effect in the order of
- * their calls; only `read` and `sync` wait. All other primitives are written in terms of these kernels, once, in
+ * been fused, so backends never see views. Kernels are commands: they return immediately and take effect in the order
+ * of their calls; only `read` and `sync` wait. All other primitives are written in terms of these kernels, once, in
  * `primitives/`.
  */
 export interface Backend {

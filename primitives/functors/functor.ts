@@ -257,7 +257,8 @@ export function requireFunctorOptions(call: string, options: unknown): void {
   if (!isRecord(options)) throw wrongInput(call, 'options', options, 'a record of options');
   const { fast, ...others } = options;
   const [stranger] = Object.keys(others);
-  if (stranger !== undefined) throw functorError('option', `'${stranger}' is no option of ${call}.`, 'There is fast.');
+  if (stranger !== undefined)
+    throw functorError('option', `${call} has no option '${stranger}'.`, 'The only option is fast.');
   if (fast !== undefined && typeof fast !== 'boolean') throw wrongInput(call, 'the option fast', fast, 'a boolean');
 }
 

@@ -378,7 +378,8 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
   const { functions } = linkage;
   const name = link(linkage, module, links);
   const linked = functions.find((fn) => fn.name === name)!;
-  // If it is last, nothing calls it; otherwise it equals another function that is called, and must stay.
+  // If the function is last, nothing calls it, and the entry takes its place. Otherwise it equals another function that
+  // is called, and must stay.
   if (functions.at(-1) === linked) functions.pop();
   const own = entryOf(module).name;
   const taken = functions.some((fn) => fn.name === own);

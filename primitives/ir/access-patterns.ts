@@ -89,7 +89,7 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
   return arrays;
 }
 
-/** Some locals, and those that are one of them minus at most its own value: `i − min(i, …)`. */
+/** The given locals, and the locals derived from them that are at most as large: `min(i, …)` and `i − min(i, …)`. */
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);
   const minOf = new Map<number, Operand>();

@@ -135,7 +135,7 @@ export function moduleKey({ functions, arrays, uniforms }: Module): string {
 
 /** Maximum characters of cached texts: about 10 MB. */
 const MAX_CHARACTERS = 2 ** 22;
-/** Overhead of a text, in characters. */
+/** The additional weight of a cached text, in characters. */
 const TEXT_CHARACTERS = 256;
 
 /**
@@ -171,7 +171,7 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
 
 /** Maximum statements of cached modules: about 30 MB, including what is cached elsewhere for each module. */
 const MAX_STATEMENTS = 2 ** 16;
-/** Overhead of a module, in statements. */
+/** The additional weight of a cached module, in statements. */
 const MODULE_STATEMENTS = 32;
 
 const one = createCache<number, Module>({

@@ -55,7 +55,7 @@ const BATCH = 64;
 const ROUNDS_AT_ONCE = 32;
 /** Milliseconds after which the loop yields to timers and events of the thread. */
 const TURN = 8;
-/** A round compares its arguments with those of this many rounds before. */
+/** The arguments of a round are compared with those of the round this many rounds earlier. */
 const LOOKED_BACK = 3;
 
 /** Calls a prepared step repeatedly; see {@link Context.iterate}. */
@@ -184,7 +184,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       return tableOf(home.context, recorded, given.get(rounds - 1)!, memories[last]!);
     },
     giveUp() {
-      // Sets that the loop took anew are given up, so the ring keeps as many as before.
+      // Sets that were allocated for the loop are released after use, so the ring keeps as many sets as before.
       for (const set of sets) set.isGivenUp = set.isNew;
       for (const memory of memories.flat()) home.release(memory);
     },

@@ -87,7 +87,7 @@ describe('quadrille bench', () => {
     expect(await textOf('deep/out/bench-time.svg')).toMatch(/chain u32[\s\S]*<path/);
     expect(await textOf('deep/out/bench-ratios.svg')).toContain('map u32 2^8: reference and javascript');
     const page = await textOf('deep/out/bench.html');
-    expect(page).toContain('Every answer was compared with the reference');
+    expect(page).toContain('Every result was compared with the reference');
     expect(page).not.toMatch(/<script|<link|<img|\ssrc=|\shref=|@import|url\((?!#)/);
     const { document } = parseHTML(page);
     expect([...document.querySelectorAll('h2')].map(({ textContent }) => textContent)).toEqual([

@@ -245,7 +245,7 @@ function factOfProduct(a: F32Fact, b: F32Fact): F32Fact {
   return { isNumber: true, top: a.top + b.top, unit: Math.max(SMALLEST, a.unit + b.unit) };
 }
 
-/** The fact about a value that is one of two. */
+/** The facts that hold for a value that is either of two others. */
 function join(a: F32Fact, b: F32Fact): F32Fact {
   return {
     isNumber: a.isNumber && b.isNumber,

@@ -22,7 +22,7 @@ export function fallsThrough(statement: TextStatement): boolean {
   }
 }
 
-/** Whether a block may break out of the loop that it is the body of. */
+/** Whether a block, which is the body of a loop, may break out of that loop. */
 function breaks(block: Block): boolean {
   return block.some((statement) => {
     if (statement.kind === 'break') return true;

@@ -157,7 +157,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
   return compiled;
 }
 
-/** The scope of constants, arrays and uniforms. A constant sees those before it. */
+/** The scope of constants, arrays and uniforms. A constant can use only those declared before it. */
 function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram): Scope {
   const scope = childOf(undefined);
   const context: Context = {

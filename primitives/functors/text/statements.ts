@@ -83,7 +83,10 @@ function typedValue(
   return type === undefined ? concrete(source, position, value) : coerce(source, position, value, type, name);
 }
 
-/** The value of a `const`: a compile-time value, abstract if it is and no type is given. */
+/**
+ * The value of a `const`. It must be known at compile time. It stays abstract if no type is given and the expression is
+ * abstract.
+ */
 export function constantValue(
   context: Context,
   position: Position,
