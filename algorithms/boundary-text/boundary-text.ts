@@ -13,56 +13,59 @@ export interface BoundaryPart {
   /** The bytes that they take up are `from … to − 1`. */
   readonly from: number;
   readonly to: number;
-  /** What a device read in them; undefined where all of them are left to the host. */
+  /** Results of the device; undefined if all lines are left to the host. */
   readonly found: FoundBoundaries | undefined;
 }
 
-/** Vertices, and what stands between them. */
+/** Vertices and the marks between them. */
 export interface FoundBoundaries {
-  /** Coordinates of all vertices in order; both NaN of what was taken for a vertex and cannot be read as one. */
+  /**
+   * Coordinates of all vertices in order. Both are NaN for a mark that was taken for a vertex but cannot be read as
+   * one.
+   */
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
-   * Where the name of a line begins, a ring ends or a line ends, counted in bytes from the part's first. Where the last
-   * line has no newline, one behind it is taken to be there.
+   * Positions where the name of a line begins, a ring ends or a line ends, in bytes from the start of the part. If the
+   * last line has no newline, one is assumed after it.
    */
   readonly at: Uint32Array;
   /** Vertices in front of each of these. */
   readonly vertices: Uint32Array;
   /**
-   * Vertices of the ring that ends there, less the one that closes it, where there is nothing odd about the ring: it has an
-   * area, and all of it is read. Else 0.
+   * Number of vertices of the ring that ends there, without a closing vertex, if the ring is plain: it has an area, and
+   * all of it was read. Otherwise 0.
    */
   readonly plain: Uint32Array;
 }
 
 export interface BoundaryTextOptions {
   /**
-   * About so many bytes are on the device at a time, twice; a line is never cut. Default 2²⁶, or a 128th of the backend's
+   * Approximate bytes on the device at a time, twice. A line is never cut. Default 2²⁶, or a 128th of the backend's
    * memory if that is less.
    */
   readonly partBytes?: number;
 }
 
 /**
- * Reads text with a polygon a line, `id x,y x,y … ; x,y …`, on a device, part by part. The next part is on its way while
- * the caller has one.
+ * Reads text with one polygon per line, `id x,y x,y … ; x,y …`, on a device, part by part. The next part is processed
+ * while the caller uses the last one.
  *
- * A device reads what is written in the usual way: vertices as `x,y` with whole numbers of a magnitude below 2³¹, parted by
- * blanks; rings parted by `;` or `|`; a name of at most 64 bytes in front, or none. Whatever else stands in a line, a decimal
- * point, a comment, a mistake, becomes a vertex that is not read, so that the host can parse that line itself. No line is
- * lost, and none spoils another.
+ * The device reads the usual notation: vertices as `x,y` with integers of a magnitude below 2³¹, separated by blanks;
+ * rings separated by `;` or `|`; an optional name of at most 64 bytes in front. Anything else in a line (a decimal
+ * point, a comment, a mistake) becomes an unread vertex, so that the host can parse this line itself. No line is lost,
+ * and no line affects another.
  *
- * - Steps: find the marks of the text, four bytes at a time; part tokens from ends of rings and lines; read the tokens'
- *   numbers; look at the rings.
- * - Work O(bytes), span O(log bytes + bytes of the longest name or ring that the device looks at). Deterministic: integers
- *   only. Two waits a part: for the counts, then for the results.
- * - Memory about 16 bytes for each byte of two parts. A part with more marks than a third of its bytes, or with a line above
- *   2²⁸ bytes, is left to the host. An empty text has no parts.
+ * - Steps: find the marks of the text, four bytes at a time; separate tokens from ends of rings and lines; read the
+ *   numbers of the tokens; check the rings.
+ * - Work O(bytes), span O(log bytes + bytes of the longest name or ring that the device reads). Deterministic: integers
+ *   only. Waits twice per part: for the counts and for the results.
+ * - Memory about 16 bytes for each byte of two parts. A part with more marks than a third of its bytes, or with a line
+ *   above 2²⁸ bytes, is left to the host. An empty text has no parts.
  *
- * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU
- * Hybrid Systems, 2012, section 4.2, which runs a state machine; here by scans, as tokens can be told apart by the byte in
- * front of them.
+ * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
+ * CPU-GPU Hybrid Systems, 2012, section 4.2, which runs a state machine; here with scans, because the byte in front of
+ * a token identifies it.
  *
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
@@ -106,7 +109,7 @@ function defaultPart({ backend }: Context): number {
   return Math.min(2 ** 26, Math.floor(backend.limits.memoryBytes / SHARE_OF_MEMORY));
 }
 
-/** Parts on the device take up about a quarter of its memory at most. */
+/** Parts on the device take at most about a quarter of its memory. */
 const SHARE_OF_MEMORY = 128;
 
 interface Lines {
@@ -114,7 +117,7 @@ interface Lines {
   readonly to: number;
 }
 
-/** Cuts a text behind newlines, at most so many bytes at a time but where a single line is longer. */
+/** Cuts a text after newlines into pieces of at most `bytes` bytes, or of a single longer line. */
 function* wholeLines(text: Uint8Array, bytes: number): Generator<Lines> {
   for (let from = 0; from < text.length; ) {
     const last = from + bytes >= text.length ? text.length - 1 : text.lastIndexOf(BYTE.newline, from + bytes - 1);
@@ -148,14 +151,17 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
   }
 }
 
-/** How many marks stand up to a place: there are newlines behind a text's last. */
+/** Number of marks up to a position. Newlines follow the last mark of a text. */
 function marksUpTo(at: Uint32Array, last: number): number {
   let count = at.length;
   while (count > 0 && at[count - 1]! > last) count--;
   return count;
 }
 
-/** Fewer bytes than this a mark, and there is no room: that many only texts of mistakes have. A vertex has four or more. */
+/**
+ * Room is allocated for one mark per this many bytes. Only texts full of mistakes have more marks; a vertex has four
+ * bytes or more.
+ */
 const BYTES_A_MARK = 3;
-/** Short texts may have a mark a byte, and there are newlines behind them. */
+/** Short texts may have a mark per byte, and newlines follow them. */
 const MIN_ROOM = 64;

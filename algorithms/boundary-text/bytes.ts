@@ -1,6 +1,6 @@
 import { type Bool, type Functor, fn, type U32, u32 } from '../../primitives/index.ts';
 
-/** Bytes that mean something in a text of boundaries. */
+/** Bytes with a meaning in boundary texts. */
 export const BYTE = {
   tab: 9,
   newline: 10,
@@ -25,11 +25,11 @@ export function isRingBreak(byte: U32): Bool {
 }
 
 /**
- * The bytes of a word that are marks, four at once, as their highest bits: those that end a line or a ring, and those that
- * begin a token, which is a run of all other bytes but blanks. `before` is the word in front, whose last byte decides on
- * the first of this one.
+ * The highest bits of the bytes of a word that are marks: bytes that end a line or a ring, and bytes that begin a
+ * token. A token is a run of all other bytes except blanks. `before` is the word in front, whose last byte decides on
+ * the first byte of this word.
  *
- * Straight-line arithmetic without carries from byte to byte, so that it runs in the lanes of vector units.
+ * Straight-line arithmetic without carries between bytes, so that it vectorises.
  */
 export const markBytes: Functor<{ readonly before: typeof u32; readonly here: typeof u32 }, typeof u32> = fn(
   'markBytes',
@@ -61,7 +61,7 @@ function bytesEqual(word: U32, byte: number): U32 {
   return difference.and(OTHER_BITS).add(OTHER_BITS).or(difference).or(OTHER_BITS).not();
 }
 
-/** Whether a byte is a decimal digit, given how far it is above that of zero, modulo 2³². */
+/** Whether a byte is a decimal digit, given the byte minus that of zero, modulo 2³². */
 export function isDigit(aboveZero: U32): Bool {
   return aboveZero.le(9);
 }

@@ -15,8 +15,7 @@ import { storeResults } from '../../primitives/row-results.ts';
 import { UNREAD } from './vertices.ts';
 
 /**
- * Whole numbers as the words of f64, low word first, as hosts hold them; {@link UNREAD} as NaN. So the host takes over what
- * it reads without a loop.
+ * Integers as the words of f64, low word first; {@link UNREAD} as NaN. So the host can use the result without a loop.
  */
 export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertices<'u32'> {
   return context.scope(() => {
@@ -39,10 +38,10 @@ export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertic
 
 type Vertices<T extends 'i32' | 'u32'> = { readonly x: Column<T>; readonly y: Column<T> };
 
-/** Where the words of a row go, and those words. */
+/** Types of a row's results: positions and words. */
 const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 
-/** The f64 of a whole number: sign, exponent from the highest bit that is set, and what is behind that bit. */
+/** The f64 of an integer: sign, exponent from the highest bit that is set, and the bits below it. */
 function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
   const size = bitsToU32(number.abs());
   const zeros = clz(size);

@@ -17,20 +17,20 @@ import { scanResults, writeWords } from '../../primitives/row-results.ts';
 import { countIn } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 
-/** A text on a device: its bytes one by one, zero past them, and where its marks are. */
+/** A text on a device: its bytes one by one, with zeros after them, and the positions of its marks. */
 export interface MarkedText {
   readonly bytes: Column<'u32'>;
   /** Positions of the marks, in order; see {@link markBytes}. */
   readonly marks: Column<'u32'>;
-  /** How many marks there are, which may be more than there is room for. */
+  /** Number of marks, which may exceed the capacity. */
   readonly count: Column<'u32'>;
 }
 
 /**
- * Puts a text on the device and finds its marks: where lines and rings end and where tokens begin.
+ * Uploads a text and finds its marks: the ends of lines and rings and the starts of tokens.
  *
- * - Work O(bytes), span O(log bytes): the bytes of a word are looked at together, and words without a mark are left behind.
- * - The text is taken to end with a newline. At most `capacity` marks are stored.
+ * - Work O(bytes), span O(log bytes): the bytes of a word are examined together, and words without a mark are dropped.
+ * - The text is treated as if it ended with a newline. At most `capacity` marks are stored.
  */
 export function markText(context: Context, text: Uint8Array, capacity: number): MarkedText {
   return context.scope(() => {
@@ -45,7 +45,7 @@ export function markText(context: Context, text: Uint8Array, capacity: number): 
 
 const hasMarks = fn('hasMarks', { mask: u32 }, bool, ({ mask }) => mask.ne(0));
 
-/** The positions of all marks of words, one after the other: a scan counts them, and each word stores its up to four. */
+/** The positions of all marks of words, in order: a scan counts them, and each word stores up to four. */
 function placeMarks(
   context: Context,
   { mask, word }: { readonly mask: Column<'u32'>; readonly word: Column<'u32'> },
@@ -81,13 +81,16 @@ const LANES = [0, 1, 2, 3] as const;
 
 /** A text on a device, in words. */
 interface UploadedText {
-  /** One word of blanks, and then the words that the text lies in; what is not the text's is blank before, newlines behind. */
+  /**
+   * One word of blanks, then the words that contain the text. Bytes outside the text are blanks before it and newlines
+   * after it.
+   */
   readonly words: Column<'u32'>;
   /** Bytes of the second word that are not the text's. */
   readonly shift: number;
 }
 
-/** Uploads a text from where it lies: only the words at its ends, which may be others' too, are copied on the host. */
+/** Uploads a text in place. Only the words at its ends, which may contain other data, are copied on the host. */
 function uploadText(context: Context, text: Uint8Array): UploadedText {
   const shift = text.byteOffset % 4;
   const whole = Math.floor((shift + text.length) / 4);

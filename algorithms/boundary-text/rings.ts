@@ -17,17 +17,17 @@ import {
 } from '../../primitives/index.ts';
 import { type ReadMarks, UNREAD } from './vertices.ts';
 
-/** Rings of more vertices are left to the host: a thread looks at every vertex of one. */
+/** Rings with more vertices are left to the host, because one thread reads all vertices of a ring. */
 const LONGEST_RING = 4096;
 /**
- * Where all vertices of a ring are so near to its first in either direction, no three of them are taken to stand on one
- * line for rounding: the host does where the area they span is below 2⁻⁴⁰ of that of their box, and it is a whole number.
+ * If all vertices of a ring are this close to its first along both axes, rounding cannot make its area vanish: the host
+ * treats vertices as collinear if their area is below 2⁻⁴⁰ of that of their box, and the area is an integer.
  */
 const REACH = 2 ** 20;
 
 /**
- * How many vertices the ring has that ends at a mark, without those that close it, where there is nothing odd about it;
- * else 0. A ring is odd that is empty or short, has no area or may have none, is large, or has a vertex that is not read.
+ * Number of vertices of the ring that ends at a mark, without closing vertices, if the ring is plain; else 0. A ring is
+ * not plain if it is empty or short, has no area or may have none, is large, or has an unread vertex.
  */
 const plainRing = fn(
   'plainRing',
@@ -54,7 +54,7 @@ const plainRing = fn(
         const [atX, atY] = [x.at(vertex), y.at(vertex)];
         plain.set(atX.ne(UNREAD).and(isNear(atX, fromX)).and(isNear(atY, fromY)));
         If(plain.not(), () => Break());
-        // Modulo 2³²: what is not 0 so, is not 0.
+        // Modulo 2³²: a value that is not 0 modulo 2³² is not 0.
         const cross = alongX.mul(atY.sub(fromY)).sub(alongY.mul(atX.sub(fromX)));
         bent.set(bent.or(cross.ne(0)));
       });
@@ -73,9 +73,9 @@ function isNear(a: I32, b: I32): Bool {
 }
 
 /**
- * Looks at the rings that end at the marks that are no vertices, and tells which of them can be taken as they stand.
+ * Checks the rings that end at marks other than vertices, and finds those that are plain.
  *
- * - Work O(vertices), span O(vertices of the largest ring that a device looks at).
+ * - Work O(vertices), span O(vertices of the largest ring that a device reads).
  */
 export function plainRings(vertices: ReadMarks['vertices'], others: ReadMarks['others']): Column<'u32'> {
   return map(plainRing, { other: sequence(others.at.length), ends: others.vertices, ...vertices });

@@ -24,16 +24,16 @@ import {
 import { BYTE, isBlank, isDigit, isRingBreak } from './bytes.ts';
 import type { MarkedText } from './marks.ts';
 
-/** Stands for the coordinates of what is no vertex, or is not written in the usual way. No vertex has it. */
+/** Marks coordinates that are not a vertex, or not in the usual notation. No vertex has this value. */
 export const UNREAD: number = -(2 ** 31);
 
-/** Longer names are left to the host: a thread looks at every byte of one. */
+/** Longer names are left to the host, because one thread reads all bytes of a name. */
 const LONGEST_ID = 64;
 
 /**
- * Whether a mark is a vertex: a token that is not the name of its line. What a device does not read is taken for a vertex
- * too, to be found unreadable: long names, names with a `;` or `|` in or behind them, comments, and a ring's end where no
- * ring is.
+ * Whether a mark is a vertex: a token that is not the name of its line. Tokens that a device cannot read also count as
+ * vertices and are then found unreadable: long names, names that contain or precede `;` or `|`, comments, and the end
+ * of a ring without a ring.
  */
 const isVertex = fn('isVertex', { mark: u32, marks: array(u32), bytes: array(u32) }, bool, ({ mark, marks, bytes }) => {
   const at = marks.at(mark);
@@ -45,7 +45,7 @@ const isVertex = fn('isVertex', { mark: u32, marks: array(u32), bytes: array(u32
   return found;
 });
 
-/** Whether the token at a place is a name: short, without a comma, and with a blank or a newline behind it. */
+/** Whether the token at a position is a name: short, without a comma, and followed by a blank or a newline. */
 function isName(bytes: ArrayValue<'u32'>, at: U32): Bool {
   const name = Var(bool(false));
   If(bytes.at(at).ne(BYTE.hash), () => {
@@ -58,7 +58,7 @@ function isName(bytes: ArrayValue<'u32'>, at: U32): Bool {
   return name;
 }
 
-/** Coordinates of the vertex that begins at a place; {@link UNREAD}, both, where none does. */
+/** Coordinates of the vertex at a position; {@link UNREAD} for both if there is none. */
 function readVertex(bytes: ArrayValue<'u32'>, at: U32): { readonly x: I32; readonly y: I32 } {
   const x = readWhole(bytes, at);
   const y = readWhole(bytes, x.end.add(1));
@@ -69,13 +69,13 @@ function readVertex(bytes: ArrayValue<'u32'>, at: U32): { readonly x: I32; reado
 
 interface Whole {
   readonly value: I32;
-  /** Where the byte behind it stands. */
+  /** Position of the byte after it. */
   readonly end: U32;
-  /** Whether there is a number that can be held. −0 cannot. */
+  /** Whether there is a number that fits. −0 does not. */
   readonly read: Bool;
 }
 
-/** Reads `-12` or `12`: up to ten digits, of a magnitude below 2³¹. */
+/** Reads `-12` or `12`: up to ten digits, with a magnitude below 2³¹. */
 function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
   const negative = bytes.at(at).eq(BYTE.minus);
   const start = at.add(u32(negative));
@@ -99,7 +99,7 @@ function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
 }
 
 const MAX_DIGITS = 10;
-/** Ten times as many and nine more are still below 2³². */
+/** Ten times this plus nine is below 2³². */
 const MAX_TENS = 214748364;
 
 function endsVertex(bytes: ArrayValue<'u32'>, at: U32): Bool {
@@ -115,7 +115,7 @@ const coordinates = fn('coordinates', { at: u32, bytes: array(u32) }, { x: i32, 
 
 const vertexCount = fn('vertexCount', { mark: u32, other: u32 }, u32, ({ mark, other }) => mark.sub(other));
 
-/** The vertices of a text, and its other marks: names, and where rings and lines end. */
+/** The vertices of a text, and its other marks: names, and ends of rings and lines. */
 export interface ReadMarks {
   readonly vertices: { readonly x: Column<'i32'>; readonly y: Column<'i32'> };
   readonly others: {
@@ -126,9 +126,9 @@ export interface ReadMarks {
 }
 
 /**
- * Parts the vertices from the other marks of a text, and reads them.
+ * Separates the vertices from the other marks of a text, and reads them.
  *
- * - Work O(bytes of vertices and names), span O(log marks): a thread reads the bytes of its token one after the other.
+ * - Work O(bytes of vertices and names), span O(log marks): a thread reads the bytes of its token one by one.
  */
 export function readMarks(context: Context, { bytes, marks }: MarkedText): ReadMarks {
   return context.scope(() => {

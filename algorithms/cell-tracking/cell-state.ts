@@ -23,10 +23,10 @@ import { type CellsInFrame, trackInFieldUnits } from './track-frame.ts';
 import { type TrackingOptions, unitOf } from './tracking-options.ts';
 import { WINDOW_WORDS, windowShape } from './windows.ts';
 
-/** A path is expected where a cell was in the mean of this many frames. */
+/** The expected path of a cell is the mean of its positions in this many frames. */
 export const PATH_FRAMES = 10;
 
-/** What is known of a row; rows whose radius is 0 have no cell. */
+/** Fields of a row. Rows with radius 0 have no cell. */
 const cell: {
   readonly x: typeof f32;
   readonly y: typeof f32;
@@ -35,7 +35,7 @@ const cell: {
   readonly age: typeof u32;
 } = { x: f32, y: f32, radius: f32, path: f32, age: u32 };
 
-/** The cells of a frame on a device, a row each, with what the next frame starts from. */
+/** The cells of a frame on a device, one row each, with the starting values of the next frame. */
 export interface CellState {
   readonly cells: ColumnsOf<typeof cell>;
   /** Coordinates across the vessel in the last frames, the newest first, PATH_FRAMES rows a cell. */
@@ -47,26 +47,26 @@ export interface CellState {
   readonly windows: Column<'u32'>;
 }
 
-/** What the host reads of every frame. */
+/** The columns of every frame that the host reads. */
 export type SeenColumns = Pick<CellsInFrame, 'x' | 'y' | 'radius' | 'lost' | 'radii'>;
 
-/** A cell as the host knows it, in a row of its own. */
+/** A cell as the host knows it, with its row. */
 export interface StartingCell {
   readonly row: number;
   readonly x: number;
   readonly y: number;
   /** The expected one. */
   readonly radius: number;
-  /** Where it was in the last frames, the newest first: at most {@link PATH_FRAMES}. */
+  /** Its positions in the last frames, newest first, at most {@link PATH_FRAMES}. */
   readonly recent: readonly { readonly x: number; readonly y: number }[];
-  /** Of its snaxels; the expected one unless known. */
+  /** Radii of its snaxels. Default: the expected radius. */
   readonly radii: ArrayLike<number> | undefined;
 }
 
-/** The step from one frame to the next for a number of rows, prepared. */
+/** The prepared step from one frame to the next, for a number of rows. */
 export interface CellStep {
   readonly rows: number;
-  /** A state made of what the host knows. Fields go on from those of `before` in rows that are not new. */
+  /** Makes a state from the host's data. In rows that are not new, fields continue from those of `before`. */
   start(cells: readonly StartingCell[], before: CellState | undefined): CellState;
   /** The state in a frame, and the columns of it that the host reads. */
   next(grey: Column, state: CellState): { readonly state: CellState; readonly seen: SeenColumns };
@@ -123,7 +123,7 @@ export function prepareCellStep(
   };
 }
 
-/** What a row is in the next frame: its expected path is the mean of its last frames. */
+/** The row of a cell in the next frame. Its expected path is the mean over its last frames. */
 const nextCell = fn(
   'nextCell',
   {
@@ -198,7 +198,7 @@ function startOf(
   };
 }
 
-/** As the device has it. */
+/** Computed as on the device. */
 function acrossOf(
   { x, y }: { readonly x: number; readonly y: number },
   { acrossX, acrossY }: { readonly acrossX: number; readonly acrossY: number },

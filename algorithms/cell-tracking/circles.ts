@@ -1,14 +1,14 @@
-/** Samples of circles, as the host makes them: angles are numbers of tables, and devices need no trigonometry. */
+/** Samples of circles, made by the host. Angles are indices into tables, so devices need no trigonometry. */
 
-/** Sines and cosines are whole numbers of this many bits behind the point. */
+/** Sines and cosines are fixed-point numbers with this many fractional bits. */
 export const WEIGHT_BITS = 14;
 
 /**
- * Pairs of samples that lie across from each other, circle after circle: the second of a pair has the opposite offset and the
- * opposite direction. Of each circle, every other pair comes first.
+ * Pairs of opposite samples, circle after circle. The second sample of a pair has the opposite offset and the opposite
+ * direction. For each circle, every other pair comes first.
  */
 export interface CircleTables {
-  /** How many elements of the frame on the first sample of a pair is, modulo 2^32. */
+  /** Offset of the first sample of a pair, in elements of the frame, modulo 2^32. */
   readonly offsets: Uint32Array<ArrayBuffer>;
   /** Cosine (low half) and sine (high half) of its angle, as i16. */
   readonly weights: Uint32Array<ArrayBuffer>;
@@ -37,7 +37,10 @@ export function circleTables(radii: readonly number[], points: number, width: nu
   };
 }
 
-/** The whole pixels of a step. What is whole but for the rounding of a sine, as 8 · cos 120°, stays what it is. */
+/**
+ * The whole pixels of a step. A step that is an integer except for rounding of a sine, such as 8 · cos 120°, is not cut
+ * below it.
+ */
 function cut(step: number): number {
   return Math.trunc(step * (1 + 1e-12));
 }

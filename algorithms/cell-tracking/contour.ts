@@ -30,7 +30,7 @@ import type { Frame } from './frame.ts';
 
 /** Cells with their contours, in the rows that they had. */
 export type Contours = {
-  /** The centroid of what the contour encloses, in pixels. */
+  /** The centroid of the enclosed area, in pixels. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /** The radius of a circle of the same area. */
@@ -38,8 +38,8 @@ export type Contours = {
   /** Whether no contour was found: the figures are then those that were given. */
   readonly lost: Column<'bool'>;
   /**
-   * Points along each contour, 36 rows a cell: the first to the right of the centre, the next ones further down. Those of a lost
-   * cell are where its contour was last.
+   * Points along each contour, 36 rows per cell: the first to the right of the centre, the next ones further down. For
+   * a lost cell, the points of its last contour.
    */
   readonly points: ColumnsOf<{ x: typeof f32; y: typeof f32 }>;
 };
@@ -49,13 +49,13 @@ const POINTS = 9;
 const PER_POINT = 4;
 const SAMPLES = POINTS * PER_POINT;
 
-/** How far a spline is from its centre whose control points lie on a circle of radius 1. */
+/** Distance of a spline from its centre if its control points lie on a circle of radius 1. */
 const REACH = (4 + 2 * Math.cos((2 * Math.PI) / POINTS)) / 6;
-/** A mean slope below this is none. */
+/** A mean slope below this counts as 0. */
 const FLAT = 2 ** -60;
-/** Where the tangent is shorter than this, a contour has no normal. */
+/** If the tangent is shorter than this, a contour has no normal. */
 const SHORTEST = 2 ** -10;
-/** Moves are folded as whole numbers of this many bits behind the point. */
+/** Moves are summed as fixed-point numbers with this many fractional bits. */
 const CHANGE_BITS = 10;
 
 interface Vector {
@@ -75,8 +75,8 @@ export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32
 }
 
 /**
- * The slopes between the four pixels around a point, each half of the difference of its neighbours. In frames of four pixels a
- * side or more; points nearer to an edge than a pixel count as there.
+ * The slopes between the four pixels around a point, each half of the difference of its neighbours. Frames must be at
+ * least four pixels wide and high. Points less than a pixel from an edge are treated as one pixel from it.
  */
 function slopeAt({ grey, width, height }: Picture, point: Vector): Vector {
   const along = (value: F32, size: U32) => {
@@ -102,8 +102,8 @@ function slopeAt({ grey, width, height }: Picture, point: Vector): Vector {
 }
 
 /**
- * A circle whose numbers are finite, and its rate: what forces on its contour are multiplied by, negative around what is bright;
- * 0 where there is no contour.
+ * A circle with finite numbers, and its rate, by which forces on its contour are multiplied. The rate is negative
+ * around bright cells, and 0 if there is no contour.
  */
 const circleOfCell = ofGrey((grey) =>
   fn(
@@ -149,7 +149,7 @@ function slopeOutwards(picture: Picture, { x, y }: Vector, radius: F32): F32 {
 const ANGLES = Array.from({ length: POINTS }, (_, k) => (2 * Math.PI * k) / POINTS);
 const [COSINES, SINES] = [ANGLES.map(Math.cos), ANGLES.map(Math.sin)];
 
-/** A control point of a contour that is a circle, all but a thousandth of its radius. */
+/** A control point of a contour that is a circle, to within a thousandth of its radius. */
 const firstControlPoint = fn(
   'firstControlPoint',
   { index: u32, x: array(f32), y: array(f32), radius: array(f32), rate: array(f32) },
@@ -168,7 +168,7 @@ const firstControlPoint = fn(
   },
 );
 
-/** Weights of four control points at a share of the way from the second of them to the third, and how these change with it. */
+/** Weights of four control points at a fraction of the way from the second to the third, and their derivatives. */
 function weightsAt(share: F32): { readonly weights: readonly F32[]; readonly slopes: readonly F32[] } {
   const rest = f32(1).sub(share);
   const [square, restSquare] = [share.mul(share), rest.mul(rest)];
@@ -192,9 +192,9 @@ function weighted(weights: readonly F32[], values: readonly F32[]): F32 {
 const controlPoint = { x: f32, y: f32 } as const;
 
 /**
- * A round of a contour: its control point goes along the gradient of what the points see on the four pieces of the contour that
- * it has a part in. With the normal n = (y′, −x′)/|p′| of a point p, that is the sum of the grey values at p + δn less those at
- * p − δn.
+ * A round of a contour: moves a control point along the gradient of a sum over the points on the four pieces of the
+ * contour that it influences. With the normal n = (y′, −x′)/|p′| at a point p, the sum is of the grey values at p + δn
+ * minus those at p − δn.
  */
 const climb = ofGrey((grey) =>
   fn(
@@ -233,7 +233,7 @@ const climb = ofGrey((grey) =>
             return slopeAt(picture, { x: x.add(normal.x.mul(reach)), y: y.add(normal.y.mul(reach)) });
           };
           const [outside, inside] = [seen(1), seen(-1)];
-          // The normal turns with the control point: by its tangent, times what is left of a move across.
+          // Moving the control point turns the normal; this adds the tangent, times the remaining part of the move.
           const turn = share
             .mul(inverse)
             .mul(delta)
@@ -276,7 +276,7 @@ function pointOn(control: { readonly [name in 'controlX' | 'controlY']: ArrayVal
   return { x: of(control.controlX), y: of(control.controlY) };
 }
 
-/** The centroid and the radius of what a contour encloses, or the circle that it began as. */
+/** The centroid and the radius of a contour's area, or the initial circle. */
 const cellOfContour = fn(
   'cellOfContour',
   {

@@ -11,14 +11,14 @@ export interface DetectedCells {
   readonly x: Float32Array;
   readonly y: Float32Array;
   readonly radius: Float32Array;
-  /** Negative where the cell is brighter than what is around it. */
+  /** Negative if the cell is brighter than its surroundings. */
   readonly score: Float32Array;
 }
 
 /**
- * The cells of a frame: where circles fit best, by {@link detectPeaks}, read.
+ * Finds the cells of a frame, where circles fit best, by {@link detectPeaks}, and reads them to the host.
  *
- * @throws `ArgumentError` as `detectPeaks` does; `CapacityError` where there are more cells than `maxCells`.
+ * @throws `ArgumentError` as in `detectPeaks`; `CapacityError` if there are more cells than `maxCells`.
  * @example
  * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 20) - 9));
  * const grey = ctx.column(Uint8Array.from({ length: 40 * 40 }, (_, i) => disc(i % 40, Math.floor(i / 40))));

@@ -1,24 +1,27 @@
 import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
 export interface GicovOptions {
-  /** Of the circles, in pixels; 8, 10, … 20 unless given. */
+  /** Radii of the circles, in pixels. Default 8, 10, … 20. */
   readonly radii?: readonly number[] | undefined;
   /** Samples of a circle, an even number; 150 unless given. */
   readonly points?: number | undefined;
-  /** Scores whose size is at most this are 0; 0 unless given. Much of their work is left out, too. */
+  /** Scores of at most this magnitude become 0. Much of their work is skipped, too. Default 0. */
   readonly threshold?: number | undefined;
-  /** Pixels nearer to an edge of the frame than this have score 0; the greatest radius and 2 more unless given. */
+  /** Pixels closer to an edge of the frame than this have score 0. Default: the maximum radius plus 2. */
   readonly margin?: number | undefined;
-  /** Cells that are brighter than what is around them have negative scores, dark ones positive; `both` unless given. */
+  /**
+   * Cells to find. Cells brighter than their surroundings have negative scores, dark cells positive ones. Default
+   * `both`.
+   */
   readonly sign?: 'bright' | 'dark' | 'both' | undefined;
 }
 
 export interface DetectionOptions extends GicovOptions {
   /** The size that the score of a cell exceeds; 1.8 unless given. */
   readonly threshold?: number | undefined;
-  /** A cell has the greatest score within so many pixels; 12 unless given. */
+  /** A cell has the best score within this many pixels. Default 12. */
   readonly dilation?: number | undefined;
-  /** Room for so many cells; 4,096 unless given. */
+  /** Maximum number of cells. Default 4,096. */
   readonly maxCells?: number | undefined;
 }
 
@@ -50,7 +53,7 @@ export const DETECTION_OPTIONS: FieldKinds<DetectionOptions> = {
 
 export const DEFAULT_RADII: readonly number[] = [8, 10, 12, 14, 16, 18, 20];
 
-/** The margin where none is given: circles and the slopes of their pixels lie in the frame. */
+/** The default margin, which keeps circles and the slopes at their pixels inside the frame. */
 export function marginOf(radii: readonly number[]): number {
   return Math.ceil(Math.max(...radii)) + 2;
 }

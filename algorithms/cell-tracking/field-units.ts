@@ -1,8 +1,8 @@
 import { bitsToU32, type F32, type Functor, f32, fn, round, type U32 } from '../../primitives/index.ts';
 
 /**
- * Images and fields of windows are whole numbers of 2^-20, from 0 to 1, that f32 holds: their sums and differences are exact on
- * every device, so that all stop at the same rounds, and none of them needs conversions.
+ * Images and fields of windows are multiples of 2^-20 from 0 to 1, which f32 holds exactly. Their sums and differences
+ * are exact on every device, so all devices stop at the same round.
  */
 export const FIELD_BITS = 20;
 
@@ -11,7 +11,7 @@ export function inFieldUnits(value: F32): F32 {
   return round(value.mul(2 ** FIELD_BITS));
 }
 
-/** A whole number from 0 to 2^23 as u32. It stands in the low bits of its sum with 2^23. */
+/** Converts an integer from 0 to 2^23 to u32. It is in the low bits of its sum with 2^23. */
 export function wholeToU32(value: F32): U32 {
   return bitsToU32(value.add(2 ** 23)).and(2 ** 23 - 1);
 }
@@ -24,7 +24,7 @@ export const fromFieldUnits: Functor<{ units: typeof f32 }, typeof f32> = fn(
   ({ units }) => units.mul(2 ** -FIELD_BITS),
 );
 
-/** The whole numbers of values that {@link fromFieldUnits} gave; others are taken for the nearest ones from 0 to 1. */
+/** Inverse of {@link fromFieldUnits}. Other values are clamped to 0 to 1 and rounded. */
 export const toFieldUnits: Functor<{ value: typeof f32 }, typeof f32> = fn(
   'toFieldUnits',
   { value: f32 },

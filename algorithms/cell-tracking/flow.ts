@@ -28,7 +28,7 @@ const MU = 0.5;
 /** Weight of the image. */
 const LAMBDA = 5;
 export const MIN_MEAN_CHANGE = 1e-5;
-/** Cells up to which changes, which are at most 1, cannot add up beyond u32. */
+/** Up to this many cells, the sum of changes, each at most 1, fits in u32. */
 const MAX_EXACT = 2 ** (32 - FIELD_BITS) - 1;
 
 /** The eight neighbours in the order in which they are summed. */
@@ -43,7 +43,7 @@ export const SIDES = [
   [-1, 1],
 ] as const;
 
-/** How a neighbour draws: where it is more, where it is less, or by half both ways. */
+/** How a neighbour pulls: upwards only, downwards only, or half in both directions. */
 type Draw = 'more' | 'less' | 'half';
 
 export function drawsOf({ x, y }: Direction): Draw[] {
@@ -56,7 +56,7 @@ export function drawsOf({ x, y }: Direction): Draw[] {
 
 type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
 
-/** There are 16 of them, one for each set of sides that a direction tells apart. */
+/** There are 16 steps, one for each combination of sides. */
 const steps = new Map<string, FlowStep>();
 
 /** The step of the flow along a direction. */
@@ -69,9 +69,9 @@ export function flowStep(direction: Direction): FlowStep {
 }
 
 /**
- * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1 above 0, ½ at
- * 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ. Values are whole numbers:
- * both weighted terms are rounded, all else is exact.
+ * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1
+ * above 0, ½ at 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ.
+ * Values are whole numbers: both weighted terms are rounded, all else is exact.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
   return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
@@ -83,7 +83,7 @@ function createFlowStep(draws: readonly Draw[]): FlowStep {
   });
 }
 
-/** The next value of a pixel, by twice the sum of what its neighbours draw. */
+/** The next value of a pixel, from twice the sum of its neighbours' contributions. */
 export function settled(own: F32, doubled: F32, image: F32): F32 {
   const h = own.add(round(doubled.mul(MU / LAMBDA / 2)));
   return h.sub(round(h.sub(image).mul(image.mul(2 ** -FIELD_BITS / LAMBDA))));
@@ -97,7 +97,7 @@ function sum(values: readonly F32[]): F32 {
   return values.reduce((a, b) => a.add(b));
 }
 
-/** How much a round changes a pixel. */
+/** The change of a pixel in a round. */
 export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, typeof u32> = fn(
   'flowChange',
   { before: f32, after: f32 },
@@ -153,7 +153,9 @@ export interface PreviousFields {
   readonly windows: Column<'u32'>;
 }
 
-/** What the flow was at a pixel of the frame in the cell's window before; its image where that window did not have it. */
+/**
+ * The flow at a pixel of the frame in the cell's previous window; the image if that window does not contain the pixel.
+ */
 const startOfFlow = fn(
   'startOfFlow',
   {

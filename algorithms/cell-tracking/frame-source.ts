@@ -12,12 +12,12 @@ import {
 } from '../../primitives/index.ts';
 import type { Frame, HostFrame } from './frame.ts';
 
-/** How frames of one size and depth come into a prepared pipeline. */
+/** Uploads frames of one size and depth for a prepared pipeline. */
 export interface FrameSource {
   readonly input: TableInput<typeof u32>;
   /** A column for a call. */
   upload(frame: HostFrame): Column<'u32'>;
-  /** The frame that algorithms see: what moves, if there is a background. */
+  /** The frame that algorithms see: with a background, only the moving part. */
   frameOf(grey: Column<'u32'>): Frame;
 }
 
@@ -37,7 +37,7 @@ function inputOf({ width, height, grey }: HostFrame): TableInput<typeof u32> {
   return input(u32, width * height, { storage: grey instanceof Uint8Array ? 'u8' : 'u16' });
 }
 
-/** A view of what differs from the background. */
+/** A view of the difference from the background. */
 function movingPart(grey: Column<'u32'>, background: Column): Column<'f32'> {
   const given = { cell: sequence(background.capacity), background: background as Column<'f32'> };
   return (grey.type as string) === 'f32'

@@ -12,16 +12,19 @@ export interface HeldFrame {
 export interface FrameUploads {
   /** Uploads a frame, and keeps it for a call of {@link take}. */
   keep(frame: HostFrame, index: number): HeldFrame;
-  /** The frame that was kept for an index, if there is one. Those of indices before are given up: frames are taken in order. */
+  /**
+   * Returns the frame held for an index, if there is one. Frames are taken in order, so those of earlier indices are
+   * released.
+   */
   take(frame: HostFrame, index: number): HeldFrame | undefined;
   /** Uploads a frame. */
   now(frame: HostFrame): HeldFrame;
-  /** Uploads a frame when it is asked for, which it may never be. */
+  /** Uploads a frame on first use, which may never come. */
   ifWanted(frame: HostFrame): HeldFrame;
   dispose(): void;
 }
 
-/** Kept frames that nobody takes are given up from so many on. A graph has fewer between its stages. */
+/** Maximum number of held frames that nobody has taken. Graphs have fewer between their stages. */
 const MAX_KEPT = 8;
 
 interface KeptFrame {
@@ -77,7 +80,7 @@ function holdOnce(context: Context, grey: Column<'u32'>): HeldFrame {
   return { grey: () => grey, release: () => context.dispose(grey) };
 }
 
-/** Two that hold one column, which is disposed of when both have released it. */
+/** Two holders of one column, which is disposed of when both have released it. */
 function holdTwice(context: Context, grey: Column<'u32'>): [HeldFrame, HeldFrame] {
   let holders = 2;
   const release = (): void => {

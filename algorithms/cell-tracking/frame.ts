@@ -18,7 +18,7 @@ export interface HostFrame {
   readonly grey: Uint8Array | Uint16Array | Float32Array;
 }
 
-/** More pixels along a side are refused: coordinates are kept as f32, and pixels counted in u32. */
+/** Maximum side of a frame in pixels, because coordinates are f32 and pixels are counted in u32. */
 const MAX_SIDE = 2 ** 16 - 1;
 
 export const aHostFrame: Kind = aRecord<HostFrame>({
@@ -34,8 +34,8 @@ export const aFrame: Kind = aRecord<Frame>({
 });
 
 /**
- * The context that the pixels of a frame live in, of which there have to be as many as its sides say. Of an input of a prepared
- * pipeline that is its capacity; pixels that a call leaves out are 0.
+ * The context of a frame's pixels. Throws unless their number matches the sides. For an input of a prepared pipeline
+ * this is its capacity; missing pixels of a call are 0.
  */
 export function contextOfFrame(call: string, { width, height, grey }: Frame): Context {
   const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;
@@ -48,7 +48,7 @@ export function contextOfFrame(call: string, { width, height, grey }: Frame): Co
   return requireContext([grey], call);
 }
 
-/** Refuses a frame in memory of the host that has not the pixels of its sides. */
+/** Throws unless a frame in host memory has the number of pixels given by its sides. */
 export function requireHostFrame(call: string, { width, height, grey }: HostFrame): void {
   if (grey.length === width * height) return;
   throw new ArgumentError('frame/size', `${call} was given a frame that has not the pixels of its sides.`, {

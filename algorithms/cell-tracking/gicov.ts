@@ -28,35 +28,35 @@ import { DEFAULT_RADII, GICOV_OPTIONS, type GicovOptions, marginOf } from './det
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 import { packSlopes } from './slopes.ts';
 
-/** How well circles around the pixels of a frame lie on edges. */
+/** How well circles around the pixels of a frame fit edges. */
 export interface Gicov {
-  /** Mean over standard deviation of the slopes outwards, of the circle that fits best: negative around what is bright. */
+  /** Mean divided by standard deviation of the outward slopes on the best circle. Negative around bright cells. */
   readonly score: Column<'f32'>;
-  /** The radius of that circle, in pixels; 0 where the score is 0. */
+  /** The radius of that circle, in pixels; 0 if the score is 0. */
   readonly radius: Column<'f32'>;
 }
 
 /**
- * The gradient inverse coefficient of variation of every pixel of a frame: on circles around the pixel the slopes outwards are
- * sampled, and their mean is divided by their standard deviation (n − 1). Of all circles, the one with the greatest mean² to
- * variance counts, by its signed score.
+ * The gradient inverse coefficient of variation of every pixel of a frame: the outward slopes are sampled on circles
+ * around the pixel, and their mean is divided by their standard deviation (n − 1). The circle with the largest ratio of
+ * mean² to variance gives the signed score.
  *
- * Slopes are taken as whole numbers: the greatest slope of the frame has 14 bits, sines and cosines have 14 bits behind the
- * point, a slope outwards is cut to 15 bits; their sum is exact, and the sum of their squares is one of f32. So all backends
- * give the same bytes. A score differs from that of the real numbers by some 1e-3 of it, unless a single slope of the frame is
- * thousands of times as large as those around the cells. Frames times a power of two, or with another offset, give the same
- * bytes, unless f32 rounds their grey values.
+ * Slopes are integers: the largest slope of the frame has 14 bits, sines and cosines have 14 fractional bits, and an
+ * outward slope is cut to 15 bits. Their sum is exact; the sum of their squares is in f32. So all backends give the
+ * same bytes. The relative error of a score is about 1e-3, unless a single slope of the frame is thousands of times as
+ * large as those around the cells. Multiplying a frame by a power of two, or adding an offset, does not change the
+ * bytes, unless f32 rounds its grey values.
  *
- * - Work O(pixels · radii · points); with a `threshold` half of it is left out around most pixels: the other half of the samples
- *   could not bring the score above it.
- * - Where all slopes are 0 the score is 0. A standard deviation below 2⁻¹⁰ of the root mean square counts as that. Slopes that
+ * - Work O(pixels · radii · points); with a `threshold`, half of it is skipped around most pixels, where the other half
+ *   of the samples cannot lift the score above it.
+ * - If all slopes are 0, the score is 0. The standard deviation is at least 2⁻¹⁰ of the root mean square. Slopes that
  *   are not finite count as 0.
- * - Frames without pixels inside of the margin have scores of 0 alone.
+ * - If no pixel is inside the margin, all scores are 0.
  *
- * Source: Dong, Ray and Acton, Intravital leukocyte detection using the gradient inverse coefficient of variation, 2005; Boyer,
- * Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009.
+ * Source: Dong, Ray and Acton, Intravital leukocyte detection using the gradient inverse coefficient of variation,
+ * 2005; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009.
  *
- * @throws `ArgumentError` `frame/size` where the frame has not the pixels of its sides; `cells/radii`, `cells/points`,
+ * @throws `ArgumentError` `frame/size` if the number of pixels does not match the sides; `cells/radii`, `cells/points`,
  * `cells/threshold`, `cells/margin`, `cells/sign`.
  * @example
  * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 16) - 9));
@@ -123,7 +123,7 @@ const scoreOfCell = fn(
     circles: uniform(u32),
     pairs: uniform(u32),
     firstPairs: uniform(u32),
-    /** Of the sum squared by n times the variance: what it has to exceed. */
+    /** Minimum of the squared sum divided by n times the variance. */
     min: uniform(f32),
     inverse: uniform(f32),
     inverseOfFirst: uniform(f32),
@@ -156,7 +156,7 @@ const scoreOfCell = fn(
         If(mayExceed(f32(total), Let(squares), Let(best), given), () => {
           sampleTo(firstPairs, pairs);
           const found = f32(total);
-          // Squares are whole numbers: where they are not 0, neither is the spread.
+          // Squares are integers, so the spread is not 0 unless they are.
           const spread = spreadOf(found, Let(squares), given.inverse).max(2 ** -24);
           const ratio = found.mul(found).div(spread);
           If(ratio.gt(best).and(found.mul(given.sign).ge(0)), () => {
@@ -177,15 +177,18 @@ export function isWithin(place: U32, size: U32, margin: U32): Bool {
   return place.ge(margin).and(place.add(margin).lt(size));
 }
 
-/** The sum of squares less what the mean has of it, and at least a millionth of it, for f32 cancels beyond that. */
+/**
+ * The sum of squares minus the part of the mean, but at least a millionth of it, because cancellation in f32 makes
+ * smaller values meaningless.
+ */
 export function spreadOf(sum: F32, squares: F32, inverse: F32): F32 {
   return squares.sub(sum.mul(sum).mul(inverse)).max(squares.mul(2 ** -20));
 }
 
 /**
- * Whether a circle may exceed the best one so far, by the first of its samples: with the others as even and as large as suits it.
- * Let the first n₁ of n samples have sum s and spread d, and let the others all be t. Then (s + (n − n₁)t)² by
- * d + n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n − n₁)/n₁, by Cauchy and Schwarz.
+ * Whether a circle may exceed the best one so far, judged by its first samples, if the others are as favourable as
+ * possible. Let the first n₁ of n samples have sum s and spread d, and let the others all be t. Then (s + (n − n₁)t)²
+ * by d + n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n − n₁)/n₁, by Cauchy and Schwarz.
  */
 function mayExceed(
   sum: F32,
@@ -195,7 +198,7 @@ function mayExceed(
 ) {
   const spread = spreadOf(sum, squares, inverseOfFirst);
   const whole = sum.mul(share);
-  // Less than was computed, so that rounding leaves nothing out.
+  // Lowered, so that rounding does not skip a better circle.
   const min = spread
     .sub(squares.mul(2 ** -12))
     .max(0)

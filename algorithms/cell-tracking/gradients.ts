@@ -14,13 +14,13 @@ import {
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 
 /**
- * The slopes of a frame along x and y, per pixel, as views: half of the difference of the two neighbours, and at an edge of the
- * frame the difference of the pixel and its only neighbour.
+ * The slopes of a frame along x and y, per pixel, as views: half of the difference of the two neighbours, and at an
+ * edge of the frame the difference of the pixel and its only neighbour.
  *
- * - Work O(pixels). Deterministic. A side of one pixel has no slope: 0.
+ * - Work O(pixels). Deterministic. Along a side of one pixel the slope is 0.
  * - Grey values are taken as f32; differences of whole numbers up to 2^24 are exact.
  *
- * @throws `ArgumentError` `frame/size` where the frame has not the pixels of its sides.
+ * @throws `ArgumentError` `frame/size` if the number of pixels does not match the sides.
  * @example
  * const grey = ctx.column(Uint8Array.of(1, 3, 9, 9, 1, 3, 9, 9));
  * await ctx.read(gradients({ width: 4, height: 2, grey }));
@@ -48,7 +48,8 @@ function doubledOf({ width, height, grey }: Frame, scale: number): ColumnsOf<{ x
 const slopesOfU32 = slopesOf(u32);
 const slopesOfF32 = slopesOf(f32);
 
-// A stencil would want the grey values to be as many as the cells, which nobody knows of inputs of prepared pipelines.
+// A stencil would need the number of grey values to equal the number of cells, which is unknown for inputs of prepared
+// pipelines.
 function slopesOf(grey: typeof u32 | typeof f32) {
   return fn(
     'slopes',

@@ -5,12 +5,12 @@ export interface Point {
   readonly y: number;
 }
 
-/** Squares of distances are counted in units of 2^-14 pixels², so that those of 256 pixels are below 2^32. */
+/** Squared distances are in units of 2^-14 pixels², so that those up to 256 pixels are below 2^32. */
 const UNITS = 2 ** 14;
 
 /**
- * Pairs points of two sets one to one: as many pairs as there can be within a distance, at the least sum of squared distances.
- * For each point of `from` that has one, its partner.
+ * Pairs points of two sets one to one within a maximum distance: as many pairs as possible and, among those, the
+ * minimum sum of squared distances. Maps each point of `from` that has a partner to it.
  */
 export function linkPoints(from: readonly Point[], to: readonly Point[], maxDistance: number): Map<number, number> {
   const edges = { row: [] as number[], column: [] as number[], cost: [] as number[] };

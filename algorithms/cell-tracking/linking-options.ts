@@ -1,22 +1,22 @@
 import { aWhole, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
-/** How detections become tracks; distances in pixels, R being the greatest radius that cells are tracked with. */
+/** How detections become tracks. Distances are in pixels; R is the maximum radius with which cells are tracked. */
 export interface LinkingOptions {
-  /** Between where a followed cell is expected and where it is detected, at most; R unless given. */
+  /** Maximum distance between the expected position of a followed cell and its detection. Default R. */
   readonly maxDistance?: number | undefined;
   /** Frames over which a lost cell may be found again as the same track; 40 unless given. */
   readonly maxGap?: number | undefined;
-  /** Between where a lost cell would be by its speed and where it is detected, at most; 1.5 R unless given. */
+  /** Maximum distance between the extrapolated position of a lost cell and its detection. Default 1.5 R. */
   readonly maxGapDistance?: number | undefined;
-  /** A track ends when so many detections in a row have missed it; 2 unless given. */
+  /** A track ends when this many detections in a row have missed it. Default 2. */
   readonly maxMisses?: number | undefined;
-  /** Of two tracks that come nearer to each other than this, the one ends that moved less as expected; R/2 unless given. */
+  /** If two tracks come closer than this, the one that moved less as expected ends. Default R/2. */
   readonly minDistance?: number | undefined;
-  /** A track ends where its centre comes nearer to an edge of the frame than this; R/2 unless given. */
+  /** A track ends if its centre is closer to an edge of the frame than this. Default R/2. */
   readonly edge?: number | undefined;
 }
 
-/** All of the options, with what is usual for those that are not given. */
+/** All options with defaults filled in. */
 export function linkingSettings(
   options: LinkingOptions,
   radius: number,

@@ -27,18 +27,19 @@ import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 import { gicov } from './gicov.ts';
 
-/** Pixels at which the score is greatest, row by row: coordinates in pixels, scores with their signs, and radii. */
+/** Pixels with the best scores, row by row: coordinates in pixels, signed scores, and radii. */
 export type Peaks = ColumnsOf<{ x: typeof f32; y: typeof f32; score: typeof f32; radius: typeof f32 }>;
 
 /**
- * Where circles fit best: the pixels whose score, by {@link gicov}, has a size above the threshold that nothing within the
- * dilation exceeds. Equal scores that near to each other are peaks all of them. The number of peaks is known to the device.
+ * Finds where circles fit best: the pixels whose score, by {@link gicov}, has a magnitude above the threshold that no
+ * pixel within the dilation exceeds. Equal scores within the dilation are all peaks. Only the device knows the number
+ * of peaks.
  *
- * - Work that of `gicov` and O(pixels + pixels above the threshold · dilation²), the latter at most: a pixel is done with at the
- *   first greater score, from the nearest on. Deterministic, ascending by row and column.
+ * - Work is that of `gicov` plus at most O(pixels + pixels above the threshold · dilation²): the search around a pixel
+ *   starts with the nearest pixels and stops at the first better score. Deterministic; ordered by row and column.
  *
- * @throws `ArgumentError` as `gicov` does, `cells/dilation`, `cells/max`; reads of the peaks throw `CapacityError` where there
- * are more than `maxCells`.
+ * @throws `ArgumentError` as in `gicov`, `cells/dilation`, `cells/max`; reading the peaks throws `CapacityError` if
+ * there are more than `maxCells`.
  * @example
  * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 20) - 9));
  * const grey = ctx.column(Uint8Array.from({ length: 40 * 40 }, (_, i) => disc(i % 40, Math.floor(i / 40))));
@@ -130,7 +131,7 @@ const isPeak = fn(
   },
 );
 
-/** Steps are stored as what they are and this. */
+/** Offset added to steps when they are stored. */
 export const MIDDLE: number = 2 ** 8;
 
 /** The steps to the pixels of a disc around one, the nearest first: x in the low half, y in the high half. */

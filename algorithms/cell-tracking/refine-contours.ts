@@ -11,48 +11,48 @@ export interface Circles {
   /** Their centres, in pixels: 0, 0 is the middle of the upper left one. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
-  /** Rows whose radius is not above 0 are no cells. */
+  /** Rows whose radius is not above 0 have no cell. */
   readonly radius: Column<'f32'>;
 }
 
 export interface ContourOptions {
-  /** Rounds of a contour at most; 20 unless given. */
+  /** Maximum rounds of a contour. Default 20. */
   readonly iterations?: number | undefined;
-  /** How far inside and outside of a contour slopes are sampled, in pixels; 1.5 unless given. */
+  /** Distance inside and outside of a contour at which slopes are sampled, in pixels. Default 1.5. */
   readonly delta?: number | undefined;
-  /** What a force is multiplied by that is as large as the mean slope of the circle, in pixels; 0.1 unless given. */
+  /** Move in pixels for a force that equals the mean slope of the circle. Default 0.1. */
   readonly step?: number | undefined;
   /** Circles have to be further from the edges of the frame than this, in pixels; 5 unless given. */
   readonly border?: number | undefined;
 }
 
 /**
- * The contours of cells, from circles around them: closed uniform cubic B-splines of 9 control points, which move to where the
- * grey values change most across them.
+ * The contours of cells, from circles around them: closed uniform cubic B-splines of 9 control points, which move to
+ * where the grey values change most across them.
  *
- * - In each round 36 points of a contour, 4 from each control point to the next, are moved along the normal, `delta` pixels
- *   inwards and outwards. The control points follow the gradient of the sum of the outer grey values less the inner ones, upwards
- *   around dark cells and downwards around bright ones, by a pixel along each axis at most.
- * - Forces are divided by the mean slope outwards of the circle, whose sign tells dark cells from bright ones. So the scale of the
- *   grey values does not matter.
- * - **Lost** are circles within the border or beyond the frame, those around which the frame is flat, and contours whose centre
- *   has moved by more than the radius, or whose radius is less than half or more than twice what it was. They are kept as they
- *   were given; numbers that are not finite become 0.
- * - Rodinia's program has `delta` 3, and a step of 0.02 for grey values of 8 bits. Both sides of an edge that is sharper than that
- *   are then flat, and the contour hardly feels it: on generated cells with a texture of amplitude 10 behind them the peaks of the
- *   score are off by 0.49 pixels in the median, contours with Rodinia's constants by 0.30, with the defaults by 0.08. Wider edges
- *   want a larger `delta`: half of their width.
- * - Work O(cells · iterations), span O(iterations). Deterministic; a contour is the same whichever cells are around, and ends
- *   before the last round where it moves no more. No launch waits for the host, so that it can be prepared.
- * - Accepts a device count of cells; `points` has then as many rows as there is room, of which those behind the last cell
- *   mean nothing. Points are views: they cost nothing where they are not read.
+ * - In each round 36 points of a contour, 4 from each control point to the next, are moved along the normal, `delta`
+ *   pixels inwards and outwards. The control points follow the gradient of the sum of the outer grey values minus the
+ *   inner ones, upwards around dark cells and downwards around bright ones, by at most a pixel along each axis.
+ * - Forces are divided by the mean slope outwards of the circle, whose sign tells dark cells from bright ones. So the
+ *   scale of the grey values does not matter.
+ * - **Lost** are circles within the border or beyond the frame, circles around which the frame is flat, and contours
+ *   whose centre has moved by more than the radius or whose radius is less than half or more than twice the initial
+ *   one. They are returned as they were given; numbers that are not finite become 0.
+ * - Rodinia's program has `delta` 3, and a step of 0.02 for grey values of 8 bits. Both sides of an edge that is
+ *   sharper than that are then flat, and the contour hardly feels it: on generated cells with a texture of amplitude 10
+ *   behind them the peaks of the score are off by 0.49 pixels in the median, contours with Rodinia's constants by 0.30,
+ *   with the defaults by 0.08. Wider edges want a larger `delta`: half of their width.
+ * - Work O(cells · iterations), span O(iterations). Deterministic. A contour does not depend on other cells, and stops
+ *   early if it no longer moves. No launch waits for the host, so the call can be prepared.
+ * - Accepts a device count of cells. `points` then has rows for the whole capacity; those after the last cell are
+ *   meaningless. Points are views: they cost nothing unless they are read.
  * - Slopes of f32 frames that are not finite, or whose squares are not, count as 0.
  *
- * Source: Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009; Brigger, Hoeg and Unser, B-spline
- * snakes: a flexible tool for parametric contour detection, 2000.
+ * Source: Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009; Brigger, Hoeg and Unser,
+ * B-spline snakes: a flexible tool for parametric contour detection, 2000.
  *
- * @throws `ArgumentError` `frame/size` where the frame has not the pixels of its sides; `contours/iterations`, `contours/delta`,
- * `contours/step`, `contours/border`.
+ * @throws `ArgumentError` `frame/size` if the number of pixels does not match the sides; `contours/iterations`,
+ * `contours/delta`, `contours/step`, `contours/border`.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(2 * Math.hypot(x - 20.5, y - 15.25) - 16));
  * const grey = ctx.column(Float32Array.from({ length: 40 * 30 }, (_, i) => disc(i % 40, Math.floor(i / 40))));

@@ -29,17 +29,20 @@ import { numberOf, slopesAt, wordOf } from './windows.ts';
 /** Points of a snake, which are at multiples of 18 degrees around its centre. */
 export const SNAXELS = 20;
 
-/** Weights of the expected radius and of the expected path, where that of edges is 1. */
+/** Weights of the expected radius and of the expected path, relative to the weight 1 of edges. */
 const [SIZE_WEIGHT, PATH_WEIGHT] = [0.2, 0.05];
 /**
- * Sums over a snake are sums of whole numbers, which are the same for all of its snaxels, whichever they begin with: of this many
- * bits behind the point for what is sampled, between −1 and 1, for lengths and for changes, in pixels.
+ * Sums over a snake are sums of integers, so all its snaxels get the same sum in any order. These are the fractional
+ * bits of samples (between −1 and 1), of lengths, and of changes (in pixels).
  */
 const [SAMPLE_BITS, LENGTH_BITS, CHANGE_BITS] = [26, 16, 18];
 /** Longer pieces of a snake count as this, so that sums stay within u32. */
 const LONGEST = 1000;
 
-/** What a snaxel knows: the centre of its snake, its own distance from it, what it sees there, and how far the next one is. */
+/**
+ * State of a snaxel: the centre of its snake, its own distance from it, the field sampled there, and the distance of
+ * the next snaxel.
+ */
 const snaxel = {
   x: f32,
   y: f32,
@@ -136,7 +139,7 @@ function windowOf(windows: ArrayValue<'u32'>, cell: U32): SnakeWindow {
   };
 }
 
-/** A snaxel before the first round. A radius that is no number is the expected one. */
+/** A snaxel before the first round. NaN as a radius is replaced by the expected radius. */
 const firstSnaxel = fn(
   'firstSnaxel',
   { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(f32) },
@@ -161,7 +164,7 @@ const firstSnaxel = fn(
   },
 );
 
-/** What stays the same of a snaxel. */
+/** Constants of a snaxel. */
 const settings = fn(
   'snaxelSettings',
   { index: u32, windows: array(u32) },
@@ -185,9 +188,9 @@ const settings = fn(
 );
 
 /**
- * A round of a snake, each of whose snaxels sums what all of them see: the centre moves along the mean slope and towards the
- * expected path, a snaxel to where the field is more than in the mean, and towards the expected radius. A snake stays where one
- * of its snaxels has left the window.
+ * A round of a snake, in which each snaxel sums the samples of all. The centre moves along the mean slope and towards
+ * the expected path. A snaxel moves to where the field is above the mean, and towards the expected radius. A snake
+ * stops once one of its snaxels has left the window.
  */
 const evolve = fn(
   'evolveSnake',
@@ -201,7 +204,7 @@ const evolve = fn(
     field: array(f32),
     acrossX: uniform(f32),
     acrossY: uniform(f32),
-    /** How far a round goes, and which share of the way to what is expected. */
+    /** Step length of a round, and fractions of the way to the expected values. */
     step: uniform(f32),
     sizeShare: uniform(f32),
     pathShare: uniform(f32),
@@ -249,7 +252,7 @@ function asNumber(value: I32): F32 {
   return f32(value).mul(2 ** -SAMPLE_BITS);
 }
 
-/** The changes of a snaxel and, as each has its share, of the centre. */
+/** The change of a snaxel, plus its share of the change of the centre. */
 const change = fn('snakeChange', { before: snaxel, after: snaxel }, u32, ({ before, after }) => {
   const centre = after.x.sub(before.x).abs().add(after.y.sub(before.y).abs());
   const all = after.radius
@@ -283,7 +286,7 @@ export function evolveSnakes(
   },
 ): Snakes {
   const { cells, across, step, minChange, maxRounds } = options;
-  /** What an implicit step of a force towards something goes of the way to it. */
+  /** The fraction of the way that an implicit step of an attracting force goes. */
   const share = (weight: number): number => (step * weight) / (1 + step * weight);
   const index = sequence(cells * SNAXELS);
   const snake = map(firstSnaxel, {

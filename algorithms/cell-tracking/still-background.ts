@@ -23,30 +23,30 @@ import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, require
 
 export interface BackgroundOptions {
   /**
-   * Which of the grey values of a pixel is taken, from 0, the least, to 1, the greatest; 0.5, the median, unless given. Where slow
-   * bright cells cover a pixel in half of the frames or more, less is better; where dark ones do, more.
+   * The quantile of a pixel's grey values to take, from 0 (minimum) to 1 (maximum). Default 0.5, the median. If slow
+   * bright cells cover a pixel in half of the frames or more, use less; for dark cells, use more.
    */
   readonly quantile?: number | undefined;
 }
 
-/** The greatest number of frames, so that counts of them are exact whatever they are kept in. */
+/** Maximum number of frames. */
 const MAX_FRAMES = 1024;
-/** Grey values on the device at once. */
+/** Maximum number of grey values on the device at the same time. */
 const BAND = 2 ** 24;
 
 /**
- * What stands still in a video: for every pixel the median of its grey values in some frames, which should be far enough apart for
- * cells to leave where they were. {@link trackCells} takes it away from every frame, so that a textured tissue is not taken for
- * cells.
+ * The still background of a video: for every pixel, the median of its grey values in some frames. These should be far
+ * enough apart for cells to have moved away. {@link trackCells} subtracts it from every frame, so that textured tissue
+ * is not mistaken for cells.
  *
- * - Exact: the result is one of the given values, that of rank ⌊quantile · (n − 1)⌋ of n frames. A NaN sorts above +∞, or below −∞
- *   if its sign bit is set.
- * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. On the device at once: as many rows of
- *   all frames as have 2^24 pixels together, or one row.
+ * - Exact: the result is one of the given values, that of rank ⌊quantile · (n − 1)⌋ of n frames. A NaN sorts above +∞,
+ *   or below −∞ if its sign bit is set.
+ * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. Rows of all frames are on the
+ *   device together, up to 2^24 pixels, or one row.
  *
- * @param frames From 1 to 1,024 of the same size and depth.
- * @throws `ArgumentError` `background/frames` for none, or too many; `background/quantile`; `frame/size` and `frame/depth` where
- * frames differ.
+ * @param frames From 1 to 1,024 frames of the same size and depth.
+ * @throws `ArgumentError` `background/frames` for no frames or too many; `background/quantile`; `frame/size` and
+ * `frame/depth` if frames differ.
  * @example
  * const frameOf = (...grey: number[]) => ({ width: 3, height: 1, grey: Uint8Array.from(grey) });
  * const { grey } = await stillBackground(ctx, [frameOf(7, 90, 5), frameOf(90, 8, 5), frameOf(7, 8, 90)]);
@@ -136,7 +136,7 @@ const quantileOfBits = quantileFunctor(
   (key) => sortableToF32Bits({ key }),
 );
 
-/** The value of a rank among those of a pixel: bit by bit from the top, by counting the values below. */
+/** The value of a given rank among those of a pixel, found bit by bit from the top by counting lower values. */
 function quantileFunctor(keyOf: (value: U32) => U32, valueOfKey: (key: U32) => U32) {
   return fn(
     'pixelQuantile',

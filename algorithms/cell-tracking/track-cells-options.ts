@@ -11,9 +11,9 @@ export interface TrackCellsOptions {
   /** `maxRadius` grows with the cells that are found, from 10 on, unless it is given. */
   readonly tracking?: Omit<TrackingOptions, 'previous'> | undefined;
   readonly linking?: LinkingOptions | undefined;
-  /** Cells are looked for in the first of every so many frames; 10 unless given. */
+  /** Cells are detected in every n-th frame. Default 10. */
   readonly detectEvery?: number | undefined;
-  /** What stands still in the video, as {@link stillBackground} finds it. It is taken away from every frame first. */
+  /** The still background of the video, as from {@link stillBackground}. It is subtracted from every frame. */
   readonly background?: HostFrame | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -21,20 +21,20 @@ export interface TrackCellsOptions {
 /** Follows the cells of a video that comes frame by frame. */
 export interface CellTracker {
   /**
-   * The cells of a frame if they are looked for in it, else undefined. Frames may come in any order, several at once. A call of
-   * `track` with the same index and array is about this frame too, which is uploaded once for both.
+   * Detects the cells of a frame; undefined if the frame is not one for detection. Frames may come in any order,
+   * several in parallel. A call of `track` with the same index and array shares the upload of this frame.
    */
   detect(frame: HostFrame, index: number): Promise<DetectedCells | undefined>;
   /**
-   * The cells of the next frame by their tracks. Frames come in order, from 0; a call may come before the one before has settled,
-   * so that the device always has work. A frame without a cell to follow is not uploaded.
+   * Tracks the cells of the next frame. Frames must come in order, from 0. A call may be made before the last one has
+   * settled, so that the device always has work. A frame without cells to follow is not uploaded.
    */
   track(
     frame: HostFrame,
     index: number,
     detected: DetectedCells | undefined | Promise<DetectedCells | undefined>,
   ): Promise<TrackedFrame>;
-  /** Frees what is kept on the device, after the calls that are under way. */
+  /** Frees device memory after the calls in progress. */
   close(): Promise<void>;
 }
 

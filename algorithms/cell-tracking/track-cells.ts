@@ -8,19 +8,22 @@ import { createTracker } from './tracker.ts';
 import type { TrackedFrame } from './tracks.ts';
 
 /**
- * A tracker of the cells of a video: they are looked for in some frames by {@link detectPeaks} and followed through all by
- * {@link trackFrame}, both prepared. {@link trackCells} calls it for a whole video; it stands apart for stages of a graph.
+ * A tracker of the cells of a video. Detects cells in some frames with {@link detectPeaks} and follows them through all
+ * frames with {@link trackFrame}, both prepared. {@link trackCells} uses it for a whole video; use it directly in
+ * stages of a graph.
  *
- * - **Links.** In a frame in which cells are looked for, those found are paired with the followed ones where these are expected,
- *   one to one at the least sum of squared distances. A track ends that several detections in a row have missed, whose snake is
- *   lost, that leaves the frame, or that comes to lie on another. Cells that are left over go on with a lost track, if its speed
- *   brings it near within `maxGap` frames, or begin one of their own.
- * - **Positions** are those of the snake, in frames with detections too.
- * - Memory does not grow with the video: it is that of the frames under way and of as many windows as there are cells.
+ * - **Links.** In a frame with detection, detected cells are paired one to one with the expected positions of followed
+ *   cells, at the minimum sum of squared distances. A track ends if several detections in a row have missed it, if its
+ *   snake is lost, if it leaves the frame, or if it merges with another track. A detected cell without a partner
+ *   continues a lost track, if that track extrapolates to a position nearby within `maxGap` frames; otherwise it begins
+ *   a new track.
+ * - **Positions** are those of the snake, also in frames with detection.
+ * - Memory does not grow with the video: it is that of the frames in progress and of one window per cell.
  * - Deterministic, the same on all backends: positions are f32 of the device, links f64 of the host.
  *
- * @throws `ArgumentError` `frame/size` for frames of other sizes, `tracks/order` for frames out of order, and for options as
- * `detectPeaks` and `trackFrame` do; `CapacityError` where there are more cells than `detection.maxCells`.
+ * @throws `ArgumentError` `frame/size` for frames of other sizes, `tracks/order` for frames out of order, and the
+ * errors of `detectPeaks` and `trackFrame` for options; `CapacityError` if there are more cells than
+ * `detection.maxCells`.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(2 * Math.hypot(x, y) - 8));
  * const frameAt = (t: number) => ({
@@ -44,10 +47,10 @@ export function cellTracker(context: Context, options: TrackCellsOptions = {}): 
 }
 
 /**
- * The cells of a video, frame by frame, by their tracks: a {@link cellTracker} over all frames, of which some are under way at
- * once.
+ * The cells of a video, frame by frame, by their tracks: a {@link cellTracker} over all frames, with several frames in
+ * progress.
  *
- * @throws as `cellTracker` does, and what the frames throw.
+ * @throws The errors of `cellTracker` and of the frames.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(2 * Math.hypot(x, y) - 8));
  * const frames = Array.from({ length: 3 }, (_, t) => ({
@@ -75,7 +78,7 @@ const someFrames = where('an iterable of frames, or an async one', (given) => {
   return Symbol.asyncIterator in given || Symbol.iterator in given;
 });
 
-/** Frames under way at once, beside the one that is waited for. */
+/** Frames in progress besides the one awaited. */
 const AHEAD = 2;
 
 async function* followAll(
@@ -87,7 +90,7 @@ async function* followAll(
   try {
     for await (const frame of frames) {
       const tracked = tracker.track(frame, index, tracker.detect(frame, index));
-      // Those that nobody comes to wait for may fail as well.
+      // Nobody awaits these promises if an earlier one fails.
       tracked.catch(() => {});
       underWay.push(tracked);
       index++;

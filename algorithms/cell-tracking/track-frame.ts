@@ -30,13 +30,13 @@ export interface CellsBefore {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /**
-   * Where the path of each is expected, across the vessel: the mean of the last ten frames of −y′·x + x′·y, where x′, y′ is the
-   * direction, of length 1. In a vessel along x that is y.
+   * The expected path of each cell, across the vessel: the mean over the last ten frames of −y′·x + x′·y, where (x′,
+   * y′) is the unit direction of the vessel. In a vessel along x this is y.
    */
   readonly path: Column<'f32'>;
-  /** The expected radii; those of `maxRadius` unless given. Rows whose radius is not above 0 are no cells. */
+  /** The expected radii. Default `maxRadius`. Rows whose radius is not above 0 have no cell. */
   readonly radius?: Column<'f32'> | undefined;
-  /** How far each of the 20 snaxels of a cell was from its centre, 20 rows a cell; the expected radius unless given. */
+  /** Distance of each of the 20 snaxels of a cell from its centre, 20 rows per cell. Default: the expected radius. */
   readonly radii?: Column<'f32'> | undefined;
 }
 
@@ -46,43 +46,43 @@ export type CellsInFrame = {
   readonly y: Column<'f32'>;
   /** The mean distance of the snaxels from the centre. */
   readonly radius: Column<'f32'>;
-  /** Whether the cell was not found; its centre is then where its snake was last, or what was given. */
+  /** Whether the cell was not found. Its centre is then the last one of its snake, or the given one. */
   readonly lost: Column<'bool'>;
-  /** How far each snaxel is from the centre, 20 rows a cell: the first to the right, the next ones further down. */
+  /** Distance of each snaxel from the centre, 20 rows per cell: the first to the right, the next ones further down. */
   readonly radii: Column<'f32'>;
   /** Rounds of the field, and of the snake. */
   readonly rounds: Column<'u32'>;
   readonly snakeRounds: Column<'u32'>;
-  /** The fields of all windows, one behind the other, row after row: multiples of 2^-20 from 0 to 1. */
+  /** The fields of all windows, concatenated, row after row: multiples of 2^-20 from 0 to 1. */
   readonly field: Column<'f32'>;
-  /** What is known of each window: 11 words a cell, {@link WINDOW_WORDS}. */
+  /** Data of each window, 11 words per cell; see {@link WINDOW_WORDS}. */
   readonly windows: Column<'u32'>;
 };
 
 /**
- * Finds cells again that an earlier frame had: around each of them the motion gradient vector flow of a window of the frame, and
- * a snake in it that begins where the cell was.
+ * Finds the cells of an earlier frame again. For each cell, computes the motion gradient vector flow of a window of the
+ * frame, in which a snake starts at the cell's last position.
  *
- * - **Windows** reach 4 radii along the vessel and 2 across: 81 × 41 pixels for cells of radius 10. In a vessel at an angle they
- *   are as large as the ellipse with these half axes; they are never turned. They end at the frame's edges.
- * - **The field** begins as the slope of the grey values, from 0 to 1 between the least and the greatest of the window, and is
- *   relaxed with μ 0.5 and λ 5 until the mean change of a round is at most 1e-5.
- * - **The snake** has 20 snaxels, each on a ray of its own from the centre. It follows the field (weight 1) and is drawn to the
- *   expected radius (0.2) and, across the vessel, to the expected path (0.05).
- * - **Lost** are cells beyond the frame, those whose window is flat, and those whose snake has left the window, which then ends
- *   there. Their figures are finite, as all are.
- * - The result has as many rows as the columns of the cells have room. Rows whose radius is not above 0 are lost and have no
- *   window, so that tables of one size serve for changing numbers of cells.
- * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 13 launches, none of which waits for the host, so that
- *   it can be prepared. Memory for four columns of as many windows of the greatest size as there are rows.
- * - Fields are whole numbers of 2^-20, and snakes sum whole numbers, so that all backends stop at the same rounds with the same bytes. Slopes of f32 frames
- *   that are not finite, or whose squares are not, count as 0.
+ * - **Windows** reach 4 radii along the vessel and 2 across: 81 × 41 pixels for cells of radius 10. In a vessel at an
+ *   angle they enclose the ellipse with these half axes; windows are never rotated. They end at the frame's edges.
+ * - **The field** begins as the slope of the grey values, scaled to 0 to 1 between the minimum and maximum of the
+ *   window, and is relaxed with μ 0.5 and λ 5 until the mean change of a round is at most 1e-5.
+ * - **The snake** has 20 snaxels, each on a ray of its own from the centre. It follows the field (weight 1) and is
+ *   pulled towards the expected radius (0.2) and, across the vessel, towards the expected path (0.05).
+ * - **Lost** are cells beyond the frame, cells whose window is flat, and cells whose snake has left the window, where
+ *   it stops. All results are finite.
+ * - The result has as many rows as the capacity of the cells' columns. Rows whose radius is not above 0 are lost and
+ *   have no window, so that tables of one size can hold changing numbers of cells.
+ * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 13 launches, none of which waits for the
+ *   host, so the call can be prepared. Memory: four columns, with a window of the maximum size for each row.
+ * - Fields are multiples of 2^-20, and snakes sum integers, so all backends stop at the same rounds with the same
+ *   bytes. Slopes of f32 frames that are not finite, or whose squares are not, count as 0.
  *
- * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking
- * using CUDA, 2009. Constants are those of the program of Rodinia, but for `snakeStep`.
+ * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte
+ * tracking using CUDA, 2009. Constants are those of the program in Rodinia, except `snakeStep`.
  *
- * @throws `ArgumentError` `frame/size` where the frame has not the pixels of its sides; `tracking/snaxels` where `radii` has not 20
- * rows a cell; `tracking/direction`, `tracking/radius`, `tracking/rounds`, `tracking/step`.
+ * @throws `ArgumentError` `frame/size` if the number of pixels does not match the sides; `tracking/snaxels` if `radii`
+ * does not have 20 rows per cell; `tracking/direction`, `tracking/radius`, `tracking/rounds`, `tracking/step`.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(Math.hypot(x - 21, y - 15) - 4));
  * const grey = ctx.column(Float32Array.from({ length: 40 * 30 }, (_, i) => disc(i % 40, Math.floor(i / 40))));

@@ -39,7 +39,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
     return parts;
   }
 
-  /** Lets `close` wait for what is under way. */
+  /** Lets `close` wait for work in progress. */
   function noted<T>(promise: Promise<T>): Promise<T> {
     underWay.add(promise);
     const over = () => void underWay.delete(promise);
@@ -54,7 +54,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
       return index % detectEvery === 0 ? noted(detector.detect(frame, index)) : undefined;
     },
     track: async (frame, index, detected) => {
-      // Where the frame is refused, nobody waits for what was detected in it.
+      // If the frame is rejected, nobody awaits its detections.
       Promise.resolve(detected).catch(() => {});
       requireArguments('track', { frame, index }, CALL);
       return noted(partsFor('track', frame).follower.follow(frame, index, detected));
@@ -127,7 +127,7 @@ interface Follower {
 
 /** Windows are made for this radius unless cells are larger: on a GPU they fit into the memory of a workgroup. */
 const USUAL_RADIUS = 10;
-/** A window of ±4 by ±2 radii holds cells that are larger by this. */
+/** A window of ±4 by ±2 radii still fits cells that are larger by this factor. */
 const TOLERANCE = 1.3;
 
 function radiusOfWindows(cells: readonly StartingCell[], before: number): number {
@@ -154,10 +154,10 @@ function createFollower(
   let step: CellStep | undefined;
   let state: CellState | undefined;
   let windowRadius = maxRadius;
-  /** Whether the state is that of an earlier frame than the last one. */
+  /** Whether the state belongs to a frame before the last one. */
   let isStale = false;
   let next = 0;
-  /** Frames are issued one after the other, and seen one after the other. */
+  /** Frames are issued one after another, and results are seen one after another. */
   let [issued, seen]: [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()];
 
   function follow(...[frame, index, detected]: Parameters<Follower['follow']>): Promise<TrackedFrame> {
@@ -166,7 +166,7 @@ function createFollower(
     const held = uploads.take(frame, index) ?? (tracks.isEmpty ? uploads.ifWanted(frame) : uploads.now(frame));
     const issuing = issued.then(async () => issue(held, index, await detected)).finally(held.release);
     issued = issuing;
-    // Whoever calls sees what went wrong; so does every later call.
+    // The caller and every later call see the error.
     issuing.catch(() => {});
     return issuing.then(({ result }) => result);
   }
@@ -189,12 +189,12 @@ function createFollower(
     return { result };
   }
 
-  /** Goes on with the cells that the host knows; with more rows or larger windows where they need them. */
+  /** Restarts from the cells that the host knows, with more rows or larger windows if needed. */
   function restart(cells: readonly StartingCell[]): void {
     const rows = Math.max(MIN_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, tracks.rows))));
     const radius = tracking.maxRadius ?? radiusOfWindows(cells, windowRadius);
     if (step !== undefined && (step.rows < rows || radius > windowRadius)) disposeStep();
-    // What stands in rows now may be a cell that left long ago.
+    // A row may still hold a cell that left long ago.
     else if (isStale) disposeState();
     windowRadius = radius;
     if (cells.length === 0 && state === undefined) return;

@@ -2,7 +2,7 @@ import { aColumn } from '../../primitives/argument-kinds.ts';
 import type { Column } from '../../primitives/index.ts';
 import { aFiniteNumber, aRecord, aWhole, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
-/** A direction in the frame, of any length but 0: x to the right, y down. */
+/** A direction in the frame, of any length except 0: x to the right, y down. */
 export interface Direction {
   readonly x: number;
   readonly y: number;
@@ -10,34 +10,37 @@ export interface Direction {
 
 /** The motion gradient vector flow of a frame's windows, for a later frame to start from: `field` and `windows` of {@link CellsInFrame}. */
 export interface WindowFields {
-  /** The fields of all windows, one behind the other, row after row. */
+  /** The fields of all windows, concatenated, row after row. */
   readonly field: Column<'f32'>;
   /** {@link WINDOW_WORDS} words a cell; see there. */
   readonly windows: Column<'u32'>;
 }
 
 export interface TrackingOptions {
-  /** Where cells go: along the vessel. To the right unless given. */
+  /** The direction in which cells move, along the vessel. Default: to the right. */
   readonly direction?: Direction | undefined;
   /**
-   * Where the flow draws the edges of cells: v of the field. The paper has (1, 1) in a vessel along x; that is what it is where
-   * neither `flow` nor `direction` is given, and `direction` where that is.
+   * The direction in which the flow pulls the edges of cells: v of the field. Default: `direction` if given, else (1,
+   * 1), as in the paper for a vessel along x.
    */
   readonly flow?: Direction | undefined;
-  /** The greatest radius that windows are made for, in pixels; 10 unless given. Larger cells have windows of this one. */
+  /** The maximum radius that windows are made for, in pixels. Larger cells get windows of this radius. Default 10. */
   readonly maxRadius?: number | undefined;
-  /** Rounds of a field at most; 500 unless given. */
+  /** Maximum rounds of a field. Default 500. */
   readonly maxRounds?: number | undefined;
-  /** Rounds of a snake at most; 1,000 unless given. */
+  /** Maximum rounds of a snake. Default 1,000. */
   readonly maxSnakeRounds?: number | undefined;
   /**
-   * How far a snake goes in a round; 1 unless given. With 0.2, which is that of Rodinia's program, a centre moves by 0.04 pixels
-   * in a round at most, so that the rule by which snakes end holds before they are where the cell is.
+   * Step length of a snake in a round. Default 1. With 0.2, as in Rodinia's program, a centre moves by at most 0.04
+   * pixels per round, so snakes meet the stopping rule before they reach the cell.
    */
   readonly snakeStep?: number | undefined;
-  /** A snake ends where the moves of its centre and of its snaxels add up to at most so many pixels in a round; 0.1 unless given. */
+  /**
+   * A snake stops if the moves of its centre and its snaxels in a round add up to at most this many pixels. Default
+   * 0.1.
+   */
   readonly minMove?: number | undefined;
-  /** What an earlier call returned of the same cells in the same rows: fields start from there. */
+  /** The result of an earlier call with the same cells in the same rows. Fields start from there. */
   readonly previous?: WindowFields | undefined;
 }
 

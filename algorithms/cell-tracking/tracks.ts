@@ -6,16 +6,16 @@ import { SNAXELS } from './snake.ts';
 
 /** The cells of one frame that belong to a track, one row a cell, ascending by track. */
 export interface TrackedFrame {
-  /** Of the frame, from 0. */
+  /** Index of the frame, from 0. */
   readonly index: number;
-  /** Numbers from 1, each of which is one cell over time. */
+  /** Track numbers, from 1. A number identifies one cell over time. */
   readonly track: Uint32Array;
   /** Centres in pixels: 0, 0 is the middle of the upper left one. */
   readonly x: Float32Array;
   readonly y: Float32Array;
   /** Mean distances of the contours from the centres, in pixels. */
   readonly radius: Float32Array;
-  /** Of the detection by which the track was found last; negative for cells brighter than what is around them. */
+  /** Score of the track's latest detection; negative for cells brighter than their surroundings. */
   readonly score: Float32Array;
   /** Pixels a frame since the frame in which the track was before; NaN in its first one. */
   readonly speed: Float32Array;
@@ -25,7 +25,7 @@ export interface TrackedFrame {
   readonly detected: boolean;
 }
 
-/** What was seen of the rows of a frame. */
+/** Results for the rows of a frame. */
 export interface SeenCells {
   readonly x: Float32Array;
   readonly y: Float32Array;
@@ -37,25 +37,28 @@ export interface SeenCells {
 interface Place {
   readonly x: number;
   readonly y: number;
-  /** Of the frame. */
+  /** Index of the frame. */
   readonly index: number;
 }
 
 interface Track {
   /** 0 until it is seen first. */
   id: number;
-  /** Where the device has it. */
+  /** Its row on the device. */
   row: number;
   /** The expected radius. */
   expected: number;
   score: number;
   /** Detections in a row that have missed it. */
   misses: number;
-  /** Where its snake begins. */
+  /** Start of its snake. */
   at: Place;
-  /** Where it was seen, the newest first. */
+  /** Its positions, newest first. */
   recent: Place[];
-  /** The same when it was detected last: what came after may be a snake that stayed where a cell was hidden. */
+  /**
+   * Its positions up to the latest detection. Later positions may belong to a snake that stayed where the cell was
+   * hidden.
+   */
   trusted: Place[];
   radii: Float32Array | undefined;
 }
@@ -63,11 +66,11 @@ interface Track {
 /** The tracks of a video. Frames come in order. */
 export interface Tracks {
   readonly isEmpty: boolean;
-  /** Rows that are needed at least. */
+  /** Minimum number of rows needed. */
   readonly rows: number;
-  /** Links what was detected in a frame to tracks, and says which rows have cells from this frame on. */
+  /** Links the detections of a frame to tracks, and returns the cells in rows from this frame on. */
   link(index: number, detected: DetectedCells): StartingCell[];
-  /** Takes what was seen of the rows in a frame. */
+  /** Takes the results for the rows of a frame. */
   see(index: number, seen: SeenCells, detected: boolean): TrackedFrame;
 }
 
@@ -118,7 +121,10 @@ export function createTracks(settings: LinkingSettings): Tracks {
     return live.map(startOf);
   }
 
-  /** The tracks that cells go on with: lost ones, and missed ones whose snakes may have stayed where the cells were hidden. */
+  /**
+   * The tracks that cells continue: lost tracks, and missed tracks whose snakes may have stayed where the cells were
+   * hidden.
+   */
   function linkAgain<T extends Point>(index: number, missed: readonly Track[], left: readonly T[]): Map<T, Track> {
     lost = lost.filter(({ recent }) => index - recent[0]!.index <= settings.maxGap);
     for (const track of missed) if (track.trusted.length === 0) track.trusted = track.recent;
@@ -198,7 +204,7 @@ function startOf({ row, at, expected, recent, radii }: Track): StartingCell {
   return { row, x: at.x, y: at.y, radius: expected, recent, radii };
 }
 
-/** Where a track would be in a frame if it went on as in the last frames in which it was seen. */
+/** The position of a track in a frame, extrapolated from the last frames in which it was seen. */
 function expectedPlace(at: Place, recent: readonly Place[], index: number): Place {
   const [first, last] = [recent.at(-1), recent[0]];
   if (first === undefined || last === undefined || first.index === last.index) return at;
@@ -210,12 +216,12 @@ function isNear(a: Place, b: Place, distance: number): boolean {
   return squaredDistance(a, b) < distance * distance;
 }
 
-/** Whether a place is at least so far from every edge of the frame. */
+/** Whether a position is at least `margin` from every edge of the frame. */
 function isInside({ x, y }: Point, { width, height }: LinkingSettings, margin: number): boolean {
   return x >= margin && y >= margin && x <= width - 1 - margin && y <= height - 1 - margin;
 }
 
-/** Of each two tracks that are seen in nearly the same place, the one that is farther from where it was expected. */
+/** Of each two tracks at nearly the same position, the one farther from its expected position. */
 function mergedTracks(live: readonly Track[], index: number, seen: SeenCells, distance: number): Set<Track> {
   const places = live.map((track) => ({ track, x: seen.x[track.row]!, y: seen.y[track.row]!, index }));
   places.sort((a, b) => a.x - b.x || a.track.row - b.track.row);

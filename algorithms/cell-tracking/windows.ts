@@ -31,12 +31,13 @@ import type { Frame } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
 /**
- * Words of a cell's window: the first of its pixels among those of all windows, its width and height in pixels (0 where it has
- * none), the column and row of its upper left pixel in the frame, and, as bits of f32, the least and the greatest slope of its
- * pixels, the cell's centre and expected coordinate across the vessel from that pixel on, and its expected radius.
+ * Words of a cell's window: the index of its first pixel among those of all windows; its width and height in pixels (0
+ * if there is no window); column and row of its upper left pixel in the frame; and, as bits of f32, the minimum and
+ * maximum slope of its pixels, the cell's centre and expected coordinate across the vessel relative to that pixel, and
+ * its expected radius.
  */
 export const WINDOW_WORDS = 11;
-/** Where each is. */
+/** Index of each word. */
 export const WORD = {
   first: 0,
   width: 1,
@@ -59,7 +60,7 @@ export interface CellColumns {
   readonly radius: Column<'f32'>;
 }
 
-/** How large windows are: half their sides, in radii, and the most that they can have in pixels. */
+/** Size of windows: half sides in radii, and maximum size in pixels. */
 export interface WindowShape {
   readonly x: number;
   readonly y: number;
@@ -75,7 +76,7 @@ export function windowShape({ x, y }: Direction, maxRadius: number): WindowShape
   return { x: alongX, y: alongY, maxRadius, maxWidth: max(alongX), maxHeight: max(alongY) };
 }
 
-/** What tells a cell's window within the frame. */
+/** Data that determines a cell's window in the frame. */
 const place = {
   x: array(f32),
   y: array(f32),
@@ -109,7 +110,7 @@ interface FlowWindow {
   readonly height: U32;
 }
 
-/** The window of a cell; none where the cell is beyond the frame, or its radius is not above 0. */
+/** The window of a cell; none if the cell is beyond the frame, or its radius is not above 0. */
 function windowOf(cell: U32, given: Placing): FlowWindow {
   const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)];
   const used = radius.min(given.maxRadius);
@@ -135,8 +136,8 @@ function isWithin(centre: F32, size: U32): Bool {
 }
 
 /**
- * The slopes of what is read along x and y at a pixel: half of the difference of its two neighbours, and at an edge of the window
- * the difference of the pixel and its only neighbour.
+ * The slopes along x and y at a pixel: half of the difference of its two neighbours; at an edge of the window, the
+ * difference of the pixel and its only neighbour.
  */
 export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32, height: U32): { x: F32; y: F32 } {
   const [left, right] = [x.max(1).sub(1), x.add(1).min(width.sub(1))];
@@ -148,7 +149,7 @@ export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32
   };
 }
 
-/** The square of the slope at a pixel of a window; 0 where it is not finite. */
+/** The squared slope at a pixel of a window; 0 if it is not finite. */
 function squaredSlope(
   grey: ArrayValue<'f32'>,
   frameWidth: U32,
@@ -167,7 +168,7 @@ const areaOfWindow = fn('areaOfWindow', { cell: u32, ...place }, u32, (given) =>
   return width.mul(height);
 });
 
-/** The least and the greatest squared slope of a row of a window. */
+/** Minimum and maximum squared slope in a row of a window. */
 const rowExtremes = ofGrey((grey) =>
   fn('rowExtremes', { index: u32, grey, ...place }, { min: f32, max: f32 }, (given) => {
     const [cell, row] = [given.index.div(given.maxHeight), given.index.rem(given.maxHeight)];
@@ -239,7 +240,9 @@ export function numberOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof type
   return bitsToF32(wordOf(windows, cell, name));
 }
 
-/** The slope at a pixel of the packed windows, from 0 to 2^20 in each of them; 0 in flat ones, and behind the last. */
+/**
+ * The slope at a pixel of the packed windows, scaled to 0 to 2^20 in each window; 0 in flat windows and after the last.
+ */
 const imageOfWindows = ofGrey((grey) =>
   fn(
     'imageOfWindows',
@@ -265,8 +268,8 @@ const imageOfWindows = ofGrey((grey) =>
 );
 
 /**
- * The cell in whose window a pixel is: the last one whose window begins at it or before. No window has more than `maxArea`
- * pixels, which tells a cell to begin at; mostly it is that or the next one.
+ * The cell whose window contains a pixel: the last one whose window begins at or before it. No window has more than
+ * `maxArea` pixels, so the search begins at the cell pixel / maxArea, which usually is right or one too low.
  */
 export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxArea: U32): U32 {
   const cell = Var(pixel.div(maxArea));
@@ -284,7 +287,7 @@ export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxAr
   return cell;
 }
 
-/** Windows one behind the other: what is known of each, and their images, with as many pixels as there can be. */
+/** Data and images of all windows, concatenated, with room for the maximum number of pixels. */
 export function cutWindows(
   context: Context,
   { width, height, grey }: Frame,

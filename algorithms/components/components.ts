@@ -26,7 +26,7 @@ import { aWhole, optional, someOptions, where } from '../../primitives/kinds.ts'
 export interface ComponentsOptions {
   /** The cells of a row of the grid. */
   readonly width: number;
-  /** Whether a cell is connected with the four that share a side with it, the default, or also with those at its corners. */
+  /** Whether a cell is connected to the 4 cells that share a side with it, or to all 8 cells around it. Default 4. */
   readonly connectivity?: 4 | 8 | undefined;
 }
 
@@ -34,20 +34,21 @@ export interface ComponentsOptions {
 export const NO_COMPONENT: number = 2 ** 32 - 1;
 
 /**
- * The connected components of the cells of a grid that are set: for every cell the index of the first cell of its component,
- * row by row, or {@link NO_COMPONENT} where the cell is not set. A cell whose label is its own index is the first of its
- * component, so that there are as many components as such cells.
+ * Labels the connected components of the set cells of a grid. The label of a cell is the index of the first cell of its
+ * component, in row order, or {@link NO_COMPONENT} if the cell is not set. A cell whose label is its own index is the
+ * first of its component, so the number of such cells is the number of components.
  *
- * One launch finds for every cell an earlier cell of its component, and log₆₄ n more follow these to the first one, whatever the
- * shapes. The earlier cell is reached over neighbours. A cell without an earlier neighbour is an upper left corner; from there
- * the outline is followed both ways at once until one comes to an earlier cell. Where it comes back to the corner, that is the
- * first cell.
+ * One launch finds an earlier cell of the component for every cell, and log₆₄ n more launches follow these links to the
+ * first cell, for all shapes. The earlier cell is found among the neighbours. A cell without an earlier neighbour is an
+ * upper left corner. From there the outline is followed in both directions in parallel until an earlier cell is
+ * reached. If the walk returns to the corner, the corner is the first cell.
  *
- * - Work O(n log n), as of all corners of an outline few are far from an earlier cell both ways. Span O(the longest outline): a
- *   spiral that fills the grid has one of O(n) steps, which a single thread follows. Deterministic.
- * - Of no cells: none. Accepts device counts: cells at and past the count are not set.
+ * - Work O(n log n), because few corners of an outline are far from an earlier cell in both directions. Span O(the
+ *   longest outline): a spiral that fills the grid has an outline of O(n) steps, which a single thread follows.
+ *   Deterministic.
+ * - Without cells, the result is empty. Accepts device counts: cells at or after the count are not set.
  *
- * @throws `ArgumentError` `components/width` where the cells are no whole number of rows.
+ * @throws `ArgumentError` `components/width` if the number of cells is not a multiple of the width.
  * @example
  * const cells = ctx.column([true, true, false, true, false, false, false, true, true, false, true, false]);
  * await ctx.read(connectedComponents(ctx, cells, { width: 4 }));
@@ -63,7 +64,7 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     const cell = sequence(cells.length);
-    // Where all cells are in one row, the rows around it would wrap around the numbers into it.
+    // With all cells in one row, indices of neighbouring rows would wrap around into it.
     const fitting = Math.min(width, Math.max(1, cells.capacity));
     const earlier = connectivity === 4 ? earlierOf4 : earlierOf8;
     let labels = context.materialize(map(earlier, { cell, cells, width: fitting }));
@@ -91,7 +92,7 @@ function requireRows({ length }: Column, width: number): void {
   });
 }
 
-/** Steps that a launch takes at most towards the first cell. */
+/** Maximum steps of a launch towards the first cell. */
 const STEPS = 64;
 
 type IsSet = (x: U32, y: U32) => Bool;
@@ -106,7 +107,7 @@ const EARLIER = {
 const earlierOf4 = earlierCell(4);
 const earlierOf8 = earlierCell(8);
 
-/** An earlier cell of the same component; the cell itself where it is the first, and none where it is not set. */
+/** An earlier cell of the same component; the cell itself if it is the first; NO_COMPONENT if it is not set. */
 function earlierCell(connectivity: 4 | 8) {
   return fn(
     `earlierOf${connectivity}`,
@@ -140,15 +141,16 @@ function earlierCell(connectivity: 4 | 8) {
 }
 
 /**
- * A cell before a corner on the outline through the corner's upper side, the nearest one way or the other; the corner itself
- * where there is none.
+ * The nearest cell before a corner in index order, on the outline through the corner's upper side, in either direction;
+ * the corner itself if there is none.
  *
- * The outline is that of the component against one part of what surrounds it. If this is the outside, the outline passes the
- * component's first cell. If it is a hole, then so is the cell above the corner: the outline passes the cell above the hole's
- * topmost cell, which lies at least two rows higher than the corner. So only the first cell of a component finds none.
+ * The outline separates the component from one part of its surroundings. If this part is the outside, the outline
+ * passes the component's first cell. If it is a hole, then so is the cell above the corner: the outline passes the cell
+ * above the hole's topmost cell, which lies at least two rows higher than the corner. So only the first cell of a
+ * component finds none.
  *
- * Both ways at once, corners of an outline of m sides take O(m log m) steps in all: a corner that takes k has no earlier cell
- * within k sides, and there are at most m / k of these.
+ * With both directions in parallel, the corners of an outline of m sides take O(m log m) steps in total: a corner that
+ * takes k steps has no earlier cell within k sides, and there are at most m / k such corners.
  */
 function earlierOnOutline(x: U32, y: U32, width: U32, isSet: IsSet, connectivity: 4 | 8): U32 {
   const start = y.mul(width).add(x);
@@ -169,13 +171,13 @@ function earlierOnOutline(x: U32, y: U32, width: U32, isSet: IsSet, connectivity
   return found;
 }
 
-/** Somebody who walks along an outline: a cell of the component beside the way, and the direction of the way. */
+/** A walker along an outline: a cell of the component beside the path, and the direction of the path. */
 interface Walker {
   readonly x: Variable<'u32'>;
   readonly y: Variable<'u32'>;
   readonly dx: Variable<'u32'>;
   readonly dy: Variable<'u32'>;
-  /** Clockwise with the component on the right, 1, or back with it on the left, −1. */
+  /** 1: clockwise, with the component on the right. −1: backwards, with the component on the left. */
   readonly side: 1 | -1;
 }
 

@@ -5,16 +5,16 @@ import type { RasterGrid } from './raster.ts';
 /** Steps of the integer grid along one side of a cell: coordinates are exact to 2⁻²⁰ of a cell. */
 export const STEPS_PER_CELL: number = 2 ** 20;
 
-/** Coordinates past this many steps from the raster's origin are refused: columns and rows must stay 32-bit integers. */
+/** Maximum distance of coordinates from the raster's origin, in steps, so that columns and rows are 32-bit integers. */
 const GRID_EXTENT: number = 2 ** 49;
 
 /** Polygons on the integer grid of a raster: steps from its first corner, along columns and rows. */
 export interface SnappedPolygons {
   readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
-  /** The part that each ring is of, where there are several: see {@link Polygons}. */
+  /** The part of each ring, if there are several; see {@link Polygons}. */
   readonly ringParts?: Uint32Array | undefined;
-  /** Whole numbers of steps. */
+  /** Coordinates in whole steps. */
   readonly column: Float64Array;
   readonly row: Float64Array;
 }
@@ -26,11 +26,16 @@ export function gridStep(grid: Pick<RasterGrid, 'stepX' | 'stepY'>): [x: number,
 }
 
 /**
- * Moves every vertex to the nearest point of the raster's integer grid, whose origin is the raster's own first corner, so
- * that cell centres are grid points. One grid serves the whole job.
+ * Snaps every vertex to the nearest point of the raster's integer grid. Its origin is the raster's first corner, so
+ * cell centres are grid points. The whole job uses one grid.
  *
- * @param origin - what an error calls the zones.
- * @throws `GeometryError` `geometry/beyond-grid`, with the zone for its record, where a coordinate is not finite or lies beyond 2⁴⁹ steps.
+ * @param origin - Names of the zones in errors.
+ * @throws `GeometryError` `geometry/beyond-grid`, which names the zone, if a coordinate is not finite or lies beyond
+ * 2⁴⁹ steps.
+ * @example
+ * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
+ * snapToGrid(zones.polygons, grid).column.map((steps) => steps / STEPS_PER_CELL); // Float64Array [1, 3, 1]
  */
 export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
   return {
@@ -42,7 +47,7 @@ export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOri
   };
 }
 
-/** What errors call the zones. */
+/** Names of the zones in errors. */
 export type ZoneOrigin = Partial<Pick<Zones, 'names' | 'file'>>;
 
 function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: number, origin: ZoneOrigin): Float64Array {

@@ -1,6 +1,6 @@
 import Flatbush from 'flatbush';
 
-/** Least and greatest coordinates. */
+/** Minimum and maximum coordinates. */
 export interface Box {
   left: number;
   bottom: number;
@@ -9,12 +9,12 @@ export interface Box {
 }
 
 /**
- * The edges of a part, ring by ring, in coordinates that are doubled: the middle of two whole numbers is one, too. Edges
- * without length are left out.
+ * The edges of a part, ring by ring. Coordinates are doubled, so that the middle of two integers is an integer. Edges
+ * of length 0 are left out.
  */
 export interface PartEdges {
   readonly box: Box;
-  /** Where the edges of each ring start, and one more. */
+  /** Position of the first edge of each ring, and at the end the number of edges. */
   readonly ringEdges: readonly number[];
   /** The ring of every edge. */
   readonly ringOf: Uint32Array;
@@ -26,7 +26,7 @@ export interface PartEdges {
   readonly index: EdgeIndex;
 }
 
-/** Finds the edges whose boxes meet a box, and those among them for which a call is true. */
+/** Finds the edges whose boxes meet a box; with `call`, only those for which it returns true. */
 export interface EdgeIndex {
   search(left: number, bottom: number, right: number, top: number, call?: (edge: number) => boolean): number[];
 }
@@ -69,7 +69,7 @@ export function boundsOfRings({ ringVertices, x, y }: WholeRings, rings: readonl
   };
 }
 
-/** The edges of a part; undefined where it has none. O(vertices · log vertices). */
+/** The edges of a part; undefined if it has none. O(vertices · log vertices). */
 export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly number[]): PartEdges | undefined {
   const capacity = rings.reduce((sum, ring) => sum + ringVertices[ring + 1]! - ringVertices[ring]!, 0);
   const column = (): Float64Array => new Float64Array(capacity);
@@ -103,7 +103,7 @@ export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly 
   };
 }
 
-/** To look at so many edges one after the other takes less time than to build an index of them. */
+/** Up to this many edges, a linear search is faster than building an index. */
 const FEW_EDGES = 96;
 
 function indexOf(count: number, x0: Float64Array, y0: Float64Array, x1: Float64Array, y1: Float64Array): EdgeIndex {
@@ -153,12 +153,12 @@ export function movedEdges(part: PartEdges, by: number): PartEdges {
 
 /** Above this, products of coordinates are rounded. */
 const EXACT = 2 ** 53;
-/** How far a rounded determinant may be off, by the sum of its products. */
+/** Maximum error of a rounded determinant, relative to the sum of its products. */
 const ROUNDING = 2 ** -51;
 
 /**
- * On which side of the line from a to b a point c lies: 1 on the left, -1 on the right, 0 on the line. Exact for whole
- * numbers below 2⁵².
+ * The side of the line from a to b on which a point c lies: 1 left, −1 right, 0 on the line. Exact for integers below
+ * 2⁵².
  */
 export function sideOf(ax: number, ay: number, bx: number, by: number, cx: number, cy: number): number {
   const left = (bx - ax) * (cy - ay);

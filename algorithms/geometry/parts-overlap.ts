@@ -1,15 +1,15 @@
 import { type Box, type PartEdges, sideOf } from './part-edges.ts';
 
 /**
- * Whether two parts share area, exact in whole numbers; parts that only touch do not.
+ * Whether two parts share area, exactly in integers. Parts that only touch do not.
  *
- * Where an edge of one crosses an edge of the other, they do, unless edges of one part run over each other there and cancel.
- * Else the outlines meet in vertices and in common stretches
- * alone. Between two such places, an outline stays on one side of the other part: one point, halfway between vertices,
- * tells which. So every run of either outline is asked once whether both parts hold the same side of it.
+ * If an edge of one crosses an edge of the other, they do, unless edges of one part coincide there and cancel.
+ * Otherwise the outlines meet only in vertices and common stretches. Between two such places, an outline stays on one
+ * side of the other part, which a single point halfway between vertices decides. So it is enough to check every run of
+ * either outline once: whether both parts contain the same side of it.
  *
- * - Work O((edges where the boxes meet + meetings) · log edges), and what lies beside a point where one is located.
- * - Where both parts cross themselves in one and the same point, they may be told to overlap though they only touch there.
+ * - Work O((edges in the common box + meetings) · log edges), plus the edges beside each point that is located.
+ * - If both parts cross themselves in the same point, the result may be true although they only touch there.
  */
 export function partsOverlap(a: PartEdges, b: PartEdges): boolean {
   const common = commonBox(a.box, b.box);
@@ -23,7 +23,7 @@ export function partsOverlap(a: PartEdges, b: PartEdges): boolean {
   );
 }
 
-/** What two boxes have in common, where that has area. */
+/** The intersection of two boxes, if it has area. */
 function commonBox(a: Box, b: Box): Box | undefined {
   const left = Math.max(a.left, b.left);
   const bottom = Math.max(a.bottom, b.bottom);
@@ -42,7 +42,7 @@ function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box
   return rings;
 }
 
-/** For every edge that meets the other part, the points where it does: x and y, one after the other. */
+/** For every edge that meets the other part, the meeting points as x and y alternately. */
 type Meetings = Map<number, number[]>;
 
 function meetingsIn(
@@ -63,7 +63,7 @@ function meetingsIn(
   return { ofFew, ofMany };
 }
 
-/** Whether two edges cross; where they only touch, notes the points. */
+/** Whether two edges cross. If they only touch, records the points. */
 function meet(a: PartEdges, i: number, b: PartEdges, j: number, ofA: Meetings, ofB: Meetings): boolean {
   const [ax0, ay0, ax1, ay1] = [a.x0[i]!, a.y0[i]!, a.x1[i]!, a.y1[i]!];
   const [bx0, by0, bx1, by1] = [b.x0[j]!, b.y0[j]!, b.x1[j]!, b.y1[j]!];
@@ -96,7 +96,10 @@ interface EdgesThrough {
   readonly vertex: readonly [x: number, y: number] | undefined;
 }
 
-/** How many edges of a part run along one of its edges through the point where a line crosses it; or a vertex that is there. */
+/**
+ * Number of edges of a part that run along one of its edges through the point where a line crosses it; or the vertex at
+ * that point.
+ */
 function edgesThrough(part: PartEdges, edge: number, x0: number, y0: number, x1: number, y1: number): EdgesThrough {
   let count = 0;
   let vertex: EdgesThrough['vertex'];
@@ -109,7 +112,7 @@ function edgesThrough(part: PartEdges, edge: number, x0: number, y0: number, x1:
   return { count, vertex };
 }
 
-/** Calls for every edge of a part, itself included, on the line of one of its edges and near it. */
+/** Calls `call` for every edge of a part, including itself, on the line of one of its edges and near it. */
 function forEdgesAlong(
   { x0, y0, x1, y1, index }: PartEdges,
   edge: number,
@@ -135,7 +138,7 @@ function addPoint(meetings: Meetings, edge: number, x: number, y: number): void 
   else points.push(x, y);
 }
 
-/** Whether a run of the outline of a part has a side that both parts hold. */
+/** Whether a run of the outline of a part has a side that both parts contain. */
 function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings: ReadonlySet<number>): boolean {
   const met = new Set([...meetings.keys()].map((edge) => part.ringOf[edge]!));
   for (const ring of rings) {
@@ -157,9 +160,9 @@ function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings
 }
 
 /**
- * What a stretch of an edge tells: that both parts hold the same side of it, that they do not anywhere on its run, or nothing.
- * Where the part has both sides, or none, or a vertex halfway, edges of its own meet there, and each of the stretches between
- * its vertices is looked at.
+ * The result of a stretch of an edge: both parts contain the same side of it; they do not anywhere on its run; or
+ * undecided. If the part contains both sides or neither, or has a vertex halfway, its own edges meet there, and each
+ * stretch between its vertices is examined.
  */
 function lookBeside(
   part: PartEdges,
@@ -184,7 +187,7 @@ function lookBeside(
   return 'unknown';
 }
 
-/** The vertices of a part on a stretch of one of its edges: x and y, one after the other. */
+/** The vertices of a part on a stretch of one of its edges, as x and y alternately. */
 function ownVertices({ x0, y0, x1, y1, index }: PartEdges, ax: number, ay: number, bx: number, by: number): number[] {
   const found: number[] = [];
   const add = (x: number, y: number): void => {
@@ -198,7 +201,7 @@ function ownVertices({ x0, y0, x1, y1, index }: PartEdges, ax: number, ay: numbe
   return found;
 }
 
-/** Where an edge begins, meets the other part, and ends, in this order. */
+/** The start of an edge, its meeting points with the other part, and its end, in this order. */
 function pointsAlong({ x0, y0, x1, y1 }: PartEdges, edge: number, met: readonly number[]): number[] {
   const ends = [x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!];
   return met.length === 0 ? ends : inOrder(ends[0]!, ends[1]!, [...ends, ...met]);
@@ -213,7 +216,7 @@ function inOrder(fromX: number, fromY: number, points: readonly number[]): numbe
   return pairs.filter(([x, y], at) => at === 0 || x !== pairs[at - 1]![0] || y !== pairs[at - 1]![1]).flat();
 }
 
-/** Whether the edge meets the other part where it ends. */
+/** Whether the edge meets the other part at its end. */
 function endMeets(points: readonly number[], met: readonly number[] = []): boolean {
   const [x, y] = points.slice(-2);
   for (let at = 0; at < met.length; at += 2) if (met[at] === x && met[at + 1] === y) return true;
@@ -221,9 +224,9 @@ function endMeets(points: readonly number[], met: readonly number[] = []): boole
 }
 
 /**
- * Whether a part holds what lies beside a point of an edge: `near` to its right and a trifle above, `far` on the other side
- * of the edge. Even-odd: a ray to the right counts the edges that cross it; those that run along the edge through the point
- * lie between both sides.
+ * Whether a part contains the points beside a point of an edge: `near` slightly to its right and above, `far` on the
+ * other side of the edge. By the even-odd rule, a ray to the right counts the edges that cross it. Edges that run along
+ * the edge through the point lie between both sides.
  */
 function sidesHeld(
   part: PartEdges,

@@ -11,9 +11,9 @@ import {
 /**
  * Zones as columns, in the coordinates of their file: zone → rings → vertices in CSR form.
  *
- * A zone may have any number of rings: parts, holes, islands in holes. Inside is even-odd over the rings of a part, so
- * neither the direction nor the nesting of rings matters, and a zone is the union of its parts. A ring's closing vertex is
- * not stored twice: the edge from its last vertex to its first is implied.
+ * A zone may have any number of rings: parts, holes, islands in holes. The inside of a part is even-odd over its rings,
+ * so neither the direction nor the nesting of rings matters. A zone is the union of its parts. A ring's closing vertex
+ * is not stored twice: the edge from its last vertex to its first is implied.
  */
 export interface Polygons {
   /** Rings of zone `z` are `polygonRings[z] … polygonRings[z + 1] − 1`; length is zones + 1. */
@@ -23,19 +23,19 @@ export interface Polygons {
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
-   * The part that each ring is of, numbered from 0 within its zone. Where it is left out, all rings of a zone are one part:
-   * inside is even-odd over all of them.
+   * The part of each ring, numbered from 0 within its zone. Without it, all rings of a zone form one part and are
+   * filled even-odd together.
    */
   readonly ringParts?: Uint32Array | undefined;
 }
 
 /**
- * What is inside a polygon of several parts that overlap: `union` takes what any part holds; `even-odd` takes all rings
- * together, so that what two parts cover is outside.
+ * Which points are inside a polygon whose parts overlap. `union`: points in any part. `even-odd`: the rule applies to
+ * all rings together, so points in two parts are outside.
  */
 export type FillRule = 'union' | 'even-odd';
 
-/** What notes say of polygons whose parts overlap, given how many they are: `1 zone`, `2 zones`. */
+/** The sentence in notes on polygons whose parts overlap, for a given number of them: `1 zone`, `2 zones`. */
 export function overlapSentence(count: number, [one, several]: readonly [string, string], fill: FillRule): string {
   const subject = count === 1 ? `1 ${one} has` : `${count} ${several} have`;
   return fill === 'union'
@@ -58,7 +58,7 @@ export interface Zones {
   /** One name a zone, in input order; names need not be unique. */
   readonly names: readonly string[];
   readonly polygons: Polygons;
-  /** Coordinate reference system, as `EPSG:4326` or `OGC:CRS84`; undefined where the file does not say. */
+  /** Coordinate reference system, such as `EPSG:4326` or `OGC:CRS84`; undefined if the file does not state it. */
   readonly crs: string | undefined;
   /** File they were read from, for errors. */
   readonly file?: string | undefined;

@@ -38,20 +38,20 @@ export interface Window {
   readonly rows: number;
 }
 
-/** Cells of a window block by block, as the file has them; blocks that nobody wanted are left out. */
+/** Cells of a window block by block, as in the file. Blocks that were not wanted are left out. */
 export interface BlockCells {
   readonly cells: Cells;
   /**
-   * For every block of the window, row by row, where its first cell stands in `cells`. A block has `blockRows` rows of
-   * `blockColumns` cells, those beyond the raster included, which may hold anything. What stands for a block that is left
-   * out says nothing.
+   * For every block of the window, in row order, the position of its first cell in `cells`. A block has `blockRows`
+   * rows of `blockColumns` cells, including cells beyond the raster, whose contents are arbitrary. The entry of a block
+   * that was left out is meaningless.
    */
   readonly starts: Uint32Array;
 }
 
 /**
- * Where the cells of a raster lie: cell (column, row) covers x from `originX + column · stepX` and y from
- * `originY + row · stepY`, one step each. `stepY` is negative where row 0 is in the north.
+ * Position of the cells of a raster: cell (column, row) covers x from `originX + column · stepX` and y from `originY +
+ * row · stepY`, one step each. `stepY` is negative if row 0 is in the north.
  */
 export interface RasterGrid {
   readonly width: number;
@@ -60,9 +60,9 @@ export interface RasterGrid {
   readonly originY: number;
   readonly stepX: number;
   readonly stepY: number;
-  /** Coordinate reference system, as `EPSG:4326`; undefined where the file does not say. */
+  /** Coordinate reference system, such as `EPSG:4326`; undefined if the file does not state it. */
   readonly crs: string | undefined;
-  /** True where coordinates are longitudes and latitudes in degrees. */
+  /** True if coordinates are longitudes and latitudes in degrees. */
   readonly geographic: boolean;
 }
 
@@ -78,7 +78,7 @@ export const gridFields: FieldKinds<RasterGrid> = {
   geographic: aFlag,
 };
 
-/** What stored values stand for: `stored × scale + offset`, the product and the sum each rounded to f64. */
+/** Maps stored values to `stored × scale + offset`, with product and sum each rounded to f64. */
 export interface Scaling {
   /** Not 0. */
   readonly scale: number;
@@ -92,27 +92,32 @@ export interface RasterSource extends RasterGrid {
   /** File it is read from, for errors. */
   readonly file?: string | undefined;
   readonly sample: Sample;
-  /** The stored value that marks a cell without data, rounded to the sample type; undefined where there is none. */
+  /** The stored value that marks a cell without data, rounded to the sample type; undefined if there is none. */
   readonly nodata: number | undefined;
   /** Size of the blocks (strips or tiles) that the file decodes as a whole. */
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** What stored values stand for, where that is something else. */
+  /** Scaling of the stored values, if there is one. */
   readonly scaling?: Scaling | undefined;
   /**
-   * Reads a window that lies inside the raster, as it is stored.
+   * Reads the stored values of a window inside the raster.
    *
-   * @param isWanted - Whether anybody will look at a part of it; cells of parts that are not wanted may hold anything.
+   * @param isWanted - Whether a part of the window will be used. Cells of other parts may have any value.
    */
   read(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /**
-   * Reads the wanted blocks of a window that is cut along blocks, without putting their rows in place: where the cells of a
-   * block are looked at together, they stand together. Left out where the source cannot.
+   * Reads the wanted blocks of a window that is cut along blocks, keeping the cells of each block together. Undefined
+   * if the source cannot do this.
    */
   readBlocks?(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<BlockCells>;
-  /** Where there is a mask: for every cell of a window, row by row, 0 where it has no data. */
+  /**
+   * For a raster with a mask: reads a byte for every cell of a window, row by row, which is 0 if the cell has no data.
+   */
   readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
-  /** Takes cells back that {@link read} or {@link readBlocks} gave and nobody looks at any more: a later window may be written over them. */
+  /**
+   * Gives back cells from {@link read} or {@link readBlocks} that are no longer used. A later window may overwrite
+   * them.
+   */
   reuse?(cells: Cells): void;
   close(): Promise<void>;
 }

@@ -2,13 +2,13 @@ import { type SnappedPolygons, STEPS_PER_CELL } from './grid.ts';
 import type { RasterGrid } from './raster.ts';
 
 /**
- * Edges as they cross the centre lines of raster rows, in columns: crossing k of an edge lies in row `firstRow + k`, and the
- * cells of that row from column
+ * Edges as they cross the centre lines of raster rows, in columns: crossing k of an edge lies in row `firstRow + k`,
+ * and the cells of that row from column
  *
  *   `firstColumn + k · columnStep + ⌊(start + k · rest) / height⌋`
  *
- * on have their centre past it. Everything is a whole number, so this is exact: with b = start, the quotient of
- * (b + k · Δcolumn) / Δrow is taken apart into whole columns a row and a remainder below `height` = Δrow.
+ * on have their centre past it. All numbers are integers, so this is exact. With b = start, the quotient (b + k ·
+ * Δcolumn) / Δrow is split into whole columns per row and a remainder below `height` = Δrow.
  */
 export interface RowCrossings {
   /** The zone, or the sheet of a zone, that the edge is of. */
@@ -37,14 +37,20 @@ const HALF = STEPS_PER_CELL / 2;
 export interface RowCrossingsOptions {
   /** The steps by which copies of every zone are moved along the columns: longitudes come round again. */
   readonly shifts: readonly (readonly number[])[];
-  /** The sheet of every ring, which stands in the place of its zone. */
+  /** The sheet of every ring, used instead of its zone. */
   readonly ringSheets?: Uint32Array | undefined;
 }
 
 /**
  * The row crossings of all edges of snapped polygons, clipped to the rows of the raster.
  *
- * Half-open in map space: a centre on a left or bottom edge is inside, one on a right or top edge outside.
+ * Half-open in map space: a centre on a left or bottom edge is inside, on a right or top edge outside.
+ *
+ * @example
+ * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
+ * const { firstRow, rows } = rowCrossings(snapToGrid(zones.polygons, grid), grid, { shifts: [[0]] });
+ * [firstRow, rows]; // [Int32Array [1, 1], Uint32Array [2, 2]]
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
   const { shifts, ringSheets } = options;
@@ -110,7 +116,7 @@ function crossRing(
   }
 }
 
-/** Adds the edge from (u0, v0) to (u1, v1), where v0 ≤ v1, if it crosses the centre line of a row. */
+/** Adds the edge from (u0, v0) to (u1, v1), with v0 ≤ v1, if it crosses the centre line of a row. */
 function crossEdge(
   u0: number,
   v0: number,
@@ -147,8 +153,8 @@ interface DividedEdge {
 }
 
 /**
- * The first column whose centre is at or past the edge (past it, where `westward`) on the line `row = centre`, with the
- * parts of the quotient that give it for the lines below.
+ * The first column whose centre is at or past the edge (strictly past if `westward`) on the line `row = centre`, and
+ * the parts of the quotient for the lines below.
  */
 export function divideEdge(
   u0: number,

@@ -9,7 +9,7 @@ export interface PartedPolygons {
   readonly ringVertices: Uint32Array;
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
-  /** Where it is left out, all rings of a polygon are one part. */
+  /** Without it, all rings of a polygon are one part. */
   readonly ringParts?: Uint32Array | undefined;
 }
 
@@ -22,9 +22,9 @@ const someParted: Kind = aRecord<PartedPolygons>({
 });
 
 /**
- * Polygons whose parts overlap, taken apart into sheets. The parts on a sheet do not overlap, so that even-odd over its rings
- * is their union; and a polygon is the union of its sheets. Polygon p is sheet p, with the parts that need no other; further
- * sheets are numbered behind the polygons.
+ * Polygons whose parts overlap, split into sheets. The parts on a sheet do not overlap, so even-odd over its rings is
+ * their union. A polygon is the union of its sheets. Sheet p belongs to polygon p; further sheets are numbered after
+ * the polygons.
  */
 export interface Sheets {
   /** The sheet of every ring. */
@@ -42,16 +42,16 @@ export const someSheets: Kind = aRecord<Sheets>({
 });
 
 export interface SheetOptions {
-  /** The steps after which x comes round, as longitudes do; it does not where left out. */
+  /** Period of x in steps, for longitudes. Default: x does not wrap around. */
   readonly turn?: number | undefined;
 }
 
 const SHEET_OPTIONS: Kind = someOptions<SheetOptions>({ turn: optional(aPositive()) });
 
 /**
- * Finds the polygons whose parts overlap, and takes them apart; undefined where there are none.
+ * Finds the polygons whose parts overlap, and splits them into sheets; undefined if there are none.
  *
- * - Work O(rings), and for polygons of several parts O(vertices) and what their parts take whose boxes meet: see `partsOverlap`.
+ * - Work O(rings), plus O(vertices) for polygons with several parts, plus `partsOverlap` for parts whose boxes overlap.
  *
  * @example
  * const square = '[[[0, 0], [2, 0], [2, 2], [0, 2]]]';
@@ -92,12 +92,12 @@ function ownSheets(polygonRings: Uint32Array): Uint32Array {
   return sheets;
 }
 
-/** The rings of each part; undefined where there is one part at most. */
+/** The rings of each part; undefined if there is at most one part. */
 function ringsOfParts(ringParts: Uint32Array, from: number, to: number): number[][] | undefined {
   let ring = from + 1;
   while (ring < to && ringParts[ring] === ringParts[from]) ring++;
   if (ring >= to) return undefined;
-  // Most often parts stand one after the other.
+  // The rings of a part are usually consecutive.
   const parts: number[][] = [];
   const numbers: number[] = [];
   for (ring = from; ring < to; ring++) {
@@ -121,7 +121,9 @@ function ringsByPart(ringParts: Uint32Array, from: number, to: number): number[]
   return [...parts.values()];
 }
 
-/** The first sheet for every part on which it overlaps no other, from 0; undefined where all have the same. */
+/**
+ * For every part, the first sheet, from 0, on which it overlaps no other part; undefined if all parts are on one sheet.
+ */
 function colourParts(
   polygons: PartedPolygons,
   parts: readonly number[][],
@@ -139,7 +141,7 @@ function colourParts(
   return sheets;
 }
 
-/** A part at some turn, and whether it is a copy: two copies meet where the parts themselves do. */
+/** A part at some turn, and whether it is a copy. Two copies overlap only if the parts themselves do. */
 interface PlacedPart {
   readonly part: number;
   readonly turns: number;
@@ -174,7 +176,7 @@ function overlappingParts(
       if (other.right <= next.left) continue;
       active[kept++] = other;
       const by = (next.turns - other.turns) * (turn ?? 0);
-      // Most parts side by side are told apart by their bounds, without a look at their edges.
+      // Bounds rule out most pairs without examining edges.
       if (next.part === other.part || !shareArea(bounds[next.part]!, bounds[other.part]!, by)) continue;
       if ((next.isCopy && other.isCopy) || found.get(next.part)?.has(other.part)) continue;
       const min = Math.min(next.turns, other.turns);
@@ -204,7 +206,7 @@ function shareArea(a: Bounds, b: Bounds, by: number): boolean {
   );
 }
 
-/** Parts by their left sides; where x comes round, at each turn at which they may meet another. */
+/** Parts by their left sides. If x wraps around, with copies at each turn at which they may meet another part. */
 function placedParts(bounds: readonly Bounds[], turn?: number): PlacedPart[] {
   const placed = bounds.map(({ box: { left, right } }, part) => {
     const turns = turn === undefined ? 0 : -Math.floor(left / turn);

@@ -1,13 +1,13 @@
 import type { LabelPair, LabelRegions } from './label-regions.ts';
 
-/** Runs of a band as the device takes them: the places of their pixels in the band, ascending, and their regions. */
+/** Runs of a band for the device: the positions of their pixels in the band, ascending, and their regions. */
 export interface BandRuns {
   readonly start: Uint32Array;
   readonly end: Uint32Array;
   readonly region: Uint32Array;
 }
 
-/** Rows of one or several pairs of images that the device looks at together. */
+/** Rows of one or several pairs of images that the device processes together. */
 export interface Band {
   readonly p: BandRuns;
   readonly q: BandRuns;
@@ -24,8 +24,8 @@ interface RowRange {
 }
 
 /**
- * Cuts jobs into bands of rows with at most so many runs of both sides, unless a single row has more. Rows that one of the
- * images has no run in are left out. Regions are numbered over all jobs.
+ * Cuts jobs into bands of rows with at most `maxRuns` runs of both sides, or a single row with more. Rows in which one
+ * of the images has no run are left out. Regions are numbered over all jobs.
  */
 export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator<Band> {
   const firsts = firstRegions(jobs);
@@ -49,7 +49,7 @@ export function* bandsOf(jobs: readonly LabelPair[], maxRuns: number): Generator
   if (ranges.length > 0) yield bandOf(jobs, firsts, ranges);
 }
 
-/** Numbers of the first regions of every job on either side, and behind the last. */
+/** Indices of the first region of every job on either side, and at the end the number of regions. */
 export function firstRegions(jobs: readonly LabelPair[]): Record<'p' | 'q', Uint32Array> {
   const firsts = { p: new Uint32Array(jobs.length + 1), q: new Uint32Array(jobs.length + 1) };
   for (const side of ['p', 'q'] as const) {
@@ -92,7 +92,7 @@ interface Placing {
   readonly base: number;
   /** From row to row. */
   readonly width: number;
-  /** The number of the job's first region. */
+  /** Index of the job's first region. */
   readonly first: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * For label images: they are held as runs of pixels, and compared region by region.
+ * Label images as runs of pixels, and the pixels that regions of two of them share.
  *
  * @packageDocumentation
  */

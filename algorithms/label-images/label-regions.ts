@@ -9,7 +9,7 @@ export interface LabelRegions {
   readonly height: number;
   /** The runs of row y are `rowRuns[y] … rowRuns[y + 1] − 1`, from left to right. */
   readonly rowRuns: Uint32Array;
-  /** First column of each run, and the first column behind it. */
+  /** First column of each run, and the column after its end. */
   readonly start: Uint32Array;
   readonly end: Uint32Array;
   /** Region of each run. */

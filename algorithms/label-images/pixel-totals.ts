@@ -8,7 +8,7 @@ export interface SharedPixels {
   readonly pixels: BigUint64Array;
 }
 
-/** Bits that the numbers of regions take on either side. */
+/** Bits of region indices on either side. */
 export interface KeyBits {
   readonly p: number;
   readonly q: number;
@@ -28,7 +28,7 @@ export interface PixelTotals {
   byJob(): SharedPixels[];
 }
 
-/** Rows ascending by (p, q), none twice. */
+/** Rows ordered by (p, q), without duplicates. */
 interface Rows {
   readonly p: Uint32Array;
   readonly q: Uint32Array;
@@ -37,8 +37,7 @@ interface Rows {
 }
 
 /**
- * Totals of the pairs of all jobs. Bands are merged two and two as in a merge sort: however many there are, a row is merged
- * O(log bands) times.
+ * Totals of the pairs of all jobs. Bands are merged pairwise as in a merge sort, so a row is merged O(log bands) times.
  */
 export function pixelTotals(jobs: readonly LabelPair[]): PixelTotals {
   const firsts = firstRegions(jobs);

@@ -24,16 +24,16 @@ import { type LabelPair, someLabelRegions } from './label-regions.ts';
 import { type BandPixels, type KeyBits, pixelTotals, type SharedPixels } from './pixel-totals.ts';
 
 export interface SharedPixelsOptions {
-  /** Runs of both images that are on the device at a time, unless a single row has more; 2²⁰ where left out. */
+  /** Maximum number of runs of both images on the device at the same time, or a single row with more. Default 2²⁰. */
   readonly bandRuns?: number | undefined;
 }
 
 /**
- * The pixels that regions of two label images have in common: all pairs that share any, and how many. Images of different
- * sizes are laid on each other from the upper left corner on. Of several jobs at once, such as the tiles of an image.
+ * Counts the pixels that regions of two label images share, for all pairs that share any. Images of different sizes are
+ * aligned at the upper left corner. Several jobs, such as the tiles of an image, are processed together.
  *
- * However often the regions' boxes meet, each run of pixels is looked at once: a run of p meets a range of the runs of q, found
- * by binary search; the pieces are sorted by (p, q) and summed.
+ * Each run of pixels is examined once, no matter how many regions' boxes overlap. A run of p overlaps a range of the
+ * runs of q, found by binary search. The pieces are sorted by (p, q) and summed.
  *
  * - Work O(r log r) for r runs of both images, which is at most the number of pixels. Span O(log r).
  * - The same numbers on every backend. Waits for the device once for each band of `bandRuns` runs.
@@ -80,10 +80,13 @@ async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<Ba
   }
 }
 
-/** Of longer bands the device takes longer than the host needs for its launches. */
+/** For longer bands, the device takes longer than the host needs to issue launches. */
 const MAX_RUNS_OF_STEP = 2 ** 16;
 
-/** All that is done with a short band, prepared: for bands of up to twice as many runs, and regions of about as many bits. */
+/**
+ * All work on a short band, prepared: for bands of up to twice as many runs, and for region indices of about as many
+ * bits.
+ */
 function summingStep(context: Context, p: Runs, q: Runs, width: number | undefined) {
   const [ofP, ofQ] = [capacityFor(p.start), capacityFor(q.start)];
   if (ofP + ofQ > MAX_RUNS_OF_STEP) return undefined;
@@ -93,7 +96,7 @@ function summingStep(context: Context, p: Runs, q: Runs, width: number | undefin
   );
 }
 
-/** Bits to sort keys by where both numbers of regions fit a word, in steps of those that sorts take at once. */
+/** Bits to sort keys by if both region indices fit in a word, rounded up to the bits of a sort pass. */
 function keyWidth({ p, q }: KeyBits): number | undefined {
   return p + q > 32 ? undefined : 8 * Math.ceil((p + q) / 8);
 }
@@ -150,14 +153,16 @@ function intersectRuns(p: Runs, q: Runs): Pieces {
 
 const packed = fn('packed', { p: u32, q: u32, bits: uniform(u32) }, u32, ({ p, q, bits }) => p.shl(bits).or(q));
 
-/** How pieces are sorted by (p, q): by one word, of so many bits, where both numbers fit it. */
+/** How pieces are sorted by (p, q): by one word of `width` bits if both indices fit. */
 interface PieceKeys {
   readonly width: number | undefined;
   /** Bits of q in the word. */
   readonly low: number;
 }
 
-/** Pixels of pieces by (p, q), ascending. Both numbers go into one word where they fit, which sorts twice as fast. */
+/**
+ * Pixels of pieces by (p, q), ascending. Both indices are packed into one word if they fit, which sorts twice as fast.
+ */
 function sumPieces({ p, q, pixels }: Pieces, { width, low }: PieceKeys): Table {
   if (width === undefined) {
     const sorted = sortByKey({ hi: p, lo: q }, pixels);

@@ -34,8 +34,9 @@ export interface NearestOptions {
  * Points are taken in short runs. {@link crossReduce} finds the minimum distance of every run. The k nearest points are
  * in the k runs with the smallest minima, and only these are examined point by point. Squared distances in 16 or more
  * dimensions are bounded first by
- * |a|² + |b|² − 2 a·b less what rounding can have added, and computed where the bounds do not decide. Lists longer than {@link LIST}
- * are found in rounds, each of which continues after the last point of the round before.
+ * `|a|² + |b|² − 2 a·b`, minus the maximum rounding error, and computed only if the bounds do not decide.
+ *
+ * Lists longer than {@link LIST} are found in rounds, each of which continues after the last point of the round before.
  *
  * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes a word of memory for every query and
  *   run, up to an eighth of `limits.memoryBytes`; larger numbers of queries are processed in batches. Deterministic.

@@ -9,14 +9,14 @@ export interface AreaJob {
   readonly q: Regions;
   readonly pairs: RegionPairs;
   readonly plan: AreaPlan;
-  /** ‖p∩q‖, one a pair. */
+  /** ‖p∩q‖ of each pair. */
   readonly intersection: BigUint64Array;
-  /** One a region; of those that are in no pair 0. */
+  /** Area of each region; 0 if the region is in no pair. */
   readonly ofP: BigUint64Array;
   readonly ofQ: BigUint64Array;
 }
 
-/** Cuts a list of pairs where the bytes that they need would be more than `memoryBytes`; a pair that needs more alone stands alone. */
+/** Cuts a list of pairs into parts that need at most `memoryBytes`. A pair that needs more forms its own part. */
 export function* parts(
   list: Uint32Array,
   memoryBytes: number,
@@ -56,7 +56,7 @@ export function writeAreas(areas: BigUint64Array, rows: Uint32Array, lo: Uint32A
   }
 }
 
-/** Reads columns that nobody needs afterwards. */
+/** Reads columns to the host and disposes of them. */
 export async function readOnce<C extends Table>(context: Context, table: C): Promise<HostTableOf<C>> {
   try {
     return await context.read(table);

@@ -3,7 +3,7 @@ import { isNarrow, narrowWords } from './narrow-masks.ts';
 import { type Regions, vertexCount } from './regions.ts';
 import { maxRuns } from './runs.ts';
 
-/** How the areas of pairs can be found; all are exact. */
+/** Methods to compute the areas of pairs. All are exact. */
 export type AreaMethod = 'masks' | 'corners' | 'sweep';
 
 /** Pairs of regions by their numbers in two sets. */
@@ -14,9 +14,9 @@ export interface RegionPairs {
 
 /** Which pairs are done how, by their numbers. */
 export interface AreaPlan {
-  /** By masks with one word a row; by masks of bands, where one of the regions is too wide for that. */
+  /** Pairs by masks with one word per row, and pairs by banded masks, for regions too wide for one word. */
   readonly narrow: Uint32Array;
-  /** Whether all regions are narrow and small, so that all can be drawn without a look at which of them occur. */
+  /** Whether all regions are narrow and small, so that all can be drawn without finding those that occur. */
   readonly isNarrow: boolean;
   readonly banded: Uint32Array;
   /** By sums over corners modulo 2³² and modulo 2⁶⁴. */
@@ -26,9 +26,12 @@ export interface AreaPlan {
   readonly sizes: Sides<RegionSizes>;
 }
 
-/** What the choice rests on, from `bench/polygons/pixelbox-methods.ts`: words of a mask, and products of corners, take time alike. */
+/**
+ * Constants of the choice, measured by `bench/polygons/pixelbox-methods.ts`: a word of a mask takes about as long as a
+ * product of corners.
+ */
 const CHOICE: {
-  /** Words of a mask that are worth one corner of its region, whatever its partners. */
+  /** Words of a mask that cost as much as one corner of its region, regardless of its partners. */
   readonly wordsPerCorner: number;
   /** Products of corners that take as long as one word of a mask. */
   readonly productsPerWord: number;
@@ -39,10 +42,11 @@ const CHOICE: {
 } = { wordsPerCorner: 16, productsPerWord: 4, sweepFrom: 2 ** 23, maxWords: 2 ** 22 };
 
 /**
- * Chooses the method of every pair by the sizes of its regions: masks where both have them, which they do unless theirs
- * would be far larger than what their corners ask for; else the sum over corners, or the sweep where they are many.
+ * Chooses the method of every pair by the sizes of its regions: masks if both regions have one. A region has a mask
+ * unless it would be far larger than its corners justify. Otherwise the sum over corners or, if there are many, the
+ * sweep.
  *
- * O(regions + pairs), and the vertices of wide regions once.
+ * O(regions + pairs), plus the vertices of wide regions once.
  */
 export function planAreas(p: Regions, q: Regions, pairs: RegionPairs, method: AreaMethod | 'auto'): AreaPlan {
   const draws = method === 'masks' || method === 'auto';
@@ -83,7 +87,7 @@ function isSmallNarrow(regions: Regions, region: number): boolean {
   return isNarrow(regions, region) && isSmall(narrowWords(regions, region), vertexCount(regions, region));
 }
 
-/** Masks for all regions, without a look at which of them occur. */
+/** Plans masks for all regions, without finding those that occur. */
 function planNarrow(p: Regions, q: Regions, pairs: RegionPairs): AreaPlan {
   const none = new Uint32Array(0);
   const sizes = { p: narrowSizes(p), q: narrowSizes(q) };
@@ -120,17 +124,17 @@ function members(classes: Uint8Array, wanted: number, count: number): Uint32Arra
   return pairs;
 }
 
-/** What a region is in: no pair, pairs without a mask for it, or pairs with a mask that has several words a row, or one. */
+/** How a region is used: in no pair, in pairs without a mask, with a banded mask, or with a narrow mask. */
 const [UNUSED, PLAIN, BANDED, NARROW] = [0, 1, 2, 3] as const;
 
 /** Sizes of the regions that occur in pairs. */
 export interface RegionSizes {
   readonly kinds: Uint8Array;
-  /** How many regions have no mask of themselves. */
+  /** Number of regions that get no mask by their own size. */
   readonly plain: number;
-  /** The places of wide regions in the columns below, which ask for all their edges. */
+  /** The positions of wide regions in the columns below, which are computed from all their edges. */
   readonly wide: Uint32Array;
-  /** Both ends of all runs of wide regions, at most. */
+  /** Upper bound of the ends of all runs of wide regions. */
   readonly corners: Float64Array;
   /** Words that the masks of wide regions take, or would take. */
   readonly words: Float64Array;
@@ -141,7 +145,7 @@ interface Sides<T> {
   readonly q: T;
 }
 
-/** Sizes of regions; where masks are drawn, those that are small by themselves have one. */
+/** Sizes of regions. If masks are drawn, regions that are small get one. */
 function measureRegions(regions: Regions, used: Uint32Array, draws: boolean): RegionSizes {
   const kinds = new Uint8Array(regions.left.length);
   for (let i = 0; i < used.length; i++) kinds[used[i]!] = PLAIN;
@@ -170,17 +174,17 @@ function isSmall(words: number, corners: number): boolean {
   return words <= CHOICE.wordsPerCorner * corners;
 }
 
-/** Both ends of all runs of a region, at most; of narrow regions, whose slopes are short, about so many. */
+/** Upper bound of the ends of all runs of a region; an estimate for narrow regions, whose sloped edges are short. */
 function cornersOf(regions: Regions, { wide, corners }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? vertexCount(regions, region) : corners[wide[region]!]!;
 }
 
-/** Words that the mask of a region takes, or would take. */
+/** Words that the mask of a region takes or would take. */
 function wordsOf(regions: Regions, { wide, words }: RegionSizes, region: number): number {
   return isNarrow(regions, region) ? narrowWords(regions, region) : words[wide[region]!]!;
 }
 
-/** Words that the mask of a region takes; 0 of one that has none. */
+/** Words that the mask of a region takes; 0 if it has none. */
 export function maskedWords(regions: Regions, sizes: RegionSizes, region: number): number {
   return sizes.kinds[region]! < BANDED ? 0 : wordsOf(regions, sizes, region);
 }
@@ -191,7 +195,10 @@ function canHaveMask({ left, top, right, bottom }: Regions, region: number, word
   return words <= CHOICE.maxWords && pixels < 2 ** 32;
 }
 
-/** Gives masks to the regions for all whose pairs together they are worth it; by masks alone, to all that can have one. */
+/**
+ * Gives a mask to each region if all its pairs together justify it. With method `masks`, to all regions that can have
+ * one.
+ */
 function markWorthwhile(
   sides: Sides<Regions>,
   pairs: RegionPairs,

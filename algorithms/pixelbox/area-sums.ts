@@ -27,7 +27,7 @@ export interface AreaParts {
   readonly hi: Column<'u32'>;
 }
 
-/** Bytes a row that adding parts to wide sums takes beside the parts. */
+/** Bytes per row that adding to wide sums takes, besides the parts. */
 export const WIDE_ROW_BYTES = 24;
 
 export function startSums(context: Context, pairs: number, wide: boolean): AreaSums {
@@ -35,7 +35,7 @@ export function startSums(context: Context, pairs: number, wide: boolean): AreaS
 }
 
 /**
- * Adds parts to the sums. Sums below 2³² are added by atomic additions; wider ones pair by pair, as there is no atomic
+ * Adds parts to the sums. Sums below 2³² use atomic additions. Wider sums are added by pair, because there is no atomic
  * addition of u64. Both are exact in any order.
  */
 export function addToSums(context: Context, sums: AreaSums, parts: AreaParts): void {
@@ -52,7 +52,7 @@ const pairOfPart = fn('pairOfPart', { pair: u32, area: u32 }, u32, ({ pair, area
 
 function addWide(context: Context, { lo, hi }: AreaSums, parts: AreaParts): void {
   context.scope(() => {
-    // Stored, as the reduction looks at every row several times.
+    // Stored, because the reduction reads every row several times.
     const { pair, ...area } = context.materialize({ ...parts });
     const { keys, values } = reduceByKey(pair, area, plus(u64));
     const change = context.materialize(map(changeOfSum, { sum: gather({ lo, hi }, keys), area: values }));

@@ -32,10 +32,10 @@ import type { Regions } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Regions of any width and height as bands: rows between one that has runs and the next are all alike, and are stored once. A
- * band is cut into strips of 32 columns, a word each; the words of a strip follow one another, band after band. In the words
- * of a strip the pixels to its left are left out of account: a further strip's are inverted where the strip before ends
- * with 1.
+ * Regions of any width and height as bands. All rows from one with runs up to the next are equal, so they are stored
+ * once, as a band. A band is cut into strips of 32 columns, one word each. The words of a strip are consecutive, band
+ * after band. A strip ignores the pixels to its left: if the strip before ends with 1, the words of this strip are
+ * inverted.
  */
 export interface BandedMasks {
   readonly boxes: Column<'i32'>;
@@ -47,21 +47,21 @@ export interface BandedMasks {
 /** Above all rows. */
 const NO_ROW = 2 ** 31 - 1;
 
-/** The runs of regions on a device, and where their bands are to be. */
+/** The runs of regions on a device, and the places for their bands. */
 export interface BandedRuns {
   readonly from: Column<'i32'>;
   readonly to: Column<'i32'>;
   readonly row: Column<'i32'>;
   readonly region: Column<'u32'>;
   readonly boxes: Column<'i32'>;
-  /** Where the bits of every region's rows start, 32 rows a word. */
+  /** First word of every region's row marks, 32 rows per word. */
   readonly marks: Column<'u32'>;
   /** Bands of every region. */
   readonly slots: Uint32Array;
   readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
 }
 
-/** Words that the bands of a region with so many runs take, at most, and the marks of its rows. */
+/** Upper bound of the words for the bands of a region with this many runs, and for the marks of its rows. */
 export function bandedWords(regions: Regions, region: number, runs: number): number {
   const bands = Math.min(runs, regions.bottom[region]! - regions.top[region]! + 1);
   return stripCount(regions, region) * bands + 2 * marksOf(regions, region);
@@ -113,7 +113,7 @@ export function uploadBandedRuns(context: Context, selections: readonly Selectio
   };
 }
 
-/** Counts the rows of a region in which runs begin, of which there are as many as it has bands; the last band is empty. */
+/** Counts the rows of a region in which runs begin. This is the number of its bands; the last band is empty. */
 function bandCounter(): (runs: Runs, firstRun: number, top: number, marks: number) => number {
   let seen = new Uint32Array(64);
   return ({ row, length }, firstRun, top, marks) => {
@@ -151,7 +151,7 @@ const rowMark = fn(
 
 const markCount = fn('markCount', { marks: u32 }, u32, ({ marks }) => popcount(marks));
 
-/** Which band of its region a run begins: as many rows have marks before its own. */
+/** The band that a run begins: the number of marked rows before its own. */
 const bandOf = fn(
   'bandOf',
   { word: u32, bit: u32, region: u32, starts: array(u32), marks: array(u32), before: array(u32) },
@@ -169,14 +169,16 @@ const slotOf = fn('slotOf', { band: u32, region: u32, boxes: array(i32) }, u32, 
 
 const bandedRun = { from: i32, to: i32, band: u32, region: u32, boxes: array(i32) } as const;
 
-/** The word in which a run begins: it is flipped from there on, or up to where the run ends in the same word. */
+/**
+ * The word in which a run begins. It is flipped from there on, or up to the end of the run if that is in the same word.
+ */
 const firstToggle = fn('firstToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
   const { strip, word, bits } = endOf(run, run.from);
   const other = endOf(run, run.to);
   return { word, bits: select(bits, bits.xor(other.bits), strip.eq(other.strip)) };
 });
 
-/** The word in which a run ends, where that is another one: it is flipped from there on. */
+/** The word in which a run ends, if that is another word. It is flipped from there on. */
 const secondToggle = fn('secondToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
   const { strip, word, bits } = endOf(run, run.to);
   return { word: select(word, u32(BEYOND), strip.eq(endOf(run, run.from).strip)), bits };
@@ -204,9 +206,9 @@ function stripsOf({ left, right }: BandedBox): U32 {
 }
 
 /**
- * Draws regions as bands. Rows that have runs are marked, a bit each, and the marks before them counted, which numbers the
- * bands; then every end of a run flips its strip from there on, and an exclusive-or scan down the bands makes that the
- * pixels that are inside. One scan serves all strips of all regions, as each of them ends with zero.
+ * Draws regions as bands. Rows with runs are marked, one bit each, and a count of the marks gives the index of each
+ * band. Then every end of a run flips its strip from there on, and an XOR scan down the bands turns flips into the
+ * pixels inside. A single scan covers all strips of all regions, because each ends with zero.
  *
  * - Work O(runs + words), span O(log words). Runs come in any order.
  */
@@ -230,7 +232,7 @@ export function bandedMasks(context: Context, runs: BandedRuns): BandedMasks {
   });
 }
 
-/** Bands of p that one thread takes: enough for most regions. */
+/** Number of bands of p per thread, enough for most regions. */
 const BANDS_A_THREAD = 64;
 
 /** Pairs of regions on a device, in parts. */
@@ -276,7 +278,7 @@ const bandedPart = fn(
   },
 );
 
-/** Goes down the bands of one region. */
+/** Walks down the bands of one region. */
 function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const end = Let(firstBand.add(BANDS_A_THREAD).min(box.slots));
   const strips = stripsOf(box);
@@ -290,13 +292,13 @@ function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows,
       word.set(words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31))));
       inBand.set(inBand.add(popcount(word)));
     });
-    // The last band is empty, however far it goes.
+    // The last band is empty, whatever its height.
     pixels.set(pixels.add(inBand.mul(bitsToU32(next.sub(y)))));
     y.set(next);
   });
 }
 
-/** Goes down the bands of two regions side by side. */
+/** Walks down the bands of two regions side by side. */
 function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const { left, top, columns, rows: shared } = sharedBox(a, b);
   // Boxes may begin above the first band: vertices without an edge count too.
@@ -394,9 +396,10 @@ function stripReader(box: BandedBox, band: U32, words: ArrayValue<'u32'>, left: 
 }
 
 /**
- * Adds ‖p∩q‖ in pixels of every pair to `areas`, by going down the bands of both side by side.
+ * Adds ‖p∩q‖ in pixels of every pair to `areas`, by walking down the bands of both side by side.
  *
- * - Work O((bands of p + bands of q) · strips shared) a pair, one thread for 64 bands of p. The sum is taken modulo 2³².
+ * - Work O((bands of p + bands of q) · strips shared) a pair, one thread for 64 bands of p. The sum is taken modulo
+ *   2³².
  */
 export function addBandedAreas(pairs: BandedPairs, { boxes, rows, words }: BandedMasks, areas: Column<'u32'>): void {
   const { pair, pixels } = map(bandedPart, { ...pairs, boxes, rows, words });

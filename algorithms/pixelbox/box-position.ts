@@ -27,7 +27,7 @@ export type PixelParameters = {
   readonly y: I32Shape;
   readonly words: ArrayParameter<'u32'>;
 };
-/** A box of pixels, at least one wide and high, and a polygon. */
+/** A box of at least one pixel, and a polygon. */
 export type BoxParameters = {
   readonly polygon: U32Shape;
   readonly left: I32Shape;
@@ -41,19 +41,21 @@ export type BoxParameters = {
 export interface PositionFunctors {
   /**
    * Whether the pixel's centre lies in the polygon: PixelInPoly of the paper. A ray to the right meets an odd number of
-   * edges. Half-open as all of this library: a centre on a left or bottom edge is in.
+   * edges. Half-open, as everywhere in this library: a centre on a left or bottom edge is inside.
    */
   readonly pixelInPolygon: Functor<PixelParameters, BoolShape>;
   /**
-   * Where a box lies: BoxPosition of the paper, by its Lemma 1. {@link HOVER} where an edge of the polygon has a point inside
-   * the box, which joins conditions (i) and (ii): an edge that crosses a side of the box, or ends in the box, has one, and
-   * an edge that only runs along a side has none. Else the box lies where its middle pixel lies.
+   * The position of a box: BoxPosition of the paper, by its Lemma 1. {@link HOVER} if an edge of the polygon has a
+   * point strictly inside the box. This combines conditions (i) and (ii): an edge that crosses a side of the box or
+   * ends in the box has such a point; an edge that only runs along a side does not. Otherwise the position of the box
+   * is that of its middle pixel.
    */
   readonly boxPosition: Functor<BoxParameters, U32Shape>;
 }
 
 /**
- * The tests for polygons whose edges are all horizontal or vertical, which are all comparisons, or for any.
+ * The position tests: for polygons with only horizontal and vertical edges, which need only comparisons, or for all
+ * polygons.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, Lemma 1.
@@ -128,7 +130,7 @@ interface Box {
   readonly top: I32;
 }
 
-/** Where the edges of a polygon stand in the table. */
+/** The positions of a polygon's edges in the table. */
 export function edgesOf(words: ArrayValue<'u32'>, polygon: U32): { first: U32; horizontal: U32; end: U32 } {
   const header = polygon.mul(POLYGON_STRIDE);
   return {
@@ -168,14 +170,14 @@ function crossesRight(edge: Edge, x: I32, y: I32, rectilinear: boolean): Bool {
   const meetsRow = lowY.le(y).and(y.lt(highY));
   if (rectilinear) return meetsRow.and(x.lt(lowX));
   const crosses = Var(x.lt(lowX.min(highX)));
-  // Only a pixel beside an edge that is neither right nor left of it takes products.
+  // Products are needed only for a pixel beside an edge that is neither fully right nor fully left of it.
   If(meetsRow.and(crosses.not()).and(x.lt(lowX.max(highX))), () => crosses.set(slantsRight(edge, x, y)));
   return meetsRow.and(crosses);
 }
 
 /**
- * Whether the centre lies left of an edge between whose ends it lies in both directions, where the run divides the rise as
- * the centre's way to the right divides its way up: distances from the lower end, those of the centre doubled.
+ * Whether the centre lies left of an edge within whose bounding box it lies. Compares run ÷ rise of the edge with that
+ * of the vector from its lower end to the centre; coordinates of the centre are doubled.
  */
 function slantsRight({ lowX, lowY, highX, highY }: Edge, x: I32, y: I32): Bool {
   const rise = bitsToU32(highY.sub(lowY));
@@ -204,8 +206,8 @@ function meetsBox(edge: Edge, box: Box, rectilinear: boolean): Bool {
 }
 
 /**
- * Whether the line of an edge whose MBR overlaps the box has corners of the box on both sides, by the two corners farthest
- * from it: seen from the lower end, mirrored where the edge leans left.
+ * Whether the line of an edge, whose MBR overlaps the box, has corners of the box on both sides. Tests the two corners
+ * farthest from the line, relative to the lower end; mirrored if the edge leans left.
  */
 function linePassesThrough({ lowX, lowY, highX, highY }: Edge, { left, bottom, right, top }: Box): Bool {
   const leansRight = lowX.lt(highX);

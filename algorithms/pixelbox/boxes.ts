@@ -16,9 +16,9 @@ export function vertexTotal(selections: readonly Selection[]): number {
   return total;
 }
 
-/** Numbers of a region's record on the device: its box, and where things of it start. */
+/** Fields of a region's record on the device: its box, and the positions of its data. */
 const FIELDS = ['left', 'top', 'right', 'bottom', 'words'] as const;
-/** Those of a region that has bands. */
+/** Fields of the record of a banded region. */
 const BANDED_FIELDS = [...FIELDS, 'slots', 'rows'] as const;
 
 /** A region's record inside a functor. */
@@ -27,26 +27,26 @@ export interface Box {
   readonly top: I32;
   readonly right: I32;
   readonly bottom: I32;
-  /** Where its words start. */
+  /** Position of its first word. */
   readonly words: U32;
 }
 
 /** The record of a region that has bands. */
 export interface BandedBox extends Box {
-  /** Words of a strip of its mask. */
+  /** Number of words in a strip of its mask. */
   readonly slots: U32;
-  /** Where its rows start. */
+  /** Position of its rows. */
   readonly rows: U32;
 }
 
-/** Where things of regions start, one entry a member of all selections in turn. */
+/** Positions of the regions' data, with one entry for each member of all selections, in order. */
 export interface BoxPlaces {
   readonly words: Uint32Array;
   readonly slots?: Uint32Array;
   readonly rows?: Uint32Array;
 }
 
-/** The records of the members of selections, one after the other, for functors to read as one array. */
+/** The records of all members of the selections, concatenated for functors that read a single array. */
 export function boxRecords(selections: readonly Selection[], { words, slots, rows }: BoxPlaces): Int32Array {
   const stride = slots === undefined ? FIELDS.length : BANDED_FIELDS.length;
   const records = new Int32Array(Math.max(1, words.length) * stride);

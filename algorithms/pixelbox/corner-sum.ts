@@ -27,7 +27,7 @@ import {
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { SignedCorners } from './signed-corners.ts';
 
-/** Signed corners on a device: x, y and sign of each, one after the other. */
+/** Signed corners on a device: x, y and sign of each, concatenated. */
 export interface DeviceSignedCorners {
   readonly start: Uint32Array;
   readonly fields: Column<'i32'>;
@@ -35,12 +35,12 @@ export interface DeviceSignedCorners {
 
 const STRIDE = 3;
 
-/** Puts signed corners on the device; where those of a region start is the host's to know. */
+/** Uploads signed corners. The host keeps the start of each region. */
 export function uploadSignedCorners(context: Context, { start, x, y, sign }: SignedCorners): DeviceSignedCorners {
   return { start, fields: context.column(interleave(x, y, sign)) };
 }
 
-/** The corners of p in all pairs, row by row, and where those of the pair's q are. */
+/** The corners of p in all pairs, row by row, and the positions of the corners of the pair's q. */
 interface Terms {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
@@ -74,7 +74,7 @@ interface CornerFields {
   readonly sign: I32;
 }
 
-/** The sides of the rectangle of pixels that lie before a corner of p and not before a corner of q. */
+/** The sides of the rectangle of pixels before a corner of p and from a corner of q on. */
 function overlap(ofP: CornerFields, ofQ: CornerFields): { readonly width: U32; readonly height: U32 } {
   const length = (far: I32, near: I32): U32 => select(u32(0), bitsToU32(far.sub(near)), far.gt(near));
   return { width: length(ofP.x, ofQ.x), height: length(ofP.y, ofQ.y) };
@@ -85,7 +85,7 @@ function cornerAt(fields: ArrayValue<'i32'>, corner: U32): CornerFields {
   return { x: fields.at(at), y: fields.at(at.add(1)), sign: fields.at(at.add(2)) };
 }
 
-/** What a corner of p contributes, modulo 2³². */
+/** The contribution of a corner of p, modulo 2³². */
 const cornerTerm32 = fn('cornerTerm32', parameters, { pair: u32, pixels: u32 }, ({ row, rank, pairs, ofP, ofQ }) => {
   const at = row.mul(PAIR_STRIDE);
   const corner = cornerAt(ofP, pairs.at(at.add(1)).add(rank));
@@ -98,7 +98,7 @@ const cornerTerm32 = fn('cornerTerm32', parameters, { pair: u32, pixels: u32 }, 
   return { pair: pairs.at(at), pixels: sum.mul(bitsToU32(corner.sign)) };
 });
 
-/** What a corner of p contributes, modulo 2⁶⁴. */
+/** The contribution of a corner of p, modulo 2⁶⁴. */
 const cornerTerm64 = fn('cornerTerm64', parameters, u64, ({ row, rank, pairs, ofP, ofQ }) => {
   const at = row.mul(PAIR_STRIDE);
   const corner = cornerAt(ofP, pairs.at(at.add(1)).add(rank));
@@ -120,11 +120,12 @@ const pairOfRow = fn('pairOfRow', { row: u32, pairs: array(u32) }, u32, ({ row, 
 );
 
 /**
- * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ over the signed corners (x, y, s) of p and (u, v, t) of q, added to `areas`, for
- * pairs whose common box has fewer than 2³² pixels: no pixel is looked at, however large they are.
+ * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ over the signed corners (x, y, s) of p and (u, v, t) of q, added to `areas`,
+ * for pairs whose common box has fewer than 2³² pixels. No pixels are examined, so the size of the regions does not
+ * matter.
  *
- * p is the signed sum of the pixels before its corners, q that of the pixels from its corners on, and two such quadrants
- * share a rectangle.
+ * p is the signed sum of the quadrants before its corners, and q that of the quadrants after its corners. Two such
+ * quadrants share a rectangle.
  *
  * - Work O(corners of p · corners of q) a pair, one thread a corner of p. Exact: the sum is taken modulo 2³².
  */
@@ -142,7 +143,7 @@ export function addCornerSums(
   });
 }
 
-/** The same modulo 2⁶⁴, for boxes of any size: the areas of all pairs up to `count`, whose numbers must ascend. */
+/** Same, modulo 2⁶⁴, for boxes of any size. Returns the areas of all pairs up to `count`; pair numbers must ascend. */
 export function cornerSums64(
   context: Context,
   pairs: NumberedPairs,

@@ -33,16 +33,16 @@ import { interleave, type NumberedPairs } from './pair-tables.ts';
 import type { SignedCorners } from './signed-corners.ts';
 
 /**
- * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ as in {@link cornerSums64}, for regions with so many corners that no two of them
- * can be brought together: the areas of all pairs up to `count`, modulo 2⁶⁴.
+ * ‖p∩q‖ = Σ s · t · (x − u)⁺ · (y − v)⁺ as in {@link cornerSums64}, for regions with too many corners to combine each
+ * with each. Returns the areas of all pairs up to `count`, modulo 2⁶⁴.
  *
- * Both sets of corners lie in one row by x. Level by level the row is cut into blocks, and every corner of p in the later
- * half of a block meets those of q in the earlier half that lie no higher: with the block in order of y, that is a prefix
- * sum. As the product parts into xy − uy − vx + uv, four sums do: of t, tu, tv and tuv.
+ * Both sets of corners are sorted by x in one sequence. At each level the sequence is cut into blocks, and every corner
+ * of p in the second half of a block adds the corners of q in the first half with v ≤ y. With the block sorted by y,
+ * this is a prefix sum. The product expands to xy − uy − vx + uv, so four sums are enough: of t, tu, tv and tuv.
  *
  * - Work O(n log² n) for n corners altogether, span O(log² n). Exact.
  *
- * Source: Bentley, Multidimensional divide-and-conquer, 1980; its levels side by side in place of its recursion.
+ * Source: Bentley, Multidimensional divide-and-conquer, 1980; here with its levels side by side instead of recursion.
  */
 export function cornerSweep(
   context: Context,
@@ -87,7 +87,7 @@ interface SweepTable {
   readonly keyBits: { readonly from: number; readonly to: number };
 }
 
-/** The corners of all pairs: of p, which ask, and of q, which are sources. */
+/** The corners of all pairs: those of p as queries, those of q as sources. */
 function sweepTable(pairs: NumberedPairs, p: SignedCorners, q: SignedCorners): SweepTable {
   const sides = [
     { regions: pairs.p, of: p, isSource: 0 },
@@ -168,7 +168,7 @@ function cornerAt(corners: ArrayValue<'u32'>, corner: U32): CornerFields {
   };
 }
 
-/** The parts of (x − u)(y − v): what is summed over the sources, and what a corner that asks multiplies the sum by. */
+/** The terms of (x − u)(y − v): the value summed over the sources, and the factor of the query. */
 const PARTS: readonly {
   readonly name: string;
   ofSource(source: CornerFields): U64;
@@ -200,7 +200,7 @@ const FUNCTORS = PARTS.map(({ name, ofSource, ofAsking }) => ({
   }),
 }));
 
-/** What corners in the later halves of blocks of 2^(level + 1) take from the earlier halves, added to what they have. */
+/** Adds to corners in the second halves of blocks of 2^(level + 1) the contributions of the first halves. */
 function addLevel(
   context: Context,
   corners: Column<'u32'>,

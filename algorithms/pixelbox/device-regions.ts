@@ -16,19 +16,19 @@ import {
 import { type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 import type { DeviceVertices, Regions } from './regions.ts';
 
-/** Regions whose vertices lie on a device too. */
+/** Regions whose vertices are also on a device. */
 export interface DeviceRegions extends Regions {
   readonly vertices: DeviceVertices;
 }
 
 /**
- * `regionsOf` on a device: vertices are copied there, and stay, and boxes are found there. `pairAreas` then draws small
- * regions by walking around their rings on the device, where it else would pack level edges on the host; the areas are the
- * same. For hosts that have no time to look at vertices: workers that share its processors. A GPU draws faster from packed
- * edges, but has to be given them first.
+ * `regionsOf` on a device: vertices are uploaded and stay there, and bounding boxes are computed there. `pairAreas`
+ * then draws small regions by walking around their rings on the device, instead of packing horizontal edges on the
+ * host. The areas are the same. This suits hosts that share their processors with workers. A GPU draws faster from
+ * packed edges, but the host has to prepare them.
  *
- * O(vertices), in one thread a region. Waits for the device once. The regions are for this context alone, and their columns
- * are the caller's to dispose.
+ * O(vertices), with one thread per region. Waits for the device once. The regions belong to this context only, and the
+ * caller disposes of their columns.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [3, 0], [3, 1], [1, 1], [1, 2], [0, 2]]] }');
@@ -56,7 +56,7 @@ export async function regionsOn(context: Context, polygons: GridPolygons): Promi
   }
 }
 
-/** Where the vertices of every polygon begin, and the last one's end. */
+/** The first vertex of every polygon, and the end of the last one. */
 function firstVertices({ polygonRings, ringVertices }: GridPolygons): Uint32Array {
   const starts = new Uint32Array(polygonRings.length);
   for (let i = 0; i < starts.length; i++) starts[i] = ringVertices[polygonRings[i]!]!;

@@ -1,13 +1,13 @@
 import { anInstance, aRecord, type FieldKinds, type Kind } from '../../primitives/kinds.ts';
 
-/** Coordinates are whole numbers of pixels from −2³⁰ to 2³⁰, so that differences of two are 32-bit integers. */
+/** Maximum magnitude of coordinates, which are integers in pixels, so that differences are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;
 
 /**
  * Polygons whose vertices are corners of pixels, as columns: polygon → rings → vertices in CSR form.
  *
- * Inside is even-odd over all rings of a polygon: neither the direction of rings nor their nesting matters, and rings may
- * touch themselves and each other. A ring's closing vertex is not stored twice.
+ * The inside is even-odd over all rings of a polygon, so neither the direction nor the nesting of rings matters, and
+ * rings may touch themselves and each other. A ring's closing vertex is not stored twice.
  */
 export interface GridPolygons {
   /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */

@@ -6,7 +6,9 @@ import type { Selection } from './boxes.ts';
 import { narrowAreas, narrowMasks, uploadNarrowRegions } from './narrow-masks.ts';
 import type { Regions } from './regions.ts';
 
-/** Finds the areas of all pairs of which both regions have masks: of all jobs at once if they fit in `memoryBytes`. */
+/**
+ * Computes the areas of all pairs in which both regions have masks, for all jobs together if they fit in `memoryBytes`.
+ */
 export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], memoryBytes: number): Promise<void> {
   const bytes = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allBytes(p, sizes.p) + allBytes(q, sizes.q), 0);
   if (bytes <= memoryBytes) {
@@ -25,7 +27,7 @@ export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[],
 const KINDS = ['narrow', 'banded'] as const;
 type MaskKind = (typeof KINDS)[number];
 
-/** Waits until all of them are through, then throws what went wrong first. */
+/** Waits until all promises have settled, then throws the first error. */
 async function settle(promises: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(promises)).find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -62,14 +64,14 @@ interface Listed {
   readonly list: Uint32Array;
 }
 
-/** A side of a job in what is drawn together: the regions that occur, and the numbers they have there. */
+/** One side of a job: the regions that occur, and their indices in the common drawing. */
 interface Numbered extends Selection {
   readonly local: Uint32Array;
   readonly first: number;
   readonly areas: BigUint64Array;
 }
 
-/** Draws the regions of all listed pairs, each once, compares the pairs, and every region with itself. */
+/** Draws each region of the listed pairs once, compares the pairs, and compares every region with itself. */
 async function drawTogether(context: Context, all: readonly Listed[], kind: MaskKind): Promise<void> {
   const listed = all.filter(({ list }) => list.length > 0);
   if (listed.length === 0) return;
@@ -88,7 +90,7 @@ async function drawTogether(context: Context, all: readonly Listed[], kind: Mask
   for (const { members, areas } of sides) take(areas, members);
 }
 
-/** Both sides of every job in turn. */
+/** Both sides of every job, in order. */
 function numberSides(listed: readonly Listed[]): Numbered[] {
   const sides: Numbered[] = [];
   let first = 0;
@@ -132,7 +134,7 @@ function distinct(regions: Uint32Array, list: Uint32Array, count: number): Membe
   return { members, local };
 }
 
-/** The listed pairs of all jobs, then every region with itself. */
+/** The listed pairs of all jobs, followed by a pair of every region with itself. */
 function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): RegionPairs {
   const regions = sides.reduce((sum, { members }) => sum + members.length, 0);
   const total = listed.reduce((sum, { list }) => sum + list.length, regions);

@@ -22,9 +22,9 @@ import { type Regions, vertexCount } from './regions.ts';
 import { bitsFrom, flipAroundRings, type RingTable, uploadRings } from './ring-walk.ts';
 import { appendRuns, emptyRuns } from './runs.ts';
 
-/** Regions at most this many pixels wide have one word a row. */
+/** Regions up to this width in pixels have one word per row. */
 const WIDEST = 32;
-/** Rows of a narrow region, at most: places of words are 32-bit numbers. */
+/** Maximum number of rows of a narrow region; positions of words are 32-bit numbers. */
 const TALLEST = 2 ** 20 - 1;
 
 /** Whether the mask of a region has one word a row, and its runs fit a word each. */
@@ -32,12 +32,12 @@ export function isNarrow({ left, right, top, bottom }: Regions, region: number):
   return right[region]! - left[region]! <= WIDEST && bottom[region]! - top[region]! <= TALLEST;
 }
 
-/** Words that the mask of a narrow region takes: one a row, and one more, which is zero. */
+/** Words of the mask of a narrow region: one per row, and a final zero. */
 export function narrowWords({ top, bottom }: Regions, region: number): number {
   return bottom[region]! - top[region]! + 1;
 }
 
-/** Narrow regions on a device, and where their masks are to be. */
+/** Narrow regions on a device, and the places for their masks. */
 export interface NarrowRegions {
   /** The runs of those whose vertices are on the host alone, and the rings of the others. */
   readonly runs: {
@@ -105,8 +105,8 @@ function reserve(packed: PackedRuns, more: number): void {
 }
 
 /**
- * Every second edge of a region where level and upright ones take turns around every ring, as around pixels they do; false,
- * and none, of another. An edge of length 0 flips nothing.
+ * Packs every second edge of a region if horizontal and vertical edges alternate around every ring, as around pixels.
+ * Otherwise returns false and packs none. An edge of length 0 flips nothing.
  */
 function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, firstWord: number): boolean {
   const { polygonRings, ringVertices, x, y } = regions;
@@ -150,23 +150,23 @@ function packStairs(packed: PackedRuns, regions: Regions, member: number, firstW
   }
 }
 
-/** Regions as words, one a row of their boxes, one bit a pixel. */
+/** Regions as words: one word per row of their boxes, one bit per pixel. */
 export interface NarrowMasks {
   readonly boxes: Column<'i32'>;
   readonly words: Column<'u32'>;
 }
 
-/** The bits of its word that a run flips, from its one column to its other. */
+/** The bits of its word that a run flips, between its two columns. */
 const narrowToggle = fn('narrowToggle', { columns: u32 }, u32, ({ columns }) =>
   bitsFrom(bitsToI32(columns.shr(6))).xor(bitsFrom(bitsToI32(columns.and(63)))),
 );
 
 /**
- * Draws narrow regions: every run flips its bits in its row, and an exclusive-or scan down the rows makes that the pixels
- * that are inside. One scan serves all regions, as each of them ends with zero.
+ * Draws narrow regions: every run flips its bits in its row, and an XOR scan down the rows turns flips into the pixels
+ * inside. A single scan covers all regions, because each ends with zero.
  *
- * - Work O(runs + vertices of rings + rows), span O(vertices of the longest ring + log rows). No pixel is tested against an
- *   edge, and runs come in any order.
+ * - Work O(runs + vertices of rings + rows), span O(vertices of the longest ring + log rows). No pixel is tested
+ *   against an edge, and runs come in any order.
  */
 export function narrowMasks(context: Context, { runs, tables, boxes, words: count }: NarrowRegions): NarrowMasks {
   return context.scope(() => {
@@ -200,10 +200,10 @@ const narrowArea = fn(
 );
 
 /**
- * ‖p∩q‖ in pixels for pairs of narrow regions, as a view: words of both in the rows they share, and as many pixels as their
- * conjunction has ones.
+ * ‖p∩q‖ in pixels for pairs of narrow regions, as a view: the number of ones in the AND of their words, over the rows
+ * they share.
  *
- * - Work O(rows shared) a pair, in one thread each.
+ * - Work O(rows shared) per pair, in one thread per pair.
  */
 export function narrowAreas(pairs: PairColumns, { boxes, words }: NarrowMasks): Column<'u32'> {
   return map(narrowArea, { p: pairs.p, q: pairs.q, boxes, words });

@@ -19,9 +19,9 @@ import { type Regions, someRegions } from './regions.ts';
 import { addSignedAreas } from './signed-areas.ts';
 
 export interface PairAreaOptions {
-  /** One method for all pairs, where it can be; the choice of `area-plan.ts` where left out. */
+  /** Uses this method for all pairs that allow it. Default: chosen for each pair by `area-plan.ts`. */
   readonly method?: AreaMethod | 'auto' | undefined;
-  /** Bytes that masks, rows and terms may take at a time; 256 MiB where left out. Pairs are done in parts to fit. */
+  /** Maximum bytes of masks, rows and terms at the same time. Pairs are processed in parts to fit. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
 }
 
@@ -40,18 +40,18 @@ export const somePairAreas: Kind = aRecord<PairAreas>({
 });
 
 /**
- * ‖p∩q‖, ‖p‖ and ‖q‖ of pairs of regions, exact; ‖p∪q‖ is ‖p‖ + ‖q‖ − ‖p∩q‖. Holes, several rings and rings that touch or
- * cross themselves are as good as any, and pairs may come in any order, also more than once.
+ * ‖p∩q‖, ‖p‖ and ‖q‖ of pairs of regions, exact; ‖p∪q‖ is ‖p‖ + ‖q‖ − ‖p∩q‖. Regions may have holes, several rings, and
+ * rings that touch or cross themselves. Pairs may be in any order and may repeat.
  *
- * The method is chosen for each pair by size. Small regions are drawn as bit masks, each once, and their rows are counted
- * together: O(corners + rows shared). Of large ones with few corners the corners alone are summed, O(corners of p · corners
- * of q); where these are many too, a sweep takes O(n log² n).
+ * The method is chosen for each pair by size. Small regions are drawn once each as bit masks, which are compared row by
+ * row: O(corners + rows shared). For large regions with few corners, a sum over corners is enough: O(corners of p ·
+ * corners of q). With many corners, a sweep takes O(n log² n).
  *
- * - The same numbers on every backend, whatever the method and `memoryBytes`.
+ * - The same numbers on every backend, for every method and `memoryBytes`.
  * - Waits for the device once for each part of the pairs.
  *
- * @throws `ArgumentError` `pixelbox/pairs` for regions that are not there, `pixelbox/method`, `pixelbox/memory-bytes`;
- * `CapacityError` `pixelbox/runs` where sloped edges make too many steps.
+ * @throws `ArgumentError` `pixelbox/pairs` for indices of regions that do not exist, `pixelbox/method`,
+ * `pixelbox/memory-bytes`; `CapacityError` `pixelbox/runs` if sloped edges make too many steps.
  * @example
  * const boxes = '{ "type": "MultiPolygon", "coordinates": [[[[0, 0], [4, 0], [4, 3], [0, 3]], [[1, 1], [2, 1], [2, 2], [1, 2]]]] }';
  * const regions = regionsOf(gridPolygons(parseZones(boxes).zones.polygons));
@@ -79,8 +79,7 @@ export interface PairAreaJob {
 }
 
 /**
- * {@link pairAreas} of several jobs, such as the tiles of an image, all at once on the device: what small jobs cost beside
- * their areas is paid once.
+ * {@link pairAreas} for several jobs together, such as the tiles of an image, so that small jobs share their overhead.
  *
  * @example
  * const square = '{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2]]] }';

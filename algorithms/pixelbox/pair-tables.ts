@@ -13,7 +13,7 @@ export interface PairColumns {
   readonly q: Column<'u32'>;
 }
 
-/** Columns as one column of records, for functors that read a whole record: devices bind few arrays at once. */
+/** Interleaves columns into one column of records, because devices bind few arrays in one launch. */
 export function interleave<A extends Uint32Array | Int32Array>(...columns: readonly A[]): A {
   const [first] = columns as readonly [A];
   const stride = columns.length;

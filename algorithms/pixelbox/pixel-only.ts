@@ -11,22 +11,24 @@ import {
 } from './sampling-boxes.ts';
 import type { PolygonPairs } from './sampling-run.ts';
 
-/** How {@link pixelOnly} goes about it; the areas do not depend on it. */
+/** Options of {@link pixelOnly}. The areas do not depend on them. */
 export interface PixelOnlyOptions {
-  /** Threads that share the pixels of a pair: the square of 2 to 32; 64 where left out. */
+  /** Number of threads that share the pixels of a pair: the square of 2 to 32. Default 64. */
   readonly blockSize?: number | undefined;
-  /** Bytes that tables may take; 256 MiB where left out. */
+  /** Maximum bytes of tables. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
 }
 
 /**
- * PixelOnly, one of the paper's base versions, for experiments: every pixel of the MBR of a pair is looked at, and both areas
- * are measured. The same areas as {@link pixelBox}, on any backend, in time that grows as the MBRs do.
+ * PixelOnly, one of the paper's base versions, for experiments: it examines every pixel of the MBR of a pair and
+ * measures both areas. Gives the same areas as {@link pixelBox} on every backend. Its time grows with the area of the
+ * MBRs.
  *
- * - Work O(pixels of the MBRs · edges of the pair). Deterministic. The host waits once for the largest MBR and once for every
- *   window of pairs.
+ * - Work O(pixels of the MBRs · edges of the pair). Deterministic. The host waits once for the largest MBR and once for
+ *   every window of pairs.
  *
- * @throws `CapacityError` `pixelbox/pixels` where the MBR of a pair has 2²⁴ pixels or more; else as {@link pixelBox}.
+ * @throws `CapacityError` `pixelbox/pixels` if the MBR of a pair has 2²⁴ pixels or more; and the errors of
+ * {@link pixelBox}.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),

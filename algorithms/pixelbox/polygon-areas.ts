@@ -29,14 +29,15 @@ import {
 } from './polygon-edges.ts';
 
 /**
- * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper, the shoelace formula, which for horizontal
- * and vertical edges is the sum of ±x · height over the vertical ones.
+ * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper, the shoelace formula, which for
+ * horizontal and vertical edges is the sum of ±x · height over the vertical ones.
  *
- * The paper takes the sign from the direction of a simple ring. Here it is that of the even-odd rule: an edge bounds the
- * region on the right, and counts +, along the rows in which an even number of edges lie right of it, else −. So rings may
- * have any direction and nesting, and may cross, touch and cover themselves and each other.
+ * The paper takes the sign from the direction of a simple ring. Here it follows from the even-odd rule: in rows with an
+ * even number of edges to its right, an edge is a right boundary of the region and counts +; in other rows it counts −.
+ * So rings may have any direction and nesting, and may cross, touch and overlap themselves and each other.
  *
- * - Work O(edges · (edges of their polygon) · (changes of sign along an edge)), span as much of one edge. Exact. Does not wait.
+ * - Work O(edges · (edges of their polygon) · (changes of sign along an edge)), span as much of one edge. Exact. Does
+ *   not wait.
  *
  * @throws `ArgumentError` `pixelbox/not-rectilinear` for other polygons.
  * @example
@@ -70,7 +71,7 @@ type SignedAreaParameters = {
 };
 type PolygonArea = { readonly polygon: typeof u32; readonly area: typeof u64 };
 
-/** What one vertical edge adds to the area of its polygon, modulo 2⁶⁴. */
+/** The contribution of a vertical edge to the area of its polygon, modulo 2⁶⁴. */
 const signedArea: Functor<SignedAreaParameters, PolygonArea> = fn(
   'signedArea',
   { polygon: u32, rank: u32, words: array(u32) },
@@ -99,7 +100,10 @@ const signedArea: Functor<SignedAreaParameters, PolygonArea> = fn(
   },
 );
 
-/** Whether the edges right of one in a row are even in number, and up to which row that holds. Of edges that lie on each other the later is right. */
+/**
+ * Whether the number of edges right of an edge is even in a row, and the last row for which this holds. Among
+ * coincident edges, the later one counts as right.
+ */
 function edgesRightOf(
   words: ArrayValue<'u32'>,
   polygon: U32,

@@ -4,17 +4,17 @@ import { ArgumentError, type Column, type Context, GeometryError } from '../../p
 import { aFlag, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import { GRID_LIMIT, type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 
-/** Words that the table of polygons has for each of them, and where in them what stands. */
+/** Words per polygon in the table, and their positions. */
 export const POLYGON_STRIDE = 7;
 /** `first`, `horizontal` and `end` are words of the table: edges that rise, then horizontal ones. The others are the MBR. */
 export const POLYGON_FIELDS = { first: 0, horizontal: 1, end: 2, left: 3, bottom: 4, right: 5, top: 6 } as const;
-/** Words of an edge: x and y of its lower end, x and y of its upper end; of a horizontal one, left end first. */
+/** Words of an edge: x and y of its lower end, x and y of its upper end. A horizontal edge has its left end first. */
 export const EDGE_STRIDE = 4;
 
-/** The edges of polygons on the device, polygon by polygon, behind a header for each with its MBR. */
+/** The edges of polygons on the device, polygon by polygon, after a header for each polygon with its MBR. */
 export interface PolygonEdges {
   readonly polygons: number;
-  /** Edges that are not horizontal: what a row of pixels can meet. */
+  /** Number of edges that are not horizontal, and so can cross a row of pixels. */
   readonly rising: number;
   /** Whether every edge is horizontal or vertical. */
   readonly rectilinear: boolean;
@@ -30,12 +30,13 @@ export const someEdges: Kind = aRecord<PolygonEdges>({
 });
 
 /**
- * Puts the edges of polygons on the device. Edges point upwards, and those without length are left out, as the even-odd
- * rule asks for neither. The MBR of a polygon without edges is empty. Free it with `context.dispose(edges.words)`.
+ * Uploads the edges of polygons. Edges point upwards, and edges of length 0 are left out; the even-odd rule needs
+ * neither direction nor empty edges. The MBR of a polygon without edges is empty. Free it with
+ * `context.dispose(edges.words)`.
  *
  * O(vertices) on the host; does not wait.
  *
- * @throws `GeometryError` `geometry/beyond-grid` for coordinates beyond ±2³⁰, with the polygon for its record.
+ * @throws `GeometryError` `geometry/beyond-grid` for coordinates beyond ±2³⁰, which names the polygon.
  * @example
  * const square = { polygonRings: Uint32Array.of(0, 1), ringVertices: Uint32Array.of(0, 4),
  *   x: Int32Array.of(0, 2, 2, 0), y: Int32Array.of(0, 0, 2, 2) };
@@ -66,7 +67,7 @@ export function uploadPolygonEdges(context: Context, polygons: GridPolygons): Po
   return { polygons: count, rising, rectilinear, words: column };
 }
 
-/** Writes a polygon's edges of one kind behind the others; returns how many are neither horizontal nor vertical. */
+/** Appends a polygon's edges of one kind. Returns the number of edges that are neither horizontal nor vertical. */
 function putEdges(
   table: { readonly words: Int32Array; end: number },
   { polygonRings, ringVertices, x, y }: GridPolygons,
@@ -123,7 +124,7 @@ function beyondGrid(polygon: number, pixels: number): GeometryError {
 }
 
 /**
- * What is asked of polygons where numbers of pixels do not do in place of areas.
+ * Throws unless polygons are rectilinear, for functions that need exact areas instead of numbers of pixels.
  *
  * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons with sloped edges.
  */

@@ -20,16 +20,16 @@ import { planOf, requireSampled, type SamplingOptions } from './sampling-boxes.t
 import { measurePairs, type PolygonPairs, withStoredPairs } from './sampling-run.ts';
 
 /*
- * The relations of DE-9IM between rectilinear polygons, each of which stands for the closure of the pixels that the
- * even-odd rule finds in it: its sides and corners belong to it, and what encloses no pixel (a ring without area, an edge
- * walked there and back) does not. Polygons without pixels are in no relation.
+ * DE-9IM relations between rectilinear polygons. A polygon stands for the closure of the pixels inside it by the
+ * even-odd rule. Its sides and corners belong to it; parts that enclose no pixel (a ring without area, an edge
+ * traversed there and back) do not. Polygons without pixels are in no relation.
  */
 
 /**
- * Whether p contains q: no pixel of q is outside of p, and q has some. Sides may touch. By areas, as the paper proposes:
- * ‖p ∩ q‖ = ‖q‖.
+ * Whether p contains q: q has pixels, and all of them are in p. Sides may touch. Computed from areas, as the paper
+ * proposes: ‖p ∩ q‖ = ‖q‖.
  *
- * - Work, waits, determinism and errors as {@link pixelBox}. Exact.
+ * - Work, waits, determinism and errors are those of {@link pixelBox}. Exact.
  *
  * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons with sloped edges.
  *
@@ -56,11 +56,11 @@ export async function contains(
 }
 
 /**
- * Whether p and q touch: their closures have a point in common, their interiors none. Of edges against edges, as the paper
- * proposes; what its test of vertices is for, interiors that meet though no edges cross, is seen by the area of
- * intersection, which also tells equal polygons from neighbours.
+ * Whether p and q touch: their closures have a point in common, their interiors none. Tests edges against edges, as the
+ * paper proposes. Instead of its test of vertices, for interiors that meet although no edges cross, the area of
+ * intersection is used, which also distinguishes equal polygons from neighbours.
  *
- * - Work as {@link intersects}. Waits, determinism, errors and source as {@link contains}. Exact.
+ * - Work is that of {@link intersects}. Waits, determinism, errors and source are those of {@link contains}. Exact.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -83,10 +83,10 @@ export async function touches(
 }
 
 /**
- * Whether p and q have a point in common, be it of their sides or corners alone.
+ * Whether p and q have a point in common, even if only on sides or corners.
  *
- * - Work as {@link pixelBox}, and O(edges of p · edges of q) where that finds no area in common. Waits, determinism, errors
- *   and source as {@link contains}. Exact.
+ * - Work is that of {@link pixelBox}, plus O(edges of p · edges of q) for pairs without common area. Waits,
+ *   determinism, errors and source are those of {@link contains}. Exact.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -164,9 +164,9 @@ function closuresMeet(
 }
 
 /**
- * Whether one of some edges of p meets an edge of q in a point of both closures. What two edges have in common is a point or
- * a part of a line; its ends are tested alone. That is enough: a side of a closure ends where some edge ends, and so does
- * what two sides have in common, even where other edges of the same polygon cover, and so cancel, the rest of the two.
+ * Whether some edges of p meet an edge of q in a point of both closures. Two edges have a point or a stretch in common;
+ * only its ends are tested. This is enough: a side of a closure ends where some edge ends, and so does the common part
+ * of two sides, even if other edges of the same polygon cover the rest and cancel it.
  */
 const edgesMeet = fn(
   'edgesMeet',

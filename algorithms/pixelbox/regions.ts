@@ -5,8 +5,9 @@ import { anInstance, aRecord, type FieldKinds, type Kind, optional } from '../..
 import { type GridPolygons, gridColumns, someGridPolygons } from './grid-polygons.ts';
 
 /**
- * Regions of whole pixels: the pixels whose centres are inside polygons on the pixel grid, by the even-odd rule, half-open, so
- * that a centre on a left edge is in and on a right edge out. Of rectilinear polygons that is the polygon itself.
+ * Regions of whole pixels: the pixels whose centres are inside polygons on the pixel grid, by the even-odd rule.
+ * Half-open: a centre on a left edge is inside, on a right edge outside. For a rectilinear polygon, the region is the
+ * polygon itself.
  */
 export interface Regions extends GridPolygons {
   /** Boxes of the vertices, half-open: columns left … right − 1, rows top … bottom − 1. Without vertices all are 0. */
@@ -14,7 +15,7 @@ export interface Regions extends GridPolygons {
   readonly top: Int32Array;
   readonly right: Int32Array;
   readonly bottom: Int32Array;
-  /** `x` and `y` on a device, where they are there too: see `regionsOn`. */
+  /** `x` and `y` on a device, if they are there too; see `regionsOn`. */
   readonly vertices?: DeviceVertices;
 }
 
@@ -72,8 +73,8 @@ export function regionsOf(polygons: GridPolygons): Regions {
 const LIMIT = 2 ** 30;
 
 /**
- * The box of some vertices; false where one has a coordinate of 2³⁰, from where it is 2³¹ to −2³⁰: too far for a difference.
- * Two vertices at a time and without branches, as outlines turn where no processor can foresee it.
+ * The bounding box of vertices. Returns false if a coordinate is 2³⁰, because its distance from −2³⁰ is 2³¹, which is
+ * too large. Takes two vertices per step without branches, because the turns of outlines are unpredictable.
  */
 function measure(regions: Regions, region: number, start: number, end: number): boolean {
   const { x, y } = regions;
@@ -101,7 +102,7 @@ function measure(regions: Regions, region: number, start: number, end: number): 
   return true;
 }
 
-/** A number where it is negative, else 0. */
+/** min(number, 0). */
 function belowZero(number: number): number {
   return number & (number >> 31);
 }

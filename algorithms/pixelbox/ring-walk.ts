@@ -19,10 +19,10 @@ import {
 import { boxOf } from './boxes.ts';
 import type { DeviceVertices, Regions } from './regions.ts';
 
-/** Rings of narrow regions whose vertices lie on a device. */
+/** Rings of narrow regions, with vertices on a device. */
 export interface RingTable {
   readonly rings: {
-    /** Vertices of a ring are `begin … end − 1`, of which there is one at least. */
+    /** Vertices of a ring are `begin … end − 1`, at least one. */
     readonly begin: Column<'u32'>;
     readonly end: Column<'u32'>;
     readonly region: Column<'u32'>;
@@ -63,22 +63,22 @@ export function flipAroundRings({ rings, vertices }: RingTable, boxes: Column<'i
   unfoldReduce(rings, ringStart, ringStep, 'xor', words, { captures: { boxes, xs: vertices.x, ys: vertices.y } });
 }
 
-/** Where a walk around a ring is. Columns are counted from the left of the region's box. */
+/** State of a walk around a ring. Columns are counted from the left of the region's box. */
 const place = {
   /** The vertex at the end of the edge, and the column of the one at its beginning. */
   at: u32,
   x: i32,
-  /** The row that the walk has come to along the edge, and the bits from the column on at which it came there. */
+  /** The row that the walk has reached on the edge, and the bits from its column on. */
   row: i32,
   bits: u32,
   left: i32,
-  /** Where the word of row 0 would be. */
+  /** Position of the word of row 0. */
   origin: u32,
 } as const;
 
 const vertices = { begin: u32, end: u32, xs: array(i32), ys: array(i32) } as const;
 
-/** At the first vertex of a ring, which is reached in the column where the last edge that is not level ends. */
+/** The start at the first vertex of a ring, in the column where the last edge that is not horizontal ends. */
 const ringStart = fn(
   'ringStart',
   { ...vertices, region: u32, boxes: array(i32) },
@@ -99,8 +99,8 @@ const ringStart = fn(
 );
 
 /**
- * A step along a ring: an upright edge, a level one, or the part of a sloped one that is in one column. Where the column is
- * another one than before, the pixels between turn over, in this row and below: that is the _run_ of `runs.ts`.
+ * A step along a ring: a vertical edge, a horizontal edge, or the part of a sloped edge within one column. If the
+ * column changes, the pixels between are flipped in this row and below. This is a _run_ of `runs.ts`.
  */
 const ringStep = fn(
   'ringStep',
@@ -133,14 +133,14 @@ const ringStep = fn(
   },
 );
 
-/** The bits of a word from a column on, of which there are none from 32 on. */
+/** The bits of a word from a column on; none for columns from 32 on. */
 export function bitsFrom(column: I32): U32 {
   return select(u32(0), u32(2 ** 32 - 1).shl(bitsToU32(column)), column.lt(32));
 }
 
 /**
- * An edge of a narrow region, whose numbers of rows and columns multiply to less than 2²⁷. It begins at
- * column `x`; `run` is how many columns it passes, and to which side.
+ * An edge of a narrow region. Its numbers of rows and columns have a product below 2²⁷. It begins at column `x`; `run`
+ * is the signed number of columns it passes.
  */
 interface Edge {
   readonly x: I32;
@@ -153,8 +153,8 @@ function edgeBetween(x0: I32, y0: I32, x1: I32, y1: I32): Edge {
 }
 
 /**
- * The first column whose centre is on or right of an edge, in the middle of the row after so many. By a quotient that is
- * rounded down: with t columns passed, that is ⌈t − ½⌉ of them to the right, and ⌊t + ½⌋ to the left.
+ * The first column whose centre is on or right of an edge, in the middle of a row. Computed from a quotient rounded
+ * down: after passing t columns, this is ⌈t − ½⌉ columns to the right, or ⌊t + ½⌋ to the left.
  */
 function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   const passed = row
@@ -167,7 +167,7 @@ function columnInRow({ x, run, rows }: Edge, row: I32): I32 {
   return select(x.sub(passed), x.add(passed), run.gt(0));
 }
 
-/** How many rows of a sloped edge pass until it is in another column than the given one. */
+/** Number of rows of a sloped edge until it leaves the given column. */
 function rowsUntilNextColumn({ x, run, rows }: Edge, column: I32): I32 {
   const passed = column.sub(x).abs();
   const width = run.abs();

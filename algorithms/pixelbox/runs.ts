@@ -2,18 +2,19 @@ import { CapacityError } from '../../primitives/errors.ts';
 import type { Regions } from './regions.ts';
 
 /**
- * Runs along rows, in columns that grow. A run (from, to, row) turns the pixels between two columns inside out, in its row
- * and in all rows below: a pixel is inside where an odd number of runs does. The runs of a rectilinear polygon are its level
- * edges; rings, holes, their direction and their touching need no further word.
+ * Runs along rows, in growable columns. A run (from, to, row) flips the pixels between two columns, in its row and in
+ * all rows below. A pixel is inside if it is flipped an odd number of times. The runs of a rectilinear polygon are its
+ * horizontal edges. Rings, holes, their direction and contacts are no special cases.
  *
- * Runs have a length, from ≠ to, in either direction. On every vertical line an even number of runs begins or ends.
+ * Runs are not empty (from ≠ to) and may have either direction. On every vertical line an even number of runs begins or
+ * ends.
  */
 export interface Runs {
   from: Int32Array;
   to: Int32Array;
   row: Int32Array;
   length: number;
-  /** How many there may be. */
+  /** Maximum number of runs. */
   readonly max: number;
 }
 
@@ -26,7 +27,7 @@ export function emptyRuns(room: number, max: number = MAX_RUNS): Runs {
   return { from: column(), to: column(), row: column(), length: 0, max };
 }
 
-/** Runs that a region has, at most. */
+/** Upper bound of the runs of a region. */
 export function maxRuns(regions: Regions, region: number): number {
   const { polygonRings, ringVertices, x, y } = regions;
   let runs = 0;
@@ -41,11 +42,11 @@ export function maxRuns(regions: Regions, region: number): number {
 }
 
 /**
- * Appends the runs of a region: level edges, and the steps of the stairs that sloped edges become.
+ * Appends the runs of a region: its horizontal edges, and the steps of the staircases that replace sloped edges.
  *
  * O(vertices + steps of sloped edges, or 64 rows for each). Exact.
  *
- * @throws `CapacityError` `pixelbox/runs` where there would be more than the columns may have.
+ * @throws `CapacityError` `pixelbox/runs` if there would be more runs than allowed.
  */
 export function appendRuns(runs: Runs, { polygonRings, ringVertices, x, y }: Regions, region: number): void {
   for (let ring = polygonRings[region]!; ring < polygonRings[region + 1]!; ring++) {
@@ -58,7 +59,7 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
   let last = end - 1;
   while (last > start && y[last] === y[last - 1]) last--;
   const before = last > start ? last - 1 : end - 1;
-  // The column at which the ring comes to its first vertex.
+  // The column in which the ring arrives at its first vertex.
   let column = lastColumn(x[before]!, y[before]!, x[last]!, y[last]!);
   for (let i = start, j = end - 1; i < end; j = i++) {
     const x0 = x[j]!;

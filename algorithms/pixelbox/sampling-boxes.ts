@@ -7,22 +7,22 @@ import { polygonAreas } from './polygon-areas.ts';
 import { type PolygonEdges, someEdges } from './polygon-edges.ts';
 import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStoredPairs } from './sampling-run.ts';
 
-/** How {@link pixelBox} goes about it; the areas do not depend on it. */
+/** Options of {@link pixelBox}. The areas do not depend on them. */
 export interface SamplingOptions {
   /**
-   * The paper's n: sub-boxes that a sampling box is partitioned into, and threads that share its pixels. The square of 2 to
-   * 32; 64 where left out, a grid of 8 × 8.
+   * The paper's n: the number of sub-boxes of a sampling box, and of threads that share its pixels. The square of 2 to
+   * 32. Default 64, a grid of 8 × 8.
    */
   readonly blockSize?: number | undefined;
-  /** The paper's T: boxes of fewer pixels are pixelized. From 2 to 2²⁴; blockSize² / 2 where left out. */
+  /** The paper's T: boxes with fewer pixels are pixelized. From 2 to 2²⁴. Default blockSize² / 2. */
   readonly threshold?: number | undefined;
-  /** The first sampling box of a pair: the MBR of both polygons as in the paper, or what their MBRs have in common. */
+  /** The first sampling box of a pair: the MBR of both polygons, as in the paper, or the intersection of their MBRs. */
   readonly start?: 'pair' | 'overlap' | undefined;
-  /** Bytes that tables of sampling boxes may take; 256 MiB where left out. More are looked at part by part. */
+  /** Maximum bytes of tables of sampling boxes. Larger tables are processed in parts. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** Pixels of a box that the threads of a single block may look at. */
+/** Maximum pixels of a box for the threads of a single block. */
 export const MAX_PIXELS: number = 2 ** 24;
 
 const SIDES = Array.from({ length: 31 }, (_, i) => i + 2);
@@ -45,7 +45,7 @@ const SAMPLING: Kind = someOptions<SamplingOptions>({
   start: optional(aWord(['pair', 'overlap'])),
 });
 
-/** What all methods take. */
+/** Checks the arguments that all methods share. */
 export function requireSampled(
   call: string,
   given: {
@@ -67,23 +67,24 @@ export type SampledAreas = {
 };
 
 /**
- * The areas of intersection and of union of pairs of polygons: PixelBox. The MBR of a pair is its first sampling box; a box
- * is partitioned into sub-boxes; those that lie inside both polygons count with all their pixels, those that lie outside
- * of one do not, and the others are partitioned again, until they have fewer pixels than the threshold and are looked at
- * pixel by pixel. The union is ‖p‖ + ‖q‖ − ‖p ∩ q‖.
+ * The areas of intersection and of union of pairs of polygons: PixelBox. The MBR of a pair is its first sampling box. A
+ * box is partitioned into sub-boxes. Sub-boxes inside both polygons count with all their pixels; sub-boxes outside one
+ * of them do not count. The others are partitioned again, until they have fewer pixels than the threshold and are
+ * examined pixel by pixel. The union is ‖p‖ + ‖q‖ − ‖p ∩ q‖.
  *
- * A pixel lies in a polygon if its centre does, by the even-odd rule over all rings, half-open: left and bottom edges are
- * in. Of rectilinear polygons the areas are exact; of others they are numbers of pixels. ‖p‖ is {@link polygonAreas} of
- * rectilinear polygons, and ‖p ∩ p‖ of others.
+ * A pixel lies in a polygon if its centre does, by the even-odd rule over all rings, half-open: left and bottom edges
+ * are in. For rectilinear polygons the areas are exact; for others they are numbers of pixels. ‖p‖ is
+ * {@link polygonAreas} for rectilinear polygons, and ‖p ∩ p‖ for others.
  *
- * - Work O(boxes and pixels looked at · edges of the pair), span O(levels · edges of a polygon · threshold / blockSize).
- * - Deterministic: areas are the same bytes on every backend and for all options, whatever the order of the pairs.
- * - The host waits for the number of pairs, where the device alone knows it, once for the largest MBR, once for every window of pairs, and once for every part of a level.
+ * - Work O((boxes + pixels examined) · edges of the pair), span O(levels · edges of a polygon · threshold / blockSize).
+ * - Deterministic: areas are the same bytes on every backend, for all options and any order of the pairs.
+ * - The host waits for the number of pairs, if only the device knows it, once for the largest MBR, once for every
+ *   window of pairs, and once for every part of a level.
  * - Memory: `memoryBytes`, 8 bytes an area, and the polygons. Free the areas with `context.dispose(areas)`.
  *
- * @throws `ArgumentError` `pixelbox/block-size`, `pixelbox/threshold` and `pixelbox/memory-bytes` for options that cannot be,
- * `pixelbox/polygon` where a pair names a polygon that is not there; `OutOfMemoryError` `pixelbox/memory-bytes` where the sub-boxes
- * of a single box do not fit.
+ * @throws `ArgumentError` `pixelbox/block-size`, `pixelbox/threshold` and `pixelbox/memory-bytes` for invalid options,
+ * `pixelbox/polygon` if a pair names a polygon that does not exist; `OutOfMemoryError` `pixelbox/memory-bytes` if the
+ * sub-boxes of a single box do not fit.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, Algorithm 1. There a block of threads keeps the boxes of its pair on a stack; here all pairs descend
@@ -140,9 +141,10 @@ async function unionOf(
 }
 
 /**
- * PixelBox-NoSep, one of the paper's base versions, for experiments: sampling boxes as {@link pixelBox} has them, but the
- * union is measured box by box too, so that a box goes on as long as either polygon's boundary passes through it. The same
- * areas, at a higher cost. Waits, errors and determinism as there; `start` is the pair's MBR.
+ * PixelBox-NoSep, one of the paper's base versions, for experiments: it uses the sampling boxes of {@link pixelBox},
+ * but also measures the union box by box. So a box is partitioned as long as the boundary of either polygon passes
+ * through it. Gives the same areas at a higher cost. Waits, errors and determinism are those of {@link pixelBox};
+ * `start` is the pair's MBR.
  *
  * @example
  * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
@@ -178,7 +180,7 @@ export async function measureDirectly(
   return { intersection: { lo: intersection.lo, hi: intersection.hi }, union: { lo: union.lo, hi: union.hi } };
 }
 
-/** ‖p‖ of every polygon of either table, once where both are the same. */
+/** ‖p‖ of every polygon in both tables; computed once if both are the same. */
 async function areasOf(
   context: Context,
   p: PolygonEdges,
@@ -203,7 +205,7 @@ async function areasOfAll(context: Context, edges: PolygonEdges, plan: SamplingP
   return { lo: intersection.lo, hi: intersection.hi };
 }
 
-/** What there is to do, by options that were checked. */
+/** The plan of a run, from checked options. */
 export function planOf({
   blockSize = 64,
   threshold = blockSize ** 2 / 2,

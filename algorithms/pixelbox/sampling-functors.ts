@@ -21,7 +21,7 @@ import { POLYGON_FIELDS, POLYGON_STRIDE } from './polygon-edges.ts';
 /** Words of a sampling box: its pair, then left, bottom, right and top. */
 export const BOX_STRIDE = 5;
 
-/** What is to be done with a sampling box. Decided boxes are those that add to neither area, to the union, to both. */
+/** States of a sampling box. Decided boxes add to neither area, to the union, or to both areas. */
 export const STATES = { outside: 0, union: 1, both: 2, pixelize: 3, partition: 4 } as const;
 
 /** Boxes by their number: sub-box `number % grid²` of box `number / grid²` of a table. */
@@ -48,8 +48,8 @@ interface SamplingBox {
 }
 
 /**
- * SubSampBox of the paper. Column i of the grid starts ⌊i · width / grid⌋ into the box, and rows likewise, so that widths
- * differ by one at most; where the box has fewer pixels than the grid columns, some sub-boxes are empty.
+ * SubSampBox of the paper. Column i of the grid starts ⌊i · width / grid⌋ into the box, and rows likewise, so that
+ * widths differ by at most one. If the box has fewer pixels than the grid has columns, some sub-boxes are empty.
  */
 function subBoxOf(boxes: ArrayValue<'u32'>, number: U32, grid: U32): SamplingBox {
   const children = grid.mul(grid);
@@ -69,14 +69,14 @@ function subBoxOf(boxes: ArrayValue<'u32'>, number: U32, grid: U32): SamplingBox
   };
 }
 
-/** low + ⌊index · length / grid⌋, of which the product could pass 2³². */
+/** low + ⌊index · length / grid⌋, computed without the product, which could exceed 2³². */
 function cutAt(low: I32, length: U32, grid: U32, index: U32): I32 {
   const quotient = length.div(grid);
   const rest = length.sub(quotient.mul(grid));
   return low.add(bitsToI32(quotient.mul(index).add(rest.mul(index).div(grid))));
 }
 
-/** Nothing where the ends are crossed; a difference of up to 2³¹. */
+/** 0 if the ends are crossed, else the difference, which can be up to 2³¹. */
 function lengthOf(low: I32, high: I32): U32 {
   return select(u32(0), bitsToU32(high.sub(low)), high.gt(low));
 }
@@ -97,7 +97,7 @@ type StartWordParameters = PairParameters & {
   readonly overlap: UniformParameter<'u32'>;
 };
 
-/** Words of the boxes that pairs start with: the MBR of both polygons, or what their MBRs have in common. */
+/** Words of the initial boxes of pairs: the MBR of both polygons, or the intersection of their MBRs. */
 export const startWord: Functor<StartWordParameters, U32Shape> = fn(
   'startWord',
   { index: u32, firstPair: uniform(u32), overlap: uniform(u32), ...pairOf },
@@ -153,7 +153,7 @@ export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
 
 type StateParameters = SubBoxParameters & { readonly threshold: UniformParameter<'u32'> };
 
-/** What is to be done with a box by its size alone. */
+/** The state of a box by its size alone. */
 export const stateBySize: Functor<StateParameters, U32Shape> = fn(
   'stateBySize',
   { ...subBox, threshold: uniform(u32) },
@@ -170,7 +170,9 @@ function openState(size: U64, threshold: U32): U32 {
 type ContributionParameters = SubBoxParameters & { readonly state: U32Shape; readonly union: UniformParameter<'u32'> };
 type Contribution = { readonly pair: U32Shape; readonly lo: U32Shape; readonly hi: U32Shape };
 
-/** What a box adds to the area of intersection, or of union, of its pair: BoxContribute of the paper times BoxSize. */
+/**
+ * The contribution of a box to the area of intersection or union of its pair: BoxContribute of the paper times BoxSize.
+ */
 export const contribution: Functor<ContributionParameters, Contribution> = fn(
   'contribution',
   { ...subBox, state: u32, union: uniform(u32) },
@@ -193,13 +195,13 @@ type PixelCountParameters = PairParameters &
   };
 type PixelCounts = { readonly pair: U32Shape; readonly both: U32Shape; readonly either: U32Shape };
 
-/** What looks at polygons. */
+/** The functors that test polygons. */
 export interface SamplingFunctors {
-  /** What is to be done with a sub-box by its position: BoxContinue and BoxContribute of the paper. */
+  /** The state of a sub-box by its position: BoxContinue and BoxContribute of the paper. */
   readonly boxState: Functor<BoxStateParameters, U32Shape>;
   /**
-   * What one thread of a block finds in a box that is pixelized, lane by lane: of every `lanes`-th pixel, how many lie in both
-   * polygons and, where the union is measured directly, how many in either.
+   * The count of one thread of a block in a pixelized box. Of every `lanes`-th pixel, counts those in both polygons
+   * and, if the union is measured directly, those in either.
    */
   readonly pixelCounts: Functor<PixelCountParameters, PixelCounts>;
 }
@@ -231,7 +233,7 @@ function defineBoxState(rectilinear: boolean, direct: boolean): SamplingFunctors
         const inP = boxPosition({ polygon: p.at(pair), ...box, words: wordsP });
         const inQ = Var(u32(OUTSIDE));
         const lookAtQ = (): void => inQ.set(boxPosition({ polygon: q.at(pair), ...box, words: wordsQ }));
-        // Outside p there is no intersection, wherever q lies.
+        // A pixel outside p is not in the intersection, so q is tested only for the union.
         if (direct) lookAtQ();
         else If(inP.ne(OUTSIDE), lookAtQ);
         state.set(decide(inP, inQ, open, direct));

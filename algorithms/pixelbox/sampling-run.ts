@@ -44,11 +44,11 @@ export interface PolygonPairs {
 
 export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aColumn('u32') });
 
-/** How sampling boxes are looked at. */
+/** How sampling boxes are processed. */
 export interface SamplingPlan {
   /** Whether the union is measured box by box too, in place of being derived. */
   readonly direct: boolean;
-  /** Whether pairs start with what their MBRs have in common. */
+  /** Whether pairs start with the intersection of their MBRs. */
   readonly overlap: boolean;
   /** Columns and rows that a box is partitioned into. */
   readonly grid: number;
@@ -56,15 +56,15 @@ export interface SamplingPlan {
   readonly threshold: number;
   /** Bytes that tables of boxes may take. */
   readonly memoryBytes: number;
-  /** Called with the pixels of the largest box that a pair starts with; throws where they are too many. */
+  /** Called with the pixels of the largest initial box. Throws if there are too many. */
   requireFits?(largest: number): void;
 }
 
-/** What is the same for all tables of boxes of a run. */
+/** Data shared by all tables of boxes of a run. */
 interface SamplingRun extends SamplingPlan {
   readonly context: Context;
   readonly pairs: number;
-  /** What functors capture of the pairs and their polygons. */
+  /** Columns of the pairs and their polygons, which functors capture. */
   readonly polygons: PolygonPairs & { readonly wordsP: Column<'u32'>; readonly wordsQ: Column<'u32'> };
   readonly functors: SamplingFunctors;
   readonly intersection: AreaSums;
@@ -79,7 +79,7 @@ interface Boxes {
   readonly count: number;
 }
 
-/** A table of boxes cut by a grid, with the numbers of those sub-boxes that are not decided yet. */
+/** A table of boxes cut by a grid, with the indices of the sub-boxes that are not decided yet. */
 interface Level {
   readonly boxes: Boxes;
   readonly grid: number;
@@ -90,9 +90,9 @@ interface Level {
 }
 
 /**
- * Measures stored pairs: level by level, where a table of boxes is too large for `memoryBytes` part by part, each part down to
- * its last level before the next. The host waits once to know the largest box, once for every window of pairs, and once
- * for every table that is partitioned, to know how many boxes go on.
+ * Measures stored pairs: level by level. If a table of boxes is too large for `memoryBytes`, it is processed in parts,
+ * each down to its last level before the next. The host waits once for the largest box, once for every window of pairs,
+ * and once for every partitioned table, for the number of boxes that continue.
  */
 export async function measurePairs(
   context: Context,
@@ -111,7 +111,7 @@ export async function measurePairs(
   }
 }
 
-/** Runs the body with pairs that are stored and whose number the host knows; frees what that took. */
+/** Calls `body` with stored pairs whose number the host knows. Frees what it stored. */
 export async function withStoredPairs<R>(
   context: Context,
   pairs: PolygonPairs,
@@ -160,7 +160,7 @@ const noPixels = { lo: 0, hi: 0 };
 const largestU64 = monoid({ of: u64, identity: noPixels, combine: maxU64, commutative: true, name: 'largestU64' });
 const largestOfPairs = product({ size: largestU64, p: maximum(u32), q: maximum(u32) });
 
-/** The pixels of the largest box that a pair starts with, and the largest numbers of polygons. */
+/** The pixels of the largest initial box, and the maximum indices of polygons. */
 async function lookAtPairs(
   context: Context,
   polygons: SamplingRun['polygons'],
@@ -183,14 +183,14 @@ function requireThere(side: string, largest: number, polygons: number): void {
   });
 }
 
-/** Bytes of a sub-box while its table is looked at: its state, and its number among small and among large ones. */
+/** Bytes of a sub-box while its table is examined: its state, and its ranks among small and large ones. */
 const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 
 /** Sub-boxes at a time, so that their words are fewer than the rows that a column can have. */
 const MAX_SUB_BOXES = 2 ** 29;
 
 /**
- * As many boxes as fit in `memoryBytes` with all their sub-boxes, should none of them be decided, and those of the levels
+ * Number of boxes that fit in `memoryBytes` together with all their sub-boxes, if none are decided, and with the levels
  * below.
  */
 function boxesAtOnce({ grid, threshold, memoryBytes }: SamplingPlan, largest: number): number {
@@ -214,7 +214,7 @@ function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'uni
   return [intersection, ...(union === undefined ? [] : [union])].flatMap(({ lo, hi }) => [lo, hi]);
 }
 
-/** The first level: the boxes that pairs start with, of which only the size is looked at. */
+/** The first level: the initial boxes, of which only the size is examined. */
 async function measureWindows(run: SamplingRun): Promise<void> {
   const { context, grid, overlap, polygons, pairs } = run;
   const pairsAtOnce = run.boxesAtOnce * grid * grid;
@@ -236,7 +236,7 @@ async function measureWindows(run: SamplingRun): Promise<void> {
   }
 }
 
-/** Sub-boxes that are decided count with their pixels; what is done with the others depends on their size. */
+/** Decided sub-boxes count with their pixels. The size of the others determines how they continue. */
 async function partitionBoxes(run: SamplingRun, boxes: Boxes): Promise<void> {
   const { context, grid, threshold, polygons, functors } = run;
   for (let from = 0; from < boxes.count; from += run.boxesAtOnce) {
@@ -288,10 +288,10 @@ async function measureOpen(run: SamplingRun, level: Level): Promise<void> {
   }
 }
 
-/** Pixels that one launch may look at: devices take long ones for hung. */
+/** Maximum pixels examined in one launch, because devices treat long launches as hung. */
 const PIXELS_PER_LAUNCH = 2 ** 28;
 
-/** Every box gets a thread for each box of the grid, as a block of the paper does, which take its pixels in turn. */
+/** Every box gets a thread for each sub-box of the grid, as in the paper's blocks. The threads share its pixels. */
 function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: number): void {
   const { context, threshold, polygons, functors, intersection, union } = run;
   const lanes = run.grid * run.grid;
@@ -308,7 +308,7 @@ function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: n
         grid,
         ...polygons,
       });
-      // Where they are read twice they are stored.
+      // Stored if they are read twice.
       const { pair, both, either } = union === undefined ? found : context.materialize(found);
       const hi = constant(u32, 0, index.length);
       addToSums(context, intersection, { pair, lo: both, hi });

@@ -12,7 +12,7 @@ export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes
   const { p, q, pairs, intersection } = job;
   const lists = [corners32, corners64, sweep];
   const signed = { p: signSide(p, pairs.p, lists, job.ofP), q: signSide(q, pairs.q, lists, job.ofQ) };
-  // In a scope, so that nothing stays if there is no room for the second.
+  // In a scope, so that nothing leaks if there is no room for the second.
   const device = context.scope(() => ({
     p: uploadSignedCorners(context, signed.p),
     q: uploadSignedCorners(context, signed.q),

@@ -4,8 +4,8 @@ import { type Regions, someRegions, vertexCount } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
- * Regions as signed sums of quadrants, in columns: the indicator of a region is Σ sign · [column ≥ x and row ≥ y] over its
- * signed corners, 1 inside and 0 outside. Where boundaries cross or touch in a corner the sign is ±2.
+ * Regions as signed sums of quadrants, in columns: the indicator of a region is Σ sign · [column ≥ x and row ≥ y] over
+ * its signed corners, which is 1 inside and 0 outside. If boundaries cross or touch in a corner, the sign is ±2.
  */
 export interface SignedCorners {
   /** Signed corners of region `r` are `start[r] … start[r + 1] − 1`; length is regions + 1. */
@@ -16,11 +16,11 @@ export interface SignedCorners {
 }
 
 /**
- * Finds the signs of the corners of those regions that are `wanted`; the others get none. Corners that lie in one row turn the boundary to
- * their sides round or let it be; where a boundary is turned round there is a signed corner, also where no vertex was, as
- * in the crossing of two rings.
+ * Finds the signed corners of the regions that are `wanted`; other regions get none. The corners in a row toggle
+ * stretches of the boundary. A signed corner is wherever the toggled boundary changes, even without a vertex, as at the
+ * crossing of two rings.
  *
- * Of a region with n corners that at most k pieces of boundary cross in a row: O(n log n + rows with corners · k).
+ * O(n log n + rows with corners · k) for a region with n corners whose boundary crosses a row at most k times.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 1], [0, 1]]] }');
@@ -74,15 +74,16 @@ function sortedEnds({ from, to, row, length }: Runs): Uint32Array {
   return words;
 }
 
-/** Appends a column, or takes it away again: equal ones come one after the other. */
+/** Appends a column, or removes it if it is there already. Equal columns come one after another. */
 function toggle(columns: number[], x: number): void {
   if (columns.at(-1) === x) columns.pop();
   else columns.push(x);
 }
 
 /**
- * Passes from one row to the next: `boundary` holds the columns, ascending, where the row above changes between outside and
- * inside; `turned` those where what is different in this row begins and ends. Returns the boundary of this row.
+ * Passes from one row to the next. `boundary` holds the columns, ascending, at which the row above changes between
+ * outside and inside. `turned` holds the columns at which the differences of this row begin and end. Returns the
+ * boundary of this row.
  */
 function addRow(boundary: readonly number[], turned: readonly number[], row: number, found: Growing): number[] {
   const next: number[] = [];
@@ -108,7 +109,8 @@ function addRow(boundary: readonly number[], turned: readonly number[], row: num
 }
 
 /**
- * The area of a region in pixels out of its signed corners: Σ sign · (right − x) · (bottom − y) for any point beyond all.
+ * The area of a region in pixels, from its signed corners: Σ sign · (right − x) · (bottom − y), for any point (right,
+ * bottom) beyond all corners.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 3], [0, 3]]] }');

@@ -7,13 +7,13 @@ import { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';
 import { uniteParts } from './united-parts.ts';
 
 export interface GridOptions {
-  /** Side of a pixel in the coordinates of the polygons; 1 where left out. */
+  /** Side of a pixel in the coordinates of the polygons. Default 1. */
   readonly pixelSize?: number | undefined;
-  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Bytes that the outlines of united parts may take; unlimited where left out. */
+  /** Maximum bytes of the outlines of united parts. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** What errors call the polygons' file. */
+  /** Name of the polygons' file in errors. */
   readonly file?: string | undefined;
 }
 
@@ -31,27 +31,28 @@ const GRID_OPTIONS: Kind = someOptions<GridOptions>({
   file: optional(aText),
 });
 
-/** Polygons on the pixel grid, and what it took to put them there. */
+/** Polygons on the pixel grid, and how far they were changed. */
 export interface SnappedToPixels extends GridPolygons {
   /** Vertices that lay between the corners of pixels and were moved to the nearest one. */
   readonly moved: number;
-  /** The polygons whose parts overlap, ascending; undefined where there are none. */
+  /** Polygons whose parts overlap, ascending; undefined if there are none. */
   readonly overlapping?: Uint32Array | undefined;
 }
 
 /**
- * Moves every vertex to the nearest corner of a pixel. Outlines of segmented pixels are there already; others are
- * exact only on the grid that `pixelSize` makes, which may be finer than the image's.
+ * Snaps every vertex to the nearest corner of a pixel. Outlines of segmented pixels are already there. Other polygons
+ * are exact only on the grid of `pixelSize`, which may be finer than the image.
  *
- * A polygon is the union of its parts, each of them even-odd. One whose parts overlap gets for rings the outline of the pixels
- * whose centres are in any of its parts; others keep theirs. With `fill: 'even-odd'` all of its rings are taken together.
+ * A polygon is the union of its parts, each filled even-odd. The rings of a polygon whose parts overlap are replaced by
+ * the outline of the pixels with centres in any of its parts; other polygons keep their rings. With `fill: 'even-odd'`
+ * the rule applies to all rings together.
  *
- * O(vertices), and where polygons have several parts what `sheetsOf` takes and, where these overlap, their rows of pixels. A tie
- * goes to the larger coordinate.
+ * O(vertices), plus the work of `sheetsOf` for polygons with several parts, plus the rows of pixels of parts that
+ * overlap. Ties go to the larger coordinate.
  *
  * @throws `ArgumentError` `pixelbox/pixel-size` for a size that is not a finite number above 0, `GeometryError`
- * `geometry/beyond-grid`, with the polygon for its record, for a coordinate that is not finite or beyond 2³⁰ pixels,
- * `OutOfMemoryError` `pixelbox/outlines` where outlines of united parts take more than `memoryBytes`.
+ * `geometry/beyond-grid`, which names the polygon, for a coordinate that is not finite or beyond 2³⁰ pixels,
+ * `OutOfMemoryError` `pixelbox/outlines` if outlines of united parts take more than `memoryBytes`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2.2, 0], [2.2, 1], [0, 1]]] }');
  * const grid = gridPolygons(zones.polygons, { pixelSize: 0.5 });
@@ -83,7 +84,7 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
   return { ...(fill === 'union' ? uniteParts(grid, sheets, { memoryBytes, file }) : grid), moved, overlapping };
 }
 
-/** Copies vertices as long as they are on the grid, as those of outlines of pixels are; returns how many. */
+/** Copies vertices as long as they are on the grid, as outlines of pixels are. Returns their number. */
 function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
   for (let v = 0; v < x.length; v++) {
     const exactX = polygons.x[v]!;

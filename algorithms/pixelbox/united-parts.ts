@@ -4,11 +4,11 @@ import type { Sheets } from '../geometry/sheets.ts';
 import type { GridPolygons } from './grid-polygons.ts';
 
 /**
- * Polygons whose parts overlap, with the outlines of the pixels that any of their parts holds for rings: rectilinear, and
- * for even-odd over all of them. Other polygons keep their rings.
+ * Replaces the rings of polygons whose parts overlap by the outlines of the pixels that any of their parts contains.
+ * These outlines are rectilinear and are filled even-odd. Other polygons keep their rings.
  *
- * Goes down the rows of such a polygon, from one in which an edge comes to another column to the next: O(steps · edges that
- * meet a row). Steps are no more than rows, nor than the corners of what the parts hold.
+ * Visits only the rows of a polygon in which an edge changes its column: O(steps · edges that cross a row). There are
+ * at most as many steps as rows, and at most as many as corners of the pixels of all parts.
  *
  * @throws OutOfMemoryError `pixelbox/outlines`.
  */
@@ -82,7 +82,7 @@ function edgesOf({ ringVertices, x, y }: GridPolygons, ringSheets: Uint32Array, 
   return edges.sort((a, b) => a.top - b.top);
 }
 
-/** Adds the outline of the pixels that the sheets of some edges hold. */
+/** Adds the outline of the pixels that the sheets of the edges contain. */
 function addOutline(out: Outlines, edges: readonly Edge[]): void {
   const corners: Corners = { x: [], y: [], beneath: [], open: new Map() };
   const bottoms = edges.map(({ bottom }) => bottom).sort((a, b) => a - b);
@@ -104,7 +104,7 @@ function addOutline(out: Outlines, edges: readonly Edge[]): void {
   linkRings(out, corners);
 }
 
-/** Where runs of pixels that any sheet holds begin and end in a row, in turn. */
+/** The columns where runs of pixels in any sheet begin and end in a row, alternately. */
 function sidesOf(active: readonly Edge[], row: number): number[] {
   const crossings = active.map((edge) => ({ column: columnIn(edge, row), sheet: edge.sheet }));
   crossings.sort((a, b) => a.column - b.column);
@@ -129,13 +129,13 @@ function columnIn({ x, top, bottom, run }: Edge, row: number): number {
   return run === 0 ? x : x - floorOf(-run, 2 * (row - top) + 1, height, 2 * height);
 }
 
-/** The first row after a given one in which an edge is in another column, or one that lies below the edge. */
+/** The first row after the given one in which an edge changes its column, or the row below the edge. */
 function nextColumnRow(edge: Edge, row: number): number {
   const { x, top, bottom, run } = edge;
   if (run === 0) return Infinity;
   const [height, width] = [bottom - top, Math.abs(run)];
   const passed = Math.abs(columnIn(edge, row) - x);
-  // To the right it leaves the column behind the centre, to the left it comes to one on the centre.
+  // To the right, the edge leaves a column after its centre; to the left, it enters a column on its centre.
   const rows =
     run > 0
       ? floorOf(height, 2 * passed + 1, -width, 2 * width) + 1
@@ -143,7 +143,7 @@ function nextColumnRow(edge: Edge, row: number): number {
   return Math.max(row + 1, top + rows);
 }
 
-/** ⌊(a · b + c) / d⌋ of whole numbers, d above 0; exact whatever the size of the product. */
+/** ⌊(a · b + c) / d⌋ of integers with d above 0. Exact for products of any size. */
 function floorOf(a: number, b: number, c: number, d: number): number {
   const dividend = a * b + c;
   if (Math.abs(a * b) + Math.abs(c) >= 2 ** 53) {
@@ -166,7 +166,7 @@ interface Corners {
   readonly open: Map<number, number>;
 }
 
-/** A corner stands wherever a side begins or ends between two rows. */
+/** There is a corner wherever a side begins or ends between two rows. */
 function addCorners(corners: Corners, row: number, above: readonly number[], below: readonly number[]): void {
   const add = (column: number): void => {
     const corner = corners.x.length;
@@ -201,7 +201,7 @@ function requireRoom({ memoryBytes, file, x: vertices, polygonRings }: Outlines,
   });
 }
 
-/** Follows level and upright edges in turn, ring by ring. */
+/** Follows horizontal and vertical edges alternately, ring by ring. */
 function linkRings(out: Outlines, { x, y, beneath }: Corners): void {
   for (let first = 0; first < x.length; first += 2) {
     if (beneath[first] === VISITED) continue;
