@@ -43,7 +43,7 @@ export const FIGURES: readonly Figure[] = [
     file: 'decompose',
     title: 'Time of decomposition by the last level (dashed: tests against whole polygons)',
     paper:
-      'A GTX Titan was 43 to 190 times as fast as one thread and 3.5 to 14.6 times as fast as 16 cores; time grows with the number of quadrants, not with that of polygons or vertices.',
+      'A GTX Titan was 43 to 190 times as fast as one thread and 3.5 to 14.6 times as fast as 16 cores; time grows with the number of quadrants, not with the number of polygons or vertices.',
     panels: (points) =>
       panelsByGroup(only(points, 'decompose', PASSAGES, WHOLE), 'seconds', 'levels', ({ time }) => time).map(
         (panel) => ({
@@ -58,7 +58,7 @@ export const FIGURES: readonly Figure[] = [
         const tests = whole.filter((point) => point.name === name);
         return `${name} ${times(ratios(serialOf(own, passages), own))} as fast as one thread of the same machine by passages, and by tests against whole polygons ${times(ratios(serialOf(tests, whole), tests))}`;
       });
-      return `${parts.join('; ')}. On one and the same machine the whole polygons take ${times(ratios(whole, samePlace(whole, passages)))} as long as passages.`;
+      return `${parts.join('; ')}. On the same machine, whole polygons take ${times(ratios(whole, samePlace(whole, passages)))} as long as passages.`;
     },
   },
   {
@@ -76,14 +76,14 @@ export const FIGURES: readonly Figure[] = [
       const growth = passages.flatMap((p) =>
         passages.filter((q) => q.group === p.group && q.x === p.x + 1).map((q) => q.found / p.found),
       );
-      return `From one level to the next there are ${times(growth)} as many.`;
+      return `Each level has ${times(growth)} as many quadrants as the previous one.`;
     },
   },
   {
     number: '14',
     file: 'trees',
     title: 'Time of building a tree by its quadrants',
-    paper: 'One thread was quicker below 2¹⁸ quadrants; at 2²¹ the GPU was 27 times as fast, copies included.',
+    paper: 'One thread was faster below 2¹⁸ quadrants; at 2²¹ the GPU was 27 times as fast, copies included.',
     panels: (points) => [linesBySeries(only(points, 'trees'), 'milliseconds', 'quadrants', powerOfTwo)],
     ours: (points) => againstOneThread(only(points, 'trees'), (x) => `${powerOfTwo(x)} quadrants`),
   },
@@ -99,7 +99,7 @@ export const FIGURES: readonly Figure[] = [
     number: '16',
     file: 'polygon-queries',
     title: 'Time of polygon queries by the levels of the tree',
-    paper: 'The GPU was quicker only with large polygons and trees, and at most twice as fast as 16 cores.',
+    paper: 'The GPU was faster only with large polygons and trees, and at most twice as fast as 16 cores.',
     panels: (points) =>
       panelsByGroup(only(points, 'polygon-queries'), 'milliseconds', 'levels', ({ time }) => 1000 * time),
     ours: (points) => againstOneThread(only(points, 'polygon-queries'), (x) => `${x} levels`),
@@ -142,7 +142,7 @@ export const FIGURES: readonly Figure[] = [
     file: 'steps',
     title: 'Time of each level by the passages of edges through quadrants',
     paper:
-      'The paper has no such figure: its time follows the number of quadrants times the vertices of their polygons.',
+      'The paper has no such figure: the time of its method grows with the number of quadrants times the vertices of their polygons.',
     panels: (points) => {
       const dots = only(points, 'steps').map((p): PanelPoint => ({ name: p.name, x: p.x, y: 1000 * p.time }));
       const ticks = [1e3, 1e4, 1e5, 1e6, 1e7];
@@ -155,9 +155,9 @@ export const FIGURES: readonly Figure[] = [
       const parts = namesBut(steps, SERIAL).map((name) => {
         const own = steps.filter((point) => point.name === name);
         const large = own.filter(({ group }) => group === 'all').map(({ time, x }) => (1e9 * time) / x);
-        return `${name} ${slopeOf(own).toFixed(2)}, and ${range(large)} ns a passage where all polygons are decomposed at once`;
+        return `${name} ${slopeOf(own).toFixed(2)}, and ${range(large)} ns per passage if all polygons are decomposed together`;
       });
-      return `Slope of the logarithm of the time against that of the passages: ${parts.join('; ')}.`;
+      return `Slope of the logarithm of the time against the logarithm of the number of passages: ${parts.join('; ')}.`;
     },
   },
 ];
