@@ -6,6 +6,7 @@ import { parseHTML } from 'linkedom';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtInExperiments } from '../../bench/experiments/index.ts';
 import { versionOf } from '../../bench/peers/program.ts';
+import { THOROUGH } from '../cases.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { type Ending, openWorkshop, type Workshop } from '../support/cli-support.ts';
 
@@ -21,6 +22,29 @@ const QUICK = ['--backends', 'reference', '--peers', 'javascript', '--rounds', '
 
 function bench(...args: readonly string[]): Promise<Ending> {
   return shop.quadrille(['bench', ...args]);
+}
+
+async function hasCompiler(): Promise<boolean> {
+  return (await versionOf('g++', '--version')) !== undefined;
+}
+
+let compiled: Promise<string[]> | undefined;
+
+/**
+ * Options that name the peers in C++, compiled once and without optimisation, which takes a fifth of the time. They are left to
+ * the command under `npm run test:thorough`.
+ */
+function compiledPeers(): Promise<string[]> {
+  compiled ??= compilePeers();
+  return compiled;
+}
+
+async function compilePeers(): Promise<string[]> {
+  if (THOROUGH || !(await hasCompiler())) return [];
+  const source = fileURLToPath(new URL('../../bench/peers/primitives.cpp', import.meta.url));
+  const program = shop.path('peers');
+  await promisify(execFile)('g++', ['-O0', '-std=c++20', '-pthread', '-o', program, source]);
+  return ['--compiled', `cpp=${program}`];
 }
 
 /** Lines of a CSV without quotes, by the names of their columns. */
@@ -191,7 +215,14 @@ describe('quadrille bench', () => {
       '--rounds',
       '1',
     ];
-    const { exitCode, stdout } = await bench(...words, '--backends', 'workers', '--peers', 'all');
+    const { exitCode, stdout } = await bench(
+      ...words,
+      '--backends',
+      'workers',
+      '--peers',
+      'all',
+      ...(await compiledPeers()),
+    );
     expect([exitCode, rowsOf(stdout).map(({ candidate, gb_per_s }) => [candidate, gb_per_s])]).toEqual([
       0,
       [['workers', '']],
@@ -338,12 +369,12 @@ describe('peers', () => {
   });
 
   test('in C++ give the answers of the reference, on one thread and on several', async () => {
-    const isHere = (await versionOf('g++', '--version')) !== undefined;
+    const isHere = await hasCompiler();
     const names = 'copy map reduce scan copyIf gather scatter sort sortByKey reduceByKey histogram merge chain'.split(
       ' ',
     );
     const words = ['--only', names.join(','), '--sizes', '1,17,1000', '--rounds', '1', '--csv', '--peers', 'cpp'];
-    const { exitCode, stdout } = await bench(...words, '--backends', 'reference');
+    const { exitCode, stdout } = await bench(...words, '--backends', 'reference', ...(await compiledPeers()));
     expect(exitCode).toBe(0);
     const rows = rowsOf(stdout);
     const cases = names.flatMap((name) => [1, 17, 1000].map((n) => `${name} ${n}`));

@@ -175,12 +175,15 @@ describe('cells', () => {
       }),
     }));
 
-  test.each([8, 10, 12, 14, 16, 20])('of radius %i are where they are by the usual options', async (radius) => {
-    const [last] = (await onWorkers(discOf(radius), {})).slice(-1);
-    expect(last!.track).toEqual(Uint32Array.of(1));
-    expect(Math.hypot(last!.x[0]! - 89, last!.y[0]! - 80)).toBeLessThan(0.6);
-    expect(Math.abs(last!.radius[0]! - radius)).toBeLessThan(0.6);
-  });
+  test.each(someOf([8, 10, 12, 14, 16, 20], 2))(
+    'of radius %i are where they are by the usual options',
+    async (radius) => {
+      const [last] = (await onWorkers(discOf(radius), {})).slice(-1);
+      expect(last!.track).toEqual(Uint32Array.of(1));
+      expect(Math.hypot(last!.x[0]! - 89, last!.y[0]! - 80)).toBeLessThan(0.6);
+      expect(Math.abs(last!.radius[0]! - radius)).toBeLessThan(0.6);
+    },
+  );
 
   test('are found as if those that left before had never been', async () => {
     const empty = drawDiscs(56, 40, []);
@@ -226,14 +229,17 @@ describe('frames', () => {
 
   const empty = drawDiscs(56, 40, []);
 
-  test.each([1, 3, 4, 50])('are uploaded once each, where cells are looked for in every %i-th', async (detectEvery) => {
-    const { context, uploads } = openCounting(empty);
-    const staying = Array.from({ length: 9 }, (_, t) => drawDiscs(56, 40, [[20 + t, 20]]));
-    const frames = await collect(context, staying, { ...SMALL, detectEvery });
-    expect(frames.map(({ track }) => track.length)).toEqual(staying.map(() => 1));
-    expect(uploads()).toBe(staying.length);
-    await context.close();
-  });
+  test.each(someOf([1, 3, 4, 50], 2))(
+    'are uploaded once each, where cells are looked for in every %i-th',
+    async (detectEvery) => {
+      const { context, uploads } = openCounting(empty);
+      const staying = Array.from({ length: 7 }, (_, t) => drawDiscs(56, 40, [[20 + t, 20]]));
+      const frames = await collect(context, staying, { ...SMALL, detectEvery });
+      expect(frames.map(({ track }) => track.length)).toEqual(staying.map(() => 1));
+      expect(uploads()).toBe(staying.length);
+      await context.close();
+    },
+  );
 
   test('in which there is nothing to look for or to follow are not uploaded', async () => {
     const { context, uploads } = openCounting(empty);
@@ -253,15 +259,16 @@ describe('frames', () => {
     const { context, uploads } = openCounting(empty);
     const tracker = cellTracker(context, { ...SMALL, detectEvery: 1 });
     const found: TrackedFrame[] = [];
-    for (let start = 0; start < crossing.length; start += 5) {
-      const ahead = crossing.slice(start, start + 5).map((frame, i) => tracker.detect(frame, start + i));
+    const frames = crossing.slice(0, 8);
+    for (let start = 0; start < frames.length; start += 4) {
+      const ahead = frames.slice(start, start + 4).map((frame, i) => tracker.detect(frame, start + i));
       const detected = await Promise.all(ahead);
       for (const [i, cells] of detected.entries())
-        found.push(await tracker.track(crossing[start + i]!, start + i, cells));
+        found.push(await tracker.track(frames[start + i]!, start + i, cells));
     }
-    expect(uploads()).toBe(crossing.length);
+    expect(uploads()).toBe(frames.length);
     await tracker.close();
-    expect(found).toEqual(await onWorkers(crossing, { ...SMALL, detectEvery: 1 }));
+    expect(found).toEqual(await onWorkers(frames, { ...SMALL, detectEvery: 1 }));
     await context.close();
   });
 
@@ -373,7 +380,7 @@ describe('a generated video', () => {
     ['of cells that cover each other', { occlusion: true }, false, { f1: 0.96, whole: 0.88 }],
     ['of cells that enter and leave', { entries: true }, false, { f1: 0.97, whole: 0.95 }],
   ] as const;
-  test.each(someOf(videos, 2))(
+  test.each(someOf(videos, 1))(
     '%s is followed within half a pixel',
     async (_, drawing, isStill, bar) => {
       const { f1, off, whole } = await accuracyOf(drawing, isStill);

@@ -87,7 +87,7 @@ onEveryBackend((opened, { runs }) => {
         const expected = await rowsOf(context, await decompose(context, polygons, { levels }));
         expect(await rowsOf(context, found)).toEqual(cutDown(expected, all, levels, Math.log2(split) / 2));
       }),
-      { numRuns: 2 * runs },
+      { numRuns: runs },
     );
   });
 

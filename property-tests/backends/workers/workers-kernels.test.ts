@@ -6,6 +6,7 @@ import { combineAll, prefixes } from '../../../primitives/contract/combination-t
 import { For, Var } from '../../../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { type AnyMonoid, maximum, minimum, monoid, monoidProgram, plus } from '../../../primitives/monoid.ts';
+import { lawsOfVariant } from '../../cases.ts';
 import { bind, randomWords, upload, wordsOfF32 } from '../../support/workers-programs.ts';
 
 const sizes = [
@@ -307,10 +308,17 @@ test('a monoid that says what is not true of it changes nothing for others', asy
   });
 });
 
-describe.each(folds)('$name', ({ monoid: operator, element, emit, float }) => {
+/** Sizes that take long: each fold is tried on one of them, and on all under `npm run test:thorough`. */
+const largeSizes = sizes.filter((n) => n >= 65535);
+const smallSizes = sizes.filter((n) => n < 65535);
+
+describe.each(folds)('$name', (fold) => {
+  const { monoid: operator, element, emit, float } = fold;
+  const variant = folds.indexOf(fold) % largeSizes.length;
+  const foldSizes = [...smallSizes, ...lawsOfVariant(largeSizes, variant, largeSizes.length)];
   const leaves = operator.types.length;
 
-  test.each(sizes)('reduce %i elements', async (n) => {
+  test.each(foldSizes)('reduce %i elements', async (n) => {
     const words = float ? floats(n) : randomWords(n);
     await expectSame(async (backend) => {
       const into = backend.allocate(leaves + 1);
@@ -320,7 +328,7 @@ describe.each(folds)('$name', ({ monoid: operator, element, emit, float }) => {
     });
   });
 
-  test.each(sizes)('scan %i elements, with the total', async (n) => {
+  test.each(foldSizes)('scan %i elements, with the total', async (n) => {
     const words = float ? floats(n) : randomWords(n);
     await expectSame(async (backend) => {
       const out = backend.allocate(2 * leaves * n + leaves);

@@ -221,7 +221,7 @@ onEveryBackend((opened) => {
       context.dispose(chain.at(-1));
       return { built: total(sizes), read };
     };
-    const [short, long] = [await cost(500), await cost(5000)];
+    const [short, long] = [await cost(300), await cost(3000)];
     expect(long.built / short.built).toBeCloseTo(10, 1);
     expect(long.read / short.read).toBeLessThan(11);
     context.dispose(column);

@@ -601,7 +601,7 @@ test('two prepared pipelines and plain calls share the spine', async () => {
     context.read(context.scope(() => ({ a: sorting({ x }), b: scanning({ x }), c: plain() })));
   const expected = await read();
   // A software GPU takes a millisecond a kernel. All epochs are gone through by replays.test, and by webgpu-spine.test without a GPU.
-  for (let round = 0; round < (THOROUGH ? 40 : 4); round++) {
+  for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
     for (let i = 0; i < 70; i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);
   }

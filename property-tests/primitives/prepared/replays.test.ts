@@ -13,9 +13,9 @@ const { bool, fn, input, u32, uniform } = q;
 
 const MANY = THOROUGH ? 100_000 : 20_000;
 /** A software GPU takes a tenth of a millisecond a call. 18,000 are more than the spine has epochs all the same. */
-const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 3_000;
+const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 1_500;
 /** Calls before it is waited for. */
-const AT_ONCE = 500;
+const AT_ONCE = THOROUGH ? 500 : 200;
 /** Bytes of the heap that are no leak: a hundred for each of the calls would be far more. */
 const HEAP_BYTES = 2 ** 21;
 
