@@ -1,4 +1,4 @@
-/** Cells with the contours that a tracker gives them. */
+/** Cells with their contours from a tracker. */
 export interface Contours {
   /** Centres in pixels: 0, 0 is the middle of the upper left one. */
   readonly x: Float32Array;
@@ -11,20 +11,21 @@ export interface Contours {
 export const CONTOUR_POINTS = 20;
 
 const STEP = (2 * Math.PI) / CONTOUR_POINTS;
-/** Of the points, and of the first one once more. */
+/** Cosines of the directions of the contour points, with the first repeated at the end. */
 const COSINES = Array.from({ length: CONTOUR_POINTS + 1 }, (_, k) => Math.cos((k % CONTOUR_POINTS) * STEP));
 const SINES = Array.from({ length: CONTOUR_POINTS + 1 }, (_, k) => Math.sin((k % CONTOUR_POINTS) * STEP));
 
-/** Where a point of a cell's contour lies, in pixels; the point after the last is the first. */
+/** Position of a contour point of a cell, in pixels. The point after the last is the first. */
 export function contourPoint({ x, y, radii }: Contours, cell: number, point: number): readonly [x: number, y: number] {
   const radius = radii[CONTOUR_POINTS * cell + (point % CONTOUR_POINTS)]!;
   return [x[cell]! + radius * COSINES[point]!, y[cell]! + radius * SINES[point]!];
 }
 
 /**
- * Which cell every pixel of a frame belongs to: its row + 1; 0 for the background. A pixel belongs to a cell where its middle lies
- * within the contour; of several cells to the one whose centre is nearest, measured by the distance to the contour behind the pixel.
- * The pixel that the centre lies in belongs to the cell in any case, unless to one before it as well.
+ * The owner of every pixel of a frame: the cell's row + 1, or 0 for the background. A pixel belongs to a cell if its
+ * middle lies within the contour. If several contours contain it, it belongs to the cell with the nearest centre,
+ * relative to the distance of the contour in this direction. The pixel at a cell's centre belongs to the cell in any
+ * case, unless it is also the centre of an earlier cell.
  */
 export function paintCells(width: number, height: number, cells: Contours): Uint32Array {
   const owner = new Uint32Array(width * height);
@@ -58,7 +59,7 @@ function reachOf({ radii }: Contours, cell: number): number {
   return reach;
 }
 
-/** How far a place is on its way from the centre, at 0, to the contour, at 1. */
+/** Distance of a position from the centre, relative to the contour: 0 at the centre, 1 on the contour. */
 function shareOfContour({ radii }: Contours, cell: number, dx: number, dy: number): number {
   const turn = Math.atan2(dy, dx) / STEP;
   const k = Math.floor(turn < 0 ? turn + CONTOUR_POINTS : turn) % CONTOUR_POINTS;

@@ -6,7 +6,10 @@ import { paintCells } from './contours.ts';
 export interface CtcLabels {
   /** The labels of the pixels of the next frame, 0 for the background. */
   add(frame: TrackedFrame): Uint16Array;
-  /** `res_track.txt`: a line `L B E P` for each label, with its first and last frame and the label that it goes on from, or 0. */
+  /**
+   * `res_track.txt`: a line `L B E P` for each label, with its first and last frame and the label that it continues, or
+   * 0.
+   */
   tracks(): string;
 }
 
@@ -22,9 +25,9 @@ interface LabelSpan {
 const MAX_LABELS = 2 ** 16 - 1;
 
 /**
- * Labels are the numbers of tracks. A label of the challenge has no gaps, so a track that is seen again after one goes on under
- * another label, whose parent is the one before: such labels count down from 65,535. A cell of which no pixel is seen, as others
- * cover it, is not there in that frame.
+ * Labels are track numbers. Labels of the challenge have no gaps, so a track that is seen again after a gap gets
+ * another label, whose parent is the previous one. Such labels count down from 65,535. A cell that is fully covered by
+ * others is missing in that frame.
  */
 export function ctcLabels(width: number, height: number): CtcLabels {
   const pieces: LabelSpan[] = [];

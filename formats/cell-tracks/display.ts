@@ -8,10 +8,10 @@ export interface DisplayRange {
 
 /** Pixels that a range is found from. */
 const SAMPLES = 2 ** 16;
-/** Of these, what is darker than black and what is brighter than white. */
+/** Fraction of pixels that become black, and of those that become white. */
 const CLIPPED = 0.002;
 
-/** From the darkest grey values of a frame to the brightest, but for the last of them on either side. */
+/** The range from the darkest to the brightest grey values of a frame, without a small fraction at both ends. */
 export function displayRange({ grey }: HostFrame): DisplayRange {
   const step = Math.ceil(grey.length / SAMPLES);
   const sorted = Float64Array.from({ length: Math.ceil(grey.length / step) }, (_, i) => grey[i * step]!).sort();
@@ -28,7 +28,9 @@ export function shownGrey({ grey }: HostFrame, { black, white }: DisplayRange): 
   return new Uint8Array(shown.buffer);
 }
 
-/** A frame as bytes whose longer side has at most so many pixels: means over squares of pixels, `scale` wide. */
+/**
+ * A frame as bytes, with a longer side of at most `longest` pixels: means over squares with a side of `scale` pixels.
+ */
 export function shrunkGrey(
   frame: HostFrame,
   range: DisplayRange,

@@ -1,11 +1,11 @@
-/** How speeds are spread, in memory that does not grow with their number. */
+/** Distribution of speeds, in memory that does not grow with their number. */
 export interface SpeedHistogram {
   add(speed: number): void;
-  /** What has been added so far. */
+  /** The distribution so far. */
   distribution(): SpeedDistribution;
 }
 
-/** How speeds are spread; figures of no speeds are NaN. */
+/** A distribution of speeds. Without speeds, its figures are NaN. */
 export interface SpeedDistribution {
   readonly count: number;
   readonly mean: number;
@@ -18,7 +18,7 @@ export interface SpeedDistribution {
   quantile(share: number): number;
 }
 
-/** The counts of a distribution in so many bins at most, each of which takes together as many of the old ones. */
+/** The counts of a distribution in at most `max` bins, each of which merges the same number of original bins. */
 export function inBins(
   { width, counts }: SpeedDistribution,
   max: number,
@@ -36,8 +36,8 @@ const BINS = 2048;
 const FIRST_WIDTH = 2 ** -12;
 
 /**
- * Starts without speeds. Bins are as wide as a power of two; where a speed lies beyond them, each two become one. So counts do not
- * depend on the order in which speeds come. NaN is not counted.
+ * An empty histogram. The bin width is a power of two. If a speed exceeds the range, pairs of bins are merged, so
+ * counts do not depend on the order of speeds. NaN is not counted.
  */
 export function speedHistogram(): SpeedHistogram {
   const counts = new Float64Array(BINS);

@@ -4,7 +4,7 @@ import { type DisplayRange, displayRange, shrunkGrey } from './display.ts';
 import { type SpeedDistribution, speedHistogram } from './speed-histogram.ts';
 import { type TrackPath, trackPaths } from './track-paths.ts';
 
-/** What is known of the tracks of a video as a whole. */
+/** Figures of all tracks of a video. */
 export interface TrackFigures {
   readonly width: number;
   readonly height: number;
@@ -16,9 +16,9 @@ export interface TrackFigures {
   /** In px/frame. */
   readonly speeds: SpeedDistribution;
   readonly paths: readonly TrackPath[];
-  /** Of the frames, every so many are in the paths. */
+  /** The paths contain every n-th frame. */
   readonly pathsEvery: number;
-  /** The first frame in bytes, its sides divided by `scale`; undefined where there is no frame. */
+  /** The first frame in bytes, its sides divided by `scale`; undefined if there is no frame. */
   readonly picture: Picture | undefined;
 }
 

@@ -1,6 +1,9 @@
 import type { Rgb } from '../rgb.ts';
 
-/** Turns of hue from one track to the next: the golden angle, after which no two of a few tracks in a row are alike. */
+/**
+ * Change of hue from one track to the next, in turns. It is the golden angle, so the colours of consecutive tracks
+ * differ.
+ */
 const TURN = 0.381966;
 const LIGHTNESSES = [0.62, 0.5, 0.72] as const;
 const SATURATION = 0.95;

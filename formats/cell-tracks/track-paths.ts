@@ -1,11 +1,11 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 
-/** Where tracks went, in memory that does not grow with the video. */
+/** Paths of tracks, in memory that does not grow with the video. */
 export interface TrackPaths {
   add(frame: TrackedFrame): void;
   /** The points of each track in the order of frames, ascending by track. */
   list(): TrackPath[];
-  /** Every so many frames were kept. */
+  /** The paths contain every n-th frame. */
   every(): number;
 }
 
@@ -14,7 +14,7 @@ export interface TrackPath {
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
-/** Starts without points, and keeps at most `max` of them: where there are more, those of every second frame that was kept. */
+/** Keeps at most `max` points. When there are more, drops every second of the frames kept. */
 export function trackPaths(max: number): TrackPaths {
   let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];
   let every = 1;
@@ -23,7 +23,7 @@ export function trackPaths(max: number): TrackPaths {
     while (kept.length > max) {
       every *= 2;
       kept = kept.filter(({ frame }) => frame % every === 0);
-      // All of them may be those of the first frame.
+      // If all points are in the first frame, the rest is dropped.
       if (kept.every(({ frame }) => frame === 0)) kept.length = Math.min(kept.length, max);
     }
   }

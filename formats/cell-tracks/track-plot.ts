@@ -17,15 +17,16 @@ export interface TrackPlot {
 const WIDTH = 760;
 const LONGEST_TITLE = 56;
 const MAP_TOP = 88;
-/** Of the map, whose sides keep their ratio. */
+/** Maximum height of the map, which keeps its aspect ratio. */
 const HIGHEST = 760;
 const CHART_HEIGHT = 240;
 
 /**
- * Draws the tracks of a video over its first frame, above a histogram of the speeds, as a standalone SVG. A dot is where a track
- * ends.
+ * Draws the tracks of a video over its first frame, above a histogram of the speeds, as a standalone SVG. A dot marks
+ * the end of a track.
  *
- * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
+ * installed.
  */
 export async function trackPlot({ figures, scale, title }: TrackPlot): Promise<string> {
   const units = unitsOf(scale);
@@ -61,7 +62,7 @@ function plural(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** Of powers of two. */
+/** The ordinal of a power of two. */
 function ordinal(count: number): string {
   return count % 10 === 2 && count % 100 !== 12 ? `${countText(count)}nd` : `${countText(count)}th`;
 }
@@ -89,7 +90,7 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
 
 function drawPicture({ picture, width, height }: TrackFigures, zoom: number): string {
   const { width: columns, height: rows, data, scale } = picture!;
-  // Packed by a library, which gives the same bytes in every version of Node.
+  // Encoded by a library whose bytes do not depend on the version of Node.
   const png = Buffer.from(encode({ width: columns, height: rows, channels: 1, depth: 8, data })).toString('base64');
   // The last pixels of a picture that was made smaller may reach beyond the frame.
   const size = `width="${px(columns * scale * zoom)}" height="${px(rows * scale * zoom)}"`;

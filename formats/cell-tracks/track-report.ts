@@ -4,7 +4,10 @@ import type { TrackFigures } from './tally.ts';
 import { trackPlot } from './track-plot.ts';
 import { speedFigures, type TrackRun } from './track-summary.ts';
 
-/** What a report says of the tracks, ahead of what it says of the run: figures, tracks over the first frame, notes. */
+/**
+ * The sections of a report on the tracks: figures, tracks over the first frame, and notes. They come before the
+ * sections on the run.
+ */
 export async function trackSections(figures: TrackFigures, run: TrackRun): Promise<ReportSection[]> {
   const { notes, video, scale } = run;
   return [

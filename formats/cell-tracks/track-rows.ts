@@ -37,10 +37,10 @@ export function trackWriter(scale: TrackScale = {}): TrackWriter {
 }
 
 const TIME_DECIMALS = 6;
-/** So many digits tell all f32 apart. */
+/** This many digits distinguish all f32. */
 const MAX_DIGITS = 9;
 
-/** The shortest text that reads back as the same f32; blank for what is no number. */
+/** The shortest text that reads back as the same f32; empty for NaN. */
 function shortest(value: number): string {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return '';

@@ -1,6 +1,6 @@
 import { aNumber, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
 
-/** What turns frames and pixels into seconds and micrometres, where it is known. */
+/** Converts frames and pixels to seconds and micrometres, if known. */
 export interface TrackScale {
   /** Frames a second. */
   readonly frameRate?: number | undefined;
@@ -14,13 +14,13 @@ export const aTrackScale: Kind = aRecord<TrackScale>({ frameRate: optional(aNumb
 export interface TrackUnits {
   readonly time: 's' | 'frames';
   readonly speed: 'µm/s' | 'px/frame';
-  /** How many of the unit a pixel a frame is. */
+  /** One pixel per frame in the unit of speed. */
   readonly speedFactor: number;
   /** The time of a frame. */
   timeOf(index: number): number;
 }
 
-/** Times are in s where the frame rate is known; speeds are in µm/s where the pixel size is known as well. */
+/** Times are in seconds if the frame rate is known. Speeds are in µm/s if the pixel size is known, too. */
 export function unitsOf({ frameRate, pixelSize }: TrackScale): TrackUnits {
   const isScaled = frameRate !== undefined && pixelSize !== undefined;
   return {

@@ -3,22 +3,22 @@ import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { type TrackScale, unitsOf } from './track-scale.ts';
 
-/** What is known of a run beside its figures. */
+/** Facts about a run besides its figures. */
 export interface TrackRun {
   /** The video as the user named it. */
   readonly video: string;
   readonly format: string;
-  /** Frames that the video has; undefined where only its end tells and that did not come. */
+  /** Number of frames in the video; undefined if it is only known at the end, which was not reached. */
   readonly frameCount: number | undefined;
   readonly scale: TrackScale;
-  /** What computed it, as `workers` or `webgpu (NVIDIA H200)`. */
+  /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
   /** Whether the run ended before the video did. */
   readonly partial: boolean;
   readonly notes: readonly Note[];
 }
 
-/** Speeds in the units of a run; null where there are none. */
+/** Speeds in the units of a run; null if there are none. */
 export interface SpeedFigures {
   readonly unit: string;
   readonly count: number;
@@ -60,8 +60,8 @@ export function speedFigures({ speeds }: TrackFigures, scale: TrackScale): Speed
  * }
  * ```
  *
- * `frameRate` and `pixelSize` are null where neither the file nor the command line says them. The histogram has 40 bins at most, the
- * first of which begins at 0.
+ * `frameRate` and `pixelSize` are null if neither the file nor the command line gives them. The histogram has at most
+ * 40 bins, and begins at 0.
  */
 export function trackSummary(figures: TrackFigures, run: TrackRun): string {
   const { width, height, frames, tracks, cells, speeds } = figures;

@@ -3,9 +3,9 @@ import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { endRing, type LayerColumns, reserveVertices } from './layer-columns.ts';
 
 /**
- * Reads a ring of positions that lie one behind the other, as pairs of f64 with the low byte first.
+ * Reads a ring of consecutive positions, which are pairs of little-endian f64.
  *
- * @throws GeometryError where a coordinate is no finite number, RangeError where the bytes end before.
+ * @throws GeometryError if a coordinate is not finite, RangeError if the bytes end too early.
  */
 export function readBinaryRing(
   columns: LayerColumns,

@@ -3,17 +3,17 @@ import { overMemory } from '../memory.ts';
 import type { LayerInput } from './layer-input.ts';
 
 /**
- * The part of a stream of bytes that a reader is looking at: `bytes[at … end − 1]` is there and not yet taken.
+ * The part of a byte stream that is in memory: `bytes[at … end − 1]` is available and not yet consumed.
  *
- * `bytes[end]` is always 0, which stands in no text, so that a scanner need not ask at every byte whether it may go on.
+ * `bytes[end]` is always 0, which occurs in no text, so a scanner need not check for the end at every byte.
  */
 export interface ByteWindow {
-  /** What errors call it. */
+  /** Name of the file in errors. */
   readonly file: string;
   bytes: Buffer;
   at: number;
   end: number;
-  /** Where in the stream `bytes[0]` is from. */
+  /** Position of `bytes[0]` in the stream. */
   base: number;
   readonly blocks: AsyncIterator<Uint8Array>;
   ended: boolean;
@@ -21,10 +21,10 @@ export interface ByteWindow {
   readonly memoryBytes: number;
 }
 
-/** One record, which must lie in one piece in memory, may have so many bytes; a string of JavaScript has no more. */
+/** Maximum bytes of a record, which must be contiguous in memory. A JavaScript string cannot be longer. */
 const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 
-/** Starts at the first byte of a stream, none of which is there yet. */
+/** Opens a window at the start of a stream, without reading from it. */
 export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {
   const { file, memoryBytes = Number.POSITIVE_INFINITY } = input;
   const blocks = input.blocks(signal)[Symbol.asyncIterator]();
@@ -36,7 +36,7 @@ export async function closeWindow({ blocks }: ByteWindow): Promise<void> {
   await blocks.return?.();
 }
 
-/** Where in the stream the window's next byte is. */
+/** Position of the window's next byte in the stream. */
 export function offsetOf({ base, at }: ByteWindow): number {
   return base + at;
 }
@@ -47,12 +47,12 @@ export function bytesThere({ at, end }: ByteWindow): number {
 }
 
 /**
- * Brings so many bytes into the window, if the stream has them. What is taken goes out of it: memory grows with the
- * longest record, not with the stream.
+ * Reads until the window has `length` bytes, if the stream has them. Consumed bytes are dropped, so memory grows with
+ * the longest record, not with the stream.
  *
- * @returns Whether they are there.
- * @throws CapacityError `capacity/record-bytes` where a record is too long, OutOfMemoryError `memory/limit` where it takes more
- * memory than it may.
+ * @returns Whether the window has that many bytes.
+ * @throws CapacityError `capacity/record-bytes` if a record is too long, OutOfMemoryError `memory/limit` if it exceeds
+ * the memory limit.
  */
 export async function need(window: ByteWindow, length: number): Promise<boolean> {
   while (bytesThere(window) < length && !window.ended) {
@@ -63,7 +63,7 @@ export async function need(window: ByteWindow, length: number): Promise<boolean>
   return bytesThere(window) >= length;
 }
 
-/** Brings at least one byte more, and at least twice as many as are there, so that reading anew from `at` costs O(bytes). */
+/** Reads at least one more byte, and at least doubles the window, so that scanning again from `at` costs O(bytes). */
 export async function needMore(window: ByteWindow): Promise<boolean> {
   const before = bytesThere(window);
   await need(window, 2 * before + 1);
@@ -76,7 +76,7 @@ function append(window: ByteWindow, block: Uint8Array): void {
   if (length > MAX_RECORD_BYTES) throw tooLong(window);
   if (length * RECORD_FACTOR > window.memoryBytes) throw recordTooLarge(window, length);
   const { bytes } = window;
-  // Into new memory, also where the old would do: what was taken may still be looked at.
+  // Always uses new memory, because consumed bytes may still be referenced.
   if (length >= bytes.length) {
     window.bytes = Buffer.allocUnsafeSlow(length < 2 * kept ? 2 * length + 1 : length + 1);
     bytes.copy(window.bytes, 0, window.at, window.end);
@@ -97,7 +97,7 @@ function tooLong(window: ByteWindow): CapacityError {
   });
 }
 
-/** What a record takes beside its bytes: room to grow, its text, its coordinates as columns that grow as well. */
+/** Memory of a record relative to its bytes: room to grow, its text, and its coordinates in growing columns. */
 const RECORD_FACTOR = 16;
 
 function recordTooLarge(window: ByteWindow, length: number): Error {

@@ -4,18 +4,18 @@ import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, openWindow } from './byte-window.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 
-/** The attributes beside a Shapefile (dBASE), of which one column may name the records. */
+/** The attributes of a Shapefile (dBASE). One column may name the records. */
 export interface AttributeTable {
   readonly file: string;
   readonly records: number;
-  /** Steps to the next record, which must be there. */
+  /** Moves to the next record, which must exist. */
   next(): Promise<AttributeRecord>;
   readonly window: ByteWindow;
 }
 
 export interface AttributeRecord {
   readonly deleted: boolean;
-  /** The value of the column that was asked for; null where it is blank. */
+  /** The value of the chosen column; null if it is blank. */
   readonly value: string | null | undefined;
 }
 
@@ -24,9 +24,9 @@ const TEXTS = 'CNFDL';
 const DELETED = 42;
 
 /**
- * Opens the attributes, and finds the column that names the records, if one is to.
+ * Opens the attributes and finds the column that names the records, if one is chosen.
  *
- * @throws FormatError where the head is malformed, the file is shorter than its records, or there is no such column.
+ * @throws FormatError if the header is malformed, the file is shorter than its records, or the column does not exist.
  */
 export async function openAttributes(
   input: LayerInput,
@@ -66,7 +66,7 @@ async function requireBytes(window: ByteWindow, input: LayerInput, length: numbe
   if (!(await need(window, length))) throw truncated(input.file, input.size, offsetOf(window), length);
 }
 
-/** Where a column stands in a record. */
+/** Position of a column in a record. */
 interface Field {
   readonly start: number;
   readonly length: number;
@@ -82,7 +82,7 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
     const end = head.indexOf(0, at);
     const name = decode(head, at, Math.min(end === -1 ? 11 : end - at, 11)) ?? '';
     const type = String.fromCharCode(head[at + 11]!);
-    // Of texts, some writers put the upper byte of the length where others have decimals.
+    // For texts, some writers put the upper byte of the length into the field of decimals.
     const length = head[at + 16]! + (type === 'C' ? 256 * head[at + 17]! : 0);
     if (name === column) {
       if (TEXTS.includes(type)) return { start, length };
@@ -97,10 +97,13 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
   });
 }
 
-/** Decodes a value without the blanks around it; null where there is nothing else. */
+/** Decodes a value without surrounding blanks; null if it is blank. */
 type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 
-/** The file's own encoding where one stands beside it; else UTF-8, and where a value is none, Windows-1252. */
+/**
+ * The encoding named in the `.cpg` file, if there is one. Otherwise UTF-8, and Windows-1252 for values that are not
+ * valid UTF-8.
+ */
 async function decoderOf(input: LayerInput): Promise<Decoder> {
   const beside = await input.beside('.cpg');
   const label =
@@ -120,7 +123,7 @@ async function decoderOf(input: LayerInput): Promise<Decoder> {
   };
 }
 
-/** Labels are those of the web, or numbers of Windows code pages; others tell nothing. */
+/** Labels are those of the web, or numbers of Windows code pages. Other labels are ignored. */
 function decoderFor(label: string): TextDecoder | undefined {
   for (const name of [label, `windows-${/\d+$/.exec(label)?.[0]}`]) {
     try {

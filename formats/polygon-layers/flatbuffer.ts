@@ -1,6 +1,6 @@
 /**
- * A table of a FlatBuffers message (https://flatbuffers.dev/internals). Whatever its offsets say, nothing outside of its
- * bytes is read: `DataView` throws a `RangeError` first, as all functions here do for what the bytes cannot hold.
+ * A table of a FlatBuffers message (https://flatbuffers.dev/internals). Wrong offsets cannot read outside its bytes:
+ * `DataView` throws a `RangeError`, as all functions here do for data that the bytes cannot contain.
  */
 export interface FlatTable {
   readonly view: DataView;
@@ -12,7 +12,7 @@ export function rootTable(view: DataView): FlatTable {
   return { view, at: view.getUint32(0, true) };
 }
 
-/** Where a field of a table stands, by its number in the schema; undefined where it has its default. */
+/** Position of a field of a table, by its number in the schema; undefined if the field has its default. */
 function fieldOf({ view, at }: FlatTable, field: number): number | undefined {
   const layout = at - view.getInt32(at, true);
   const entry = 4 + 2 * field;
@@ -36,20 +36,20 @@ export function i32Field(table: FlatTable, field: number, otherwise: number): nu
   return at === undefined ? otherwise : table.view.getInt32(at, true);
 }
 
-/** A count of 64 bits; one that no f64 holds is wrong anyway, and stays too large. */
+/** A 64-bit count as f64. Counts that f64 cannot hold exactly are invalid, and remain too large. */
 export function u64Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);
   return at === undefined ? otherwise : Number(table.view.getBigUint64(at, true));
 }
 
-/** Elements of a vector: the first of them at `start`, each of so many bytes as were asked for. */
+/** A vector: its first element is at `start`; elements have the requested size. */
 export interface Vector {
   readonly view: DataView;
   readonly start: number;
   readonly length: number;
 }
 
-/** A field that is a vector; empty where it is not there. */
+/** A vector field; empty if it is absent. */
 export function vectorField(table: FlatTable, field: number, elementBytes: number): Vector {
   const { view } = table;
   const at = fieldOf(table, field);

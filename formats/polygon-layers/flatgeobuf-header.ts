@@ -16,27 +16,27 @@ import {
 import type { LayerInput } from './layer-input.ts';
 import { crsOfWkt } from './projection.ts';
 
-/** What the head of a FlatGeobuf file says. */
+/** The header of a FlatGeobuf file. */
 export interface FlatGeobufHeader {
-  /** Kind of all geometries; 0 where each says its own. */
+  /** Type of all geometries; 0 if each geometry has its own. */
   readonly geometryType: number;
   readonly columns: readonly { readonly name: string; readonly type: number }[];
-  /** 0 where the writer did not know. */
+  /** 0 if the writer did not know the number. */
   readonly features: number;
   readonly crs: string | undefined;
 }
 
-/** First bytes of a file; behind them stand the letters again, and a patch level. */
+/** First bytes of a file. They are followed by a version, the same letters, and a patch level. */
 export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
 const VERSION = 3;
 const MAGIC_BYTES = 8;
-/** The most that other readers take. */
+/** Maximum that other readers accept. */
 const MAX_HEADER_BYTES = 10 * 2 ** 20;
 
 /**
- * Reads the head of a file, and steps behind it and the index: what is read as a whole needs no index.
+ * Reads the header of a file and skips the index, which reading the whole file does not need.
  *
- * @throws FormatError where the head is malformed, or the file is shorter than head and index.
+ * @throws FormatError if the header is malformed, or the file is shorter than header and index.
  */
 export async function readFlatGeobufHeader(window: ByteWindow, input: LayerInput): Promise<FlatGeobufHeader> {
   const length = await readPreamble(window, input);
@@ -106,7 +106,7 @@ function indexBytes(features: number, nodeSize: number): number {
     level = Math.ceil(level / width);
     entries += level;
   }
-  // Of a single feature the tree has a root too.
+  // The tree of a single feature also has a root.
   return (features === 1 ? 2 : entries) * INDEX_ENTRY_BYTES;
 }
 
@@ -121,7 +121,7 @@ async function skip(window: ByteWindow, input: LayerInput, length: number): Prom
   }
 }
 
-/** Brings so many bytes, of which the file is asked first: a length that lies costs no memory. */
+/** Reads bytes after checking the file size, so that a false length allocates no memory. */
 export async function requireBytes(window: ByteWindow, input: LayerInput, length: number, what: string): Promise<void> {
   requireInFile(window, input, length, what);
   if (!(await need(window, length))) throw truncated(input.file, offsetOf(window), offsetOf(window), length, what);

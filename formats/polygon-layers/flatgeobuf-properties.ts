@@ -7,7 +7,7 @@ import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
 
 const BINARY = 14;
 
-/** How the value of a column of a type is read, and how many bytes it takes; texts have their length before them. */
+/** For each column type, the bytes of a value and how to read it. Texts are preceded by their length. */
 const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: number) => unknown])[] = [
   [1, (view, at) => view.getInt8(at)],
   [1, (view, at) => view.getUint8(at)],
@@ -23,11 +23,10 @@ const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: numbe
 ];
 
 /**
- * The value of a property as a name. Properties are pairs of a column's number and a value of its type; null ones are not
- * there.
+ * The value of a property as a name. Properties are pairs of a column index and a value; null values are absent.
  *
- * @throws RangeError where a value goes beyond the feature.
- * @throws FormatError where the property is not there, or no text or number.
+ * @throws RangeError if a value extends beyond the feature.
+ * @throws FormatError if the property is missing, or is neither text nor a number.
  */
 export function propertyText(
   feature: FlatTable,

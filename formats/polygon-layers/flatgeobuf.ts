@@ -12,15 +12,15 @@ import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-
 const POLYGON = 3;
 const MULTI_POLYGON = 6;
 const COLLECTION = 7;
-/** A polygon of a multipolygon, which need not say so. */
+/** Marks a polygon of a multipolygon, which need not state its type. */
 const PART = -1;
 
 /**
- * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons come in the file's order, which
- * is that of its index; each is called by its place in that order, as features have no id, or by a property.
+ * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons come in the order of the
+ * file. Features have no id, so a polygon is named by its position or by a property.
  *
- * The file is read by own code, with npm's flatgeobuf as a witness in the tests: that trusts every length and offset,
- * makes up vertices where a file is cut off, and never ends on a head with an index of no features.
+ * This reader replaces npm's flatgeobuf, which tests compare with: flatgeobuf trusts every length and offset, invents
+ * vertices if a file is truncated, and never returns for a header with an index of no features.
  */
 export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
@@ -68,8 +68,8 @@ function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView,
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
 /**
- * Walks the parts of a geometry, with a stack of its own. Offsets may lead back to a part that was there before: no part
- * takes less than 8 bytes, and no position less than 16, so that more of them than the feature has bytes are a mistake.
+ * Walks the parts of a geometry with an explicit stack. Offsets may lead back to earlier parts, so the numbers of parts
+ * and positions are limited: a part takes at least 8 bytes, a position at least 16.
  */
 function readGeometry(
   columns: LayerColumns,

@@ -18,8 +18,8 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * Reads a text that is one FeatureCollection, a feature at a time; its other members may stand before and behind
- * "features". Only one feature, or one other member, is in memory at a time, and only once.
+ * Reads a text that is one FeatureCollection, feature by feature. Other members may come before and after "features".
+ * Only one feature, or one other member, is in memory at a time.
  */
 export async function* readCollection(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
@@ -68,7 +68,7 @@ export async function skipMark(window: ByteWindow): Promise<void> {
   if (window.bytes[0] === 0xef && window.bytes[1] === 0xbb && window.bytes[2] === 0xbf) window.at += 3;
 }
 
-/** The next byte that is no white space; 0 at the end of the stream. */
+/** The next byte that is not white space; 0 at the end of the stream. */
 async function token(window: ByteWindow): Promise<number> {
   do {
     window.at = skipJsonSpace(window.bytes, window.at);
@@ -105,7 +105,7 @@ async function readKey(reading: Reading, record: JsonRecord): Promise<string> {
   throw await faultErrorIn(reading.input, syntaxFault(start, 'expected a key in double quotes'));
 }
 
-/** Reads the value that begins at the window, and steps behind it. */
+/** Reads the value at the start of the window and moves past it. */
 async function readValue(reading: Reading, record: JsonRecord, index?: number): Promise<unknown> {
   const end = await endOfValue(reading, record, index);
   const value = await parse(reading, record, end, index);
@@ -155,7 +155,7 @@ async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerat
   }
 }
 
-/** The coordinates of a record, where they are not in its text. */
+/** The coordinates of a record, if they were split from its text. */
 export function splitOf({ split, coordinates }: JsonRecord): JsonRecord['coordinates'] | undefined {
   return split ? coordinates : undefined;
 }
@@ -166,7 +166,7 @@ function checkRoot(reading: Reading, root: JsonObject): void {
   checkLayer(reading, root);
 }
 
-/** A text of GeoJSON has one layer at most, its "name". */
+/** A GeoJSON text has at most one layer, given by its "name". */
 function checkLayer({ input, options }: Reading, root: JsonObject): void {
   geoJsonFeatures(root, options.layer, input.file);
 }

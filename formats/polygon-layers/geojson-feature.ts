@@ -9,11 +9,11 @@ import { appendRing, beginPart, beginPolygon, endRing, type LayerColumns } from 
 import { endRecord, type Reading } from './layer-reading.ts';
 
 /**
- * Reads a GeoJSON feature as one polygon: Polygon, MultiPolygon and collections of these, null and empty ones without
- * rings. Geometries of other kinds are left out and noted, alone or in a collection.
+ * Reads a GeoJSON feature as one polygon: Polygon, MultiPolygon, or a collection of these; null and empty geometries
+ * have no rings. Geometries of other kinds, alone or in a collection, are left out and noted.
  *
- * @param split - The coordinates, where they stand beside the feature and not in it.
- * @throws FormatError where a member is missing or of the wrong kind, GeometryError where a coordinate is no finite number.
+ * @param split - The coordinates, if they were split from the feature.
+ * @throws FormatError if a member is missing or of the wrong kind, GeometryError if a coordinate is not finite.
  */
 export function readFeature(
   reading: Reading,
@@ -31,7 +31,7 @@ export function readFeature(
 
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
-/** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
+/** Walks nested collections with an explicit stack, so that deep nesting cannot overflow the call stack. */
 function readGeometry(
   columns: LayerColumns,
   geometry: unknown,
@@ -70,7 +70,7 @@ function readCoordinates(columns: LayerColumns, coordinates: unknown[], depth: n
   }
 }
 
-/** Takes the rings of the array whose number stands in its place. */
+/** Takes the rings of the array that was replaced by its number. */
 function takeCoordinates(
   columns: LayerColumns,
   [number]: unknown[],
@@ -114,7 +114,7 @@ function wrongDepth(expected: number, got: number, at: FeaturePlace): FormatErro
   });
 }
 
-/** The error for a feature that is not as RFC 7946 has it. */
+/** The error for a feature that does not follow RFC 7946. */
 export function malformed(
   sentence: string,
   { file, index }: Pick<FeaturePlace, 'file'> & { readonly index?: number | undefined },

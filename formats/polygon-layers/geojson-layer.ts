@@ -20,7 +20,7 @@ export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   }
 }
 
-/** What the text states before its features begin; behind them it may still do so. */
+/** The coordinate system stated before the features. It may also be stated after them. */
 function crsIn(head: Buffer, start: number): string | null | undefined {
   for (const { key, start: from, end } of membersOf(head, start)) {
     if (key === 'features') return undefined;

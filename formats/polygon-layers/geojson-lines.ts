@@ -14,10 +14,10 @@ export const RECORD_SEPARATOR = 0x1e;
 const NEWLINE = 10;
 
 /**
- * Reads a text with a Feature or a geometry a line; empty lines are none. Where the text begins with a record separator,
- * these part the records, and newlines do not.
+ * Reads a text with one Feature or geometry per line. Empty lines are skipped. If the text begins with a record
+ * separator, records are separated by these instead of newlines.
  *
- * A line that is no JSON is a record that cannot be read: the next line is another one.
+ * A line that is not JSON is an unreadable record; reading continues with the next line.
  */
 export async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
@@ -39,7 +39,7 @@ export async function* readLines(reading: Reading): AsyncGenerator<void, void, u
   }
 }
 
-/** Where the next separator stands; undefined where none is there. */
+/** Position of the next separator; undefined if there is none in the window. */
 function endOfPart({ bytes, at, end }: ByteWindow, separator: number): number | undefined {
   const found = bytes.indexOf(separator, at);
   return found === -1 || found >= end ? undefined : found;

@@ -2,15 +2,18 @@ import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import type { Vertices } from '../rings.ts';
 import { numberEnd, readJsonNumber } from './json-number.ts';
 
-/** Positions of arrays "coordinates" of one record, one array behind the other. */
+/** Positions in the "coordinates" arrays of one record, array after array. */
 export interface CoordinateColumns extends Vertices {
-  /** One behind the last vertex of every ring. */
+  /** For every ring, the index after its last vertex. */
   readonly ringEnds: number[];
-  /** The first rings of polygons that follow another in the same array. */
+  /** For every array, the index after its last ring. */
   readonly partStarts: number[];
   /** One behind the last ring of every array. */
   readonly arrayEnds: number[];
-  /** How deep positions lie in every array: 3 as in a Polygon, 4 as in a MultiPolygon. Of one that is cut off, too. */
+  /**
+   * Nesting depth of the positions in every array: 3 as in a Polygon, 4 as in a MultiPolygon. Also set for a truncated
+   * array.
+   */
   readonly depths: number[];
 }
 
@@ -42,13 +45,13 @@ const OPEN = 91;
 const CLOSE = 93;
 
 /**
- * Reads the coordinates of a Polygon or MultiPolygon, whose array begins at `start`, straight into columns. What is
- * accepted is valid JSON, and the numbers are those that `JSON.parse` makes of it.
+ * Reads the coordinates of a Polygon or MultiPolygon, whose array begins at `start`, straight into columns. Accepts
+ * only valid JSON, with the same numbers as `JSON.parse`.
  *
- * @param end - One behind the last byte there; a byte 0 stands at it.
- * @returns One behind the array; {@link CUT_OFF} where it goes on behind `end`: then `lastPosition` is where
- * {@link resumeCoordinates} may go on; {@link IRREGULAR}, and the columns as before, where it is anything else, empty arrays
- * and arrays of other depths too.
+ * @param end - Position after the last available byte; the byte there is 0.
+ * @returns The position after the array. {@link CUT_OFF} if the array continues after `end`; {@link resumeCoordinates}
+ * can then continue at `lastPosition`. {@link IRREGULAR}, with unchanged columns, for anything else, including empty
+ * arrays and arrays of other depths.
  */
 export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start: number, end: number): number {
   const arrays = columns.arrayEnds.length;
@@ -64,7 +67,7 @@ export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start
   return resumeCoordinates(columns, bytes, at, end);
 }
 
-/** Goes on with the array that was cut off, at the first number of the position where it was. */
+/** Continues with an array that was cut off, at the first number of the position where it was cut off. */
 export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at: number, end: number): number {
   const { arrayEnds, depths, ringEnds } = columns;
   const behind = readRings(columns, bytes, at, depths[arrayEnds.length]!);
@@ -73,7 +76,7 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
     return behind;
   }
   if (~behind >= end) {
-    // The last position may have been cut off behind its numbers, or even behind its ring.
+    // The last position may have been cut off after its numbers, or even after its ring.
     columns.length = lastVertex;
     while (ringEnds.length > 0 && ringEnds.at(-1)! > lastVertex) ringEnds.pop();
     dropPartStarts(columns);
@@ -86,7 +89,7 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
   return IRREGULAR;
 }
 
-/** Forgets polygons that begin behind the ring that is to be read next. */
+/** Drops polygons that begin after the next ring to read. */
 function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
   while (partStarts.length > 0 && partStarts.at(-1)! > ringEnds.length) partStarts.pop();
 }
@@ -94,18 +97,21 @@ function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
 export const CUT_OFF = -1;
 export const IRREGULAR = -2;
 
-/** Where the numbers of the position begin that was read last, and how many vertices there were before it. */
+/** Where the numbers of the last position begin, and the number of vertices before it. */
 export let lastPosition = 0;
 let lastVertex = 0;
 
-/** Reads rings up to the end of the array, which it steps behind; else returns `~at`, the place where that is not possible. */
+/**
+ * Reads rings up to and including the end of the array. Otherwise returns `~at`, with the position where reading
+ * failed.
+ */
 function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, deepest: number): number {
   let at = start;
   let depth = deepest;
   for (;;) {
     at = readRing(columns, bytes, at);
     if (at < 0) return at;
-    // One behind the bracket that ends the ring; what ends may be its polygon too, and the whole array.
+    // After the bracket that ends the ring, the polygon and the whole array may end, too.
     depth -= 2;
     while (bytes[at] === CLOSE) {
       at++;
@@ -123,14 +129,17 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
   }
 }
 
-/** Reads positions from behind the bracket of the first on; returns the next byte that is no white space behind the ring's end. */
+/**
+ * Reads positions after the bracket of the first one. Returns the next byte after the ring's end that is not white
+ * space.
+ */
 function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): number {
   let at = start;
   for (;;) {
     lastPosition = at;
     lastVertex = columns.length;
     const x = readJsonNumber(bytes, at);
-    // NaN where there is no number, infinite where it is too large.
+    // NaN if there is no number, infinite if it is too large.
     if (x - x !== 0) return ~at;
     at = bytes[numberEnd]! <= SPACE ? skipJsonSpace(bytes, numberEnd) : numberEnd;
     if (bytes[at] !== COMMA) return ~at;
@@ -158,7 +167,7 @@ function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): num
   }
 }
 
-/** Steps over what stands behind the second number of a position, and over the bracket that ends it. */
+/** Skips further numbers of a position and the bracket that ends it. */
 function skipMeasures(bytes: Buffer, start: number): number {
   let at = skipJsonSpace(bytes, start);
   while (bytes[at] === COMMA) {

@@ -4,14 +4,14 @@ import type { LayerInput } from './layer-input.ts';
 
 const REMEDY = 'Check that the file is complete and of that kind.';
 
-/** What is wrong with a text that is no JSON: the byte at which it departs, and why. */
+/** The fault of a text that is not JSON: the byte where it occurs, and the reason. */
 export interface TextFault {
   readonly offset: number;
   readonly code: string;
   readonly sentence: string;
 }
 
-/** Finds what is wrong with a value that `JSON.parse` does not take. */
+/** Finds the fault of a value that `JSON.parse` rejects. */
 export function faultOf(bytes: Buffer): TextFault {
   const offset = invalidUtf8(bytes);
   if (offset !== undefined)
@@ -27,7 +27,7 @@ export function syntaxFault(offset: number, reason: string): TextFault {
   return { offset, code: 'format/json-syntax', sentence: `The text is not valid JSON: ${reason}.` };
 }
 
-/** First byte that is in no character of UTF-8: the one where decoding and encoding again gives something else. */
+/** The first byte that is not valid UTF-8: where decoding and encoding gives a different byte. */
 function invalidUtf8(bytes: Buffer): number | undefined {
   const again = Buffer.from(bytes.toString('utf8'));
   if (again.equals(bytes)) return undefined;

@@ -4,20 +4,23 @@ const POINT = 46;
 const ZERO = 48;
 const E = 101;
 
-/** So many digits make a whole number that an f64 holds exactly. */
+/** An f64 holds integers of up to this many digits exactly. */
 const EXACT_DIGITS = 15;
-/** So many digits are taken in two parts. */
+/** Up to this many digits are read in two parts. */
 const PAIRED_DIGITS = 19;
-/** Powers of ten, which an f64 holds exactly. */
+/** Powers of ten that f64 holds exactly. */
 const TENS: Float64Array = Float64Array.from({ length: PAIRED_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
-/** One behind the number that was read last. Beside the result, as an object for every number would cost more than the number. */
+/**
+ * The position after the last number read. It is a separate variable, because an object for every number would cost
+ * more than reading it.
+ */
 export let numberEnd = 0;
 
 /**
- * Reads a number of JSON, and sets {@link numberEnd}. The value is that of `JSON.parse` of the same characters.
+ * Reads a number of JSON, and sets {@link numberEnd}. The value equals that of `JSON.parse`.
  *
- * @returns NaN where there is no number.
+ * @returns NaN if there is no number.
  */
 export function readJsonNumber(bytes: Buffer, start: number): number {
   const negative = bytes[start] === MINUS;
@@ -46,12 +49,12 @@ export function readJsonNumber(bytes: Buffer, start: number): number {
   numberEnd = at;
   if ((bytes[at]! | 32) === E) return readAsText(bytes, start, at);
   if (digits > EXACT_DIGITS) return readLongNumber(bytes, start, at, fraction);
-  // One rounding of exact operands: the nearest f64, as Clinger 1990 has it.
+  // A single rounding of exact operands gives the nearest f64 (Clinger 1990).
   const value = fraction === 0 ? mantissa : mantissa / TENS[fraction]!;
   return negative ? -value : value;
 }
 
-/** Reads a number whose exponent stands at `from`, or has none, by way of a string. */
+/** Reads a number, whose exponent (if any) begins at `from`, through a string. */
 function readAsText(bytes: Buffer, start: number, from: number): number {
   let at = from;
   if ((bytes[at]! | 32) === E) {
@@ -66,10 +69,10 @@ function readAsText(bytes: Buffer, start: number, from: number): number {
 }
 
 /**
- * A number of more digits than an f64 holds: the first 15 and the others are put together, and divided by the power of
- * ten, in twice the precision of an f64 (Dekker, A floating-point technique for extending the available precision, 1971).
- * Rounding that once is right unless the value lies so near to the middle of two f64 that the error could decide (Ziv's
- * test): then the engine reads it.
+ * Reads a number with more digits than f64 holds. The first 15 digits and the others are combined and divided by the
+ * power of ten in double-double precision (Dekker, A floating-point technique for extending the available precision,
+ * 1971). Rounding this once is correct unless the value is so close to the middle of two f64 that the error matters
+ * (Ziv's test). In that case the engine parses it.
  */
 function readLongNumber(bytes: Buffer, start: number, end: number, fraction: number): number {
   const negative = bytes[start] === MINUS;
@@ -105,7 +108,7 @@ const DOUBT = 2 ** -48;
 /** Splits the 53 bits of an f64 into halves. */
 const SPLITTER = 2 ** 27 + 1;
 
-/** What a product lost in rounding, exactly. */
+/** The exact rounding error of a product. */
 function productError(a: number, b: number, product: number): number {
   const aHigh = upperHalf(a);
   const bHigh = upperHalf(b);

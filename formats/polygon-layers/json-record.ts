@@ -11,15 +11,15 @@ import {
 } from './json-coordinates.ts';
 
 /**
- * A value of JSON in a stream, split in two: the coordinates of its polygons as columns, and its text without them.
+ * A JSON value in a stream, split into the coordinates of its polygons, as columns, and the remaining text.
  *
- * In place of every array "coordinates" that {@link readCoordinates} takes, the text has an array of one number, which
- * counts them: `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which needs a hundred nanoseconds for a position, is
- * left with what is small, and still decides what is a key, a string or a mistake.
+ * Every "coordinates" array that {@link readCoordinates} accepts is replaced in the text by an array with its index:
+ * `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which needs a hundred nanoseconds per position, only parses
+ * the small rest, and still finds keys, strings and mistakes.
  */
 export interface JsonRecord {
   readonly coordinates: CoordinateColumns;
-  /** Whether the text is without its coordinates; else they are all in it, and there are no columns. */
+  /** Whether the coordinates were split from the text. If not, they are all in the text, and the columns are empty. */
   split: boolean;
   text: Buffer;
   textLength: number;
@@ -41,9 +41,9 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Where in a record its last array was cut off, counted from the record's start. */
+/** Position in a record where its last array was cut off, from the record's start. */
 interface Pause {
-  /** What stands before this is in the text. */
+  /** Everything before this position is in the text. */
   readonly copied: number;
   readonly array: number;
   readonly position: number;
@@ -51,15 +51,15 @@ interface Pause {
 }
 
 /**
- * Finds the end of the value that begins at `start`, and splits it on the way. Of its syntax nothing is checked but what
- * its end depends on: strings and the number of open brackets.
+ * Finds the end of the value that begins at `start`, and splits it on the way. Checks only the syntax that determines
+ * the end: strings and the number of open brackets.
  *
- * What a feature has in its "properties" stays as it is. A record with a backslash elsewhere is not split, as it may spell
- * "coordinates" in another way; nor is one whose coordinates are not those of polygons.
+ * The "properties" of a feature are never split. A record with a backslash elsewhere is not split, because it may spell
+ * "coordinates" with escapes. A record whose coordinates are not those of polygons is not split either.
  *
- * @param end - One behind the last byte there; a byte 0 stands at it.
- * @param resumes - Whether the same value was scanned just before, when less of it was there.
- * @returns One behind the value; −1 where it goes on behind `end`, as may a number that ends there.
+ * @param end - Position after the last available byte; the byte there is 0.
+ * @param resumes - Whether the previous call scanned the same value with fewer bytes available.
+ * @returns The position after the value; −1 if it continues after `end`, or may continue because a number ends there.
  */
 export function scanRecord(record: JsonRecord, bytes: Buffer, start: number, end: number, resumes = false): number {
   const { coordinates } = record;
@@ -125,7 +125,7 @@ function pause(record: JsonRecord, where: Omit<Pause, 'position'>, start: number
   return -1;
 }
 
-/** Puts an array's number in its place: the text goes on behind it. */
+/** Replaces an array by its index. The text continues after the array. */
 function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: number, behind: number): number {
   appendText(record, bytes, copied, array);
   const text = `[${record.coordinates.arrayEnds.length - 1}]`;
@@ -141,10 +141,10 @@ export function holdText(record: JsonRecord, bytes: Buffer, start: number, end: 
   appendText(record, bytes, start, end);
 }
 
-/** Whether the string that was looked at last has a backslash in it. */
+/** Whether the last string scanned contains a backslash. */
 let stringEscapes = false;
 
-/** One behind the quote that ends the string at `start`; −1 where there is none before `end`. */
+/** The position after the quote that ends the string at `start`; −1 if there is none before `end`. */
 function endOfString(bytes: Buffer, start: number, end: number): number {
   stringEscapes = false;
   let at = start + 1;
@@ -166,10 +166,10 @@ const KEYS: readonly (readonly [Buffer, number])[] = [
   [Buffer.from('"properties"'), PROPERTIES],
 ];
 
-/** Where the value begins that belongs to the key that was looked at last. */
+/** Start of the value that belongs to the last key found. */
 let valueStart = 0;
 
-/** Which of the two keys the string `start … end − 1` is, −1 where it is neither; sets where its value begins. */
+/** Which of the two keys the string `start … end − 1` is, or −1; sets the start of its value. */
 function keyAt(bytes: Buffer, start: number, end: number): number {
   for (const [key, kind] of KEYS) {
     if (end - start !== key.length || !beginsWith(bytes, start, key)) continue;
@@ -181,7 +181,7 @@ function keyAt(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** In a loop of its own: for a dozen bytes, a call of `Buffer.compare` costs more. */
+/** A loop of its own, because calling `Buffer.compare` costs more for a dozen bytes. */
 function beginsWith(bytes: Buffer, start: number, key: Buffer): boolean {
   for (let at = 0; at < key.length; at++) if (bytes[start + at] !== key[at]) return false;
   return true;
@@ -203,7 +203,7 @@ function reserveText(record: JsonRecord, length: number): void {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses the text of a record. Throws what `TextDecoder` and `JSON.parse` throw where it is no UTF-8 or no JSON. */
+/** Parses the text of a record. Throws the errors of `TextDecoder` and `JSON.parse` if it is not UTF-8 or not JSON. */
 export function parseRecord({ text, textLength }: JsonRecord): unknown {
   return JSON.parse(decoder.decode(text.subarray(0, textLength)));
 }

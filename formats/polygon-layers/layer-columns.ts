@@ -3,23 +3,23 @@ import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { resizedFloats } from '../resized.ts';
 import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, unwrapRing, type Vertices } from '../rings.ts';
 
-/** Polygons under construction, and what was noticed of all that were read. */
+/** Polygons under construction, and statistics of all that were read. */
 export interface LayerColumns {
   names: string[];
   polygonRings: number[];
   ringVertices: number[];
-  /** The part of every ring, and that of the ring under construction. */
+  /** The part of every ring, and of the ring under construction. */
   ringParts: number[];
   part: number;
   readonly vertices: Vertices;
   readonly tally: NoteTally;
-  /** Codes noted of the polygon begun last: they count once it is kept. */
+  /** Codes noted for the current polygon. They are counted once the polygon is kept. */
   readonly noticed: string[];
   /** Whether the coordinates may be longitudes, so that their jumps are noted. */
   mayJump: boolean;
   /** Whether rings that jump are read as crossing the antimeridian. */
   unwraps: boolean;
-  /** Records with polygons so far, and records left out as they are of other kinds. */
+  /** Number of records with polygons so far, and of records left out because they are of other kinds. */
   polygons: number;
   others: number;
 }
@@ -49,7 +49,7 @@ export function beginPolygon(columns: LayerColumns, name: string): void {
   columns.part = 0;
 }
 
-/** Begins another part of the polygon begun last: rings that follow are of it. A part without rings is none. */
+/** Begins a new part of the current polygon, to which the next rings belong. A part without rings is dropped. */
 export function beginPart(columns: LayerColumns): void {
   const { polygonRings, ringParts } = columns;
   if (ringParts.length > polygonRings.at(-1)! && ringParts.at(-1) === columns.part) columns.part++;
@@ -63,7 +63,7 @@ export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }
   for (const code of noticed) tally.add(code, names.at(-1)!);
 }
 
-/** Takes the polygon begun last away again, with what it has so far; nothing happens where it has ended already. */
+/** Removes the current polygon with its rings. Does nothing if it has already ended. */
 export function dropPolygon({ names, polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
   names.length = polygonRings.length - 1;
   ringParts.length = polygonRings.at(-1)!;
@@ -71,7 +71,7 @@ export function dropPolygon({ names, polygonRings, ringVertices, ringParts, vert
   vertices.length = ringVertices.at(-1)!;
 }
 
-/** Makes room for so many vertices behind those that are there. */
+/** Makes room for `count` more vertices. */
 export function reserveVertices(vertices: Vertices, count: number): void {
   const needed = vertices.length + count;
   if (needed <= vertices.x.length) return;
@@ -83,7 +83,7 @@ export function reserveVertices(vertices: Vertices, count: number): void {
 /**
  * Appends the vertices `from … to − 1` of other columns as a ring.
  *
- * @param closes - Whether the format wants the first vertex repeated at the end, so that its absence is noted.
+ * @param closes - Whether the format requires the first vertex to be repeated at the end. If so, its absence is noted.
  */
 export function appendRing(
   columns: LayerColumns,
@@ -100,7 +100,7 @@ export function appendRing(
   endRing(columns, closes);
 }
 
-/** Ends the ring under construction: all vertices behind the last one that has ended. */
+/** Ends the ring under construction, which has all vertices after the last ring. */
 export function endRing(columns: LayerColumns, closes = true): void {
   const { ringVertices, ringParts, part, vertices, noticed, mayJump } = columns;
   const start = ringVertices.at(-1)!;
@@ -121,16 +121,16 @@ function readJump({ vertices, unwraps }: LayerColumns, start: number): string {
   return unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
 }
 
-/** A batch is handed on once it has so many vertices, or so many polygons. */
+/** A batch is emitted once it has this many vertices or polygons. */
 const BATCH_VERTICES: number = 2 ** 20;
 const BATCH_POLYGONS = 2 ** 18;
 
-/** Whether it is time to hand on what is there. */
+/** Whether the batch is full. */
 export function isFull({ names, vertices }: LayerColumns): boolean {
   return vertices.length >= BATCH_VERTICES || names.length >= BATCH_POLYGONS;
 }
 
-/** Takes the polygons out of the columns. */
+/** Moves the polygons out of the columns. */
 export function takePolygons(columns: LayerColumns): { names: string[]; polygons: Polygons } {
   const { names, polygonRings, ringVertices, ringParts, vertices } = columns;
   const polygons = {
@@ -144,7 +144,7 @@ export function takePolygons(columns: LayerColumns): { names: string[]; polygons
   columns.polygonRings = [0];
   columns.ringVertices = [0];
   columns.ringParts = [];
-  // One polygon may have been as long as a file: its memory is not kept.
+  // One polygon may have been as long as the file, so large memory is released.
   if (vertices.x.length > 4 * BATCH_VERTICES) Object.assign(vertices, emptyVertices());
   vertices.length = 0;
   return { names, polygons };

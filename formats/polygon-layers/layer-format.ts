@@ -10,13 +10,13 @@ import { emptyRecord, scanRecord } from './json-record.ts';
 import type { PolygonLayerFormat } from './polygon-layer.ts';
 import { SHAPEFILE_CODE } from './shapefile.ts';
 
-/** So much of a file is looked at. */
+/** Number of bytes examined at the start of a file. */
 export const HEAD_BYTES = 65_536;
 
 /**
- * Tells the format of a file by its first bytes, and where those are JSON or nothing known, also by its ending.
+ * Detects the format of a file from its first bytes. If these are JSON or unknown, the extension is considered, too.
  *
- * @throws FormatError `format/unknown-layer` where neither tells.
+ * @throws FormatError `format/unknown-layer` if neither decides.
  */
 export async function formatOf(window: ByteWindow, file: string): Promise<PolygonLayerFormat> {
   await need(window, HEAD_BYTES);
@@ -33,7 +33,7 @@ export async function formatOf(window: ByteWindow, file: string): Promise<Polygo
   throw unknownFormat(head, ending, file);
 }
 
-/** Keywords, whose tags are left out, behind comments and the number of a coordinate system. */
+/** Keywords of geometries (their tags are not checked), after comments and the number of a coordinate system. */
 const WKT =
   /^(#|(SRID\s*=\s*\d+\s*;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|(SRID\s*=\s*\d+\s*;\s*)?GEOMETRYCOLLECTION)/i;
 
@@ -65,7 +65,7 @@ async function formatOfJson(window: ByteWindow, start: number, ending: string): 
   return kind === 'single' && (await isFirstOfMany(window, start)) ? 'geojson-lines' : 'geojson';
 }
 
-/** What kind of object a text begins with, by the first of its keys that tells; taken to be a collection where none does. */
+/** The kind of object that a text begins with, from the first key that decides; a collection if none does. */
 export function kindOfRoot(head: Uint8Array, start: number): 'topology' | 'single' | 'collection' {
   for (const { key, start: from, end } of membersOf(head, start)) {
     if (key === 'arcs' || key === 'objects') return 'topology';
@@ -84,7 +84,7 @@ function typeOf(bytes: Uint8Array): string {
   return new TextDecoder('latin1').decode(bytes.subarray(1, Math.min(bytes.length - 1, 30)));
 }
 
-/** Whether the value at `start` stands on a line of its own, with something on another one behind it. */
+/** Whether the value at `start` is alone on its line, with more text on later lines. */
 async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean> {
   const record = emptyRecord();
   let end = scanRecord(record, window.bytes, start, window.end);
@@ -96,7 +96,7 @@ async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean
   return next < window.end;
 }
 
-/** First bytes of files that people have polygons in, and what to do about them. */
+/** First bytes of files in which people have polygons, and what to do about them. */
 const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
@@ -109,7 +109,7 @@ const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])
   ['[', 'an array of JSON', 'Write it as a FeatureCollection, or with a Feature a line.'],
 ];
 
-/** Files beside a Shapefile, one of which may be named by mistake. */
+/** Companion files of a Shapefile, which a user may name by mistake. */
 const BESIDE: ReadonlySet<string> = new Set(['.dbf', '.shx', '.prj', '.cpg']);
 
 function unknownFormat(head: Buffer, ending: string, file: string): FormatError {

@@ -4,22 +4,22 @@ import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
 import { gunzipBlocks, isGzip } from '../gzip.ts';
 
-/** The bytes of a layer, in order, as often as they are asked for. */
+/** The bytes of a layer, in order. They can be read several times. */
 export interface LayerInput {
-  /** What errors call it. */
+  /** Name of the file in errors. */
   readonly file: string;
-  /** Bytes that {@link LayerInput.blocks} gives; of a gzipped file, what its end says that it unpacks to. */
+  /** Number of bytes that {@link LayerInput.blocks} gives. For a gzipped file, the unpacked size stated at its end. */
   readonly size: number;
   readonly gzipped?: boolean | undefined;
-  /** Bytes that reading it may take; unlimited where left out. */
+  /** Maximum bytes of memory for reading. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Blocks of any size; each holds what it holds until the next is asked for. */
+  /** Blocks of any size. A block is valid until the next one is requested. */
   blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The file that is called the same but for its ending; undefined where there is none. */
+  /** The file with the same name but another extension; undefined if it does not exist. */
   beside(ending: string): Promise<LayerInput | undefined>;
 }
 
-/** So much is read at once: what is made of it takes about 10 ms, in which nothing else happens on the thread. */
+/** Bytes read at a time. Processing them takes about 10 ms, during which the thread does nothing else. */
 const BLOCK_BYTES = 2 ** 20;
 
 /** Looks for a regular file on disk; a gzipped one is unpacked as it is read. */
@@ -30,7 +30,7 @@ export async function fileInput(file: string, memoryBytes?: number): Promise<Lay
   return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
 }
 
-/** Whether a file is gzipped, and how many bytes it then unpacks to: its last four bytes say so, modulo 2^32. */
+/** Whether a file is gzipped, and its unpacked size, which its last four bytes give modulo 2^32. */
 async function lookAt(file: string, size: number): Promise<{ readonly size: number; readonly gzipped: boolean }> {
   try {
     await using handle = await open(file, 'r');
@@ -80,7 +80,7 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
 
 function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: number }> {
   const reading = handle.read(block, 0, block.length);
-  // A failure is thrown where the block is awaited, if it still is by then.
+  // A failure is thrown where the block is awaited, if anyone still waits.
   reading.catch(() => {});
   return reading;
 }
@@ -93,7 +93,7 @@ async function fileBeside(file: string, ending: string, memoryBytes?: number): P
   return name === undefined ? undefined : fileInput(join(dirname(file), name), memoryBytes);
 }
 
-/** All bytes of an input that is known to be small, such as a file beside another one. */
+/** All bytes of an input that is known to be small, such as a companion file. */
 export async function readWhole(input: LayerInput, max: number, signal?: AbortSignal): Promise<Uint8Array> {
   if (input.size > max) throw tooLarge(input, max);
   const parts: Uint8Array[] = [];

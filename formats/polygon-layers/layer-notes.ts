@@ -4,9 +4,9 @@ import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES, ringsThat } fr
 import type { Reading } from './layer-reading.ts';
 
 /**
- * The coordinate system, as far as the layer has been read.
+ * The coordinate system, from the part of the layer read so far.
  *
- * @param geographic - Whether coordinates of which nothing is said are longitudes and latitudes.
+ * @param geographic - Whether coordinates without a stated system are longitudes and latitudes.
  */
 export function crsOf(
   { options, stated }: Pick<Reading, 'options' | 'stated'>,
@@ -17,7 +17,7 @@ export function crsOf(
   return named === null ? undefined : normalizeCrs(named);
 }
 
-/** What was noticed of a layer. */
+/** The notes of a layer. */
 export function notesOf(reading: Reading, crs: string | undefined): Note[] {
   const { columns, firstBad } = reading;
   const notes = columns.tally.notes(SENTENCES).map((note) => {
@@ -46,7 +46,7 @@ function crsNote({ stated }: Reading): Note {
   return { code: 'zones/crs-unknown', message: `The file of polygons ${reason}.` };
 }
 
-/** That there is nothing in a layer. */
+/** The note for a layer without polygons. */
 export const NO_POLYGONS: Note = { code: 'zones/none', message: 'There are no polygons in the file.' };
 
 /** Names that several polygons share. */

@@ -12,9 +12,12 @@ export interface Reading {
   readonly signal: AbortSignal | undefined;
   readonly window: ByteWindow;
   readonly columns: LayerColumns;
-  /** What the file says of its coordinate system, as far as it has been read: null where it names none that can be told. */
+  /**
+   * The coordinate system stated in the part of the file read so far; null if the file states one that cannot be
+   * identified.
+   */
   stated: string | null | undefined;
-  /** Why the first of the records that were left out was. */
+  /** The reason why the first skipped record was skipped. */
   firstBad: string | undefined;
 }
 
@@ -25,11 +28,11 @@ export type LayerReader = (reading: Reading) => AsyncGenerator<void, void, undef
 export interface OpenedFormat {
   readonly read: LayerReader;
   readonly stated: string | null | undefined;
-  /** Whether coordinates of which nothing is said are longitudes and latitudes. */
+  /** Whether coordinates without a stated system are longitudes and latitudes. */
   readonly geographic: boolean;
 }
 
-/** Reads one record; one that cannot be read stops the reading or is left out, as the user chose. */
+/** Reads one record. If that fails, stops reading or skips the record, as the user chose. */
 export function readRecord(reading: Reading, index: number, read: () => void): void {
   try {
     read();
@@ -47,7 +50,7 @@ function leaveOut(reading: Reading, index: number, error: unknown): void {
   reading.firstBad ??= error.message;
 }
 
-/** Ends the polygon begun last: it is left out where all that its record has are geometries of other kinds. */
+/** Ends the current polygon. It is dropped if its record has only geometries of other kinds. */
 export function endRecord({ columns }: Reading, { polygons, others }: FoundGeometries): void {
   const name = columns.names.at(-1)!;
   if (others > 0 && polygons === 0) {

@@ -29,32 +29,33 @@ import { readTopology } from './topojson-layer.ts';
 import { readWktLines } from './wkt-lines.ts';
 
 /**
- * Opens a layer of polygons: GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with a Feature or a
- * geometry a line, also with record separators (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with what lies beside it, or
- * WKT with a geometry a line. The content tells the format, or `options.format`.
+ * Opens a layer of polygons: GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with one Feature or
+ * geometry per line, also with record separators (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its companion
+ * files, or WKT with one geometry per line. The format is detected from the content, or given by `options.format`.
  *
- * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as `readZones` reads zones: rings
- * as written, closing vertices not stored; the polygons of a multipolygon or a collection are its parts. A Shapefile does not
- * say which rings are of one part: there, rings that turn clockwise begin parts, and others are holes in the smallest of them. It is named by its `id`, by the property `options.id`, or by its
- * index among the file's records. Of positions the first two numbers are taken.
+ * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as `readZones` reads zones: rings as
+ * written, closing vertices not stored; the polygons of a multipolygon or a collection are its parts. A Shapefile does
+ * not state which rings form a part: clockwise rings begin parts, and the others are holes in the smallest part around
+ * them. A polygon is named by its `id`, by the property `options.id`, or by its index among the file's records. Only
+ * the first two numbers of a position are used.
  *
- * Polygons come in batches of about 2^20 vertices. But for TopoJSON, which is held in memory whole, memory is bounded by the
- * batch and the longest record, not by the file. O(bytes).
+ * Polygons come in batches of about 2^20 vertices. Memory is bounded by the batch and the longest record, not by the
+ * file, except for TopoJSON, which is held in memory as a whole. O(bytes).
  *
  * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
- * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, and of longitudes `zones/antimeridian-jumps` or, where they
- * are unwrapped, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`;
- * `polygons/other-geometry`: points and lines, left out; `polygons/short-rings`: of WKT, rings of less than three vertices,
- * left out; `polygons/deleted-records` and `polygons/trailing-bytes` of Shapefiles; with `onBadRecord: 'skip'`
- * `polygons/bad-records`. Names are not compared: in a stream that would take memory for all of them.
+ * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps` or, if
+ * they are unwrapped, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`; `polygons/other-geometry` (points
+ * and lines, which are left out); `polygons/short-rings` (rings of WKT with less than three vertices, which are left
+ * out); `polygons/deleted-records` and `polygons/trailing-bytes` of Shapefiles; with `onBadRecord: 'skip'`
+ * `polygons/bad-records`. Duplicate names are not detected, because that would need memory for all names.
  *
- * @throws FormatError where the file is missing, cut off, of no known or another format; while reading, also where a
- * record is malformed, a property that is to name it is not there, or all of the layer are points and lines
- * (`format/not-polygon`); with the record where there is one.
- * @throws GeometryError where a coordinate is not a finite number; `place.record` is the record's index.
- * @throws CapacityError where one record has more bytes than a string of JavaScript can have; OutOfMemoryError `memory/limit`
- * where a record, or a topology, would take more than `options.memoryBytes`.
- * @throws UsageError where the layer is unknown, or several are there and none is named.
+ * @throws FormatError if the file is missing, truncated, or of an unknown or another format. While reading, also if a
+ * record is malformed, its naming property is missing, or the layer has only points and lines (`format/not-polygon`).
+ * The error names the record, if there is one.
+ * @throws GeometryError if a coordinate is not a finite number; `place.record` is the record's index.
+ * @throws CapacityError if one record has more bytes than a JavaScript string can have; OutOfMemoryError `memory/limit`
+ * if a record, or a topology, would take more than `options.memoryBytes`.
+ * @throws UsageError if the layer is unknown, or if there are several and none is chosen.
  * @example
  * const layer = await openPolygonLayer('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
  * let polygons = 0;
@@ -67,7 +68,7 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
 }
 
 /**
- * Reads a layer of polygons as a whole, as {@link openPolygonLayer} does. Noted besides: `zones/duplicate-names`.
+ * Reads a whole layer of polygons, as {@link openPolygonLayer} does. Also noted: `zones/duplicate-names`.
  *
  * @example
  * const { zones } = await readPolygonLayer('node_modules/us-atlas/states-10m.json', { layer: 'states', id: 'name' });
@@ -103,7 +104,7 @@ export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
   return { zones, notes: [...batches.notes(), ...duplicateNotes(names)] };
 }
 
-/** Formats that are read at places which the size of the file tells. */
+/** Formats that are read at positions, which depend on the size of the file. */
 const BINARY: ReadonlySet<PolygonLayerFormat> = new Set(['flatgeobuf', 'shapefile']);
 
 /** Formats that know layers by name. */
@@ -127,7 +128,10 @@ async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
   }
 }
 
-/** What an earlier reading of a layer found out: nothing may be made of jumps of coordinates that are no longitudes. */
+/**
+ * Findings of an earlier reading of the layer: jumps are not treated as antimeridian crossings if coordinates are not
+ * longitudes.
+ */
 interface Seen {
   latitudes: boolean;
 }
@@ -192,7 +196,7 @@ function joined(parts: readonly Polygons[]): Polygons {
   };
 }
 
-/** Starts of rows, of which every part begins at 0. */
+/** Concatenates starts of rows. Each part begins at 0. */
 function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
   const starts = new Uint32Array(parts.reduce((sum, part) => sum + part.length - 1, 1));
   let at = 0;

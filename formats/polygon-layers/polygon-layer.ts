@@ -5,28 +5,31 @@ import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../..
 /** The formats a layer of polygons may be in. `geojson-lines` has a Feature or a geometry a line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';
 
-/** How to read a layer of polygons. */
+/** Options for reading a layer of polygons. */
 export interface PolygonLayerOptions {
-  /** Format of the file, where it is not to be told by its content and its ending. */
+  /** Format of the file. Default: detected from content and extension. */
   readonly format?: PolygonLayerFormat | undefined;
-  /** Object of a TopoJSON file; may be left out where the file has one. A GeoJSON file has one at most, its `name`. */
+  /** Object of a TopoJSON file. May be omitted if the file has only one. A GeoJSON file has at most one, its `name`. */
   readonly layer?: string | undefined;
   /** Property that names the polygons, instead of the features' `id`. */
   readonly id?: string | undefined;
-  /** Coordinate system to take the coordinates in, whatever the file says. */
+  /** Coordinate system to assume, regardless of what the file states. */
   readonly crs?: string | undefined;
   /**
-   * What a ring means whose longitudes jump by more than 180°: `as-written` (default) takes the long edge as it is, `unwrap`
-   * takes the ring to cross the antimeridian, so that its longitudes may pass 180. Coordinates of other kinds are always as
-   * written.
+   * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the long edge; `unwrap`
+   * assumes that the ring crosses the antimeridian, so its longitudes may pass 180. Other coordinates are always read
+   * as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
   /**
-   * What is done about a record that cannot be read: `stop` (default) throws its error, `skip` leaves it out and notes
-   * it. Where it cannot be told where the next record begins, reading stops in either case.
+   * What to do with a record that cannot be read: `stop` (default) throws its error, `skip` leaves it out and notes it.
+   * If the start of the next record cannot be found, reading stops in either case.
    */
   readonly onBadRecord?: 'stop' | 'skip' | undefined;
-  /** Bytes that reading may take: a sixteenth of it one record may have. Bounded by what a string may have where left out. */
+  /**
+   * Maximum bytes of memory for reading. A record may have a sixteenth of it. Default: limited only by the length of a
+   * string.
+   */
   readonly memoryBytes?: number | undefined;
 }
 
@@ -47,14 +50,14 @@ export interface PolygonBatch {
   readonly bytesRead: number;
 }
 
-/** A layer on its way out of its file. */
+/** A layer that is being read. */
 export interface PolygonBatches extends AsyncIterable<PolygonBatch> {
   /**
-   * Coordinate system, as far as is known: a GeoJSON text may name it behind its polygons, and one that names none is
-   * taken to be OGC:CRS84 until it turns out to hold latitudes that cannot be.
+   * Coordinate system, as far as known. A GeoJSON text may state it after its polygons. A text without one is assumed
+   * to be OGC:CRS84 until a latitude out of range is found.
    */
   readonly crs: string | undefined;
-  /** What was noticed so far, and of the whole layer once the last batch is out. */
+  /** The notes so far. They cover the whole layer once the last batch has been read. */
   notes(): Note[];
 }
 
@@ -62,7 +65,7 @@ export interface PolygonBatches extends AsyncIterable<PolygonBatch> {
 export interface PolygonLayer {
   readonly file: string;
   readonly format: PolygonLayerFormat;
-  /** What the format's head or the file beside it states, or the options; undefined where they do not. */
+  /** Coordinate system stated by the header, a companion file or the options; undefined if there is none. */
   readonly crs: string | undefined;
   /** Bytes of the file. */
   readonly size: number;

@@ -1,8 +1,8 @@
 /**
- * The coordinate system that a well-known text of one names (`.prj` beside a Shapefile, or in a head): by its authority's
- * code where it has one, else by the code of well-known names, else by its own name, which still equals itself.
+ * The coordinate system of a well-known text (in a `.prj` file or a header): the code of its authority if it has one,
+ * else the code of a well-known name, else its own name, which is at least equal to itself.
  *
- * @returns Undefined where the text is none.
+ * @returns Undefined if the text is not a coordinate system.
  */
 export function crsOfWkt(text: string): string | undefined {
   const root = /^\s*([A-Z0-9_]+)\s*[[(]\s*"([^"]*)"/i.exec(text);
@@ -11,7 +11,7 @@ export function crsOfWkt(text: string): string | undefined {
   return codeOfRoot(text) ?? codeOfName(name) ?? name;
 }
 
-/** The last `AUTHORITY` or `ID` is that of the whole: those before are of its parts. */
+/** The last `AUTHORITY` or `ID` belongs to the whole system; earlier ones belong to its parts. */
 function codeOfRoot(text: string): string | undefined {
   const found = /(?:AUTHORITY|ID)\s*[[(]\s*"([A-Za-z]+)"\s*,\s*"?(\w+)"?\s*(?:,[^\])]*)?[\])]\s*[\])]\s*$/i.exec(text);
   return found === null ? undefined : `${found[1]!.toUpperCase()}:${found[2]}`;

@@ -1,12 +1,12 @@
 import type { Vertices } from '../rings.ts';
 
 /**
- * The part of every ring of a record of a Shapefile, which does not say: rings that turn clockwise are the outlines of parts,
- * others are holes, each of the smallest outline around it. One part, where there is one outline at most.
+ * The part of every ring in a record of a Shapefile, which does not state it. Clockwise rings are outlines of parts;
+ * other rings are holes in the smallest outline around them. With at most one outline there is one part.
  *
  * O(vertices), and for records of several outlines O(holes · outlines) comparisons of boxes.
  *
- * @param starts - Where the rings start among the vertices, and one more.
+ * @param starts - The first vertex of each ring, and at the end the number of vertices.
  */
 export function partsByDirection({ x, y }: Pick<Vertices, 'x' | 'y'>, starts: readonly number[]): number[] {
   const rings = starts.slice(1).map((end, ring) => ringOf(x, y, starts[ring]!, end));
@@ -26,7 +26,7 @@ export function partsByDirection({ x, y }: Pick<Vertices, 'x' | 'y'>, starts: re
 interface Ring {
   readonly start: number;
   readonly end: number;
-  /** Twice the signed area: negative where the ring turns clockwise. */
+  /** Twice the signed area; negative for a clockwise ring. */
   readonly area: number;
   readonly left: number;
   readonly bottom: number;
@@ -48,7 +48,7 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
   return { start, end, area, ...box };
 }
 
-/** Whether a ring lies within an outline, as far as its vertices that are not on it tell. */
+/** Whether a ring lies within an outline, judged by its vertices that are not on the outline. */
 function isAround(x: Float64Array, y: Float64Array, outline: Ring, ring: Ring): boolean {
   const inBox =
     outline.left <= ring.left &&

@@ -18,17 +18,17 @@ const HEAD_BYTES = 100;
 const MAX_PRJ_BYTES = 2 ** 20;
 
 const NULL_SHAPE = 0;
-/** Polygon, PolygonZ and PolygonM: heights and measures stand behind the points. */
+/** Polygon, PolygonZ and PolygonM. Heights and measures follow the points. */
 const POLYGONS: ReadonlySet<number> = new Set([5, 15, 25]);
 /** Points and lines, and patches of surfaces in space. */
 const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31]);
 
 /**
- * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998): shapes, with the names out of the `.dbf` and the
- * coordinate system out of the `.prj` beside them. Records that the `.dbf` marks as deleted are left out and noted.
+ * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998): shapes, with names from the `.dbf` file and the
+ * coordinate system from the `.prj` file. Records that the `.dbf` marks as deleted are left out and noted.
  *
- * The file is read by own code, with npm's shapefile as a witness in the tests: that steps over damage without a word, and
- * nests the rings of all records, by comparing every hole with every polygon: 13 s for 16,000 holes.
+ * This reader replaces npm's shapefile, which tests compare with: shapefile skips damage silently, and nests the rings
+ * of all records by comparing every hole with every polygon, which takes 13 s for 16,000 holes.
  */
 export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
@@ -90,7 +90,7 @@ async function* readRecords(
   if (end < input.size) columns.tally.add('polygons/trailing-bytes', `${input.size - end} bytes`);
 }
 
-/** Steps behind the head; returns where the file says that it ends. */
+/** Skips the header. Returns the file length stated there. */
 async function readHead(window: ByteWindow, input: LayerInput): Promise<number> {
   if (!(await need(window, HEAD_BYTES))) throw truncated(input.file, input.size, 0, HEAD_BYTES, 'The head');
   const { bytes } = window;
@@ -112,7 +112,7 @@ async function readHead(window: ByteWindow, input: LayerInput): Promise<number> 
   return end;
 }
 
-/** Steps behind the head of a record, and brings its content; returns its length. */
+/** Skips the header of a record and reads its content. Returns its length. */
 async function requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Promise<number> {
   const what = `Record ${index}`;
   const start = offsetOf(window);
@@ -143,7 +143,10 @@ function foundIn(type: number): FoundGeometries {
   return { polygons: POLYGONS.has(type) ? 1 : 0, others: OTHERS.has(type) ? 1 : 0 };
 }
 
-/** Where the counts of parts and points stand, behind kind and box; then come the parts' first points, then the points. */
+/**
+ * Position of the counts of parts and points, after type and box. The first points of the parts follow, then the
+ * points.
+ */
 const COUNTS = 36;
 const PARTS = 44;
 
@@ -167,7 +170,7 @@ function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): voi
   tellParts(columns);
 }
 
-/** Tells the parts of the rings of the record read last. */
+/** Finds the parts of the rings of the last record. */
 function tellParts({ polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
   const first = polygonRings.at(-1)!;
   if (ringParts.length - first < 2) return;

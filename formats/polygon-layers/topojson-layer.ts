@@ -8,11 +8,11 @@ import { need } from './byte-window.ts';
 import { beginPart, beginPolygon, endRing, isFull } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
 
-/** Reads one object of a topology, which is held in memory whole: any of its arcs may be of any of its polygons. */
+/** Reads one object of a topology. The whole topology is held in memory, because any polygon may use any arc. */
 export async function* readTopology(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { input, options } = reading;
   const root = await readRoot(reading);
-  // What is wrong with the topology itself, or with the choice of its object, is told here.
+  // Faults of the topology itself, or of the choice of its object, are reported here.
   const whole = topoJsonFeatures(root, options.layer, input.file, { memoryBytes: input.memoryBytes, holdsAll: false });
   reading.stated = whole.crs;
   let index = 0;

@@ -9,8 +9,8 @@ import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from '
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
 
 /**
- * Reads a text with one geometry a line in well-known text, as `formats/result-sets/wkt.ts` does. Polygons are called by
- * their index among the geometries. Lines that are blank or begin with `#` are none.
+ * Reads a text with one geometry per line in well-known text, as `formats/result-sets/wkt.ts` does. Polygons are named
+ * by their index among the geometries. Blank lines and lines that begin with `#` are skipped.
  *
  * `SRID=…;` before the first geometry names the coordinate system of all.
  */
@@ -34,7 +34,7 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
   }
 }
 
-/** Where the line ends that begins at the window: at its newline, or at the end of the stream. */
+/** The end of the line at the start of the window: its newline, or the end of the stream. */
 async function endOfLine(window: ByteWindow): Promise<number> {
   for (;;) {
     const newline = window.bytes.indexOf(char.newline, window.at);
@@ -52,7 +52,7 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   const { columns, input } = reading;
   const name = String(index);
   const start = cursor.at;
-  // Two numbers of four digits, and what parts them.
+  // A position has at least two numbers of four digits and a separator.
   const tile = emptyTile((cursor.end - start) / 9);
   beginPolygonNamed(tile, name);
   try {
@@ -71,7 +71,7 @@ const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
 
 function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: number): void {
   const found = SRID.exec(Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(end - at, 40)).toString('latin1'));
-  // 0 stands for none in PostGIS.
+  // PostGIS uses 0 for no coordinate system.
   const srid = found === null || Number(found[1]) === 0 ? undefined : `EPSG:${Number(found[1])}`;
   if (index === 0) {
     reading.stated = srid;
@@ -118,7 +118,7 @@ const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
   [...Object.keys(NOTED), 'polygons/empty', 'polygons/zero-area-rings'].map((code) => [code, () => '']),
 );
 
-/** Appends the rings of a tile's only polygon, and what was noted of them that their vertices do not tell. */
+/** Appends the rings of a tile's only polygon, and notes about them that their vertices do not show. */
 function appendTile(columns: LayerColumns, tile: TileColumns): void {
   for (const { code, count } of tile.tally.notes(UNTOLD)) {
     const known = NOTED[code];

@@ -12,7 +12,7 @@ export interface QuadrantFrame {
   readonly scale: number;
 }
 
-/** Room around what is shown, as a share of it. */
+/** Margin around the drawing, relative to its size. */
 const PAD = 0.015;
 
 /** The largest frame, within given sides, that shows an extent in steps of the domain. */
@@ -46,7 +46,9 @@ export function extentOf({ nodes }: HostMaqTree): MapExtent {
 
 /** Squares to draw: larger ones first. */
 export interface DrawnCells {
-  /** All quadrants up to this level are drawn as they are; what is smaller is drawn as the square of this level around it. */
+  /**
+   * Quadrants up to this level are drawn as they are. Smaller ones are drawn as the square of this level around them.
+   */
   readonly level: number;
   /** Whether there are smaller ones. */
   readonly isCoarser: boolean;
@@ -56,13 +58,13 @@ export interface DrawnCells {
   readonly column: Uint32Array;
   readonly row: Uint32Array;
   readonly levels: Uint8Array;
-  /** 1 where edges pass through, for some polygon; 0 where some polygons hold all of it. */
+  /** 1 if edges of some polygon pass through; 0 if it lies inside some polygon. */
   readonly boundary: Uint8Array;
 }
 
 /**
- * What a frame shows, to the last level whose squares are at least `min` pixels wide, and at most `max` squares, or those of
- * the root.
+ * The contents of a frame, down to the last level whose squares are at least `min` pixels wide and at most `max` in
+ * number; at least those of the root.
  */
 export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number, max: number): DrawnCells {
   const held = heldBelow(tree);
@@ -74,7 +76,7 @@ export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number
   }
 }
 
-/** Of every node what polygons have in it and below: 0 nothing, 1 quadrants inside, 2 quadrants on boundaries. */
+/** For every node, the contents of it and its descendants: 0 nothing, 1 quadrants inside, 2 boundary quadrants. */
 function heldBelow(tree: HostMaqTree): Uint8Array {
   const { firstChild, childCount } = tree.nodes;
   const held = new Uint8Array(firstChild.length);
@@ -95,7 +97,7 @@ function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
   return count === 0 ? 0 : 1;
 }
 
-/** Numbers of the nodes that a frame shows: all of a level, and those before with quadrants of polygons. */
+/** Indices of the nodes that a frame shows: all of a level, and earlier ones with quadrants of polygons. */
 function nodesTo({ nodes }: HostMaqTree, level: number, { left, top, width, height, scale }: QuadrantFrame): number[] {
   const [right, bottom] = [left + width / scale, top - height / scale];
   const found: number[] = [];

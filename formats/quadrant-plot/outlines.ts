@@ -7,13 +7,13 @@ export interface Outlines {
   readonly step: number;
   readonly x: number[];
   readonly y: number[];
-  /** Where lines start, and one more. */
+  /** Start of each line, and at the end the number of points. */
   readonly starts: number[];
 }
 
 /**
- * The edges of polygons, as far as a grid can show them: those that fall on one point are left out, and those that fall on one
- * another are drawn once. Undefined for a tree without edges.
+ * The edges of polygons, rounded to a grid. Edges that become a point are left out, and coincident edges are drawn
+ * once. Undefined for a tree without edges.
  *
  * @param step - Pixels between points of the grid; doubled until there are at most `max` points.
  */
@@ -60,7 +60,10 @@ function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, max: n
   return outlines;
 }
 
-/** The part of an edge that a frame shows, in pixels from its upper left corner; false where it shows none (Liang and Barsky, 1984). */
+/**
+ * The part of an edge inside a frame, in pixels from its upper left corner; false if there is none (Liang and Barsky,
+ * 1984).
+ */
 function segmentIn(frame: QuadrantFrame, ends: Int32Array, edge: number, segment: Float64Array): boolean {
   const { left, top, width, height, scale } = frame;
   const [x, y] = [(ends[edge]! - left) * scale, (top - ends[edge + 1]!) * scale];

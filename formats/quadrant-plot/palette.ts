@@ -1,11 +1,14 @@
 import type { Rgb } from '../rgb.ts';
 
-/** Of quadrants that edges pass through. */
+/** Colour of boundary quadrants. */
 export const BOUNDARY: Rgb = [236, 158, 66];
-/** Of the outlines of polygons. */
+/** Colour of the outlines of polygons. */
 export const OUTLINE: Rgb = [27, 30, 36];
 
-/** From the largest quadrants inside to the smallest: deep water to shallow, whose lightness tells levels apart for all eyes. */
+/**
+ * Colours of inside quadrants, from the largest to the smallest, like deep to shallow water. Lightness alone
+ * distinguishes levels.
+ */
 const DEEP_TO_SHALLOW: readonly Rgb[] = [
   [32, 60, 104],
   [38, 107, 148],

@@ -1,4 +1,4 @@
-/** Words for so many bits, all 0. */
+/** Words for `bits` bits, all 0. */
 export function bitWords(bits: number): Uint32Array<ArrayBuffer> {
   return new Uint32Array(Math.ceil(bits / 32));
 }
@@ -17,7 +17,7 @@ export function setBits(words: Uint32Array, from: number, to: number): void {
   }
 }
 
-/** How many of the bits from `from` to `to` are 1. */
+/** Number of ones among the bits from `from` to `to`. */
 export function countBits(words: Uint32Array, from: number, to: number): number {
   let count = 0;
   for (let at = from; at < to; ) {

@@ -7,15 +7,15 @@ import type { TableBatch } from './table-file.ts';
 /** How rows are copied. */
 export interface CopyOptions {
   readonly rowsPerBatch: number;
-  /** How many rows there are in all. */
+  /** Total number of rows. */
   readonly rows: number;
-  /** Whether integers and decimals of 64 bits become such of 32 in batches where all of them fit. */
+  /** Whether 64-bit integers and decimals become 32-bit ones in batches where all of them fit. */
   readonly narrow: boolean;
 }
 
 /**
- * Chunks as batches, each of `rowsPerBatch` rows but the last. The rows are copied before the next chunk is asked for, which may
- * take the memory of the one before: memory that was never used costs more than the copy.
+ * Chunks as batches of `rowsPerBatch` rows each, except the last. Rows are copied before the next chunk is requested,
+ * which may reuse the memory of the one before. Fresh memory would cost more than the copy.
  */
 export async function* copiedBatches(
   chunks: AsyncIterable<Chunk>,
@@ -53,7 +53,7 @@ function columnCopy(head: HostColumn, rows: number, narrow: boolean): ColumnCopy
   let validity: Uint32Array | undefined;
   let made = 0;
 
-  /** Copies what did not fit 32 bits, and what did before. */
+  /** Copies the value that did not fit in 32 bits and those before it to 64 bits. */
   function widen(): void {
     const wide = new own(rows) as WideIntegers;
     widenInto(values as Int32Array, made, wide);

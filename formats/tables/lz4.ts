@@ -1,9 +1,9 @@
 /**
- * Unpacks a block of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) into `out`, from `start` on. Matches may
- * lie before that.
+ * Unpacks a block of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) into `out`, from `start` on.
+ * Matches may refer to bytes before it.
  *
- * @returns Where it ends in `out`.
- * @throws RangeError where it is damaged, or longer than `out`.
+ * @returns The end position in `out`.
+ * @throws RangeError if it is damaged, or longer than `out`.
  */
 function unpackLz4Block(bytes: Uint8Array, out: Uint8Array, start: number): number {
   let [at, to] = [0, start];
@@ -35,7 +35,7 @@ function unpackLz4Block(bytes: Uint8Array, out: Uint8Array, start: number): numb
   return to;
 }
 
-/** A block of LZ4 that unpacks to so many bytes. */
+/** Unpacks a block of LZ4 to `length` bytes. */
 export function unpackLz4(bytes: Uint8Array, length: number): Uint8Array {
   const out = new Uint8Array(length);
   if (unpackLz4Block(bytes, out, 0) !== length) throw cutOff();
@@ -45,7 +45,10 @@ export function unpackLz4(bytes: Uint8Array, length: number): Uint8Array {
 const FRAME_MAGIC = 0x184d2204;
 const CHECKSUM_BYTES = 4;
 
-/** A frame of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md) that unpacks to so many bytes. Checksums are not looked at. */
+/**
+ * Unpacks a frame of LZ4 (https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md) to `length` bytes. Checksums are
+ * ignored.
+ */
 export function unpackLz4Frame(bytes: Uint8Array, length: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(0, true) !== FRAME_MAGIC) throw new RangeError('its LZ4 frame is wrong');

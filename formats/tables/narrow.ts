@@ -6,9 +6,10 @@ export function isWide(values: ArrayBufferView): values is WideIntegers {
 }
 
 /**
- * Writes integers of 64 bits as integers of 32, at `first` and behind it. As words: values would each become an object on the way.
+ * Writes 64-bit integers as 32-bit integers from `first` on. Works on words, because bigint values would each become an
+ * object.
  *
- * @returns Whether all of them fit; where one does not, what was written is of no use.
+ * @returns Whether all of them fit. If not, the output is invalid.
  */
 export function narrowInto(values: WideIntegers, into: Int32Array, first: number): boolean {
   const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
@@ -21,7 +22,7 @@ export function narrowInto(values: WideIntegers, into: Int32Array, first: number
   return true;
 }
 
-/** Writes what {@link narrowInto} has made of `count` integers as what they were. */
+/** Reverses {@link narrowInto} for `count` integers. */
 export function widenInto(narrow: Int32Array, count: number, into: WideIntegers): void {
   const words = new Int32Array(into.buffer, into.byteOffset, 2 * count);
   for (let i = 0; i < count; i++) {

@@ -7,24 +7,26 @@ import { openFileBytes } from '../tiff/byte-source.ts';
 import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 
 /**
- * Opens a table in a file, to be read batch by batch. The content tells the format:
+ * Opens a table in a file, to be read batch by batch. The format is detected from the content:
  *
- * - Parquet: flat columns in all encodings and compressions but LZO. A row group is a batch.
+ * - Parquet: flat columns in all encodings, and all compressions except LZO. A row group is a batch.
  * - Arrow IPC, the file format and the stream format, without compression of buffers. A record batch is a batch.
- * - CSV after RFC 4180, also gzipped: quotes, LF or CR LF, a byte-order mark. It is read once when it is opened, for the types of
- *   its columns (all cells decide: bool, i32, i64, u64, f64, date, timestamp, else string) and the number of rows. An empty field
- *   is null; a quoted empty one is the empty string in a column of strings. Digits behind a leading zero are a string, and so are
- *   whole numbers that no type holds exactly.
+ * - CSV after RFC 4180, also gzipped: quotes, LF or CR LF, a byte-order mark. It is read once when opened, to find the
+ *   number of rows and the types of its columns. All cells decide the type: bool, i32, i64, u64, f64, date, timestamp,
+ *   else string. An empty field is null; a quoted empty one is the empty string in a column of strings. Digits after a
+ *   leading zero are a string, and so are integers that no type holds exactly.
  *
- * Strings become codes of one dictionary for the whole file. Nulls become bits of validity, which columns without nulls in a batch
- * have not got. Decimals of up to 18 digits are whole numbers with a scale, dates days, timestamps i64 of the unit that the field
- * tells. Columns of other kinds (lists, records, bytes, intervals, times of day) are named in `unread`; the others are read.
+ * Strings become codes of one dictionary for the whole file. Nulls become validity bits; a column without nulls in a
+ * batch has none. Decimals of up to 18 digits are integers with a scale, dates are days, timestamps are i64 in the unit
+ * of the field. Columns of other kinds (lists, records, bytes, intervals, times of day) are named in `unread`; the
+ * others are read.
  *
- * Memory: a row group, a record batch or a block of a CSV, and the different strings; not the file. O(bytes of the columns read).
+ * Memory is bounded by a row group, a record batch or a block of a CSV, plus the distinct strings, not by the file.
+ * O(bytes of the columns read).
  *
  * @param path - Path of a file on disk.
- * @throws FormatError where there is no such file, it is damaged, cut off or not supported; codes `format/…` and `csv/…`, with the
- * place as far as it is known. An aborted signal rejects with its reason.
+ * @throws FormatError if the file does not exist, or is damaged, truncated or not supported; codes `format/…` and
+ * `csv/…`, with the position if known. An aborted signal rejects with its reason.
  * @example
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'rides.csv');
  * await writeFile(path, 'zone,fare\nsouth,12.5\nnorth,\n');
@@ -84,7 +86,7 @@ const ARGUMENTS = {
 const MAGIC_BYTES = 8;
 const PARQUET_MAGIC = 'PAR1';
 const ARROW_MAGIC = 'ARROW1';
-/** What stands before every message of a stream. */
+/** Precedes every message of a stream. */
 const CONTINUATION = '\xff\xff\xff\xff';
 
 async function formatOf(path: string): Promise<TableFormat> {

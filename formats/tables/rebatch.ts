@@ -2,19 +2,22 @@ import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.t
 import { bitWords, copyBits, setBits } from './bits.ts';
 import type { BatchOptions, TableBatch } from './table-file.ts';
 
-/** How the commands read rows. */
+/** Options of commands for reading rows. */
 export interface ReadOptions extends BatchOptions {
-  /** Whether integers and decimals of 64 bits may come as such of 32, in batches where all of them fit. */
+  /** Whether 64-bit integers and decimals may come as 32-bit ones, in batches where all of them fit. */
   readonly narrow?: boolean | undefined;
 }
 
-/** Rows as a reader has them at once. */
+/** Rows as a reader delivers them together. */
 export interface Chunk {
   readonly rows: number;
   readonly columns: HostTable;
 }
 
-/** Chunks as batches: each of `rowsPerBatch` rows but the last, or as they come where that is left out. Chunks without rows are left out. */
+/**
+ * Regroups chunks into batches of `rowsPerBatch` rows each, except the last; without it, passes chunks on. Chunks
+ * without rows are dropped.
+ */
 export async function* rebatched(
   chunks: AsyncIterable<Chunk>,
   rowsPerBatch: number | undefined,
@@ -45,7 +48,7 @@ export async function* rebatched(
   if (pendingRows > 0) yield next(joined(pending, pendingRows));
 }
 
-/** So many rows of a chunk, from one on; they share its memory where they can. */
+/** `rows` rows of a chunk from `from` on. They share its memory if possible. */
 export function sliceOf(chunk: Chunk, from: number, rows: number): Chunk {
   if (from === 0 && rows === chunk.rows) return chunk;
   return { rows, columns: mapped(chunk.columns, (column) => columnSlice(column, from, rows)) };
@@ -68,7 +71,7 @@ function bitSlice(words: Uint32Array, from: number, bits: number): Uint32Array {
   return slice;
 }
 
-/** Chunks as one; of one chunk, itself. */
+/** Concatenates chunks. A single chunk is returned as it is. */
 export function joined(chunks: readonly Chunk[], rows: number): Chunk {
   if (chunks.length === 1) return chunks[0]!;
   return { rows, columns: mapped(chunks[0]!.columns, (_, name) => joinedColumn(chunks, name, rows)) };
@@ -90,7 +93,7 @@ function joinedColumn(chunks: readonly Chunk[], name: string, rows: number): Hos
   return { ...head, ...validity, [head.type === 'string' ? 'codes' : 'values']: values } as HostColumn;
 }
 
-/** What a column's values, or the codes of its strings, are in. */
+/** Arrays for a column's values, or for the codes of its strings. */
 export type CellArray = Exclude<HostColumn, { type: 'string' }>['values'];
 
 export function arrayOf(column: HostColumn): CellArray {

@@ -2,12 +2,12 @@ import { CapacityError } from '../../primitives/errors.ts';
 
 /** The strings of a column, each once, in the order in which they were met. */
 export interface StringDictionary {
-  /** Grows; what is in it stays. */
+  /** Only grows; existing codes stay valid. */
   readonly strings: readonly string[];
   /**
-   * The code of the UTF-8 from `from` to `to`, which is added where it is new. Expected O(bytes).
+   * The code of the UTF-8 from `from` to `to`. A new string is added. Expected O(bytes).
    *
-   * @returns −1 where it is no UTF-8.
+   * @returns −1 if it is not UTF-8.
    * @throws CapacityError `format/too-many-strings` beyond 2 GiB of text.
    */
   codeOf(bytes: Buffer, from: number, to: number): number;
@@ -23,14 +23,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function stringDictionary(file: string, column: string): StringDictionary {
   const strings: string[] = [];
   let text: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  /** Where each string ends in the text. */
+  /** End of each string in the text. */
   let ends = new Uint32Array(FIRST_SLOTS);
   let hashes = new Uint32Array(FIRST_SLOTS);
-  /** Codes + 1, at the hash of their string or behind it. */
+  /** Hash table with linear probing: code + 1 at the hash of its string. */
   let slots = new Uint32Array(FIRST_SLOTS);
   // Another seed a dictionary, so that no file can be written whose strings all meet in one slot.
   const seed = Math.floor(Math.random() * 2 ** 32);
-  /** Of the string looked for last: whether it has bytes above 127. */
+  /** For the last string looked up: whether it has bytes above 127. */
   let high = 0;
 
   function hashOf(bytes: Buffer, from: number, to: number): number {

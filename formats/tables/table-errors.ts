@@ -1,7 +1,7 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 import type { TableField, UnreadField } from './table-file.ts';
 
-/** The error for bytes that cannot be what the format has there. */
+/** The error for bytes that violate the format. */
 export function damaged(what: string, fault: string, place: ErrorPlace, cause?: unknown): FormatError {
   return new FormatError('format/damaged-table', `${what} is damaged: ${fault}.`, {
     remedy: 'Copy, download or write the file again.',
@@ -10,14 +10,14 @@ export function damaged(what: string, fault: string, place: ErrorPlace, cause?: 
   });
 }
 
-/** Errors of ours as they are; what a library throws as damage. */
+/** Passes our own errors on, and reports errors of libraries as damage. */
 export function asDamage(error: unknown, what: string, place: ErrorPlace): unknown {
   if (error instanceof QuadrilleError) return error;
   const fault = error instanceof Error ? error.message.replace(/\.$/, '') : 'it cannot be read';
   return damaged(what, fault, place, error);
 }
 
-/** The error for something that the format allows, and this reader does not read. */
+/** The error for a feature of the format that this reader does not support. */
 export function unsupported(sentence: string, got: string, file: string, remedy: string): FormatError {
   return new FormatError('format/unsupported-table', sentence, {
     expected: 'a table without it',
@@ -27,7 +27,7 @@ export function unsupported(sentence: string, got: string, file: string, remedy:
   });
 }
 
-/** The fields of these names, in their order; all where none are named. */
+/** The fields with these names, in this order; all fields without names. */
 export function chosenFields(
   file: string,
   fields: readonly TableField[],

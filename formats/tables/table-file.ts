@@ -1,11 +1,11 @@
 import type { HostTable } from '../../algorithms/tables/host-table.ts';
 
-/** What the cells of a column are. */
+/** Type of the cells of a column. */
 export type FieldType =
   | { readonly type: 'u32' | 'i32' | 'f32' | 'u64' | 'i64' | 'f64' | 'bool' | 'date' | 'string' }
-  /** Numbers of up to 18 digits: whole numbers times 10^−scale. */
+  /** Numbers of up to 18 digits: integers times 10^−scale. */
   | { readonly type: 'decimal'; readonly scale: number }
-  /** Times since 1970-01-01, in columns of i64. With `utc` they are moments, else what a clock on a wall shows. */
+  /** Times since 1970-01-01, in columns of i64. With `utc` they are moments, otherwise local times. */
   | { readonly type: 'timestamp'; readonly unit: TimestampUnit; readonly utc: boolean };
 
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns';
@@ -20,7 +20,7 @@ export type TableField = FieldType & {
 /** A column of a file that cannot be read. */
 export interface UnreadField {
   readonly name: string;
-  /** What it holds, such as `lists`. */
+  /** Description of its contents, such as `lists`. */
   readonly what: string;
 }
 
@@ -29,26 +29,29 @@ export type TableFormat = 'parquet' | 'arrow' | 'csv';
 
 /** A table in a file, to be read batch by batch, as often as needed. */
 export interface TableFile {
-  /** What errors call it. */
+  /** Name of the file in errors. */
   readonly file: string;
   readonly format: TableFormat;
   /** The columns that can be read, in the order of the file. */
   readonly fields: readonly TableField[];
   /** The columns that cannot, and why. */
   readonly unread: readonly UnreadField[];
-  /** How many rows there are; undefined where only reading to the end tells. */
+  /** Number of rows; undefined if it is only known at the end. */
   readonly rows: number | undefined;
   /** Reads the rows, in order. Several passes give the same rows, with the same codes for the same strings. */
   batches(options?: BatchOptions): AsyncGenerator<TableBatch, void, undefined>;
-  /** Ends what is open; twice does nothing. */
+  /** Closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /** Which part of a table is read, and how. */
 export interface BatchOptions {
-  /** Names of columns; all that can be read where left out. Of others nothing is read from Parquet and Arrow. */
+  /** Names of columns to read. Default: all that can be read. Parquet and Arrow skip the data of other columns. */
   readonly columns?: readonly string[] | undefined;
-  /** So many rows has every batch but the last. Where left out, they are row groups of Parquet, record batches of Arrow, blocks of CSV. */
+  /**
+   * Number of rows of every batch except the last. Default: row groups of Parquet, record batches of Arrow, blocks of
+   * CSV.
+   */
   readonly rowsPerBatch?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -59,24 +62,26 @@ export interface TableBatch {
   readonly first: number;
   readonly rows: number;
   /**
-   * Columns by their names, in the order that was asked for. Timestamps are columns of i64. The dictionary of a string column is
-   * one for the whole file, and grows while it is read: codes stay.
+   * Columns by name, in the requested order. Timestamps are columns of i64. The dictionary of a string column is shared
+   * by the whole file. It grows during reading; existing codes stay valid.
    */
   readonly columns: HostTable;
 }
 
-/** Which types columns of a CSV have, where their text is not to tell. */
+/** A column type for CSV that replaces detection. */
 export type DeclaredType = Exclude<FieldType['type'], 'decimal' | 'timestamp'> | `decimal(${number})` | 'timestamp';
 
-/** How a table is opened. */
+/** Options for opening a table. */
 export interface TableOptions {
-  /** Taken from the content where left out; text is taken for CSV. */
+  /** Default: detected from the content. Text is assumed to be CSV. */
   readonly format?: TableFormat | undefined;
-  /** CSV only: types of columns, by name. Those of the others are what all of their cells can be read as. */
+  /** For CSV: types of columns, by name. Default: the type as which all cells can be read. */
   readonly types?: { readonly [column: string]: DeclaredType } | undefined;
-  /** CSV only: what stands between fields; of `,` `;` tab and `|`, what the first line has most of, where left out. */
+  /** For CSV: the delimiter. Default: the most frequent of `,` `;` tab and `|` in the first line. */
   readonly delimiter?: string | undefined;
-  /** CSV only: whether the first line has the names of the columns, as it has where left out; else they are `column1`, … */
+  /**
+   * For CSV: whether the first line has the names of the columns. Default true. Without names, columns are `column1`, …
+   */
   readonly header?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,12 +1,12 @@
 /** Unpacks bytes to a length that is known. */
 export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
 
-/** What the decoder has memory for: it does not look whether it got any. */
+/** Maximum memory of the decoder, which does not check whether it got any. */
 const MAX_BYTES = 2 ** 29;
 
 let loading: Promise<Unpack> | undefined;
 
-/** Loads what unpacks Zstandard. */
+/** Loads the decoder of Zstandard. */
 export function loadZstd(): Promise<Unpack> {
   loading ??= load();
   return loading;

@@ -9,7 +9,7 @@ export interface Bars {
   readonly share: readonly number[];
 }
 
-/** What the histograms of the chosen zones have in common. */
+/** Common data of the histograms of the chosen zones. */
 export interface BarSet {
   readonly zones: readonly Bars[];
   readonly low: number;
@@ -69,7 +69,7 @@ function firstAtLeast(sorted: Uint32Array, value: number): number {
   return low;
 }
 
-/** Unique values have no width: they get that of the narrowest gap between two of them. */
+/** Unique values have no width, so their bars get the width of the narrowest gap between two values. */
 function widenValues(binsByZone: Bin[][], unique: boolean): Bin[][] {
   if (!unique) return binsByZone;
   const values = Float64Array.from(new Set(binsByZone.flat().map(({ lower }) => lower))).sort();

@@ -2,7 +2,7 @@ import type { ZonalBins } from '../../algorithms/zonal/types.ts';
 import type { Plotting } from '../plot-packages.ts';
 import { niceStep, valueText } from './page.ts';
 
-/** How values become colours. Where both ends are one value, or NaN for want of any, there is one colour for all. */
+/** Maps values to colours. If both ends are equal, or NaN because there are no values, all values have one colour. */
 export interface Colors {
   /** Values at the ends of the scale; those beyond take the colour of the end. */
   readonly low: number;
@@ -13,12 +13,12 @@ export interface Colors {
   colorOf(value: number): string;
 }
 
-/** Whether there is a scale, or one colour for all. */
+/** Whether there is a scale, rather than one colour for all. */
 export function isScale({ low, high }: Colors): boolean {
   return low < high;
 }
 
-/** A mean in as many digits as tell colours apart. */
+/** A mean with as many digits as distinguish colours. */
 export function meanText(mean: number, colors: Colors): string {
   const spread = isScale(colors) ? colors.high - colors.low : Math.abs(mean);
   return valueText(mean, niceStep(spread / 400));
@@ -26,17 +26,17 @@ export function meanText(mean: number, colors: Colors): string {
 
 const MANY_ZONES = 50;
 const FEW_ZONES = 5;
-/** Means that differ by less of their size are equal but for rounding. */
+/** Means with a smaller relative difference count as equal. */
 const ROUNDING = 1e-9;
 const ONE_COLOR = '#64809c';
 
 /**
  * A colour scale for the means of zones, NaN where a zone has none, and for the bars of their histograms. Viridis is
- * even to the eye and keeps its order for all common kinds of colour blindness; its palest end is left out, which would
- * vanish on white.
+ * perceptually uniform and keeps its order for all common kinds of colour blindness. Its palest end is left out,
+ * because it would vanish on white.
  *
- * It spans the means. Few means and equal ones alone would make much of small differences and leave nearly all bars the
- * colours of the ends: with them it spans the bins that hold cells too.
+ * The scale spans the means. With few or equal means, this would exaggerate small differences and give nearly all bars
+ * the colours of the ends, so the scale then also spans the bins that contain cells.
  */
 export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales): Colors {
   const sorted = means.filter((mean) => Number.isFinite(mean)).sort();

@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
-/** A rectangle in map coordinates; empty where left > right. */
+/** A rectangle in map coordinates; empty if left > right. */
 export interface MapExtent {
   readonly left: number;
   readonly right: number;
@@ -10,7 +10,7 @@ export interface MapExtent {
 
 const EMPTY: MapExtent = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
 
-/** The smallest rectangle that holds all of the given ones; undefined where they hold nothing. */
+/** The smallest rectangle around all given ones; undefined if they are empty. */
 export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   let union = EMPTY;
   for (const { left, right, bottom, top } of extents) {
@@ -24,7 +24,7 @@ export function unionOf(extents: Iterable<MapExtent>): MapExtent | undefined {
   return union.left <= union.right ? union : undefined;
 }
 
-/** The rectangle that two others share; `a` where they share none. */
+/** The intersection of two rectangles; `a` if it is empty. */
 export function intersectionOf(a: MapExtent, b: MapExtent): MapExtent {
   const shared = {
     left: Math.max(a.left, b.left),

@@ -5,14 +5,14 @@ import { type Colors, meanText } from './colors.ts';
 import type { Drawing } from './map.ts';
 import { countText, HAIRLINE, HALO, INK, MUTED, niceStep, niceTicks, printable, shorten, valueText } from './page.ts';
 
-/** Small multiples, and what to write above them. */
+/** Small multiples and their heading. */
 export interface Histograms extends Drawing {
   readonly heading: string;
   readonly caption: string;
 }
 
 const MAX_COLUMNS = 6;
-/** Height of the bars by the width of a panel, where that is not too high. */
+/** Height of the bars relative to the width of a panel, unless that is too high. */
 const SHAPE = 0.435;
 const TALLEST = 320;
 const LINE_HEIGHT = 12;
@@ -21,7 +21,7 @@ const AXIS_HEIGHT = 30;
 const TICK_WIDTH = 80;
 const TICK_HEIGHT = 40;
 
-/** Histograms of the zones with the most cells, side by side on the same scales; undefined where no zone has data. */
+/** Histograms of the zones with the most cells, side by side on the same scales; undefined if no zone has data. */
 export function drawHistograms(
   histogram: ZonalHistogram,
   means: Float64Array,
@@ -41,7 +41,7 @@ export function drawHistograms(
   };
 }
 
-/** Zones that have cells in bins, those with the most cells first. */
+/** Zones with cells in bins, by number of cells, descending. */
 function rankZones({ bins, cells }: ZonalHistogram): number[] {
   const zones = [...new Set(bins.zone)];
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
@@ -128,11 +128,11 @@ function tickText({ low, high }: BarSet, ticks: number): (value: number) => stri
 interface Label {
   readonly column: number;
   readonly row: number;
-  /** Undefined where the mean lies outside what is drawn. */
+  /** Undefined if the mean lies outside the drawing. */
   readonly mean: number | undefined;
   readonly name: string;
   readonly figures: string;
-  /** Empty where all cells are in bins. */
+  /** Empty if all cells are in bins. */
   readonly outside: string;
 }
 

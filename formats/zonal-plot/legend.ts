@@ -12,8 +12,8 @@ const ONLY_KEY_WIDTH = 112;
 const END_ROOM = 0.18;
 
 /**
- * The colour scale with the number of zones at each colour above it; its right end stands at x = 0. A grey key stands
- * beside it where the map shows zones without data. One colour for all has a key in place of a scale.
+ * The colour scale with the number of zones at each colour above it. Its right end is at x = 0. If the map shows zones
+ * without data, a grey key stands next to it. If all zones have one colour, a key replaces the scale.
  */
 export function drawLegend(means: Float64Array, colors: Colors, showsNoData: boolean): string {
   const top = BARS_HEIGHT + 2;
@@ -62,7 +62,7 @@ function ramp({ low, high, colorOf }: Colors, left: number, top: number): string
   );
 }
 
-/** Labels at both ends, which say where the scale is cut, and at round values well between them. */
+/** Labels at both ends, which show if the scale is clipped, and at round values between them. */
 function ticks(colors: Colors, left: number, top: number): string {
   const { low, high, clipsLow, clipsHigh } = colors;
   const step = niceStep((high - low) / 4);

@@ -1,12 +1,12 @@
 import type { MapExtent } from './extent.ts';
 
 /**
- * Full turns, in degrees, by which rings are moved so that a map of them is narrow: the circle of longitudes is cut in
- * the middle of the widest gap between the rings shown. A map of the United States thus has the Aleutians beyond 180° in
- * the west, beside the others.
+ * Full turns, in degrees, by which rings are moved so that their map is narrow. The circle of longitudes is cut in the
+ * middle of the widest gap between the rings shown. So a map of the United States shows the Aleutians beyond 180° in
+ * the west, next to the other islands.
  *
  * @param rings - Bounds of all rings, as written.
- * @param shown - Whether a ring decides on the cut; the others are moved to follow it.
+ * @param shown - Whether a ring determines the cut. Other rings are moved accordingly.
  */
 export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: number) => boolean): Float64Array {
   const cut = widestGap(rings.filter((extent, ring) => shown(ring) && extent.left <= extent.right));
@@ -15,7 +15,7 @@ export function unrollLongitudes(rings: readonly MapExtent[], shown: (ring: numb
   );
 }
 
-/** The middle of the widest gap between intervals on the circle of longitudes; −180 where they leave none. */
+/** The middle of the widest gap between intervals on the circle of longitudes; −180 if there is no gap. */
 function widestGap(intervals: readonly MapExtent[]): number {
   const arcs = intervals
     .map(({ left, right }) => ({ start: wrap(left), length: right - left }))

@@ -30,8 +30,8 @@ const GAP = 12;
 const MANY_ZONES = 400;
 
 /**
- * A map of the zones in the colours of their means, cut to where zones have cells, at most as wide as `width`. A few
- * zones far from all others are drawn in frames of their own below, so that they do not make the others small.
+ * A map of the zones in the colours of their means, cropped to zones with cells, at most `width` wide. A few zones far
+ * from all others are drawn in separate frames below, so that the others are not drawn too small.
  */
 export function drawMap(
   polygons: Polygons,
@@ -60,13 +60,13 @@ export function drawMap(
   };
 }
 
-/** Zones where they are drawn: rings moved by whole turns, and the bounds of the zones. */
+/** The zones in their drawn positions: rings moved by whole turns, and the bounds of the zones. */
 interface Layer {
   readonly polygons: Polygons;
   readonly shifts: Float64Array;
-  /** Bounds by zone; undefined where a zone has no vertices. */
+  /** Bounds by zone; undefined if a zone has no vertices. */
   readonly bounds: readonly (MapExtent | undefined)[];
-  /** The bounds of zones with cells; where there are none, of all zones. */
+  /** The bounds of zones with cells or, if there are none, of all zones. */
   readonly shown: readonly MapExtent[];
 }
 
@@ -134,14 +134,14 @@ function drawFrame(
   }
   const border = means.length > MANY_ZONES ? 0.3 : 0.75;
   const size = `width="${px(frame.width)}" height="${px(frame.height)}"`;
-  // A nested svg cuts off what lies outside of it.
+  // A nested svg clips its contents.
   const svg =
     `<svg ${size} fill-rule="evenodd" stroke="#fff" stroke-width="${border}" stroke-linejoin="round">\n` +
     `<title>${title}</title>\n${paths.join('\n')}\n</svg><rect ${size} fill="none" stroke="${HAIRLINE}"/>`;
   return { svg, showsNoData };
 }
 
-/** The rings of a zone as one path, filled even-odd; or as a path for each part, where these overlap. */
+/** The rings of a zone as one path, filled even-odd. If its parts overlap, a path for each part. */
 function zonePaths({ polygons, shifts, bounds }: Layer, frame: Frame, zone: number, byPart: boolean): string[] {
   const box = bounds[zone];
   const { left, right, bottom, top } = frame.extent;

@@ -25,7 +25,7 @@ export function text(content: string, { x, y, size, weight = 400, fill = INK, an
   return `<text x="${px(x)}" y="${px(y)}" ${style}>${escapeXml(content)}</text>`;
 }
 
-/** Text as XML has it; characters that XML cannot hold at all become U+FFFD. */
+/** Text escaped for XML. Characters that XML cannot contain become U+FFFD. */
 export function escapeXml(content: string): string {
   return printable(content)
     .replaceAll('&', '&amp;')
@@ -34,12 +34,12 @@ export function escapeXml(content: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Text without line breaks, control characters and broken surrogates, none of which an SVG can show. */
+/** Text without line breaks, control characters and broken surrogates, which an SVG cannot show. */
 export function printable(content: string): string {
   return content.replaceAll(/\s+/gu, ' ').replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, '\uFFFD');
 }
 
-/** Text cut to a number of characters, the last of which then says so. */
+/** Text cut to a number of characters. If it was cut, it ends in an ellipsis. */
 export function shorten(content: string, longest: number): string {
   const characters = [...content];
   return characters.length > longest ? `${characters.slice(0, longest - 1).join('')}…` : content;

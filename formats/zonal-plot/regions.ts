@@ -1,18 +1,18 @@
 import { type MapExtent, unionOf } from './extent.ts';
 
-/** The main region holds at least this share of the zones … */
+/** The main region contains at least this fraction of the zones … */
 const MAX_ZONES = 0.95;
 /** … and can be drawn this much larger when it stands alone … */
 const GAIN = 1.4;
-/** … and the others lie apart by this share of the whole map. */
+/** … and the others are separated by this fraction of the whole map. */
 const APART = 0.03;
 const MAX_INSETS = 6;
 
 /**
- * Splits the bounds of zones into the region where nearly all of them lie and a few outlying ones that would make that
- * one small: Alaska, Hawaii and the islands beside the conterminous states.
+ * Splits the bounds of zones into a main region with nearly all of them, and a few outlying ones that would make it
+ * small, such as Alaska, Hawaii and the islands for the conterminous states.
  *
- * @returns The main region first; one region where setting others apart gains nothing; none where there are no zones.
+ * @returns The main region first; a single region if separate ones gain nothing; none if there are no zones.
  */
 export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   const whole = unionOf(zones);
@@ -24,7 +24,7 @@ export function regionsOf(zones: readonly MapExtent[]): MapExtent[] {
   return worthwhile ? clusters.map(({ extent }) => extent) : [whole];
 }
 
-/** How much room an extent takes on a page half as wide again as high. */
+/** Size of an extent on a page with an aspect ratio of 3 : 2. */
 function sizeOf({ left, right, bottom, top }: MapExtent): number {
   return Math.max((right - left) / 1.5, top - bottom);
 }
@@ -37,7 +37,7 @@ interface Cluster {
 /** Squares along each side of the grid on which zones are found to touch. */
 const SQUARES = 256;
 
-/** Groups zones that share, or lie in neighbouring, squares of a fine grid over the whole. */
+/** Groups zones that share squares of a fine grid, or lie in neighbouring ones. */
 function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
   const scaleX = SQUARES / (whole.right - whole.left || 1);
   const scaleY = SQUARES / (whole.top - whole.bottom || 1);
@@ -94,7 +94,7 @@ function neighbours(square: number): number[] {
 /** Beyond this many clusters zones are scattered, and no region is the main one. */
 const MAX_CLUSTERS = 200;
 
-/** Joins the nearest two clusters, again and again, until all lie apart and there are few enough. */
+/** Repeatedly joins the nearest two clusters until all are apart and there are few enough. */
 function mergeNear(clusters: readonly Cluster[], near: number): Cluster[] {
   if (clusters.length > MAX_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];
   const merged = [...clusters];

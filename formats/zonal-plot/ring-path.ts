@@ -1,8 +1,8 @@
 import type { MapExtent } from './extent.ts';
 
-/** How coordinates become pixels. */
+/** Maps coordinates to pixels. */
 export interface Frame {
-  /** What the frame shows. */
+  /** The extent that the frame shows. */
   readonly extent: MapExtent;
   readonly width: number;
   readonly height: number;
@@ -29,13 +29,14 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
   return { extent, scaleX, scaleY, width: spanX * scaleX, height: spanY * scaleY };
 }
 
-/** Pixels are told apart to a tenth; vertices that fall together are drawn once. */
+/** Positions are rounded to a tenth of a pixel. Equal consecutive vertices are drawn once. */
 const STEPS_PER_PIXEL = 10;
 
 /**
- * A ring as an SVG path in relative steps; empty where it lies outside the frame. One too small to see is drawn as a dot.
+ * A ring as an SVG path in relative steps; empty if it lies outside the frame. A ring too small to see is drawn as a
+ * dot.
  *
- * @param shift - What is added to x.
+ * @param shift - Added to x.
  */
 export function drawRing(x: Float64Array, y: Float64Array, shift: number, frame: Frame): string {
   const { extent, scaleX, scaleY } = frame;

@@ -14,7 +14,7 @@ import { type ArrowField, Type, tableFieldOf } from './schema.ts';
 /** No buffer of a file that is meant as one unpacks to more. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 
-/** Opens an Arrow file or stream: the heads of its messages are read, and nothing else. */
+/** Opens an Arrow file or stream. Reads only the headers of its messages. */
 export async function openArrow(source: ByteSource): Promise<TableFile> {
   const { file } = source;
   const { fields, isRecent, messages } = await readIndex(source);
@@ -107,7 +107,7 @@ function joined(first: CodeMap, second: CodeMap): CodeMap {
   return all;
 }
 
-/** Where the node and the buffers of a column are among those of a batch. */
+/** Indices of a column's node and buffers among those of a batch. */
 interface Place {
   readonly node: number;
   readonly buffer: number;
@@ -129,7 +129,7 @@ function places(fields: readonly ArrowField[], isRecent: boolean, { variadic }: 
   return found;
 }
 
-/** How many buffers a column has beside those of its children. */
+/** Number of a column's own buffers, without those of its children. */
 function ownBuffers({ typeId, isDense }: ArrowField, isRecent: boolean): number {
   switch (typeId) {
     case Type.null:
@@ -183,7 +183,7 @@ async function bytesOf(
   if (unpack === undefined || length === 0) return bytes;
   const unpacked = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0, true));
   const rest = bytes.subarray(LENGTH_BYTES);
-  // What packing would not make smaller is not packed.
+  // Buffers that compression would not shrink are stored uncompressed.
   if (unpacked === -1) return rest;
   if (!(unpacked >= 0 && unpacked <= MAX_BUFFER_BYTES)) throw new RangeError(`a buffer would have ${unpacked} bytes`);
   const whole = unpack(rest, unpacked) as Uint8Array<ArrayBuffer>;

@@ -6,19 +6,19 @@ import type { FieldType } from '../table-file.ts';
 import type { Node } from './messages.ts';
 import { type ArrowField, Type } from './schema.ts';
 
-/** The buffers of a column in a batch; each begins at an offset of 0 in memory of its own. */
+/** The buffers of a column in a batch, each at offset 0 of its own memory. */
 export interface ColumnData {
   readonly node: Node;
   readonly buffers: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** What codes of a dictionary stand for; −1 for null. */
+/** Maps the codes of a dictionary; −1 means null. */
 export type CodeMap = Int32Array;
 
 /**
  * A column of a batch on the host.
  *
- * @throws RangeError where its buffers are too short, or lead beyond themselves.
+ * @throws RangeError if its buffers are too short, or point beyond themselves.
  */
 export function hostColumn(
   field: ArrowField,
@@ -148,7 +148,7 @@ function narrowed(
   return values;
 }
 
-/** Codes of texts, those of nulls 0. */
+/** Codes of texts; 0 for nulls. */
 export function textCodes(
   { typeId }: ArrowField,
   buffers: readonly Uint8Array<ArrayBuffer>[],
@@ -185,7 +185,7 @@ function offsetsOf([offsets, text]: readonly Uint8Array<ArrayBuffer>[], length: 
 const VIEW_BYTES = 16;
 const SHORT_TEXT = 12;
 
-/** Short texts stand in their views, others in one of the buffers behind. */
+/** Short texts are stored in their views, others in one of the data buffers. */
 function viewsOf([given, ...data]: readonly Uint8Array<ArrayBuffer>[], length: number): TextRange {
   const views = bufferOf(given ?? new Uint8Array(0));
   if (views.length < length * VIEW_BYTES) throw new RangeError('its values are cut off');

@@ -12,7 +12,7 @@ import type { ByteSource } from '../../tiff/byte-source.ts';
 import { asDamage, damaged } from '../table-errors.ts';
 import { type ArrowField, fieldsOf } from './schema.ts';
 
-/** What an Arrow file consists of. */
+/** The parts of an Arrow file. */
 export interface ArrowIndex {
   readonly fields: readonly ArrowField[];
   /** Whether unions have no bits of validity, as since version 5. */
@@ -23,13 +23,13 @@ export interface ArrowIndex {
 
 /** A dictionary or a record batch. */
 export interface Message {
-  /** Of a dictionary. */
+  /** Set for a dictionary. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | undefined;
   readonly rows: number;
   readonly at: number;
   readonly nodes: readonly Node[];
   readonly regions: readonly Region[];
-  /** How many buffers of data each column of views has. */
+  /** Number of data buffers of each column of views. */
   readonly variadic: readonly number[];
   readonly compression: 'lz4' | 'zstd' | undefined;
 }
@@ -39,7 +39,7 @@ export interface Node {
   readonly nulls: number;
 }
 
-/** Where a buffer lies in the file. */
+/** Position of a buffer in the file. */
 export interface Region {
   readonly start: number;
   readonly length: number;
@@ -57,7 +57,7 @@ const RECORD_BATCH = 3;
 /** MetadataVersion.V5. */
 const RECENT = 4;
 
-/** Reads what messages there are, but not what is in them. */
+/** Reads the list of messages without their contents. */
 export async function readIndex(source: ByteSource): Promise<ArrowIndex> {
   const { file, size } = source;
   const magic = Buffer.from(await source.read(0, Math.min(MAGIC_BYTES, size))).toString(
@@ -115,7 +115,7 @@ async function readStreamIndex(source: ByteSource): Promise<ArrowIndex> {
   return { ...index, messages };
 }
 
-/** A message of any kind; of kind 0 is the end of a stream. */
+/** A message of any kind. Kind 0 is the end of a stream. */
 interface Found {
   readonly kind: number;
   readonly table: FlatTable | undefined;
@@ -126,7 +126,7 @@ interface Found {
 async function readMessage(source: ByteSource, at: number, end: number): Promise<Found> {
   if (!(at >= 0 && at + 4 <= end)) throw new RangeError(`a message would begin at byte ${at}`);
   const head = viewOf(await source.read(at, Math.min(8, end - at)));
-  // Until version 0.15 there was nothing before the length.
+  // Before version 0.15 there was no marker before the length.
   const isMarked = head.getInt32(0, true) === -1;
   const length = head.getInt32(isMarked ? 4 : 0, true);
   const start = at + (isMarked ? 8 : 4);

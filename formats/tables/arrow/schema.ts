@@ -11,7 +11,7 @@ import {
 } from '../../polygon-layers/flatbuffer.ts';
 import type { FieldType, TableField, TimestampUnit } from '../table-file.ts';
 
-/** Numbers of types in Arrow's Schema.fbs. */
+/** Type numbers in Arrow's Schema.fbs. */
 export const Type = {
   null: 1,
   int: 2,
@@ -41,7 +41,7 @@ export const Type = {
   largeListView: 26,
 } as const;
 
-/** A column as Arrow has it. */
+/** A column as Arrow describes it. */
 export interface ArrowField {
   readonly name: string;
   readonly nullable: boolean;
@@ -49,11 +49,11 @@ export interface ArrowField {
   /** Bits of a whole number, a float or a decimal. */
   readonly bits: number;
   readonly isSigned: boolean;
-  /** Of dates and times; 0 is the coarsest. */
+  /** Unit of dates and times; 0 is the coarsest. */
   readonly unit: number;
-  /** Set where the values are codes. */
+  /** Set if the values are codes of a dictionary. */
   readonly dictionary: DictionaryEncoding | undefined;
-  /** What it is on the host, or what is in it that is not read. */
+  /** The type on the host, or a description of an unsupported type. */
   readonly type: FieldType | string;
   readonly children: readonly ArrowField[];
   /** Whether a union has offsets. */
@@ -72,7 +72,7 @@ const DEEPEST = 64;
 /** The columns of a schema. */
 export function fieldsOf(schema: FlatTable): ArrowField[] {
   if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers have the high byte first, which is not read');
-  // Tables of a message may be the same, so that a small one could stand for more fields than there is memory.
+  // Tables of a message may be shared, so a small message could describe more fields than fit in memory.
   const budget = { left: MAX_FIELDS };
   return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
 }
@@ -123,7 +123,7 @@ function encodingOf(encoding: FlatTable): DictionaryEncoding {
 const MAX_DIGITS = 18;
 const UNITS: readonly TimestampUnit[] = ['s', 'ms', 'us', 'ns'];
 
-/** What is in columns that are not read. */
+/** Descriptions of unsupported columns. */
 const OTHERS: { readonly [typeId: number]: string } = {
   [Type.null]: 'nothing but nulls of no type',
   [Type.binary]: 'bytes',
@@ -166,7 +166,7 @@ function decimalOf(precision: number, scale: number, bits: number): FieldType | 
   return isSound ? { type: 'decimal', scale } : 'decimals of an unsound kind';
 }
 
-/** The field as a table has it; undefined where it is not read. */
+/** The field of a table; undefined if it is not supported. */
 export function tableFieldOf({ name, nullable, type }: ArrowField): TableField | undefined {
   return typeof type === 'string' ? undefined : { ...type, name, nullable };
 }

@@ -14,13 +14,13 @@ export interface CsvColumn {
   readonly dictionary: StringDictionary | undefined;
 }
 
-/** Stores a cell at a row; false where it is none of the type. */
+/** Stores a cell at a row; false if the cell is not of the type. */
 type Store = (bytes: Buffer, from: number, to: number, row: number) => boolean;
 
 /**
  * The cells of a column in some rows.
  *
- * @param fault - Makes the error for a row whose cell is none of the type.
+ * @param fault - Makes the error for a row whose cell is not of the type.
  */
 export function cellsOf(fields: Fields, column: CsvColumn, fault: (row: number) => Error): HostColumn {
   const { rows } = fields;
@@ -188,7 +188,7 @@ function storeNarrow(values: Int32Array | Uint32Array, bytes: Buffer, from: numb
 
 const SAFE_DIGITS = 15;
 
-/** A whole number of 64 bits, or a decimal of so many digits behind the point. */
+/** A 64-bit integer, or a decimal with `scale` decimals. */
 function storeWide(
   values: BigInt64Array | BigUint64Array,
   scale: number,

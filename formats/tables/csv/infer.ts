@@ -1,6 +1,6 @@
 import { parseTime } from './times.ts';
 
-/** What a cell can be read as, as bits. Text it can always be. */
+/** The types as which a cell can be read, as bits. Text is always possible. */
 export const BOOL: number = 1;
 export const I32: number = 2;
 export const I64: number = 4;
@@ -15,14 +15,14 @@ const ZERO = 48;
 const SPACE = 32;
 const TAB = 9;
 
-/** The first byte from `from` on that is no blank. */
+/** Position of the first byte from `from` on that is not a blank. */
 export function skipBlanks(bytes: Buffer, from: number, to: number): number {
   let at = from;
   while (at < to && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
   return at;
 }
 
-/** Behind the last byte before `to` that is no blank. */
+/** Position after the last byte before `to` that is not a blank. */
 export function dropBlanks(bytes: Buffer, from: number, to: number): number {
   let at = to;
   while (at > from && (bytes[at - 1] === SPACE || bytes[at - 1] === TAB)) at--;
@@ -41,7 +41,7 @@ export function typesOf(bytes: Buffer, from: number, to: number, possible: numbe
   return possible & (NO_NUMBER.test(text) ? F64 : 0);
 }
 
-/** Words for what no digits tell. */
+/** Words for NaN and infinity. */
 export const NO_NUMBER: RegExp = /^[+-]?(nan|inf|infinity)$/i;
 
 function timeTypes(bytes: Buffer, from: number, to: number): number {
@@ -88,7 +88,7 @@ function wideTypes(text: string): number {
   return types | (BigInt(Number(text)) === value ? F64 : 0);
 }
 
-/** Whether it goes on from the digits before `from` as a number with a fraction or an exponent. */
+/** Whether the digits before `from` continue with a fraction or an exponent. */
 function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
   const hasPoint = bytes[from] === 46;
   let at = hasPoint ? skipDigits(bytes, from + 1, to) : from;

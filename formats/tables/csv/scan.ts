@@ -1,13 +1,13 @@
 import { FormatError } from '../../../primitives/errors.ts';
 
-/** Where the fields of some rows lie in bytes, row after row. */
+/** Positions of the fields of some rows, row after row. */
 export interface Fields {
   readonly bytes: Buffer;
   rows: number;
   readonly columns: number;
   starts: Uint32Array;
   ends: Uint32Array;
-  /** How each is written. */
+  /** How each field is written. */
   kinds: Uint8Array;
   /** Line that each row begins in, from 1. */
   lines: Uint32Array;
@@ -19,13 +19,13 @@ const QUOTED = 1;
 /** With doubled quotes in it. */
 export const ESCAPED = 2;
 
-/** How a CSV is written, and how far it has been read. */
+/** The syntax of a CSV, and the position reached. */
 export interface Reading {
   readonly file: string;
   readonly delimiter: number;
   /** Undefined while the first row is looked for. */
   readonly columns: number | undefined;
-  /** Line of what comes next. */
+  /** Number of the next line. */
   line: number;
 }
 
@@ -39,12 +39,13 @@ const RETURN = 13;
 const FIRST_ROWS = 1024;
 
 /**
- * Finds the fields of the rows that end in bytes, after RFC 4180: quoted ones may have line ends and doubled quotes. Lines end
- * in LF or CR LF, the last one by the end as well. Lines without anything are left out, but where there is one column.
+ * Finds the fields of the complete rows in the bytes, after RFC 4180. Quoted fields may contain line ends and doubled
+ * quotes. Lines end in LF or CR LF; the last line may end with the file. Empty lines are skipped, unless there is only
+ * one column.
  *
- * @param last - Whether the file ends behind the bytes.
- * @param maxRows - So many rows are looked for.
- * @returns The fields, and where the next row begins.
+ * @param last - Whether the file ends after the bytes.
+ * @param maxRows - Maximum number of rows to find.
+ * @returns The fields, and the start of the next row.
  * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`.
  */
 export function scanRows(
@@ -115,7 +116,7 @@ export function scanRows(
   return { fields, next };
 }
 
-/** How many fields the first row has. */
+/** Number of fields in the first row. */
 function headWidth(bytes: Buffer, start: number, { delimiter }: Reading): number {
   let [width, isQuoted] = [1, false];
   for (let at = start; at < bytes.length; at++) {

@@ -1,19 +1,19 @@
-/** A date or a moment, as a cell tells it. */
+/** A date or time in a cell. */
 export interface Time {
   /** Days since 1970-01-01. */
   readonly days: number;
-  /** Microseconds of the day, or beyond it where an offset was taken off. */
+  /** Microseconds of the day. Subtracting an offset can move it outside the day. */
   readonly micros: number;
   readonly isDate: boolean;
-  /** Whether it tells its offset from UTC, which is taken off. */
+  /** Whether it has an offset from UTC, which was subtracted. */
   readonly isUtc: boolean;
 }
 
 /**
- * Reads `YYYY-MM-DD`, alone or with `HH:MM`, `:SS` and up to six digits of a second behind a `T` or a blank, and `Z` or an offset
- * such as `+01:00`.
+ * Reads `YYYY-MM-DD`, alone or with `HH:MM`, `:SS` and up to six digits of a second behind a `T` or a blank, and `Z` or
+ * an offset such as `+01:00`.
  *
- * @returns undefined where it is none.
+ * @returns undefined if it is not a date or time.
  */
 export function parseTime(bytes: Buffer, from: number, to: number): Time | undefined {
   const length = to - from;
@@ -54,7 +54,7 @@ function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
   return found[1] === '-' ? -minutes : minutes;
 }
 
-/** NaN where one is no digit. */
+/** NaN if a byte is not a digit. */
 function digitsAt(bytes: Buffer, from: number, count: number): number {
   let value = 0;
   for (let at = from; at < from + count; at++) {
@@ -66,7 +66,7 @@ function digitsAt(bytes: Buffer, from: number, count: number): number {
 
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Days from 1970-01-01 to a day of the Gregorian calendar; NaN where there is no such day. */
+/** Days from 1970-01-01 to a day of the Gregorian calendar; NaN if the day does not exist. */
 function daysOf(year: number, month: number, day: number): number {
   const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const max = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);

@@ -3,7 +3,7 @@ import type { CompressionCodec } from 'hyparquet/src/types.js';
 import { unpackLz4 } from '../lz4.ts';
 import { loadZstd, type Unpack } from '../zstd.ts';
 
-/** The codecs that are read, loaded when first needed. Each throws where the bytes do not unpack to the length. */
+/** The supported codecs, loaded when first needed. Each throws if the bytes do not unpack to the given length. */
 export const CODECS: { readonly [codec in CompressionCodec]?: () => Promise<Unpack> } = {
   UNCOMPRESSED: async () => (bytes) => bytes,
   GZIP: async () => (bytes, length) => gunzip(bytes, length),
@@ -41,7 +41,10 @@ function snappyLength(bytes: Uint8Array): number {
   return -1;
 }
 
-/** Hadoop's frames: blocks behind their unpacked and packed lengths, high byte first. Some writers say so and leave them out. */
+/**
+ * Hadoop's frames: blocks preceded by their unpacked and packed lengths, big-endian. Some writers name this codec but
+ * omit the frames.
+ */
 function unpackHadoopLz4(bytes: Uint8Array, length: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const blocks: (readonly [at: number, packed: number, unpacked: number])[] = [];

@@ -13,9 +13,9 @@ import { checkedStruct } from './thrift-check.ts';
 /** No page of a file that is meant as one is larger. */
 const MAX_PAGE_BYTES = 2 ** 28;
 
-/** Memory that is taken again for the next row group, or page: memory that was never used costs more than what is done in it. */
+/** Memory that is reused for the next row group or page, because fresh memory costs more than the work in it. */
 export interface ReadingMemory {
-  /** Cells of a column: those of the row group before are lost. */
+  /** Memory for the cells of a column. The cells of the row group before are lost. */
   values(field: TableField, rows: number): Values;
   codes(count: number): Uint32Array;
 }
@@ -47,7 +47,7 @@ interface Reading {
   readonly rows: number;
   readonly values: Values;
   readonly validity: Uint32Array | undefined;
-  /** What codes of the pages stand for. */
+  /** The values of the pages' dictionary codes. */
   dictionary: Values | undefined;
   /** Rows read so far. */
   row: number;
@@ -56,7 +56,7 @@ interface Reading {
 /**
  * Reads the pages of a column of a row group.
  *
- * @throws RangeError, or what a library throws, where they are damaged.
+ * @throws RangeError, or what a library throws, if they are damaged.
  */
 export function readColumn(
   column: PlainColumn,
@@ -118,7 +118,7 @@ function readDictionary(reading: Reading, header: PageHeader, page: Buffer): voi
   const { column } = reading;
   const count = header.dictionary_page_header?.num_values ?? -1;
   const bytes = unpacked(reading, page, header.uncompressed_page_size);
-  // No value takes less than this, so that no more memory is taken than there are values.
+  // Minimum bytes of a value, so that a false number of values cannot allocate too much memory.
   const min = valueBytes(column.element) ?? 4;
   if (!(isCount(count) && count * min <= bytes.length))
     throw new RangeError(`its dictionary would have ${count} values`);
@@ -165,7 +165,7 @@ function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): 
   readValues(reading, head!.encoding, isPacked ? unpacked(reading, rest, length) : rest, 0, rows, valid);
 }
 
-/** Reads the values of a page, and puts those that are not null where they belong. */
+/** Reads the values of a page, and places them in the rows that are not null. */
 function readValues(reading: Reading, encoding: string, bytes: Buffer, at: number, rows: number, valid: number): void {
   const { row, values, validity } = reading;
   const into = values.subarray(row, row + rows) as Values;
@@ -175,7 +175,7 @@ function readValues(reading: Reading, encoding: string, bytes: Buffer, at: numbe
     decode(reading, encoding, bytes, at, dense);
     const places = new Uint32Array(rows);
     for (let i = 0, next = 0; i < rows; i++) if (isSet(validity!, row + i)) places[i] = next++;
-    // Where a row is null, it does not matter what is taken.
+    // The values of null rows do not matter.
     if (valid > 0) gather(dense, places, into);
     else new Uint8Array(into.buffer, into.byteOffset, into.byteLength).fill(0);
   }
@@ -214,7 +214,7 @@ function readCodes({ dictionary, memory }: Reading, bytes: Buffer, at: number, i
   gather(dictionary, codes, into);
 }
 
-/** Flags as runs, behind their length. */
+/** Reads flags stored as runs, after their length. */
 function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void {
   requireBytes(bytes, at, 4);
   const end = at + 4 + bytes.readUInt32LE(at);

@@ -23,8 +23,8 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
 const HEADER_NUMBERS = 3;
 
 /**
- * Whether the first value takes 33 bits, the highest of which hyparquet drops. DuckDB writes u32 as the numbers that they are,
- * where others write the i32 of the same bits.
+ * Whether the first value takes 33 bits, whose highest bit hyparquet drops. DuckDB writes u32 as positive numbers;
+ * other writers write the i32 with the same bits.
  */
 function hasWideFirst(bytes: Buffer, start: number): boolean {
   let at = start;
@@ -46,7 +46,7 @@ export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: numb
   }
 }
 
-/** Reads byte arrays that begin with so many bytes of the one before. */
+/** Reads byte arrays that share a prefix with the one before. */
 export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const [prefixes, suffixes] = [new Int32Array(into.length), new Int32Array(into.length)];
@@ -64,7 +64,7 @@ export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: num
   }
 }
 
-/** Unpacks lengths, and tells where they end. */
+/** Unpacks lengths and returns the position after them. */
 function unpackLengths(bytes: Buffer, start: number, lengths: Int32Array): number {
   const reader = readerOf(bytes, start);
   deltaBinaryUnpack(reader, lengths.length, lengths);

@@ -13,7 +13,7 @@ const ENCRYPTED_MAGIC = 'PARE';
 const TAIL_BYTES = 8;
 const MAGIC_BYTES = 4;
 
-/** So many rows a row group may have: their columns are held. */
+/** Maximum rows of a row group, whose columns are held in memory. */
 const MAX_ROWS = 2 ** 28;
 
 export interface ParquetFooter {
@@ -35,14 +35,14 @@ export interface RowGroup {
   readonly chunks: readonly ColumnChunk[];
 }
 
-/** Where the pages of a column lie. */
+/** Position of the pages of a column. */
 export interface ColumnChunk {
   readonly codec: string;
   readonly start: number;
   readonly length: number;
 }
 
-/** Reads the metadata, which a file of Parquet ends with, and checks what they say against the file. */
+/** Reads the metadata at the end of a Parquet file, and checks it against the file. */
 export async function readFooter(source: ByteSource): Promise<ParquetFooter> {
   const { file, size } = source;
   if (size < MAGIC_BYTES + TAIL_BYTES) throw damaged('The file', `it has ${size} bytes`, { file });
@@ -100,7 +100,7 @@ function isLeaf(element: SchemaElement): boolean {
   return element.num_children === undefined || element.num_children === 0;
 }
 
-/** Where an element's descendants end. */
+/** The position after an element's descendants. */
 function behind(schema: readonly SchemaElement[], start: number): number {
   let at = start;
   for (let open = 1; open > 0; open--, at++) {
@@ -139,7 +139,7 @@ function chunkOf(
   return { codec: data.codec, start, length };
 }
 
-/** The type of a column, or what is in it that is not read. */
+/** The type of a column, or a description of an unsupported type. */
 function fieldTypeOf(element: SchemaElement): FieldType | string {
   const { type, converted_type: converted, logical_type: logical } = element;
   if (element.repetition_type === 'REPEATED' || converted === 'LIST' || logical?.type === 'LIST') return 'lists';
@@ -215,7 +215,7 @@ function decimalOf({
   return isSound ? { type: 'decimal', scale: exact.scale } : 'decimals of an unsound kind';
 }
 
-/** Loads what unpacks the pages of columns. */
+/** Loads the codec that unpacks the pages of columns. */
 export function codecOf(
   codec: string,
   field: string,

@@ -1,12 +1,15 @@
 import { copyByteBits, countBits, setBits } from '../bits.ts';
 
-/** Runs of Parquet's hybrid of run lengths and packed bits: `count` values `value`, or where `value` is −1 those packed at `at`. */
+/**
+ * Runs of Parquet's hybrid of run lengths and packed bits: `count` times `value` or, if `value` is −1, the values
+ * packed at `at`.
+ */
 type VisitRun = (first: number, count: number, value: number, at: number) => void;
 
 /**
  * Visits the runs of `count` values of `width` bits between `start` and `end`.
  *
- * @throws RangeError where there are fewer.
+ * @throws RangeError if there are fewer.
  */
 function visitRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number, visit: VisitRun): void {
   const valueBytes = (width + 7) >> 3;
@@ -23,7 +26,7 @@ function visitRuns(bytes: Uint8Array, start: number, end: number, width: number,
     const isPacked = (head & 1) === 1;
     const length = isPacked ? Math.floor(head / 2) * 8 : Math.floor(head / 2);
     const taken = Math.min(length, count - first);
-    // The last run may be cut off behind the last value.
+    // The last run may be cut off after the last value.
     const min = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
     if (at + min > end) throw new RangeError('its runs are cut off');
     let value = -1;
@@ -54,7 +57,7 @@ export function readHybrid(
   });
 }
 
-/** Of up to 24 bits: with a byte more they fit into 32. */
+/** For widths of up to 24 bits, which with one more byte fit in 32 bits. */
 function unpack(bytes: Uint8Array, start: number, width: number, into: Uint32Array, first: number, count: number) {
   const mask = (1 << width) - 1;
   let [at, held, bits] = [start, 0, 0];

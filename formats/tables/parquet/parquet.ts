@@ -9,7 +9,7 @@ import { type ReadingMemory, readColumn, readingMemory } from './column.ts';
 import { codecOf, type ParquetField, type RowGroup, readFooter } from './footer.ts';
 import type { PlainColumn } from './plain.ts';
 
-/** Opens a Parquet file: its metadata are read, and nothing else. */
+/** Opens a Parquet file. Reads only its metadata. */
 export async function openParquet(source: ByteSource): Promise<TableFile> {
   const { file } = source;
   const { fields, unread, groups } = await readFooter(source);
@@ -93,7 +93,7 @@ async function bytesOf(
   if (group === undefined) return [];
   const reading = chosen.map(({ index }) => source.read(group.chunks[index]!.start, group.chunks[index]!.length));
   const all = Promise.all(reading);
-  // A failure is thrown where the bytes are awaited, if they still are by then.
+  // A failure is thrown where the bytes are awaited, if anyone still waits.
   all.catch(() => {});
   return (await all).map((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }

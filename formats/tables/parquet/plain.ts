@@ -4,7 +4,7 @@ import { halfFloat } from '../half-float.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
 import type { TableField } from '../table-file.ts';
 
-/** What cells of a column are stored in. */
+/** Arrays for the cells of a column. */
 export type Values =
   | Uint8Array<ArrayBuffer>
   | Int32Array<ArrayBuffer>
@@ -62,14 +62,14 @@ function wordsOf({ buffer, byteOffset, byteLength }: Values): Uint32Array {
   return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
-/** How a column's values are stored in Parquet, and what they become. */
+/** How a column's values are stored in Parquet, and their type in the table. */
 export interface PlainColumn {
   readonly field: TableField;
   readonly element: SchemaElement;
   readonly dictionary: StringDictionary | undefined;
 }
 
-/** Bytes that a value takes; undefined where each has its own length, or less than a byte. */
+/** Bytes of a value; undefined if lengths vary or a value takes less than a byte. */
 export function valueBytes({ type, type_length: length }: SchemaElement): number | undefined {
   if (type === 'FIXED_LEN_BYTE_ARRAY') return length ?? 0;
   return type === undefined ? undefined : BYTES[type];
@@ -78,9 +78,9 @@ export function valueBytes({ type, type_length: length }: SchemaElement): number
 const BYTES: { readonly [type: string]: number | undefined } = { INT32: 4, FLOAT: 4, INT64: 8, DOUBLE: 8, INT96: 12 };
 
 /**
- * Reads `into.length` values that stand one after the other.
+ * Reads `into.length` consecutive values.
  *
- * @throws RangeError where there are fewer.
+ * @throws RangeError if there are fewer.
  */
 export function readPlain(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   const { field, element } = column;
@@ -116,7 +116,7 @@ function widen(bytes: Buffer, start: number, into: BigInt64Array): void {
 const DAY_OF_1970 = 2_440_588n;
 const NANOSECONDS = 86_400_000_000_000n;
 
-/** Nanoseconds of a day, and the number of the day after Julius Scaliger. */
+/** Nanoseconds of the day, and the Julian day number. */
 function readInt96(bytes: Buffer, start: number, into: BigInt64Array): void {
   for (let i = 0; i < into.length; i++) {
     const at = start + 12 * i;

@@ -1,11 +1,11 @@
 /**
- * Walks over a struct of Thrift's compact protocol, before a library reads it that trusts lengths: lists as long as they say,
- * numbers of at most ten bytes, no deeper than Parquet's.
+ * Checks a struct of Thrift's compact protocol before it is given to a library that trusts lengths: lists must be as
+ * long as stated, numbers have at most ten bytes, and nesting is no deeper than in Parquet.
  *
  * O(bytes).
  *
- * @returns Where it ends.
- * @throws RangeError where it is none.
+ * @returns The end position.
+ * @throws RangeError if it is malformed.
  */
 export function checkedStruct(bytes: Uint8Array, start: number, end: number): number {
   return skipStruct({ bytes, end }, start, 0);
@@ -60,7 +60,7 @@ function skipList(region: Region, start: number, depth: number): number {
   const isLong = head >> 4 === 15;
   const length = isLong ? numberAt(region, start + 1) : head >> 4;
   let at = isLong ? skipNumber(region, start + 1) : start + 1;
-  // No element takes less than a byte.
+  // An element takes at least one byte.
   checked(region, at, length);
   if (type === LIST) throw new RangeError('its metadata have lists of lists');
   const element = type === TRUE || type === FALSE ? BYTE : type;

@@ -23,7 +23,7 @@ import { emptyColumn } from '../parquet/plain.ts';
 import type { TableField } from '../table-file.ts';
 import type { Rows, RowsWriter } from './text-writers.ts';
 
-/** An Arrow IPC file with a record batch for all rows that are added at once. Decimals have 128 bits, which all readers know. */
+/** An Arrow IPC file with one record batch per call. Decimals have 128 bits, which all readers support. */
 export function arrowRows(fields: readonly TableField[]): RowsWriter {
   const none: Rows = { rows: 0, columns: Object.fromEntries(fields.map((field) => [field.name, emptyColumn(field)])) };
   return arrowFile(none, ({ rows, columns }, batches) =>

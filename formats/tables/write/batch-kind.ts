@@ -28,7 +28,7 @@ const VALUES: { readonly [type in Exclude<HostType, 'string'>]: Kind } = {
 };
 
 const validity: Kind = optional(anInstance(Uint32Array));
-// What strings it has is not looked at: it is one for many batches.
+// The strings are not checked, because many batches share them.
 const dictionary: Kind = where('an array of texts', Array.isArray);
 
 /** Rows of columns that have the fields. */

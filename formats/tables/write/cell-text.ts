@@ -43,7 +43,10 @@ function decimalText(units: bigint, scale: number): string {
   return `${units < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** Of a day counted from 1970-01-01, in the Gregorian calendar. Years of more than four digits have a sign, as in ISO 8601. */
+/**
+ * The text of a day counted from 1970-01-01, in the Gregorian calendar. Years of more than four digits have a sign, as
+ * in ISO 8601.
+ */
 function dateText(days: number): string {
   // Years begin in March, so that the day that is added comes last (Hinnant, chrono-compatible low-level date algorithms).
   const shifted = days + 719_468;

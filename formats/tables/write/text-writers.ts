@@ -58,10 +58,13 @@ function objectOf(fields: readonly TableField[], cells: readonly string[]): stri
 }
 
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
-/** Up to 15 digits come back from an f64, wherever the point is. */
+/** Decimals of up to 15 digits survive a round trip through f64. */
 const MAX_EXACT_DECIMAL = 10n ** 15n - 1n;
 
-/** Whole numbers and decimals of more digits than a number holds are strings; so are NaN and infinities, which JSON has not. */
+/**
+ * Integers and decimals with more digits than an f64 holds are strings, and so are NaN and infinities, which JSON does
+ * not have.
+ */
 function jsonCell(field: TableField, column: HostColumn): CellText {
   const [text, isNull] = [cellText(field, column), nullsOf(column)];
   const shown = jsonValue(field, column, text);

@@ -29,9 +29,9 @@ const ENDINGS: { readonly [ending: string]: WrittenTableFormat } = {
   '.feather': 'arrow',
 };
 
-/** How a table is written. */
+/** Options for writing a table. */
 export interface WriteTableOptions {
-  /** Told by the ending of the path where left out. */
+  /** Default: detected from the extension of the path. */
   readonly format?: WrittenTableFormat | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -48,15 +48,16 @@ const ARGUMENTS = {
 };
 
 /**
- * Writes rows as CSV, JSON, JSON lines or an Arrow IPC file, batch by batch. The file appears whole, or not at all.
+ * Writes rows as CSV, JSON, JSON lines or an Arrow IPC file, batch by batch. The file appears only when it is complete.
  *
- * Nulls are empty fields, `null`, or bits of validity. Numbers are the shortest text that reads back as the same value. 64-bit
- * integers and decimals are exact; in JSON integers beyond 2⁵³ − 1 and decimals of more than 15 digits are strings, and so are NaN
- * and infinities. Dates and times are ISO 8601. In CSV an empty string is `""`, which {@link openTable} tells from null. Arrow has
- * a record batch a batch.
+ * Nulls are empty fields, `null`, or validity bits. Numbers are the shortest text that reads back as the same value.
+ * 64-bit integers and decimals are exact; in JSON, integers beyond 2⁵³ − 1 and decimals of more than 15 digits are
+ * strings, and so are NaN and infinities. Dates and times are ISO 8601. In CSV an empty string is `""`, which
+ * {@link openTable} distinguishes from null. In Arrow, each batch is a record batch.
  *
  * @param fields - The columns that are written, in order; batches may have others.
- * @throws ArgumentError where a batch has not the fields; UsageError `output/unwritable`, `output/unknown-format`; QuadrilleError `output/write-failed`; the signal's reason.
+ * @throws ArgumentError if a batch lacks a field; UsageError `output/unwritable`, `output/unknown-format`;
+ * QuadrilleError `output/write-failed`; the signal's reason.
  * @example
  * const columns = { zone: { type: 'string', codes: Uint32Array.of(1, 0), dictionary: ['north', 'south'] } } as const;
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'zones.csv');
@@ -81,7 +82,7 @@ export async function writeTable(
 }
 
 /**
- * A table as the chunks of a file, to be written anywhere: those of {@link writeTable}.
+ * The chunks of the file that {@link writeTable} would write, to be written anywhere.
  *
  * @example
  * const columns = { fare: { type: 'f64', values: Float64Array.of(2.5, NaN) } } as const;
