@@ -1,10 +1,10 @@
 import { type Column, tableFromColumns, tableToIPC } from '@uwdata/flechette';
 import { viewOf } from './bytes.ts';
 
-/** Writes an Arrow IPC file piece by piece. Only where batches lie is kept until the end, 24 bytes each. */
+/** Writes an Arrow IPC file piece by piece. Keeps only the positions of batches until the end, 24 bytes each. */
 export interface ArrowFile<T> {
   begin(): Uint8Array;
-  /** A record batch; nothing where it has no rows. */
+  /** A record batch; empty if it has no rows. */
   add(table: T): Uint8Array;
   end(): Uint8Array;
 }
@@ -13,7 +13,7 @@ export interface ArrowFile<T> {
  * Starts a file.
  *
  * @param empty - A table without rows.
- * @param columnsOf - The columns of a table, each with its rows in so many batches.
+ * @param columnsOf - The columns of a table, with their rows split into a number of batches.
  */
 export function arrowFile<T extends { readonly rows: number }>(
   empty: T,
@@ -38,7 +38,7 @@ export function arrowFile<T extends { readonly rows: number }>(
   };
 }
 
-/** Where a record batch lies in the file: from `offset`, `metadata` bytes of message, then `body` bytes of columns. */
+/** Position of a record batch in the file: at `offset`, `metadata` bytes of message, then `body` bytes of columns. */
 interface ArrowBlock {
   readonly offset: number;
   readonly metadata: number;
@@ -49,15 +49,15 @@ interface ArrowBlock {
 const MAGIC = Uint8Array.of(0x41, 0x52, 0x52, 0x4f, 0x57, 0x31, 0, 0);
 const END_OF_STREAM = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 const EOS_BYTES = END_OF_STREAM.length;
-/** What stands before a message: a mark and the message's length. */
+/** Bytes before a message: a marker and the message's length. */
 const CONTINUATION_BYTES = 8;
 
 /** Length of the footer, and `ARROW1`. */
 const TAIL_BYTES = 4 + 6;
 
 /**
- * The footer of a file with these batches. It is that of as many batches without rows, in which the places are then put
- * right: the library writes footers only behind tables that it has whole.
+ * The footer of a file with these batches. The library writes footers only for whole tables. So this takes the footer
+ * of as many empty batches, and corrects the positions in it.
  */
 function footerOf(file: Uint8Array, blocks: readonly ArrowBlock[]): Uint8Array {
   const length = viewOf(file).getInt32(file.length - TAIL_BYTES, true);
@@ -79,7 +79,7 @@ const BLOCK_BYTES = 24;
 /** Place of the record batches among the fields of a footer. */
 const RECORD_BATCHES = 3;
 
-/** Where the structs of the vector of record batches begin in a footer, by the layout of flatbuffers. */
+/** Start of the vector of record batches in a footer, by the layout of FlatBuffers. */
 function blocksAt(view: DataView): number {
   const root = view.getUint32(0, true);
   const vtable = root - view.getInt32(root, true);

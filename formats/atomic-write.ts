@@ -11,12 +11,12 @@ import { UsageError } from './usage-error.ts';
 /**
  * Output files that appear together, whole, or not at all.
  *
- * Staging opens a hidden temporary file beside each target, so that a target that cannot be written is known before any
- * work is done, and so that the renames stay within one file system. A target that exists and is no regular file
- * (`/dev/null`, a named pipe) is written in place: it has no content that a rename could protect. So is a descriptor
- * (`/dev/stdout`), by appending: the shell that opened its file may have written to it, and goes on writing.
+ * Staging opens a hidden temporary file next to each target. So an unwritable target is known before any work is done,
+ * and renames stay within one file system. A target that exists but is not a regular file (`/dev/null`, a named pipe)
+ * is written in place, because it has no content that a rename could protect. A descriptor (`/dev/stdout`) is appended
+ * to, because the shell that opened its file may also write to it.
  *
- * Temporary files that a killed process of this machine has left in the folder are removed.
+ * Temporary files left in the folder by killed processes of this machine are removed.
  */
 export interface StagedOutputs {
   /**
@@ -27,17 +27,18 @@ export interface StagedOutputs {
   write(path: string, chunks: FileChunks, signal?: AbortSignal): Promise<void>;
   /** Flushes every file to disk, then renames each to its target. */
   commit(): Promise<void>;
-  /** Removes what has not been committed. Does nothing the second time, and nothing after `commit`. */
+  /** Removes everything that has not been committed. Does nothing after `commit` or a second time. */
   discard(): Promise<void>;
-  /** As `discard`, at once: for a process that is about to exit. */
+  /** Same as `discard`, but synchronous, for a process that is about to exit. */
   discardNow(): void;
 }
 
 /**
- * Opens a temporary file beside every path.
+ * Opens a temporary file next to every path.
  *
- * @throws UsageError `output/unwritable` naming the path, when its folder is missing or read-only, or it is itself a
- * folder or a read-only file; `output/same-file` when two paths lead to one file. No temporary file is left then.
+ * @throws UsageError `output/unwritable` with the path, if its folder is missing or read-only, or if it is itself a
+ * folder or a read-only file; `output/same-file` if two paths lead to one file. No temporary file remains in these
+ * cases.
  * @example
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'counts.csv');
  * const outputs = await stageOutputs([path]);
@@ -93,7 +94,7 @@ const DESCRIPTOR = /^\/(dev\/(stdout|stderr|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 interface StagedFile {
   readonly path: string;
   readonly target: string;
-  /** Undefined where the target is written in place. */
+  /** Undefined if the target is written in place. */
   readonly temporary: string | undefined;
   readonly handle: FileHandle;
   open: boolean;
@@ -106,7 +107,7 @@ async function stageFile(path: string): Promise<StagedFile> {
     const existing = await stat(target).catch(() => undefined);
     const isDescriptor = DESCRIPTOR.test(path);
     const inPlace = isDescriptor || (existing !== undefined && !existing.isFile());
-    // Opening what exists for appending changes nothing, and fails where the user may not write.
+    // Opening an existing file for appending changes nothing, and fails if the user may not write.
     if (existing?.isFile()) await (await open(target, 'a')).close();
     const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
     const handle = await open(
@@ -166,7 +167,7 @@ async function close(file: StagedFile): Promise<void> {
 
 async function discardAll(files: Iterable<StagedFile>): Promise<void> {
   for (const file of files) {
-    // What is thrown away may fail to close: a full disk tells so only now.
+    // Closing a discarded file may fail: a full disk may report this only now.
     await close(file).catch(() => undefined);
     if (!file.committed && file.temporary !== undefined) await rm(file.temporary, { force: true });
   }

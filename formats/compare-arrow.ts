@@ -5,9 +5,9 @@ import { arrowFile, bitsOf } from './arrow-file.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 
 /**
- * Writes a table as an Arrow IPC file, a record batch for every tile that has rows: utf8 for texts, uint64 for counts and
- * areas, float64 for ratios, null where there is none, bool for flags. pandas, polars, DuckDB and R read it by its memory
- * map. Only where batches lie is kept until the end, 24 bytes each.
+ * Writes a table as an Arrow IPC file, a record batch for every tile that has rows: utf8 for texts, uint64 for counts
+ * and areas, float64 for ratios, null for a missing ratio, bool for flags. pandas, polars, DuckDB and R can memory-map
+ * it. Only the positions of batches are kept until the end, 24 bytes each.
  *
  * @example
  * const table = emptyTable('missing');

@@ -20,10 +20,11 @@ const LONGEST_TITLE = 56;
 const PALE_BAR = '#a9bfd6';
 
 /**
- * Draws how the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs are spread, as a standalone SVG: a histogram in bins of 0.02, with J′,
- * their mean, and the threshold of matches. Bars below the threshold are pale.
+ * Draws the distribution of the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs as a standalone SVG: a histogram in bins of 0.02,
+ * with J′, their mean, and the threshold of matches. Bars below the threshold are pale.
  *
- * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
+ * installed.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

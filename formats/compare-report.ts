@@ -20,15 +20,15 @@ const someFigures: Kind = anArrayOf(
   aRecord<TileFigures>({ tile: aText, similarity: aNumber, pairs: aNumber, missingA: aNumber, missingB: aNumber }),
 );
 
-/** Keeps the tiles that are least alike, a bounded number of them. */
+/** Keeps a bounded number of the least similar tiles. */
 export interface WorstTiles {
   add(tile: TileComparison): void;
-  /** Least alike first; tiles without pairs before all others. */
+  /** Least similar first; tiles without pairs come before all others. */
   list(): TileFigures[];
 }
 
 /**
- * Starts with no tiles, and keeps at most `max`.
+ * Keeps at most `max` tiles.
  *
  * @example
  * worstTiles(20).list(); // []
@@ -50,8 +50,8 @@ export function worstTiles(max: number): WorstTiles {
 }
 
 /**
- * What a report says of a comparison, ahead of what it says of the run: figures, histogram, tiles, what was left out and
- * noted.
+ * The sections of a report on a comparison, which come before those on the run: figures, histogram, tiles, skipped
+ * tiles and notes.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

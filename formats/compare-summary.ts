@@ -3,12 +3,12 @@ import { type BothSides, RATIO_BINS } from '../algorithms/cross-compare/totals.t
 import { requireArguments } from '../primitives/arguments.ts';
 import { aNumber, aRecord, aText, type Kind } from '../primitives/kinds.ts';
 
-/** What is known of a comparison beside its result. */
+/** Facts about a comparison besides its result. */
 export interface CompareRun {
   /** Files or folders as the user named them. */
   readonly a: string;
   readonly b: string;
-  /** What computed it, as `workers` or `webgpu (NVIDIA H200)`. */
+  /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
   /** Side of a pixel in the coordinates of the polygons. */
   readonly pixelSize: number;
@@ -16,7 +16,7 @@ export interface CompareRun {
 
 export const aCompareRun: Kind = aRecord<CompareRun>({ a: aText, b: aText, backend: aText, pixelSize: aNumber });
 
-/** What stands beside J′ where it is not a number. */
+/** Explanation shown with J′ if it is not a number. */
 export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean of no ratios is not defined.';
 
 /**
@@ -39,8 +39,8 @@ export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean 
  * }
  * ```
  *
- * `similarity` is J′, the mean of `iou` over `pairs`. Where there is no pair it is null, and `similarityNote` says why;
- * so are figures of `matching` that divide by nothing. The same inputs give the same bytes, but for `backend`.
+ * `similarity` is J′, the mean of `iou` over `pairs`. Without pairs it is null, and `similarityNote` says why. Figures
+ * of `matching` that would divide by zero are null, too. The same inputs give the same bytes, except for `backend`.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

@@ -4,7 +4,9 @@ import { aTextColumn, type TextColumn } from '../algorithms/text-column.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
 
-/** A column of a table. Of `text`, row `i` is text `rows[i]`; of `ratio`, NaN stands for a value that there is not. */
+/**
+ * A column of a table. In a `text` column, row `i` is text `rows[i]`. In a `ratio` column, NaN marks a missing value.
+ */
 export type CompareColumn =
   | { readonly type: 'text'; readonly texts: TextColumn; readonly rows: Uint32Array }
   | { readonly type: 'count'; readonly values: Float64Array }
@@ -54,22 +56,22 @@ export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison
 };
 
 /**
- * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`, areas in
- *   pixels, in the order of the polygons.
- * - `tiles`: a row for every tile: `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity, matches`;
- *   `similarity` is the mean ratio of its pairs, nothing where it has none.
- * - `missing`: a row for every polygon without common area with any of the other set: `tile, set, id`, where `set` is `a` or
- *   `b`; those of `a` first.
+ * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`,
+ *   areas in pixels, in the order of the polygons.
+ * - `tiles`: a row for every tile: `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity,
+ *   matches`; `similarity` is the mean ratio of its pairs, empty without pairs.
+ * - `missing`: a row for every polygon without common area with any of the other set: `tile, set, id`, where `set` is
+ *   `a` or `b`; those of `a` first.
  */
 export type CompareTable = 'pairs' | 'tiles' | 'missing';
 
 /** A way to write a table, a piece for each tile. */
 export interface TableWriter {
-  /** What comes before the first row. */
+  /** Text or bytes before the first row. */
   begin(): string | Uint8Array;
   /** Rows of one tile. */
   add(table: CompareRows): string | Uint8Array;
-  /** What comes after the last row. */
+  /** Text or bytes after the last row. */
   end(): string | Uint8Array;
 }
 
@@ -137,7 +139,7 @@ function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileCompa
 function missingRows({ tile, p, q }: TileComparison): CompareRows {
   const rows = p.missing.length + q.missing.length;
   const sets = new Uint32Array(rows).fill(1, p.missing.length);
-  // The ids of both sides after one another, those of b behind those of a.
+  // The ids of both sides, concatenated: those of b follow those of a.
   const ofB = p.ids.starts.length - 1;
   const ids = new Uint32Array(rows);
   ids.set(p.missing);

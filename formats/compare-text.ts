@@ -4,8 +4,8 @@ import { aTable, type CompareColumn, type CompareRows, type TableWriter } from '
 import { quote } from './csv-quote.ts';
 
 /**
- * Writes a table as CSV: a header, then a line a row. Fields are quoted as RFC 4180 has it, lines end in a single line
- * feed. Ratios are the shortest text that reads back as the same f64, and blank where there is none; flags are 1 and 0.
+ * Writes a table as CSV: a header, then one line per row. Fields are quoted as in RFC 4180; lines end in a single line
+ * feed. Ratios are the shortest text that reads back as the same f64; missing ratios are empty. Flags are 1 and 0.
  *
  * @example
  * const table = emptyTable('missing');
@@ -22,8 +22,9 @@ export function csvWriter(empty: CompareRows): TableWriter {
 }
 
 /**
- * Writes a table as a JSON array with an object a row, a line each. Counts and areas are numbers up to 2⁵³ − 1 and decimal
- * strings beyond, where a number would lose digits; ratios are null where there is none; flags are true and false.
+ * Writes a table as a JSON array with one object per row, each on its own line. Counts and areas are numbers up to 2⁵³
+ * − 1, and decimal strings beyond, because numbers would lose digits. Missing ratios are null; flags are true and
+ * false.
  *
  * @example
  * const table = emptyTable('missing');
@@ -90,7 +91,10 @@ function jsonCells(column: CompareColumn): (row: number) => string {
   }
 }
 
-/** The texts of a column as strings. Those of ASCII are cut out of one string: decoding each alone takes ten times as long. */
+/**
+ * The texts of a column as strings. ASCII texts are cut from one string, because decoding each alone takes ten times as
+ * long.
+ */
 function textsOf({ bytes, starts }: TextColumn): (row: number) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const all = decoder.decode(bytes);

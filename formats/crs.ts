@@ -5,7 +5,7 @@ import { aText, optional } from '../primitives/kinds.ts';
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
  * `http://www.opengis.net/def/crs/EPSG/0/26915`, `epsg:26915` and `EPSG:26915` all become `EPSG:26915`.
  *
- * Names of no known form come back trimmed and otherwise unchanged, so that they still equal themselves.
+ * Names of unknown form are trimmed and otherwise unchanged, so that they are equal to themselves.
  *
  * @example
  * normalizeCrs('urn:ogc:def:crs:OGC:1.3:CRS84'); // 'OGC:CRS84'
@@ -24,9 +24,9 @@ const FORMS: readonly RegExp[] = [
 ];
 
 /**
- * Whether two names mean the same coordinates. `OGC:CRS84`, `CRS:84` and `EPSG:4326` do: longitude and latitude on
- * WGS 84, which GIS files write in that order whatever the registry says. NAD 83 (`EPSG:4269`) is another datum, a
- * metre or two away, and is not the same. A missing name is the same as nothing, not even as another missing name.
+ * Whether two names mean the same coordinates. `OGC:CRS84`, `CRS:84` and `EPSG:4326` do: longitude and latitude on WGS
+ * 84. GIS files use this order, although the registry defines another one for EPSG:4326. NAD 83 (`EPSG:4269`) is
+ * another datum, a metre or two away, and is different. A missing name equals nothing, not even another missing name.
  *
  * @example
  * sameCrs('EPSG:4326', 'urn:ogc:def:crs:OGC:1.3:CRS84'); // true
@@ -40,7 +40,7 @@ export function sameCrs(a: string | undefined, b: string | undefined): boolean {
 const LATITUDE_LIMIT = 91;
 
 /**
- * The first of some coordinates that is too large for a latitude in degrees; undefined where all may be latitudes.
+ * The first coordinate that is too large for a latitude in degrees; undefined if all may be latitudes.
  *
  * @example
  * [findNoLatitude(Float64Array.of(43, -90)), findNoLatitude(Float64Array.of(43, 610))]; // [undefined, 610]
@@ -51,7 +51,7 @@ export function findNoLatitude(y: Float64Array): number | undefined {
 
 /**
  * Whether coordinates in this system are longitudes and latitudes in degrees. Knows the systems that files name in
- * practice (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and their like); false for all others.
+ * practice (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and similar); false for all others.
  *
  * @example
  * [isGeographicCrs('EPSG:4326'), isGeographicCrs('EPSG:32633')]; // [true, false]

@@ -4,26 +4,26 @@ import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 
 /** Which columns of a CSV are read. */
 export interface CsvRowsOptions {
-  /** Numbers: the names that each column may have, of any case. */
+  /** For every column of numbers, its possible names, in any case. */
   readonly numbers: readonly (readonly string[])[];
-  /** The column that names rows; where left out one called `id`, if there is one. */
+  /** The column that names rows. Default: a column called `id`, if there is one. */
   readonly id?: string | undefined;
-  /** What is wrong with the numbers of a row; undefined where nothing is. */
+  /** The fault of a row's numbers; undefined if they are valid. */
   readonly faultOf?: ((numbers: readonly number[]) => string | undefined) | undefined;
-  /** Asked before each batch: how many rows it may have. */
+  /** Maximum number of rows of the next batch. Called before each batch. */
   readonly batchRows: () => number;
-  /** Takes the errors of rows that cannot be read, which are then left out; they are thrown where left out. */
+  /** Receives the errors of unreadable rows, which are then skipped. Default: they are thrown. */
   readonly onBadRow?: ((error: QuadrilleError) => void) | undefined;
 }
 
 /** Some rows of a CSV, in its order. */
 export interface CsvRows {
-  /** Number of the first of them, from 0; rows that were left out do not count. */
+  /** Index of the first row, from 0. Skipped rows do not count. */
   readonly first: number;
   readonly count: number;
-  /** A column for each that was asked for. */
+  /** The requested columns. */
   readonly numbers: readonly Float64Array[];
-  /** What rows are called; undefined where no column tells. */
+  /** Names of the rows; undefined without a column of names. */
   readonly names: readonly string[] | undefined;
   /** So far the file has been read. */
   readonly bytesRead: number;
@@ -32,17 +32,17 @@ export interface CsvRows {
 /** A CSV, not yet read. */
 export interface CsvFile {
   readonly size: number;
-  /** Reads the rows; there is one batch at least. */
+  /** Reads the rows, in at least one batch. */
   batches(signal?: AbortSignal): AsyncIterable<CsvRows>;
 }
 
 /**
- * Opens delimited text (RFC 4180) with a header, to read numbers out of it in batches: memory is bounded by the batch. Fields are
- * parted by tabs, semicolons or commas, whichever the header has, looked for in this order. Blank lines are passed over. O(bytes).
+ * Opens delimited text (RFC 4180) with a header, to read numbers from it in batches; memory is bounded by the batch.
+ * The delimiter is the first of tab, semicolon and comma that occurs in the header. Blank lines are skipped. O(bytes).
  *
- * @throws FormatError where the file is missing; while reading `csv/missing-column` for a header without a column that is needed,
- * `csv/bad-row` with the line for a row whose fields are too few or no finite numbers, `csv/long-line` and `csv/open-quote` with the line,
- * `format/not-utf8`.
+ * @throws FormatError if the file is missing; while reading, `csv/missing-column` for a header without a required
+ * column, `csv/bad-row` with the line for a row with too few fields or numbers that are not finite, `csv/long-line` and
+ * `csv/open-quote` with the line, `format/not-utf8`.
  */
 export async function openCsvRows(file: string, options: CsvRowsOptions): Promise<CsvFile> {
   const input = await fileInput(file);
@@ -62,7 +62,7 @@ interface Columns {
   readonly delimiter: string;
   readonly numbers: readonly number[];
   readonly id: number;
-  /** Fields that a row has at least. */
+  /** Minimum number of fields in a row. */
   readonly min: number;
 }
 
@@ -105,7 +105,7 @@ interface TextRecord {
 /** No record that is meant as one is longer: a quote is open, or lines do not end. */
 const LONGEST_RECORD = 2 ** 20;
 
-/** The records of a text that are not blank, those of a block at a time. */
+/** The records of a text that are not blank, block by block. */
 async function* recordsIn(
   input: LayerInput,
   reading: Reading,
@@ -132,7 +132,9 @@ async function* recordsIn(
   if (text.trim() !== '') yield { records: splitRecords(`${text}\n`, text.length + 1, reading), bytes };
 }
 
-/** Behind the last newline of a text: where quotes are open there, the record goes on, and its start is told apart later. */
+/**
+ * Position after the last newline of a text. If a quote is open there, the record continues, which is checked later.
+ */
 function endOfRecords(text: string): number {
   if (!text.includes('"')) return text.lastIndexOf('\n') + 1;
   let [end, quoted] = [0, false];
@@ -172,7 +174,7 @@ function* splitRecords(text: string, end: number, reading: Reading): Generator<T
 
 const RETURN = 13;
 
-/** Where a character is next; the end of the text and beyond where it is not. */
+/** Position of the next occurrence of a character; the end of the text or beyond if there is none. */
 function nextOf(character: string, text: string, from: number): number {
   const at = text.indexOf(character, from);
   return at === -1 ? Number.POSITIVE_INFINITY : at;

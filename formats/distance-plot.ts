@@ -4,7 +4,7 @@ import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts
 /** What a plot of distances shows. */
 export interface DistancePlot {
   readonly title: string;
-  /** What the distances are, as `l2`. */
+  /** The metric of the distances, such as `l2`. */
   readonly metric: string;
   readonly queries: number;
   readonly count: number;
@@ -22,9 +22,10 @@ const CHART_HEIGHT = 300;
 const LONGEST_TITLE = 56;
 
 /**
- * Draws how the distances of neighbours are spread, as a standalone SVG: a histogram with their mean.
+ * Draws the distribution of the distances of neighbours as a standalone SVG: a histogram with their mean.
  *
- * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
+ * installed.
  */
 export async function distancePlot(plot: DistancePlot): Promise<string> {
   const height = CHART_TOP + CHART_HEIGHT + MARGIN;

@@ -2,19 +2,19 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 
 /**
- * A feature as its file has it, before its name and coordinates are checked. Polygons and rings come lazily, so that
- * no more than one ring of a TopoJSON file stands expanded at a time.
+ * A feature as in its file, before its name and coordinates are checked. Polygons and rings are lazy, so that at most
+ * one ring of a TopoJSON file is expanded at a time.
  */
 export interface RawFeature {
   readonly id: unknown;
   readonly properties: unknown;
-  /** Polygons, each of them rings, each of them an array of positions; undefined where the geometry is null. */
+  /** Polygons, which are arrays of rings, which are arrays of positions; undefined if the geometry is null. */
   readonly polygons: Iterable<Iterable<unknown>> | undefined;
-  /** What the geometry consists of; complete once all polygons have been iterated. */
+  /** The kinds of geometries found; complete once all polygons have been iterated. */
   readonly found: FoundGeometries;
 }
 
-/** How many geometries of which kinds a feature has. */
+/** Numbers of geometries in a feature, by kind. */
 export interface FoundGeometries {
   /** Polygons and multipolygons, with rings or without. */
   polygons: number;
@@ -25,11 +25,11 @@ export interface FoundGeometries {
 /** Features of a file and the coordinate system that it states. */
 export interface RawFeatures {
   readonly features: Iterable<RawFeature>;
-  /** As the file writes it; undefined where it says nothing, null where it names none that can be told. */
+  /** As written in the file; undefined if the file states none, null if it states one that cannot be identified. */
   readonly crs: string | null | undefined;
 }
 
-/** Which feature of which file, for errors. */
+/** The file and the feature, for errors. */
 export interface FeaturePlace {
   readonly file: string;
   readonly index: number;
@@ -44,13 +44,13 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A parsed JSON value for an error, without what is in it: no depth of nesting overflows the stack. */
+/** Shows a parsed JSON value in an error, without its contents, so that deep nesting cannot overflow the stack. */
 export function shallowText(value: unknown): string {
   if (Array.isArray(value)) return '[…]';
   return isJsonObject(value) ? '{…}' : (JSON.stringify(value) ?? 'undefined');
 }
 
-/** How an error calls a feature: `feature 3`, or `feature 3 ("04015")` where it has an id. */
+/** Name of a feature in errors: `feature 3`, or `feature 3 ("04015")` if it has an id. */
 export function describeFeature({ index, id }: FeaturePlace): string {
   const named = typeof id === 'string' || typeof id === 'number';
   return named ? `feature ${index} (${quoteName(String(id))})` : `feature ${index}`;
@@ -85,8 +85,8 @@ export function noPolygonsError(file: string, others: number): FormatError {
 }
 
 /**
- * The coordinate system that a `crs` member names, as GeoJSON 2008 had it: dropped by RFC 7946, but files still have
- * it. Null where the member is there and names none.
+ * The coordinate system named by a `crs` member, as in GeoJSON 2008. RFC 7946 dropped it, but files still have it. Null
+ * if the member exists but names none.
  */
 export function statedCrs(root: JsonObject): string | null | undefined {
   const crs = root.crs;

@@ -11,11 +11,11 @@ import { fileError } from './file-error.ts';
 
 /** Which elements of a file to read. */
 export interface FileElementsOptions<E extends Storage> {
-  /** How they lie there, lowest byte first; packed ones, of 8 and 16 bits, are read as u32 or i32. */
+  /** Element type in the file, little-endian. Packed elements of 8 and 16 bits are read as u32 or i32. */
   readonly type: E;
   /** The byte at which the first one begins; 0 by default. */
   readonly offset?: number | undefined;
-  /** How many; as many as there are up to the end of the file by default. */
+  /** Number of elements. Default: up to the end of the file. */
   readonly length?: number | undefined;
 }
 
@@ -28,12 +28,13 @@ const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
 const BYTES: Readonly<Record<Storage, number>> = { u32: 4, i32: 4, f32: 4, u8: 1, i8: 1, u16: 2, i16: 2 };
 
 /**
- * Elements of a file for `context.upload`, which go from the system straight into the memory of the context, without a copy in
- * between. Given a path, the file is open only while it is read; a descriptor is the caller's, who keeps it open as long as
- * the upload lasts and, with `failover`, as long as the column is in use.
+ * Elements of a file for `context.upload`, read straight into the memory of the context without a copy. A file given by
+ * its path is open only while it is read. A file given by a descriptor must stay open during the upload and, with
+ * `failover`, as long as the column is in use.
  *
- * @throws FormatError `format/missing-file`, `format/not-a-file`, `format/unreadable-file`, `format/short-file` where the file
- * has fewer elements than asked for. From the upload, `format/changed-file` where it was changed since this call.
+ * @throws FormatError `format/missing-file`, `format/not-a-file`, `format/unreadable-file`, `format/short-file` if the
+ * file has fewer elements than requested. From the upload, `format/changed-file` if the file was changed since this
+ * call.
  *
  * @example
  * const file = join(tmpdir(), 'elements.bin');

@@ -1,6 +1,8 @@
 import { FormatError } from '../primitives/errors.ts';
 
-/** Turns an error of the file system into a `FormatError` that names the file and what to do; others pass unchanged. */
+/**
+ * Turns an error of the file system into a `FormatError` that names the file and a remedy. Other errors are unchanged.
+ */
 export function fileError(file: string, error: unknown): unknown {
   if (systemCode(error) === 'ENOENT' && ADDRESS.test(file)) return isAddress(file, error);
   const reason = REASONS[systemCode(error) ?? ''];
@@ -19,7 +21,7 @@ const REASONS: Readonly<Record<string, { code: string; sentence: string; remedy:
   },
 };
 
-/** `https://…`, `s3://…`, `/vsicurl/…`: of at least two letters, since one is a drive. */
+/** `https://…`, `s3://…`, `/vsicurl/…`. The scheme has at least two letters, because one letter is a drive. */
 const ADDRESS = /^([a-z][a-z0-9+.-]+:\/|\/vsi)/i;
 
 function isAddress(file: string, cause: unknown): FormatError {

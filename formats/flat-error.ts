@@ -9,7 +9,7 @@ export interface FlatError {
   readonly details?: errors.ErrorDetails | undefined;
 }
 
-/** Takes an error apart for a message; values that cannot be sent are shown as text. */
+/** Converts an error to a message for another thread. Values that cannot be sent become text. */
 export function flattenError(error: unknown): FlatError {
   if (!(error instanceof Error)) return { kind: 'Error', message: String(error), stack: undefined };
   const flat = { kind: error.name, message: error.message, stack: error.stack };
@@ -36,11 +36,11 @@ const CLASSES: Readonly<Record<string, typeof errors.QuadrilleError>> = {
   OutOfMemoryError: errors.OutOfMemoryError,
 };
 
-/** Puts an error together again, of its class where that is one of ours. */
+/** Restores an error, in its own class if it is one of ours. */
 export function restoreError({ kind, message, stack, code, details }: FlatError): Error {
   if (code === undefined) return Object.assign(new Error(`${kind}: ${message}`), { stack: stack ?? '' });
   const Class = CLASSES[kind] ?? errors.QuadrilleError;
-  // The message is composed already; what it was composed of is put beside it.
+  // The message is already composed; its parts are added as fields.
   const restored = new Class(code, message);
   const { cause, ...rest } = details ?? {};
   Object.assign(restored, rest, { stack: stack ?? '' });

@@ -19,7 +19,8 @@ import { UsageError } from './usage-error.ts';
  * which counts as one feature. A GeometryCollection counts as one geometry. Points and lines are counted and left out.
  * Its only layer is the `name` that some writers give a FeatureCollection.
  *
- * @throws FormatError where a member is missing or of the wrong kind, or a geometry is of no known kind; while iterating.
+ * @throws FormatError while iterating, if a member is missing or of the wrong kind, or a geometry is of an unknown
+ * kind.
  */
 export function geoJsonFeatures(root: JsonObject, layer: string | undefined, file: string): RawFeatures {
   if (layer !== undefined && layer !== root.name) throw noSuchLayer(layer, root.name, file);
@@ -75,7 +76,7 @@ function readFeature({ id, properties, geometry }: JsonObject, index: number, fi
   return { id, properties, polygons: geometry === null ? undefined : listPolygons(geometry, found, at), found };
 }
 
-/** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
+/** Walks nested collections with an explicit stack, so that deep nesting cannot overflow the call stack. */
 function listPolygons(geometry: unknown, found: FoundGeometries, at: FeaturePlace): unknown[][] {
   const polygons: unknown[][] = [];
   const pending: unknown[] = [geometry];

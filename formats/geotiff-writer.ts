@@ -28,38 +28,38 @@ import { encodeBlock, type Packing } from './tiff/encode.ts';
 import type { Predictor } from './tiff/layout.ts';
 import { SAMPLE_FORMAT, type Words, wordsOver } from './tiff/samples.ts';
 
-/** A raster to be written: where its cells lie, what they are, and how the file is to hold them. */
+/** A raster to write: its georeference, its cells, and the layout of the file. */
 export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly sample: Sample;
-  /** How many bands; 1 by default. */
+  /** Number of bands. Default 1. */
   readonly bands?: number | undefined;
   /** `EPSG:n`, or `OGC:CRS84`, which is written as EPSG:4326; without it the file names no coordinate system. */
   readonly crs?: string | undefined;
   /** Whether `crs` is geographic; found out by itself for the usual ones. */
   readonly geographic?: boolean | undefined;
-  /** Value of cells without data, as text where a number would not do. */
+  /** Value of cells without data; a string if a number would not be exact. */
   readonly nodata?: number | string | undefined;
-  /** Tiles of so many cells, both multiples of 16; strips where left out. */
+  /** Size of tiles, both multiples of 16. Default: strips. */
   readonly tile?: { readonly columns: number; readonly rows: number } | undefined;
-  /** Rows of a strip; by default as many as make 256 KiB. */
+  /** Rows of a strip. Default: as many as make 256 KiB. */
   readonly stripRows?: number | undefined;
   readonly compression?: 'none' | 'deflate' | undefined;
   /** Level of deflate, 0 to 9; 6 by default. */
   readonly level?: number | undefined;
-  /** With deflate: differences along rows, or the floating-point predictor; none by default. */
+  /** Predictor for deflate: differences along rows, or the floating-point predictor. Default: none. */
   readonly predictor?: Predictor | undefined;
   /** Whether the bands of a cell stand together (`pixel`, the default) or each band apart. */
   readonly interleave?: 'pixel' | 'band' | undefined;
-  /** How the place is written: scale and tie point, or a matrix; by default a matrix only for south-up rasters. */
+  /** How the georeference is written: scale and tie point, or a matrix. Default: a matrix only for south-up rasters. */
   readonly placement?: 'scale' | 'matrix' | undefined;
-  /** Whether the place is written as that of the cells' centres. */
+  /** Whether the georeference refers to the centres of cells. */
   readonly pixelIsPoint?: boolean | undefined;
   readonly byteOrder?: 'little' | 'big' | undefined;
-  /** BigTIFF, for files of 4 GiB and more; by default where the raster without compression is that large. */
+  /** Whether to write BigTIFF, for files of 4 GiB and more. Default: if the uncompressed raster is that large. */
   readonly bigTiff?: boolean | undefined;
 }
 
-/** {@link planFile} looks at how they go together. */
+/** {@link planFile} checks combinations of options. */
 const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
   ...gridFields,
   width: aNumber,
@@ -82,18 +82,18 @@ const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
 });
 
 /**
- * Gives the cells of one band (from 1) in a window, row-major, in the raster's sample type; undefined for a window
+ * Returns the cells of one band (from 1) in a window, row-major, in the raster's sample type. Undefined for a window
  * without data, whose blocks are then not written (GDAL's sparse files).
  */
 export type CellWriter = (window: Window, band: number) => Cells | undefined | Promise<Cells | undefined>;
 
 /**
- * Writes a GeoTIFF, a row of blocks at a time, so that no more of the raster than that stands in memory. The windows
- * that `cells` is asked for run over the raster's width and follow each other from the first row to the last; with
- * interleave `band`, once a band. The file appears under its name when it is complete.
+ * Writes a GeoTIFF one row of blocks at a time, so that only this part of the raster is in memory. `cells` is called
+ * for windows of the raster's full width, from the first row to the last; with interleave `band`, once per band. The
+ * file appears under its name when it is complete.
  *
- * @throws ArgumentError where an option cannot be meant, or `cells` gives the wrong number or type of cells.
- * @throws FormatError where the file cannot be written, or outgrows a classic TIFF.
+ * @throws ArgumentError if an option is invalid, or `cells` returns the wrong number or type of cells.
+ * @throws FormatError if the file cannot be written, or exceeds the size of a classic TIFF.
  * @example
  * const place = { width: 4, height: 2, originX: -180, originY: 90, stepX: 90, stepY: -90, crs: 'EPSG:4326' };
  * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ramp.tif');
@@ -129,7 +129,7 @@ function notWritten(file: string, cause: Error): FormatError {
   });
 }
 
-/** What follows from the options: shape of the blocks and of the file. */
+/** Values derived from the options: shape of the blocks and of the file. */
 interface FilePlan {
   readonly bands: number;
   readonly blockColumns: number;

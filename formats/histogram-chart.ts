@@ -1,7 +1,7 @@
 import { loadPlot } from './plot-packages.ts';
 import { countText, HAIRLINE, HALO, INK, MUTED } from './zonal-plot/page.ts';
 
-/** The usual colour of bars: readable beside a dark line, in print and to the colour-blind. */
+/** The usual colour of bars, readable next to a dark line, in print and for the colour-blind. */
 export const BAR = '#4878a8';
 
 export interface HistogramBar {
@@ -16,15 +16,15 @@ export interface HistogramChart {
   readonly width: number;
   readonly height: number;
   readonly bars: readonly HistogramBar[];
-  /** Where the axis of values begins; at 0 where it is left out. */
+  /** Start of the axis of values. Default 0. */
   readonly start?: number | undefined;
-  /** Where it ends. */
+  /** End of the axis of values. */
   readonly end: number;
-  /** What the values are. */
+  /** Label of the values. */
   readonly label: string;
-  /** About so many along each axis; fewer along that of counts where these are small. */
+  /** Approximate number of ticks on each axis. The axis of counts has fewer if counts are small. */
   readonly ticks: { readonly x: number; readonly y: number };
-  /** A value that a line and its name stand for; NaN for none. */
+  /** A value marked by a line and its name; NaN for none. */
   readonly named: { readonly x: number; readonly name: string };
   /** Values at faint lines. */
   readonly limits?: readonly number[];
@@ -33,7 +33,8 @@ export interface HistogramChart {
 /**
  * Draws a histogram as a group of SVG.
  *
- * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
+ * installed.
  */
 export async function histogramChart(given: HistogramChart): Promise<string> {
   const { width, height, bars, start = 0, end, label, ticks, named, limits = [] } = given;

@@ -8,8 +8,8 @@ export interface RgbImage {
 type Place = readonly [x: number, y: number];
 
 /**
- * A line as wide as a pixel, its coverage shared between the two nearest pixels across it (after Wu, 1991). Places are counted from
- * the upper left corner of the image.
+ * Draws a line one pixel wide, with its coverage shared between the two nearest pixels across it (after Wu, 1991).
+ * Positions are relative to the upper left corner of the image.
  */
 export function drawLine(image: RgbImage, color: readonly number[], [fromX, fromY]: Place, [toX, toY]: Place): void {
   const isSteep = Math.abs(toY - fromY) > Math.abs(toX - fromX);

@@ -9,10 +9,10 @@ import { requireJsonRoom } from './memory.ts';
 import { readBounded } from './read-bounded.ts';
 
 /**
- * Reads a whole file as text. Files larger than one JavaScript string (512 MB) and files that are not UTF-8 are
- * refused by a `FormatError`, as are missing and unreadable ones; a gzipped file is unpacked, a byte-order mark dropped.
+ * Reads a whole file as text. Throws a `FormatError` if the file is missing or unreadable, longer than a JavaScript
+ * string (512 MB), or not UTF-8. Unpacks a gzipped file, and drops a byte-order mark.
  *
- * @throws OutOfMemoryError `memory/limit` where the text, or what `JSON.parse` makes of it, takes more than `memoryBytes`.
+ * @throws OutOfMemoryError `memory/limit` if the text, or its value from `JSON.parse`, takes more than `memoryBytes`.
  */
 export async function readTextFile(file: string, memoryBytes: number = Number.POSITIVE_INFINITY): Promise<string> {
   const max = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memoryBytes / TEXT_FACTOR));
@@ -28,7 +28,7 @@ export async function readTextFile(file: string, memoryBytes: number = Number.PO
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** By how much what is estimated is above what coordinates take of the engine's heap. */
+/** Ratio of the estimate to the heap that coordinates actually take. */
 const HEAP_FACTOR = 1.5;
 
 /** The text stands there as bytes and as a string before it is parsed, and compressed as well. */
@@ -40,7 +40,7 @@ async function readWhole(file: string, max: number): Promise<Buffer> {
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
     return await unpacked(await readBounded(file, max), file, max);
   } catch (error) {
-    // However much memory there is, a string has no more characters.
+    // A string has at most this many characters, however much memory there is.
     if (error instanceof OutOfMemoryError && max === constants.MAX_STRING_LENGTH) throw tooLarge(file);
     throw fileError(file, error);
   }
@@ -55,7 +55,7 @@ function tooLarge(file: string, size?: number): FormatError {
   });
 }
 
-/** Parses JSON; a syntax error becomes a `FormatError` with the line and column where the text goes wrong. */
+/** Parses JSON. A syntax error becomes a `FormatError` with its line and column. */
 export function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
-/** Where a text stops being JSON, and why. */
+/** Position and reason of a JSON syntax error. */
 export interface JsonFault {
-  /** Index of the offending character; the length of the text where it ends too early. */
+  /** Index of the offending character; the length of the text if it ends too early. */
   readonly offset: number;
   readonly line: number;
   readonly column: number;
@@ -8,10 +8,10 @@ export interface JsonFault {
 }
 
 /**
- * Finds the first place where a text departs from the grammar of JSON (RFC 8259), or undefined where it does not.
+ * Finds the first place where a text violates the grammar of JSON (RFC 8259); undefined if it is valid.
  *
- * `JSON.parse` says that a text is wrong, but not reliably where. Nesting costs no stack here, and every character is
- * looked at once.
+ * `JSON.parse` reports an error, but not reliably its position. Nesting needs no call stack here, and every character
+ * is read once.
  */
 export function findJsonFault(text: string): JsonFault | undefined {
   const closers: string[] = [];

@@ -16,10 +16,10 @@ import {
   someOptions,
 } from '../primitives/kinds.ts';
 
-/** A tree with what it takes to ask it: the square of the plane that it splits, and how often, and what its polygons are called. */
+/** A tree with the data that queries need: its domain, the number of levels, and the names of its polygons. */
 export interface MaqFile {
   readonly domain: Domain;
-  /** Levels that were asked for; the tree may end before. */
+  /** The requested number of levels. The tree may have fewer. */
   readonly levels: number;
   /** The sets of polygons, in their order. */
   readonly sets: readonly MaqSet[];
@@ -29,16 +29,16 @@ export interface MaqFile {
 /** A set of polygons in a tree. */
 export interface MaqSet {
   readonly name: string;
-  /** Coordinate reference system, where it is known. */
+  /** Coordinate reference system, if known. */
   readonly crs?: string | undefined;
-  /** What its polygons are called, in their order. */
+  /** Names of its polygons, in their order. */
   readonly names: readonly string[];
 }
 
 export interface OpenMaqOptions {
-  /** What errors call the bytes. */
+  /** Name of the file in errors. */
   readonly file?: string | undefined;
-  /** Whether the checksum is looked at, which reads all of the file. Default true. */
+  /** Whether to verify the checksum, which reads the whole file. Default true. */
   readonly verify?: boolean | undefined;
 }
 
@@ -123,7 +123,7 @@ export function encodeMaq(file: MaqFile): ArrayBuffer {
   return words.buffer;
 }
 
-/** Names that are the numbers of their polygons are told by how many they are. */
+/** If all names are the indices of their polygons, only their number is written. */
 function wordsOfSets(sets: readonly MaqSet[]): Uint32Array {
   const written = sets.map(({ name, crs, names }) => ({
     name,
@@ -158,11 +158,11 @@ function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int
 }
 
 /**
- * Opens a tree in the bytes of a file. The columns are views of these bytes, which may be shared memory or a mapped file;
- * only bytes that do not start at a whole word are copied.
+ * Opens a tree in the bytes of a file. The columns are views of these bytes, which may be shared memory or a mapped
+ * file; only bytes that do not start at a whole word are copied.
  *
- * @throws `FormatError` `maq/foreign` for bytes that are no such file, `maq/newer` for one of another version, `maq/truncated`
- * for one that is shorter or longer than it says, `maq/damaged` where the checksum tells that bytes have changed.
+ * @throws `FormatError` `maq/foreign` for bytes of another format, `maq/newer` for another version, `maq/truncated` if
+ * the length differs from that in the header, `maq/damaged` if the checksum does not match.
  * @example
  * const none = new Uint32Array();
  * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none, next: none };
@@ -229,7 +229,7 @@ function treeOf(columns: readonly Uint32Array[], extent: MaqExtent): HostMaqTree
   return { ...tree, edges: { corner: corner!, first: first!, count: count!, edge: edge!, ends: coordinates } };
 }
 
-/** What is written there, though nobody may have looked at the checksum. */
+/** Checks the contents, because the checksum may not have been verified. */
 function setsIn(words: Uint32Array, file: string): MaqSet[] {
   try {
     // Text is not decoded from shared memory.
@@ -305,8 +305,8 @@ function requireChecksum(words: Uint32Array, file: string): void {
 }
 
 /**
- * Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982, modulo 2³² − 1, its own words left out. Over half words,
- * the lower first: of whole ones, 0 and 2³² − 1 would be the same.
+ * Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982, modulo 2³² − 1, without its own words. It is over
+ * half words, lower half first, because with whole words 0 and 2³² − 1 would be equal.
  */
 function checksumOf(words: Uint32Array): [low: number, high: number] {
   const modulus = 2 ** 32 - 1;

@@ -1,19 +1,19 @@
 import { bytesText } from '../algorithms/bytes-text.ts';
 import { type ErrorPlace, OutOfMemoryError } from '../primitives/errors.ts';
 
-/** What would take more memory than it may. */
+/** A request for more memory than allowed. */
 export interface MemoryNeed {
   /** Bytes, as far as they are known. */
   readonly needed: number;
-  /** What they are for, such as `400 × 300 labels of 16 bits`. */
+  /** Purpose of the memory, such as `400 × 300 labels of 16 bits`. */
   readonly what: string;
   readonly allowed: number;
-  /** What helps beside a higher limit, as an imperative clause such as `split the file`. */
+  /** A remedy besides a higher limit, as an imperative clause such as `split the file`. */
   readonly instead?: string | undefined;
   readonly place?: ErrorPlace | undefined;
 }
 
-/** The error `memory/limit`: a sentence, what was estimated, what is allowed, and what can be done. */
+/** The error `memory/limit`: a sentence, the estimate, the limit, and remedies. */
 export function overMemory(sentence: string, { needed, what, allowed, instead, place }: MemoryNeed): OutOfMemoryError {
   const remedy = 'Raise the limit (--memory) where the machine has more';
   const [max, got] = [bytesText(allowed), bytesText(needed)];
@@ -26,7 +26,7 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   });
 }
 
-/** The error for a file that is too large to be held, by its size or by what was read of it so far. */
+/** The error for a file that is too large for memory, by its size or by the part read so far. */
 export function fileTooLarge(file: string, needed: number, allowed: number): OutOfMemoryError {
   return overMemory('The file is too large to be held in memory.', {
     needed,
@@ -38,15 +38,15 @@ export function fileTooLarge(file: string, needed: number, allowed: number): Out
 }
 
 /**
- * Refuses a JSON text whose parsed values would not fit, by what its brackets and commas stand for. The estimate is above what
- * V8 takes for any text; a text of longitudes and latitudes takes half of it.
+ * Throws if the parsed values of a JSON text would not fit in memory, estimated from its brackets and commas. The
+ * estimate exceeds the memory that V8 takes for any text; a text of longitudes and latitudes takes half of it.
  *
- * O(bytes), a tenth of what parsing takes.
+ * O(bytes), a tenth of the time of parsing.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
 export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: number = Number.POSITIVE_INFINITY): void {
-  // No byte stands for more than a list does.
+  // No byte can cost more than a list does.
   if (bytes.length * (BYTES_PER_LIST + TEXT_FACTOR) <= memoryBytes) return;
   let [lists, items, inString] = [0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
@@ -73,7 +73,7 @@ export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: nu
 const TEXT_FACTOR = 3;
 /** An array or object with its store of elements. */
 const BYTES_PER_LIST = 72;
-/** A pointer, and a number behind it that is no small integer. */
+/** A pointer, and a boxed number. */
 const BYTES_PER_ITEM = 24;
 
 const QUOTE = 34;

@@ -1,10 +1,10 @@
 import { PackageError } from '../primitives/errors.ts';
 import { installRemedy, isMissing } from '../primitives/optional-packages.ts';
 
-/** What charts are drawn by, installed by who wants them. */
+/** Packages for drawing charts, which users install if they want charts. */
 export const PLOT_PACKAGES = ['@observablehq/plot', 'linkedom'] as const;
 
-/** What charts are drawn with. */
+/** The loaded packages. */
 export interface Plotting {
   readonly Plot: typeof import('@observablehq/plot');
   /** A document of no page, in which marks are made. */
@@ -12,7 +12,7 @@ export interface Plotting {
 }
 
 /**
- * Loads what charts are drawn with.
+ * Loads the packages for drawing charts.
  *
  * @throws PackageError `package/missing`.
  */
@@ -27,7 +27,7 @@ export async function loadPlot(): Promise<Plotting> {
 }
 
 /**
- * Finds out whether charts can be drawn, without loading anything: a command that draws in the end asks before it works.
+ * Checks whether charts can be drawn, without loading the packages. Commands call this before they start to work.
  *
  * @throws PackageError `package/missing`.
  */

@@ -12,7 +12,7 @@ export interface PngPixels {
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 /** Rows are stored as differences to the pixels on their left. */
 const FILTER_SUB = 1;
-/** Noise packs hardly better at a higher level, and takes several times as long. */
+/** A higher level hardly compresses noise better, and takes several times as long. */
 const LEVEL = 3;
 
 /** A PNG, packed by a thread of Node's pool while others work. */

@@ -1,4 +1,4 @@
-/** What is said of rings that were noticed, by the codes of their notes. */
+/** Sentences of notes on rings, by code. */
 export const RING_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
   'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,
@@ -6,7 +6,7 @@ export const RING_SENTENCES: Readonly<Record<string, (count: number) => string>>
     `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
 };
 
-/** What is said of rings whose longitudes jump. */
+/** Sentences of notes on rings whose longitudes jump. */
 export const JUMP_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zones/antimeridian-jumps': (n) =>
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
@@ -17,7 +17,7 @@ export const JUMP_SENTENCES: Readonly<Record<string, (count: number) => string>>
     'written, in',
 };
 
-/** What is said of points and lines among polygons. */
+/** Sentence of the note on points and lines among polygons. */
 export const OTHER_GEOMETRY_SENTENCE = {
   'polygons/other-geometry': (n: number): string =>
     `${n === 1 ? '1 record has' : `${n} records have`} geometry other than polygons, which was left out`,

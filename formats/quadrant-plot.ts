@@ -10,7 +10,7 @@ import type { MapExtent } from './zonal-plot/extent.ts';
 import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
 
 export interface QuadrantPlotOptions {
-  /** What is shown, in the coordinates of the domain; all quadrants that polygons have where left out. */
+  /** The extent to draw, in the coordinates of the domain. Default: all quadrants of polygons. */
   readonly window?: MapExtent | undefined;
 }
 
@@ -23,24 +23,26 @@ export const PLOT: Kind = someOptions<QuadrantPlotOptions>({
 /** A drawing of a tree. */
 export interface QuadrantPlot<C> {
   readonly content: C;
-  /** What is drawn coarser than it is; undefined where all is drawn as it is. */
+  /** Describes what was drawn coarser; undefined if everything was drawn exactly. */
   readonly remark: string | undefined;
 }
 
 const MAX_HEIGHT = 900;
 const MAP_TOP = 118;
-/** Bounds of a drawing that a browser shows at once: about a megabyte. */
+/** Limits of a drawing that a browser can show, about a megabyte. */
 const MAX_SQUARES = 80_000;
 const MAX_POINTS = 80_000;
 const MIN_PIXELS = 1;
 const LINE_STEP = 0.5;
 
 /**
- * Draws the quadrants of a tree as a standalone SVG: squares inside polygons coloured by level, squares that edges pass through,
- * and the outlines of polygons on top where the tree has them. After figures 3 and 5 of Zhang, You and Gruenwald (2014).
+ * Draws the quadrants of a tree as a standalone SVG: squares inside polygons coloured by level, squares that edges pass
+ * through, and the outlines of polygons on top if the tree has edges. After figures 3 and 5 of Zhang, You and Gruenwald
+ * (2014).
  *
- * Squares stay squares: coordinates are drawn as they are. The size is bounded: a tree whose squares would be smaller than a pixel, or
- * too many, is drawn to the level before, its smaller squares as those around them, and the caption says so.
+ * Coordinates are not projected, so squares stay squares. The size is bounded: if squares would be smaller than a
+ * pixel, or too many, the tree is drawn to a coarser level, where larger squares replace smaller ones. The caption says
+ * so.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -66,7 +68,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
     text(subtitleOf(file), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
     ...(remark === undefined ? [] : [text(remark, { x: WIDTH - MARGIN, y: 70, size: 13, fill: MUTED, anchor: 'end' })]),
     drawLegend(cells, outlines !== undefined),
-    // Squares that lie across the frame are cut off.
+    // Squares that cross the frame are clipped.
     `<svg aria-hidden="true" x="${px((WIDTH - frame.width) / 2)}" y="${MAP_TOP}" width="${frame.width}" height="${frame.height}">`,
     ...drawCells(cells, frame),
     ...(outlines === undefined ? [] : [drawOutlines(outlines)]),
@@ -76,7 +78,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
   return { content, remark };
 }
 
-/** What a drawing shows, in steps of the domain. */
+/** The extent of a drawing, in steps of the domain. */
 export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotOptions): MapExtent {
   if (window === undefined) return extentOf(tree);
   const stepOf = (at: number, from: number): number => ((at - from) / domain.size) * DOMAIN_STEPS;
@@ -88,7 +90,7 @@ export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotO
   };
 }
 
-/** What a drawing shows coarser than it is. */
+/** Describes what is drawn coarser. */
 export function remarkOn({ tree }: MaqFile, { level, isCoarser, isByPixels }: DrawnCells): string | undefined {
   if (!isCoarser) return undefined;
   const reason = isByPixels ? 'are less than a pixel' : 'are too many';
@@ -110,7 +112,7 @@ function subtitleOf({ sets, levels, tree }: MaqFile): string {
   ].join(', ');
 }
 
-/** The first and the last level of squares inside; undefined where there are none. */
+/** The first and last level of inside squares; undefined if there are none. */
 export function insideLevels({ levels, boundary }: DrawnCells): readonly [first: number, last: number] | undefined {
   const inside = levels.filter((_, cell) => boundary[cell] === 0);
   return inside.length === 0 ? undefined : [inside[0]!, inside.at(-1)!];
@@ -151,7 +153,7 @@ function drawLegend(cells: DrawnCells, hasOutlines: boolean): string {
   return parts.join('');
 }
 
-/** Squares from so many pixels on are set apart by lines. */
+/** Squares of at least this many pixels are separated by lines. */
 const LINED_PIXELS = 3;
 
 function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
@@ -202,7 +204,7 @@ function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boole
   }
 }
 
-/** A number of a path; one behind another needs a space, where no sign parts them. */
+/** A number in a path. A second number needs a space before it, unless a sign separates them. */
 function step(value: number, isSecond = false): string {
   return isSecond && value >= 0 ? ` ${value}` : String(value);
 }

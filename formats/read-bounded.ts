@@ -5,10 +5,9 @@ import { fileTooLarge } from './memory.ts';
 const BLOCK_BYTES = 2 ** 20;
 
 /**
- * All bytes of a file. A file that is larger than `max` is refused by its size; what has no size (a pipe, a device) as soon as
- * more came out of it.
+ * All bytes of a file. Throws if the file is larger than `max`; for a pipe or a device, as soon as more has been read.
  *
- * @throws OutOfMemoryError `memory/limit`; what the file system throws.
+ * @throws OutOfMemoryError `memory/limit`; errors of the file system.
  */
 export async function readBounded(file: string, max: number, signal?: AbortSignal): Promise<Buffer> {
   const handle = await open(file, 'r');
@@ -37,7 +36,7 @@ async function readAll(handle: FileHandle, size: number, { file, max, signal }: 
   }
 }
 
-/** {@link readBounded}, on a thread that has nothing else to do meanwhile. */
+/** Synchronous {@link readBounded}, for a thread that has nothing else to do. */
 export function readBoundedSync(file: string, max: number): Buffer {
   const handle = openSync(file, 'r');
   try {
@@ -51,7 +50,7 @@ export function readBoundedSync(file: string, max: number): Buffer {
   }
 }
 
-/** Blocks that are read into one after another: the first is as large as the file says that it is, and one byte more. */
+/** Blocks that are filled one after another. The first is as large as the stated file size, plus one byte. */
 function gatherBlocks(file: string, size: number, max: number) {
   let current = Buffer.allocUnsafeSlow(size + 1);
   let [filled, total] = [0, 0];

@@ -2,7 +2,7 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
 
-/** What a feature is called: its `id`, or its index where it has none, or a property where one is named. */
+/** Name of a feature: the given property, else its `id`, else its index. */
 export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
   if (property === undefined) return at.id == null ? String(at.index) : nameText(at.id, 'id', at);
   if (isJsonObject(properties) && Object.hasOwn(properties, property)) {

@@ -18,9 +18,9 @@ export function emptyVertices(): Vertices {
 const MAX_VERTICES = 2 ** 26;
 
 /**
- * Appends the positions of a ring; elevations and what else stands behind the first two numbers are left out.
+ * Appends the positions of a ring; elevations and all other numbers after the first two are ignored.
  *
- * @throws GeometryError where the ring is no array of positions, or a coordinate is not a finite number.
+ * @throws GeometryError if the ring is not an array of positions, or a coordinate is not a finite number.
  */
 export function appendPositions(vertices: Vertices, ring: unknown, at: FeaturePlace): void {
   if (!Array.isArray(ring)) throw badPosition('a ring that is not an array', at);
@@ -65,8 +65,8 @@ function grow(vertices: Vertices, at: FeaturePlace): void {
 }
 
 /**
- * Drops the copies of the first vertex that close the ring which starts at `start`; false where there were none, so
- * that the ring was left open.
+ * Drops the copies of the first vertex that close the ring which starts at `start`. Returns false if there were none,
+ * because the ring was open.
  */
 export function dropClosingVertex(vertices: Vertices, start: number): boolean {
   const { x, y } = vertices;
@@ -77,14 +77,14 @@ export function dropClosingVertex(vertices: Vertices, start: number): boolean {
   return vertices.length < before;
 }
 
-/** How far beside a line a ring may reach and still be flat, by its length: far less than one grid step. */
+/** Maximum width of a flat ring relative to its length: far less than a grid step. */
 const FLAT = 2 ** -40;
 
 /**
- * Whether all vertices of the ring from `start` on stand on one line, but for rounding, so that no cell can be inside.
+ * Whether all vertices of the ring from `start` on lie on one line, except for rounding, so that no cell can be inside.
  *
- * The signed area does not tell: that of a bow-tie is 0, and yet both its halves are inside. A ring that goes along a
- * bent line and back encloses nothing either, but is not found: that would take comparing all its edges.
+ * The signed area does not decide this: for a bow-tie it is 0, although both halves are inside. A ring along a bent
+ * line and back also encloses nothing, but it is not found, because that would need comparing all its edges.
  *
  * O(vertices).
  */
@@ -97,7 +97,7 @@ export function isFlat(vertices: Vertices, start: number): boolean {
     const [toX, toY] = [x[v]! - fromX, y[v]! - fromY];
     if (Math.abs(toX) + Math.abs(toY) > Math.abs(alongX) + Math.abs(alongY)) [alongX, alongY] = [toX, toY];
   }
-  // Of a level or upright line the product is 0, and so is what the vertices may be off.
+  // For a horizontal or vertical line the product is 0, and the vertices must match exactly.
   const tolerance = FLAT * Math.abs(alongX * alongY);
   for (let v = start + 1; v < length; v++) {
     if (Math.abs(alongX * (y[v]! - fromY) - alongY * (x[v]! - fromX)) > tolerance) return false;
@@ -106,9 +106,9 @@ export function isFlat(vertices: Vertices, start: number): boolean {
 }
 
 /**
- * Whether the ring begins with a level and an upright edge, in either order, and reaches nowhere so far along the first of
- * them that a line through all vertices could pass by its end: such a ring is not flat. Outlines of pixels are so, and there
- * are millions of them.
+ * Whether the ring begins with a horizontal and a vertical edge, in either order, and is not so long along the first
+ * edge that a line through all vertices could pass its end. Such a ring is not flat. Outlines of pixels begin this way,
+ * and there are millions of them.
  */
 function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const [along, across] = y[start] === y[start + 1] ? [x, y] : [y, x];
@@ -116,7 +116,7 @@ function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
   const side = Math.abs(along[start + 1]! - from);
   const turns = across[start] === across[start + 1] && along[start + 1] === along[start + 2];
   if (length - start < 3 || side === 0 || !turns || across[start + 1] === across[start + 2]) return false;
-  // Half of what a flat ring needs, as its test rounds.
+  // Half of the length that a flat ring would need, because the test rounds.
   const far = side / (2 * FLAT);
   for (let v = start + 2; v < length; v++) if (Math.abs(along[v]! - from) > far) return false;
   return true;
@@ -132,8 +132,8 @@ export function jumpsAntimeridian({ x, length }: Vertices, start: number): boole
 
 /**
  * Reads the ring from `start` on as crossing the antimeridian: adds multiples of 360 to its longitudes so that no edge
- * spans more than 180 degrees. Leaves it as written and returns false where that cannot be: the ring goes round a pole,
- * or nothing of its area would be left (a box around the world).
+ * spans more than 180 degrees. If this is impossible, leaves it unchanged and returns false: the ring goes round a
+ * pole, or would lose its area (a box around the world).
  */
 export function unwrapRing(vertices: Vertices, start: number): boolean {
   const { x, length } = vertices;
@@ -146,7 +146,7 @@ export function unwrapRing(vertices: Vertices, start: number): boolean {
 
 /**
  * Moves the ring from `start` on by whole turns so that its first vertex lies within the longitudes of an outer ring,
- * if it can: an unwrapped polygon's holes follow it across the antimeridian.
+ * if possible. So the holes of an unwrapped polygon follow it across the antimeridian.
  */
 export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
   const [left, right] = outer;
@@ -156,13 +156,13 @@ export function followOuterRing(vertices: Vertices, start: number, outer: readon
   for (let v = start; v < vertices.length; v++) vertices.x[v] = vertices.x[v]! + (turned - first);
 }
 
-/** The longitude that differs from `longitude` by whole turns and lies nearest to `centre`. */
+/** `longitude` plus the whole number of turns that brings it nearest to `centre`. */
 function nearestTurn(longitude: number, centre: number): number {
   const turns = Math.round((longitude - centre) / 360);
   return turns === 0 ? longitude : longitude - 360 * turns;
 }
 
-/** Least and greatest longitude of the ring from `start` on. */
+/** Minimum and maximum longitude of the ring from `start` on. */
 export function longitudeRange({ x, length }: Vertices, start: number): [number, number] {
   let [left, right] = [x[start]!, x[start]!];
   for (let v = start; v < length; v++) {

@@ -13,19 +13,21 @@ export interface StagedFolder {
    * @throws QuadrilleError `output/write-failed` when the disk refuses.
    */
   write(name: string, content: string | Uint8Array): Promise<void>;
-  /** Brings the files to their names, in the order of these. */
+  /** Moves the files to their final names, in order. */
   commit(): Promise<void>;
-  /** Removes what has not been committed, and the folder if it was made for it. Does nothing after `commit`. */
+  /**
+   * Removes everything that has not been committed, and the folder if it was made for it. Does nothing after `commit`.
+   */
   discard(): Promise<void>;
-  /** As `discard`, at once: for a process that is about to exit. */
+  /** Same as `discard`, but synchronous, for a process that is about to exit. */
   discardNow(): void;
 }
 
 /**
- * Makes a folder, or takes one that is empty, with a hidden folder in it where files wait until they are all there. A hidden folder
- * that a killed process of this machine has left is removed.
+ * Makes a folder, or uses an empty one. Files are collected in a hidden folder inside it until all are complete. Hidden
+ * folders left by killed processes of this machine are removed.
  *
- * @throws UsageError `output/unwritable` where there can be no such folder, `output/not-empty` where it has files.
+ * @throws UsageError `output/unwritable` if the folder cannot be made, `output/not-empty` if it contains files.
  */
 export async function stageFolder(path: string): Promise<StagedFolder> {
   const isNew = await makeFolder(path);
@@ -68,7 +70,7 @@ export async function stageFolder(path: string): Promise<StagedFolder> {
       try {
         if (isNew) rmdirSync(path);
       } catch {
-        // Somebody else has put something into it.
+        // Another process has put something into the folder.
       }
     },
   };
@@ -76,7 +78,7 @@ export async function stageFolder(path: string): Promise<StagedFolder> {
 
 const NAME_ANOTHER = 'Name an empty folder, or a new one in an existing folder that you may write to.';
 
-/** Makes a folder unless there is one; whether it did. */
+/** Makes a folder if it does not exist. Returns whether it did. */
 async function makeFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);

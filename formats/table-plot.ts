@@ -7,7 +7,7 @@ import { cellText } from './tables/write/cell-text.ts';
 import { UsageError } from './usage-error.ts';
 import { countText, escapeXml, HAIRLINE, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
 
-/** A picture of a table, out of rows that come one after the other. */
+/** Collects rows for a picture of a table. */
 export interface TablePicture {
   add(rows: { readonly rows: number; readonly columns: HostTable }): void;
   /** A standalone SVG. */
@@ -19,12 +19,12 @@ const [WIDTH, MARGIN, TOP] = [760, 36, 88];
 const LONGEST_TITLE = 56;
 
 /**
- * Bars of the first column of numbers that is no key, one for each row, named by the keys; or, without keys, a histogram of the
- * first column of numbers. Rows without a number, and numbers that are not finite, are left out and counted.
+ * With keys: a bar chart of the first numeric column that is not a key, one bar per row, labelled by the keys. Without
+ * keys: a histogram of the first numeric column. Nulls and numbers that are not finite are left out and counted.
  *
- * The same picture however the rows are cut into pieces.
+ * The picture does not depend on how the rows are split.
  *
- * @throws UsageError `plot/no-numbers` where there is nothing to draw.
+ * @throws UsageError `plot/no-numbers` if there is no numeric column.
  */
 export function tablePicture(
   title: string,
@@ -44,7 +44,7 @@ export function tablePicture(
   return keys === undefined ? histogramOf(title, field) : barsOf(title, field, keys);
 }
 
-/** The numbers of a column as f64, row by row; NaN where there is none. */
+/** The numbers of a column as f64, row by row; NaN for null. */
 function numbersOf(field: TableField, columns: HostTable, rows: number): Float64Array {
   const { validity, ...column } = columns[field.name]!;
   const { values } = column as { values: ArrayLike<number | bigint> };
@@ -97,7 +97,7 @@ function left(missing: number): string {
 async function barChart(bars: readonly Bar[], label: string, height: number): Promise<string> {
   const { Plot, document } = await loadPlot();
   const { axisX, barX, gridX, plot, ruleX, text: textMark } = Plot;
-  // Names may be alike once they are cut.
+  // Shortened names may be equal.
   const numbered = bars.map((bar, place) => ({ ...bar, place }));
   const chart = plot({
     document,
@@ -124,7 +124,10 @@ async function barChart(bars: readonly Bar[], label: string, height: number): Pr
 const MAX_BINS = 64;
 const CHART_HEIGHT = 320;
 
-/** Bins are as wide as the least power of two with which so many hold all numbers: bins of half the width merge to them. */
+/**
+ * The bin width is the smallest power of two for which the maximum number of bins covers all numbers. Bins of half the
+ * width merge into them.
+ */
 function histogramOf(title: string, field: TableField): TablePicture {
   let [power, counts, count, missing] = [0, new Map<number, number>(), 0, 0];
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -186,7 +189,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
   };
 }
 
-/** The least power of two with which few enough bins reach from one number to another. */
+/** The smallest power of two for which few enough bins cover the range. */
 function powerFor(min: number, max: number): number {
   if (min === max) return Math.max(MIN_POWER, Math.floor(Math.log2(Math.abs(min))) - 4);
   let power = Math.max(MIN_POWER, Math.floor(Math.log2(max / 2 - min / 2)) - 6);

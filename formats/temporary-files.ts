@@ -5,9 +5,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A new name of a temporary file, which tells whose it is: `.quadrille-HOST-PID-START-RANDOM.tmp`. HOST stands for the
- * machine's name and, on Linux, the process's namespace, so that a folder that machines or containers share tells them
- * apart; START is when the process began, as far as the system tells it: numbers of processes are used again.
+ * A new name for a temporary file, which identifies its process: `.quadrille-HOST-PID-START-RANDOM.tmp`. HOST
+ * identifies the machine and, on Linux, the process's namespace, because machines or containers may share a folder.
+ * START is the start time of the process, if the system tells it, because process ids are reused.
  */
 export function temporaryName(): string {
   return `.quadrille-${hostMark()}-${process.pid}-${startOf(process.pid) ?? 0}-${randomBytes(6).toString('hex')}.tmp`;
@@ -15,7 +15,10 @@ export function temporaryName(): string {
 
 const NAME = /^\.quadrille-([0-9a-f]{12})-([1-9]\d{0,9})-(\d{1,20})-[0-9a-f]{12}\.tmp$/;
 
-/** Removes the temporary files and folders in a folder whose process, of this machine, is gone. What cannot be told or removed stays. */
+/**
+ * Removes temporary files and folders whose process, on this machine, no longer exists. Files that cannot be attributed
+ * or removed stay.
+ */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names.filter(isOrphan)) {
@@ -37,7 +40,7 @@ function isAlive(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Another user's process may not be asked, and is alive.
+    // The process of another user may not be signalled, but it exists.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
   const now = startOf(pid);
@@ -59,10 +62,10 @@ function processNamespace(): string {
   }
 }
 
-/** When a process began, in clock ticks since the machine did; undefined where the system does not tell. */
+/** Start time of a process, in clock ticks since boot; undefined if the system does not tell. */
 function startOf(pid: number): string | undefined {
   try {
-    // The command's name stands in parentheses and may hold anything; the 20th word behind it is the start.
+    // The command name is in parentheses and may contain anything. The start time is the 20th word after it.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19];
   } catch {
     return undefined;

@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import type { QuadrilleError } from '../primitives/errors.ts';
 import { type FlatError, restoreError } from './flat-error.ts';
 
-/** What a thread answers: something, or why not. */
+/** The reply of a thread: an answer or an error. */
 export type ThreadReply<Answer> = Answer | { readonly error: FlatError };
 
-/** What a pool needs of a thread: Node's `Worker` has it. */
+/** The interface that a pool needs of a thread. Node's `Worker` has it. */
 export interface PoolThread {
   on(event: 'message' | 'messageerror' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
   postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
@@ -18,24 +18,25 @@ export interface PoolThread {
 export interface ThreadPool<Request, Answer> {
   readonly threads: number;
   /**
-   * Has a request answered by one of the threads, in the order of the calls. An abort settles the call at once; what a
-   * thread has begun, it finishes unheard.
+   * Sends a request to one of the threads, in the order of the calls. An abort settles the call immediately; the thread
+   * finishes its work and the answer is dropped.
    *
-   * @param place - What the request is about, for errors.
-   * @param transfer - What is moved to the thread.
-   * @throws what the thread answers; what `died` makes of a thread that died under the request (another takes its place;
-   * other requests are not concerned) or where there is none and none can be started; what `closed` makes of a closed pool.
+   * @param place - Subject of the request, for errors.
+   * @param transfer - Buffers to transfer to the thread.
+   * @throws The error that the thread replies. The error made by `died`, if the thread died during the request (another
+   * replaces it; other requests continue), or if no thread exists or can be started. The error made by `closed`, if the
+   * pool is closed.
    */
   run(request: Request, place: string, transfer: readonly ArrayBuffer[], signal?: AbortSignal): Promise<Answer>;
-  /** Starts all threads before there is work for them. */
+  /** Starts all threads before there is work. */
   start(): void;
-  /** Ends the threads; requests under way and waiting fail. Resolves when all threads have ended. */
+  /** Ends the threads. Requests in progress and waiting requests fail. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
 
-/** What a pool is made of. */
+/** Options of a pool. */
 export interface ThreadPoolOptions {
-  /** Default: one a core. */
+  /** Default: one per core. */
   readonly threads?: number | undefined;
   start(): PoolThread;
   died(place: string, cause: unknown): QuadrilleError;
@@ -56,7 +57,7 @@ interface Thread<Request, Answer> {
   task: PoolTask<Request, Answer> | undefined;
 }
 
-/** Makes a pool. Threads start when there is work for them, and do not keep the process alive without. */
+/** Makes a pool. Threads start when there is work, and do not keep the process alive without work. */
 export function createThreadPool<Request, Answer extends object>({
   threads: max,
   start,
@@ -83,7 +84,7 @@ export function createThreadPool<Request, Answer extends object>({
     thread.worker.on('error', (error) => {
       failure = error;
     });
-    // Comes last, whatever it was that ended the thread.
+    // `exit` comes last, whatever ended the thread.
     thread.worker.on('exit', (code) => {
       threads.delete(thread);
       if (thread.task !== undefined) {
@@ -100,12 +101,12 @@ export function createThreadPool<Request, Answer extends object>({
   const finish = (thread: Thread<Request, Answer>, reply: Parameters<PoolTask<Request, Answer>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
-    // What a thread still says while it is being ended must not keep the process from waiting for its end.
+    // Messages from a thread that is being terminated must not keep the process from waiting for its end.
     if (closed === undefined) thread.worker.unref();
     task?.settle(reply);
   };
 
-  /** Gives waiting requests to idle threads, and starts threads where there are too few. */
+  /** Gives waiting requests to idle threads, and starts threads if there are too few. */
   const feed = (): void => {
     for (const task of waiting) {
       if (closed !== undefined) return;
@@ -115,7 +116,7 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         thread = idle ?? startThread();
       } catch (cause) {
-        // Threads that there are will come for it; without any, nothing would.
+        // Existing threads will take the work; without any, nothing would.
         if (threads.size > 0) return;
         waiting.delete(task);
         task.settle({ failed: died(task.place, cause) });
@@ -149,7 +150,7 @@ export function createThreadPool<Request, Answer extends object>({
       try {
         while (closed === undefined && threads.size < size) startThread().worker.unref();
       } catch {
-        // Work that comes is told that there are none.
+        // New work fails because there are no threads.
       }
     },
     async run(request, place, transfer, signal) {

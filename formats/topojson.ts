@@ -19,13 +19,13 @@ import { UsageError } from './usage-error.ts';
 
 /**
  * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a
- * feature, any other object is one by itself. Points and lines are counted and left out. Arcs are expanded by
+ * feature; any other object is a single feature. Points and lines are counted and left out. Arcs are expanded by
  * topojson-client, one ring at a time.
  *
- * @param layer - Name of the object; may be left out where there is only one.
- * @throws UsageError where several objects are there and none is named, or the named one is not there.
- * @throws FormatError where the topology is malformed or an arc is missing; while iterating, for features.
- * @throws OutOfMemoryError `memory/limit` where the arcs, as often as rings name them, are more than there is room for.
+ * @param layer - Name of the object. May be omitted if there is only one.
+ * @throws UsageError if there are several objects and none is named, or the named one does not exist.
+ * @throws FormatError if the topology is malformed or an arc is missing; for features, while iterating.
+ * @throws OutOfMemoryError `memory/limit` if the expanded arcs exceed the memory limit.
  */
 export function topoJsonFeatures(
   root: JsonObject,
@@ -39,11 +39,11 @@ export function topoJsonFeatures(
   return { features: listFeatures(topology, object, file), crs: statedCrs(root) };
 }
 
-/** What expanded arcs may take. */
+/** Memory limit for expanded arcs. */
 export interface TopologyRoom {
-  /** Bytes; unlimited where left out. */
+  /** Maximum bytes. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Whether the vertices of all features are held at once, rather than those of one. */
+  /** Whether the vertices of all features are held together, rather than those of one. */
   readonly holdsAll?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ export function isTopoJson(root: JsonObject): boolean {
   return root.type === 'Topology';
 }
 
-/** What of a topology stands checked: arcs are looked at when a ring first uses them. */
+/** The checked part of a topology. An arc is checked when a ring first uses it. */
 interface CheckedTopology {
   readonly topology: Topology;
   readonly arcs: readonly unknown[];
@@ -101,7 +101,7 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
   throw malformed(`The layer ${JSON.stringify(name)} is not an object.`, file);
 }
 
-/** Columns of coordinates while they grow, and what counting makes of them. */
+/** Growing columns of coordinates, and the copies made while counting. */
 const BYTES_PER_VERTEX = 64;
 /** A position as topojson-client makes it: an array of two numbers. */
 const BYTES_PER_POSITION = 128;
@@ -129,7 +129,10 @@ function requireVertexRoom(
   }
 }
 
-/** Vertices of the arcs that a geometry names, each as often as it does; what is malformed is told when it is read. */
+/**
+ * Number of vertices of the arcs that a geometry uses, counted once per use. Malformed arcs are reported when they are
+ * read.
+ */
 function referencedVertices(arcs: readonly unknown[], geometry: unknown): number {
   const pending: unknown[] = [geometry];
   let vertices = 0;
@@ -163,7 +166,7 @@ function readFeature(topology: CheckedTopology, geometry: unknown, index: number
   return { id, properties, polygons, found };
 }
 
-/** A feature that throws where it is looked at, so that a reader can go on with the next one. */
+/** A feature that throws when it is read, so that a reader can continue with the next one. */
 function unreadable(error: FormatError): RawFeature {
   return {
     get id(): unknown {
@@ -175,7 +178,7 @@ function unreadable(error: FormatError): RawFeature {
   };
 }
 
-/** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
+/** Walks nested collections with an explicit stack, so that deep nesting cannot overflow the call stack. */
 function* expandPolygons(
   topology: CheckedTopology,
   geometry: JsonObject,
@@ -210,7 +213,10 @@ function expandRing(topology: CheckedTopology, ring: unknown, at: FeaturePlace):
   return expand(topology.topology, polygon).geometry.coordinates[0];
 }
 
-/** A ring may name an arc any number of times, so a small file could ask for more vertices than there is memory. */
+/**
+ * Maximum vertices of a ring. A ring may use an arc any number of times, so a small file could ask for more than fits
+ * in memory.
+ */
 const MAX_RING_VERTICES = 2 ** 24;
 
 function countVertices(topology: CheckedTopology, ring: readonly unknown[], at: FeaturePlace): number {

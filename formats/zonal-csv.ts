@@ -5,15 +5,15 @@ import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
 /**
- * The histograms as CSV in long form, a row a bin, header `zone,lower,upper,count`.
+ * The histograms as CSV in long form, with one row per bin and the header `zone,lower,upper,count`.
  *
  * For every zone, in input order: its non-empty bins in ascending order, then one row each for the cells without data
- * (`zone,nodata,,n`), below the first edge (`zone,below,,n`) and above the last (`zone,above,,n`) where there are any.
- * The counts of a zone add up to its cells. A zone without cells has no row: `--stats` lists it.
+ * (`zone,nodata,,n`), below the first edge (`zone,below,,n`) and above the last (`zone,above,,n`) if there are any. The
+ * counts of a zone add up to its cells. A zone without cells has no row: `--stats` lists it.
  *
- * Fields are quoted as RFC 4180 has it; lines end in a single line feed, which is what tools on every system read and
- * what `sort`, `diff` and `awk` want. Numbers are printed by `String`: the shortest text that reads back as the same
- * f64. The text comes in chunks of about 64 KiB, so that a large result never stands in memory as one string.
+ * Fields are quoted as in RFC 4180. Lines end in a single line feed, which tools on every system read and `sort`,
+ * `diff` and `awk` need. Numbers are printed by `String`: the shortest text that reads back as the same f64. The text
+ * comes in chunks of about 64 KiB, so that a large result is never in memory as one string.
  *
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
@@ -30,12 +30,12 @@ export function zonalCsv(histogram: ZonalHistogram): Generator<string, void, und
 }
 
 /**
- * The statistics as CSV, a row a zone, header `zone,cells,nodata,min,max,mean,sum`.
+ * The statistics as CSV, with one row per zone and the header `zone,cells,nodata,min,max,mean,sum`.
  *
- * `cells` includes `nodata`; `min` to `sum` are over the rest, and blank where there is none. Every zone has its row,
- * those that the raster does not meet with `cells` 0.
+ * `cells` includes `nodata`; `min` to `sum` are over the rest, and empty if there is none. Every zone has a row; for
+ * zones outside the raster, `cells` is 0.
  *
- * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
+ * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
  * const { zones } = parseZones(triangle);

@@ -4,14 +4,14 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
-/** What is known of a zonal run beside its result. */
+/** Facts about a zonal run besides its result. */
 export interface ZonalRun {
   /** Files as the user named them. */
   readonly zones: string;
   readonly raster: string;
-  /** What computed it, as `workers` or `webgpu (NVIDIA H200)`. */
+  /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
-  /** What was met and handled on the way, from reading to counting. */
+  /** All notes, from reading to counting. */
   readonly notes: readonly Note[];
 }
 
@@ -37,9 +37,9 @@ export interface ZonalRun {
  * }
  * ```
  *
- * Zones keep their input order and stand one a line. Counts are numbers up to 2^53 − 1 and decimal strings beyond,
- * where a number would lose digits. `min` to `sum` are null where no cell of the zone carries data, `stats` is where the
- * histogram was counted without. Infinite values are the strings "Infinity" and "-Infinity". The text comes in chunks.
+ * Zones keep their input order, one per line. Counts are numbers up to 2^53 − 1, and decimal strings beyond, because
+ * numbers would lose digits. `min` to `sum` are null if no cell of the zone carries data. `stats` is null if the
+ * histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text comes in chunks.
  *
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
@@ -98,7 +98,7 @@ function statistics({ statistics }: ZonalHistogram, zone: number): Record<string
   };
 }
 
-/** JSON has no numbers beside the finite ones. */
+/** JSON has only finite numbers. */
 function number(value: number): number | string | null {
   if (Number.isNaN(value)) return null;
   return Number.isFinite(value) ? value : String(value);

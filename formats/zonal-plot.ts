@@ -14,25 +14,26 @@ export interface ZonalPlot {
   readonly histogram: ZonalHistogram;
   /** The zones of the histogram, in the same order, in the coordinates of their file. */
   readonly polygons: Polygons;
-  /** Where the raster lies: the map shows the zones there, and turns longitudes to its range. */
+  /** Georeference of the raster: the map shows the zones there, and moves longitudes to its range. */
   readonly grid: RasterGrid;
   readonly title: string;
-  /** How many histograms are drawn at most, of the zones with the most cells. Default 24. */
+  /** Maximum number of histograms, of the zones with the most cells. Default 24. */
   readonly facets?: number | undefined;
 }
 
 /**
- * Draws a zonal histogram as a standalone SVG: a map of the mean of every zone, coloured on a scale that is even to the
- * eye and safe for the colour-blind, above small multiples of the histograms, in the same colours.
+ * Draws a zonal histogram as a standalone SVG: a map of the mean of every zone, above small multiples of the histograms
+ * in the same colours. The colour scale is perceptually uniform and safe for the colour-blind.
  *
- * Geographic coordinates are drawn equirectangular, true to scale in the middle of the map; others as they are. The map
- * is cut to where zones have cells; a few zones far away from all others stand in frames of their own. Zones without
- * data are grey. Ends of the colour scale are the 2nd and 98th percentile of the means where there are many zones, so
- * that a few outliers do not wash out the rest; the legend says so by ≤ and ≥. Where there are few zones, or all means
- * are equal, the scale spans the bins too; where that leaves a single value, all is of one colour.
+ * Geographic coordinates are drawn equirectangular, true to scale in the middle of the map; others are not projected.
+ * The map is cropped to zones with cells; a few zones far from all others get separate frames. Zones without data are
+ * grey. With many zones, the colour scale ends at the 2nd and 98th percentile of the means, so that a few outliers do
+ * not wash out the rest; the legend shows this by ≤ and ≥. With few zones, or if all means are equal, the scale also
+ * spans the bins. If it is still a single value, everything has one colour.
  *
- * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
- * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
+ * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
+ * installed.
  */
 export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
   const { mean } = statisticsOf(histogram);

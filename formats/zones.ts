@@ -22,27 +22,27 @@ import {
 } from './rings.ts';
 import { isTopoJson, topoJsonFeatures } from './topojson.ts';
 
-/** How to read zones. */
+/** Options for reading zones. */
 export interface ZoneOptions {
-  /** Object of a TopoJSON file; may be left out where the file has one. A GeoJSON file has one at most, its `name`. */
+  /** Object of a TopoJSON file. May be omitted if the file has only one. A GeoJSON file has at most one, its `name`. */
   readonly layer?: string | undefined;
   /** Property that names the zones, instead of the features' `id`. */
   readonly id?: string | undefined;
-  /** Coordinate system to take the coordinates in, whatever the file says. */
+  /** Coordinate system to assume, regardless of what the file states. */
   readonly crs?: string | undefined;
   /**
-   * What a ring means whose longitudes jump by more than 180°: `as-written` (default) takes the long edge as it is,
-   * `unwrap` takes the ring to cross the antimeridian, so that its longitudes may pass 180. Coordinates of other kinds
-   * are always as written.
+   * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the long edge; `unwrap`
+   * assumes that the ring crosses the antimeridian, so its longitudes may pass 180. Other coordinates are always read
+   * as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
-  /** Bytes that reading may take; unlimited where left out. */
+  /** Maximum bytes of memory for reading. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** How to read zones out of a text. */
+/** Options for parsing zones from a text. */
 export interface ParseZonesOptions extends ZoneOptions {
-  /** What errors call the text. Default `zones`. */
+  /** Name of the text in errors. Default `zones`. */
   readonly file?: string | undefined;
 }
 
@@ -56,30 +56,32 @@ const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
 const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
 
-/** Zones and what their reader noticed. */
+/** Zones and the notes of their reader. */
 export interface ReadZones {
   readonly zones: Zones;
   readonly notes: readonly Note[];
 }
 
 /**
- * Reads zones out of a GeoJSON or TopoJSON file; which of the two, the content decides.
+ * Reads zones from a GeoJSON or TopoJSON file. The format is detected from the content.
  *
- * Every feature (of TopoJSON: every member of the layer) is one zone, in the file's order. It is named by its `id`, by
- * the property `options.id`, or by its index where it has no id; equal names stay separate zones. The polygons of a
- * multipolygon or a collection are its parts. Rings are taken as written: any direction, any nesting, closed where they are open, closing vertices not stored. Coordinates are
- * OGC:CRS84 unless `options.crs` or, in an old-style `crs` member, the file names another system, or the file holds
- * latitudes that cannot be. Points and lines are left out: features that have nothing else are no zones.
+ * Every feature (in TopoJSON: every member of the layer) is one zone, in the file's order. It is named by its `id`, by
+ * the property `options.id`, or by its index if it has no id. Zones with equal names stay separate. The polygons of a
+ * multipolygon or a collection are its parts. Rings may have any direction and nesting. Open rings are closed, and
+ * closing vertices are not stored. Coordinates are OGC:CRS84 unless `options.crs` or an old-style `crs` member of the
+ * file names another system, or a latitude is out of range. Points and lines are left out; features with nothing else
+ * are not zones.
  *
- * Noted, not refused: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
- * `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
- * `zones/crs-unknown`, and of longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
+ * Noted, not refused: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are
+ * left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
+ * `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
  * `zones/antimeridian-kept`.
  *
- * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, has points or
- * lines and no polygons (`format/not-polygon`), or lacks the property `options.id`.
+ * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, has points
+ * or lines and no polygons (`format/not-polygon`), or lacks the property `options.id`.
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
- * @throws OutOfMemoryError `memory/limit` where the text, its values or its vertices would take more than `options.memoryBytes`.
+ * @throws OutOfMemoryError `memory/limit` where the text, its values or its vertices would take more than
+ * `options.memoryBytes`.
  * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
  * @example
  * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { FormatError } from '../../primitives/errors.ts';
 
-/** Fills the bytes from a place in a file on; an error where the file has become shorter. */
+/** Fills the bytes from a position in a file. Throws if the file has become shorter. */
 export async function readExactly(
   handle: FileHandle,
   bytes: Uint8Array,
@@ -16,7 +16,7 @@ export async function readExactly(
   }
 }
 
-/** The error for a file that holds fewer bytes than its header tells. */
+/** The error for a file that has fewer bytes than its header states. */
 export function truncatedFile(file: string, expected: number, got: number): FormatError {
   return new FormatError('format/truncated', 'The file ends too early.', {
     expected: `${expected} bytes or more`,

@@ -17,7 +17,7 @@ export type { TextColumn } from '../../algorithms/text-column.ts';
 
 /** The polygons of one image tile. */
 export interface PolygonTile {
-  /** What their file calls them, one a polygon; their index where the file does not. */
+  /** Names of the polygons in their file; their indices if the file has no names. */
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
@@ -35,16 +35,19 @@ export function isLabelFormat(format: ResultSetFormat): boolean {
 
 /** A tile that has not been read yet: a file of a folder, a slice of a volume, an image of a collection. */
 export interface TileSource {
-  /** Pairs the tile with that of the other result set: a file's name without its extensions, a slice, an image's name. */
+  /**
+   * Pairs the tile with that of the other result set. It is the file's name without its extensions, the number of a
+   * slice, or an image's name.
+   */
   readonly name: string;
-  /** What errors call it: the file, and the slice or image in it. */
+  /** Name in errors: the file, and the slice or image in it. */
   readonly place: string;
   readonly format: ResultSetFormat;
-  /** The file that is this tile and nothing else, where there is one: a thread that parses it can read it itself. */
+  /** The file, if it contains just this tile. A thread that parses the tile can then read it itself. */
   readonly file?: string | undefined;
   /** The tile's own bytes, read from disk or cut out of the volume. */
   load(signal?: AbortSignal): Promise<Uint8Array>;
-  /** What `parseTile` of `formats/result-sets/parse-tile.ts` needs beside the bytes; can be sent to a worker thread. */
+  /** Parameters of `parseTile` in `formats/result-sets/parse-tile.ts`, which can be sent to a worker thread. */
   readonly parameters: TileParameters;
 }
 
@@ -52,17 +55,17 @@ export interface TileSource {
 export interface TileParameters {
   readonly format: ResultSetFormat;
   readonly place: string;
-  /** Columns and rows, and type of the labels, where the bytes are bare labels. */
+  /** Columns, rows and type of the labels, if the bytes are bare labels. */
   readonly labels?: { readonly width: number; readonly height: number; readonly type: LabelType } | undefined;
-  /** Column of a CSV file that holds the WKT, and the one that holds the ids; found by their headers where left out. */
+  /** Columns of a CSV file with the WKT and with the ids. Default: found by their headers. */
   readonly geometryColumn?: string | undefined;
   readonly idColumn?: string | undefined;
   /**
-   * What is one polygon of a label image: each 4-connected `components` of a label (default), or all pixels of one of
-   * the `labels`.
+   * What forms one polygon of a label image: each 4-connected component of a label (`components`, default), or all
+   * pixels of a label (`labels`).
    */
   readonly regions?: 'components' | 'labels' | undefined;
-  /** Bytes that reading the tile may take beside the tile's own; unlimited where left out. */
+  /** Maximum bytes for reading the tile, besides the tile itself. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
 

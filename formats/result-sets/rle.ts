@@ -2,29 +2,32 @@ import { FormatError } from '../../primitives/errors.ts';
 import { linkCorners } from './link-corners.ts';
 import type { TileColumns } from './tile-columns.ts';
 
-/** A mask as COCO writes it: lengths of runs down the columns, background first, in turn. */
+/**
+ * A mask in COCO's notation: lengths of runs down the columns, alternately background and foreground, background first.
+ */
 export interface RunLengths {
   readonly width: number;
   readonly height: number;
   readonly counts: readonly number[];
 }
 
-/** Where an annotation stands, and what errors call it. */
+/** Position of an annotation, and its name in errors. */
 export interface AnnotationPlace {
   readonly called: string;
   readonly place: { readonly file: string; readonly record: number };
 }
 
-/** Columns and rows of a mask: so that places in it, and signs beside them, are whole numbers of an f64. */
+/** Maximum pixels of a mask, so that positions with a sign bit are exact in f64. */
 const MAX_PIXELS = 2 ** 50;
 
 /**
- * Appends the boundary of a mask as rings to the polygon begun last.
+ * Appends the boundary of a mask as rings to the current polygon.
  *
- * Works on the runs alone: O(r log r) of r runs, however large the mask. A run is at most three rectangles, the rest of
- * its first column, whole columns, the beginning of its last; a corner of the mask is where their corners do not cancel.
+ * Works on the runs alone: O(r log r) for r runs, regardless of the size of the mask. A run consists of at most three
+ * rectangles: the rest of its first column, whole columns, and the start of its last column. The corners of the mask
+ * are those corners of rectangles that do not cancel.
  *
- * @throws FormatError where the runs do not add up to the mask's pixels.
+ * @throws FormatError if the runs do not add up to the mask's pixels.
  */
 export function traceRuns(columns: TileColumns, mask: RunLengths, at: AnnotationPlace): void {
   checkRuns(mask, at);
@@ -50,8 +53,8 @@ function checkRuns({ width, height, counts }: RunLengths, { called, place }: Ann
 }
 
 /**
- * Corners of the rectangles of all runs, sorted by row and column: twice the place in the grid of points, plus 1 at the
- * upper left and the lower right corner of a rectangle.
+ * Corners of the rectangles of all runs, sorted by row and column: twice the position in the grid of points, plus 1 for
+ * the upper left and lower right corner of a rectangle.
  */
 function rectangleCorners({ width, height, counts }: RunLengths): Float64Array {
   const keys: number[] = [];
@@ -84,7 +87,7 @@ function addRun(from: number, to: number, height: number, rectangle: Rectangle):
   rectangle(last, 0, last + 1, bottom);
 }
 
-/** The points at which corners of rectangles do not cancel: once each, twice where their sum is ±2. */
+/** The points at which corners of rectangles do not cancel; a point is repeated if its sum is ±2. */
 function uncancelled(
   keys: Float64Array,
   stride: number,
@@ -106,10 +109,11 @@ function uncancelled(
 }
 
 /**
- * Run lengths out of COCO's compressed text: five bits a character from `0` on, the sixth says that more follow, the
- * highest bit of the last is the sign; from the fourth run on, the difference to the run two before.
+ * Decodes run lengths from COCO's compressed text. A character minus `0` has five bits of a number; the sixth bit says
+ * that more follow. The highest bit of the last character is the sign. From the fourth run on, numbers are differences
+ * to the run two before.
  *
- * @throws FormatError where a character is none of the alphabet, a number is cut off or passes 53 bits.
+ * @throws FormatError if a character is not in the alphabet, or a number is truncated or exceeds 53 bits.
  */
 export function decodeCounts(text: string, annotation: AnnotationPlace): number[] {
   const counts: number[] = [];

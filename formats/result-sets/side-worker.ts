@@ -9,7 +9,7 @@ import { parseTile } from './parse-tile.ts';
 import type { TileParameters } from './result-set.ts';
 import { bytesOf } from './tile-bytes.ts';
 
-/** What the worker is to make of a tile. */
+/** What the worker makes of a tile. */
 export interface SideParameters extends TileParameters {
   readonly pixelSize: number;
   readonly fill: FillRule | undefined;

@@ -3,15 +3,15 @@ import { fileError } from '../file-error.ts';
 import { unpackedPrefix } from '../gzip.ts';
 import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from './json-spans.ts';
 
-/** So much of a file is looked at. */
+/** Number of bytes examined at the start of a file. */
 const PREFIX = 65_536;
 
-/** Whether a file of JSON is COCO or GeoJSON, by the first keys in it; undefined where they do not tell. */
+/** Whether a JSON file is COCO or GeoJSON, judged by its first keys; undefined if they do not decide. */
 export async function sniffJson(file: string): Promise<'coco' | 'geojson' | undefined> {
   const bytes = await prefixOf(file);
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
   if (!beginsArray(bytes, start)) return kindOfObject(bytes, start);
-  // Of detections, COCO is a bare array of annotations, which have an image.
+  // COCO detections are a bare array of annotations, which refer to an image.
   for (const first of elementsOf(bytes, start)) return kindOfObject(bytes, first.start);
   return undefined;
 }
@@ -30,7 +30,9 @@ async function prefixOf(file: string): Promise<Uint8Array> {
 const GEOJSON_KEYS: ReadonlySet<string> = new Set(['features', 'geometry', 'coordinates', 'geometries']);
 const COCO_KEYS: ReadonlySet<string> = new Set(['images', 'annotations', 'categories', 'info', 'licenses', 'image_id']);
 
-/** Keys of GeoJSON tell before those of COCO, as it may have others beside them; COCO may have a "type" of its own. */
+/**
+ * Keys of GeoJSON decide before those of COCO: GeoJSON may have foreign keys, and COCO may have a "type" of its own.
+ */
 function kindOfObject(bytes: Uint8Array, start: number): 'coco' | 'geojson' | undefined {
   if (!beginsObject(bytes, start)) return undefined;
   let coco = false;

@@ -4,9 +4,10 @@ import { readBoundedSync } from '../read-bounded.ts';
 import type { TileBytes } from './parse-messages.ts';
 
 /**
- * The bytes of a tile, unpacked where they are gzipped, on a thread that has nothing else to do while they are read.
+ * Reads the bytes of a tile synchronously, and unpacks them if they are gzipped. For a thread that has nothing else to
+ * do.
  *
- * @throws OutOfMemoryError `memory/limit` where a file has, or unpacks to, more than `max` bytes.
+ * @throws OutOfMemoryError `memory/limit` if a file has, or unpacks to, more than `max` bytes.
  */
 export function bytesOf(source: TileBytes, max: number = Number.POSITIVE_INFINITY): Uint8Array {
   if (source instanceof Uint8Array) return source;

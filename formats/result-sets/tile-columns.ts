@@ -6,7 +6,7 @@ import { resizedBytes, resizedFloats } from '../resized.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 
-/** A tile's columns under construction: each array grows, and its fill is counted beside it. */
+/** A tile's columns under construction. Each array grows; the number of entries used is counted separately. */
 export interface TileColumns {
   idBytes: Uint8Array;
   idLength: number;
@@ -19,22 +19,20 @@ export interface TileColumns {
   x: Float64Array;
   y: Float64Array;
   vertices: number;
-  /** The rings where a further part of a polygon begins, ascending. */
+  /** The rings that begin a further part of a polygon, ascending. */
   readonly furtherParts: number[];
   readonly tally: NoteTally;
   readonly bounds: TileBounds;
 }
 
-/** What a tile may take, and what errors call it. */
+/** Memory limit of a tile, and its name in errors. */
 export interface TileBounds {
   readonly place?: string | undefined;
-  /** Bytes; unlimited where left out. */
+  /** Maximum bytes. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
 
-/**
- * Starts with no polygons and room for about as many vertices as are expected, but no more than memory has room for.
- */
+/** An empty tile, with room for about the expected number of vertices, within the memory limit. */
 export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
   const { x, y } = takeSpare(Math.ceil(Math.min(vertices, maxVertices(bounds))) + 16);
   return {
@@ -54,10 +52,12 @@ export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
   };
 }
 
-/** Two f64, beside the columns that they are copied from when these grow, and from the columns of pixels that are made of them. */
+/** Two f64, plus the old columns while these grow, plus the pixel columns made from them. */
 const BYTES_PER_VERTEX = 40;
 
-/** Coordinates under construction are as large as a tile's text: one pair is kept between tiles, for speed alone. */
+/**
+ * Coordinates under construction are as large as a tile's text. One pair of arrays is reused between tiles, for speed.
+ */
 let spare: Pick<TileColumns, 'x' | 'y'> | undefined;
 const LARGEST_SPARE = 2 ** 20;
 
@@ -109,12 +109,12 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
   columns.vertices++;
 }
 
-/** Doubles the room for vertices, all of which is taken. */
+/** Doubles the room for vertices when all of it is used. */
 export function growVertices(columns: TileColumns): void {
   resizeVertices(columns, columns.x.length + 1);
 }
 
-/** Makes room for so many vertices, and for as many again if memory allows. */
+/** Makes room for `needed` vertices, and twice as many if memory allows. */
 function resizeVertices(columns: TileColumns, needed: number): void {
   const max = maxVertices(columns.bounds);
   if (needed > max) {
@@ -135,18 +135,18 @@ function maxVertices({ memoryBytes = Number.POSITIVE_INFINITY }: TileBounds): nu
   return memoryBytes / BYTES_PER_VERTEX;
 }
 
-/** Makes room for so many vertices more. */
+/** Makes room for `vertices` more vertices. */
 export function reserveVertices(columns: TileColumns, vertices: number): void {
   const needed = columns.vertices + vertices;
   if (needed > columns.x.length) resizeVertices(columns, needed);
 }
 
-/** Takes arrays for those that vertices go into, while there are none. Their numbers can be appended from where they stand. */
+/** Uses the given arrays for vertices, while there are none. Numbers can then be appended from where they are. */
 export function adoptVertices(columns: TileColumns, x: Float64Array, y: Float64Array): void {
   if (columns.vertices === 0 && x.length > 0) Object.assign(columns, { x, y });
 }
 
-/** Appends a whole ring that is known to be as it should: three vertices or more, none that closes it, some area. */
+/** Appends a whole ring that is known to be valid: at least three vertices, no closing vertex, some area. */
 export function appendPlainRing(
   columns: TileColumns,
   x: Float64Array,
@@ -169,10 +169,10 @@ export function appendPlainRing(
 }
 
 /**
- * Ends the ring under construction, of the polygon begun last: drops the vertices that close it, and the whole of it
- * where fewer than three are left.
+ * Ends the ring under construction of the current polygon. Drops its closing vertices, and the whole ring if fewer than
+ * three vertices remain.
  *
- * @param closes - Whether the format wants the first vertex repeated at the end, so that its absence is noted.
+ * @param closes - Whether the format requires the first vertex to be repeated at the end. If so, its absence is noted.
  */
 export function endRing(columns: TileColumns, closes: boolean): void {
   const start = columns.ringVertices[columns.rings]!;
@@ -207,13 +207,13 @@ function dropClosing(columns: TileColumns, start: number): void {
 
 /** Ends the polygon begun last. */
 export function endPolygon(columns: TileColumns): void {
-  // A part without rings is none.
+  // A part without rings is dropped.
   if (columns.furtherParts.at(-1) === columns.rings) columns.furtherParts.pop();
   if (columns.polygonRings[columns.polygons] === columns.rings) note(columns, 'polygons/empty');
   columns.polygonRings[columns.polygons] = columns.rings;
 }
 
-/** Takes the polygon begun last away again, with all its rings: it is none. */
+/** Removes the current polygon with all its rings. */
 export function dropPolygon(columns: TileColumns): void {
   columns.rings = columns.polygonRings[columns.polygons]!;
   columns.vertices = columns.ringVertices[columns.rings]!;
@@ -222,13 +222,13 @@ export function dropPolygon(columns: TileColumns): void {
   columns.idLength = columns.idStarts[columns.polygons]!;
 }
 
-/** Counts something odd about the polygon begun last. */
+/** Counts an oddity of the current polygon. */
 export function note(columns: TileColumns, code: string): void {
   const { idBytes, idStarts, polygons } = columns;
   columns.tally.add(code, textAt({ bytes: idBytes, starts: idStarts }, polygons - 1));
 }
 
-/** The columns at their length, and what was noted of them. */
+/** The columns cut to their length, and their notes. */
 export function finishTile(columns: TileColumns): PolygonTile {
   const { polygons, rings, tally } = columns;
   const ids = { bytes: columns.idBytes.slice(0, columns.idLength), starts: columns.idStarts.slice(0, polygons + 1) };
@@ -242,7 +242,7 @@ export function finishTile(columns: TileColumns): PolygonTile {
   return { ids, polygons: finished, notes: tally.notes(SENTENCES) };
 }
 
-/** The part of every ring; nothing where all polygons have one part. */
+/** The part of every ring; nothing if all polygons have one part. */
 function ringPartsOf({ furtherParts, polygonRings, rings }: TileColumns): { readonly ringParts?: Uint32Array } {
   if (furtherParts.length === 0) return {};
   const ringParts = new Uint32Array(rings);
@@ -258,7 +258,7 @@ function ringPartsOf({ furtherParts, polygonRings, rings }: TileColumns): { read
   return { ringParts };
 }
 
-/** The coordinates at their length: the arrays themselves where they are full, as may be those that were adopted. */
+/** The coordinates cut to their length. Full arrays, such as adopted ones, are returned as they are. */
 function finishVertices({ x, y, vertices }: TileColumns): Pick<TileColumns, 'x' | 'y'> {
   if (x.length === vertices) return { x, y };
   keepSpare({ x, y });

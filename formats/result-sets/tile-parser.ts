@@ -6,33 +6,33 @@ import { createParsePool, type ParsePool } from './parse-pool.ts';
 import type { TileSource } from './result-set.ts';
 import type { SideParameters } from './side-worker.ts';
 
-/** Reads tiles, several at once. */
+/** Reads several tiles in parallel. */
 export interface TileParser {
-  /** How many at once. */
+  /** Number of tiles read in parallel. */
   readonly lanes: number;
   parse(tile: TileSource, signal: AbortSignal): Promise<TileSide>;
   close(): Promise<void>;
 }
 
-/** How tiles are parsed. */
+/** Options for parsing tiles. */
 export interface TileParserOptions {
-  /** Threads; one a core where left out. */
+  /** Number of threads. Default: one per core. */
   readonly workers: number | undefined;
   readonly pixelSize: number;
-  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
   /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
   readonly countsLabels?: boolean | undefined;
-  /** Bytes that reading a tile may take; unlimited where left out. */
+  /** Maximum bytes for reading a tile. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** How a thread is started, which tests use. */
+  /** Starts a thread; replaced by tests. */
   readonly start?: (() => Worker) | undefined;
 }
 
 /**
- * Parses tiles on worker threads, down to regions of pixels, which are moved here: parsed polygons take several times
- * their room, and snapping them takes as long as all else that the main thread does. A tile whose thread died under it is
- * read once more.
+ * Parses tiles on worker threads, down to regions of pixels, which are transferred here. Parsed polygons would take
+ * several times their memory, and snapping them would take as long as all other work of the main thread. If a thread
+ * dies, its tile is read once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
   const { workers, pixelSize, fill, countsLabels = false, memoryBytes, start = startSideParser } = options;

@@ -10,7 +10,7 @@ import { beginPolygonNamed, emptyTile, endPolygon, finishTile } from './tile-col
 
 export type { Labels } from './label-rows.ts';
 
-/** How the pixels of an image lie, and what becomes of them. */
+/** Layout of the pixels of an image, and how to trace them. */
 export interface TraceLabelsOptions {
   readonly width: number;
   readonly height: number;
@@ -22,10 +22,10 @@ export interface TraceLabelsOptions {
  * Traces a label image into polygons whose rings run along the edges of pixels: pixel (column, row) is the square from
  * (column, row) to (column + 1, row + 1).
  *
- * One polygon a 4-connected component of a label, holes included, called `7` where label 7 has one component and `7#1`,
- * `7#2` … where it has several; or, with `regions: 'labels'`, one polygon a label. Polygons are in the order of their first pixels.
- * The image is told back exactly: a pixel's centre is inside those polygons, even-odd, whose region it belongs to.
- * Rings may touch themselves and each other at corners.
+ * There is one polygon per 4-connected component of a label, including holes. It is named `7` if label 7 has one
+ * component, and `7#1`, `7#2` … if it has several. With `regions: 'labels'` there is one polygon per label. Polygons
+ * are ordered by their first pixels. The polygons represent the image exactly: a pixel's centre is inside a polygon, by
+ * the even-odd rule, if and only if it belongs to its region. Rings may touch themselves and each other at corners.
  *
  * O(pixels + corners), sequential, deterministic.
  *
@@ -71,7 +71,7 @@ function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32A
   for (let region = 1; region < starts.length; region++) starts[region]! += starts[region - 1]!;
   const count = starts[starts.length - 1]!;
   const corners = { x: new Uint32Array(count), y: new Uint32Array(count), turn: new Int8Array(count) };
-  // Filling moves the start of region r, which is counted from 1 here, to its end: where region r + 1 starts.
+  // Filling moves the start of region r, which is counted from 1 here, to its end, which is the start of region r + 1.
   eachCorner(regions, (region, x, y, turn) => {
     for (let times = Math.abs(turn); times > 0; times--) {
       const at = starts[region]!++;
@@ -85,10 +85,10 @@ function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32A
 
 type Visit = (region: number, x: number, y: number, turn: number) => void;
 
-/** Visits the corners of all regions, row by row: looks at the four pixels around every point of the grid. */
+/** Visits the corners of all regions, row by row, by examining the four pixels around every grid point. */
 function eachCorner(regions: LabelRegions, visit: Visit): void {
   const { width, height } = regions;
-  // The region of every pixel of two rows, from 1; 0 is background, and stands behind either end too.
+  // The region of every pixel in two rows, from 1. Background is 0, also beyond both ends.
   let [above, below] = [new Uint32Array(width + 1), new Uint32Array(width + 1)];
   for (let y = 0; y <= height; y++) {
     [above, below] = [below, above];
@@ -122,7 +122,8 @@ function visitPoint(
   y: number,
   visit: Visit,
 ): void {
-  // A pixel turns the boundary of its region by +1 on this diagonal, −1 on the other; pixels of one region add up.
+  // A pixel turns the boundary of its region by +1 on this diagonal and by −1 on the other; turns of pixels in one
+  // region add up.
   const pair = upperRight === lowerLeft ? -2 : -1;
   if (upperLeft > 0) {
     const turn =

@@ -24,17 +24,17 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads a text with one geometry a line in well-known text (OGC 06-103r4), with or without the prefix `SRID=…;`.
+ * Reads a text with one geometry per line in well-known text (OGC 06-103r4), with or without the prefix `SRID=…;`.
  *
- * `POLYGON`, `MULTIPOLYGON` and collections of them become one polygon each, called by its index among the
- * geometries; `EMPTY` ones have no rings. Of `Z`, `M` and `ZM` positions the first two numbers are taken. Geometries of
- * other kinds, and such parts of collections, are left out and noted as `polygons/other-geometry`. Keywords are of any
- * case; blank lines and lines that begin with `#` are skipped, and a line may end with `;`.
+ * `POLYGON`, `MULTIPOLYGON` and collections of them become one polygon each, named by its index among the geometries;
+ * `EMPTY` ones have no rings. Only the first two numbers of `Z`, `M` and `ZM` positions are used. Geometries of other
+ * kinds, also inside collections, are left out and noted as `polygons/other-geometry`. Keywords may be in any case;
+ * blank lines and lines that begin with `#` are skipped, and a line may end with `;`.
  *
  * O(bytes).
  *
- * @throws FormatError where a geometry is malformed, GeometryError where a coordinate is not a finite number; both with
- * the line.
+ * @throws FormatError if a geometry is malformed, GeometryError if a coordinate is not a finite number; both name the
+ * line.
  */
 export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
   const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place: file, memoryBytes });
@@ -53,7 +53,7 @@ export function parseWkt(bytes: Uint8Array, file: string, memoryBytes?: number):
   }
 }
 
-/** Two numbers of four digits, and what parts them. */
+/** A position has at least two numbers of four digits and a separator. */
 const BYTES_A_VERTEX = 9;
 
 function endLine(cursor: ByteCursor, file: string): void {
@@ -70,10 +70,10 @@ export function skipSpace(cursor: ByteCursor): void {
   cursor.at = at;
 }
 
-/** Reads a geometry into the polygon begun last, and ends that, or takes it away where the geometry is of another kind. */
+/** Reads a geometry into the current polygon, and ends it, or drops it if the geometry is of another kind. */
 export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: string): void {
   skipSrid(cursor, file);
-  // Collections nest without recursion: what counts is how many are open.
+  // Collections are read without recursion, by counting open parentheses.
   let [depth, polygons, others] = [0, 0, 0];
   do {
     const kind = readKeyword(cursor, file);
@@ -136,7 +136,7 @@ const KINDS: ReadonlySet<string> = new Set([
   ...OTHER_KINDS.split(' '),
 ]);
 
-/** Reads the kind of a geometry, and the `Z`, `M` or `ZM` behind it, with or without a blank. */
+/** Reads the kind of a geometry, and an optional `Z`, `M` or `ZM` after it, with or without a blank. */
 function readKeyword(cursor: ByteCursor, file: string): string {
   skipSpace(cursor);
   const start = cursor.at;
@@ -162,7 +162,7 @@ function readEmpty(cursor: ByteCursor): boolean {
 
 const LONGEST_WORD = 24;
 
-/** The letters at the cursor in upper case, so many as a keyword can have. */
+/** The letters at the cursor in upper case, up to the length of a keyword. */
 function readLetters(cursor: ByteCursor): string {
   const { bytes, end, at: start } = cursor;
   const limit = Math.min(end, start + LONGEST_WORD);
@@ -170,7 +170,7 @@ function readLetters(cursor: ByteCursor): string {
   return textBetween(bytes, start, cursor.at).toUpperCase();
 }
 
-/** Reads rings in parentheses: those of a polygon, at depth 1, or of the polygons of a multipolygon, at depth 2. */
+/** Reads rings in parentheses: at depth 1 those of a polygon, at depth 2 those of the polygons of a multipolygon. */
 function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file: string): void {
   take(cursor, char.open, file);
   if (depth === 1) beginPart(columns);
@@ -218,7 +218,7 @@ function skipGap(cursor: ByteCursor, file: string): void {
 
 const NO_NUMBER: ReadonlySet<string> = new Set(['NAN', 'INF', 'INFINITY']);
 
-/** Steps over a third and a fourth number, which may be none, as they are not the plane's. */
+/** Skips optional third and fourth numbers, which are not coordinates of the plane. */
 function skipMeasures(cursor: ByteCursor, file: string): void {
   for (let more = 0; more < 2; more++) {
     if (endsPosition(cursor)) return;
@@ -260,7 +260,7 @@ function malformed(cursor: ByteCursor, file: string, expected: string): Error {
   if (at < end) {
     return malformedText(cursor, file, 'The geometry is not well-known text.', expected, 'Write one geometry a line.');
   }
-  // Behind a field stands more of the text, which is not what is got.
+  // More of the text follows a field, which must not appear in the error.
   const inside = { bytes: bytes.subarray(0, end), end, at };
   const remedy = 'Check that the text is complete, and not cut at some length.';
   return malformedText(inside, file, 'The geometry ends too early.', expected, remedy);

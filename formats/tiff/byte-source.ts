@@ -4,10 +4,10 @@ import { fileError } from '../file-error.ts';
 
 /** Bytes that can be read from anywhere in them: a file, or memory. */
 export interface ByteSource {
-  /** What errors call it. */
+  /** Name of the source in errors. */
   readonly file: string;
   readonly size: number;
-  /** Of a file: its descriptor, with which other threads can read it. */
+  /** For a file: its descriptor, with which other threads can read it. */
   readonly descriptor?: number;
   /** Reads exactly `length` bytes; the caller may change them. */
   read(offset: number, length: number): Promise<Uint8Array>;
@@ -59,7 +59,7 @@ function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
   };
 }
 
-/** Reads a file that lies in memory. */
+/** Reads bytes in memory like a file. */
 export function bytesInMemory(bytes: Uint8Array, file = 'memory'): ByteSource {
   let open = true;
   return {

@@ -8,9 +8,9 @@ import { decodeRun, type RunRequest } from './decode-run.ts';
 export interface DecodePool {
   /** Runs that keep all threads busy. */
   readonly lanes: number;
-  /** Decodes a run; here where no thread can be had for it, or the one that had it died. */
+  /** Decodes a run. Falls back to this thread if no thread is available, or if the thread died. */
   decode(request: RunRequest): Promise<void>;
-  /** Starts the threads before there is work for them. */
+  /** Starts the threads before there is work. */
   start(): void;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ const MAX_THREADS = 16;
 /**
  * Makes a pool, whose threads start with the first runs.
  *
- * @param threads - Default: one a core.
+ * @param threads - Default: one per core.
  */
 export function createDecodePool(threads?: number, start: () => Worker = startDecoder): DecodePool {
   const pool = createThreadPool<RunRequest, object>({

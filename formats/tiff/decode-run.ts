@@ -16,13 +16,13 @@ export interface RunRequest {
   readonly size: number;
   readonly coding: BlockCoding;
   readonly pieces: readonly Piece[];
-  /** The window that the cells are of, row by row; or where the block of every piece starts in them. */
+  /** The window of the cells, row by row. If undefined, `starts` gives the start of every piece's block. */
   readonly window: Window | undefined;
   readonly starts?: readonly number[] | undefined;
   readonly cells: SharedArrayBuffer;
 }
 
-/** Reads, decodes and places the pieces of a run, and holds up the calling thread meanwhile. */
+/** Reads, decodes and places the pieces of a run. Blocks the calling thread. */
 export function decodeRun(request: RunRequest): void {
   const { coding, pieces, window, starts, cells, file } = request;
   const start = pieces[0]!.offset;
@@ -37,7 +37,7 @@ export function decodeRun(request: RunRequest): void {
   });
 }
 
-/** What was read last; runs are of much the same size. */
+/** The last buffer, reused because runs have similar sizes. */
 let buffer = new Uint8Array(0);
 
 function readBytes({ descriptor, file, size }: RunRequest, offset: number, length: number): Uint8Array {

@@ -9,10 +9,11 @@ import { undoDifferences, undoFloatDifferences } from './predictor.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './samples.ts';
 
 /**
- * Decodes a block, or rows of an uncompressed one, into its samples in this machine's byte order. Deflate is unpacked on the thread pool of libuv, the others here.
+ * Decodes a block, or rows of an uncompressed one, into its samples in this machine's byte order. Deflate runs on
+ * libuv's thread pool, the others on this thread.
  *
- * @param size - Bytes that must come out.
- * @throws FormatError where the block decodes to fewer bytes, or not at all.
+ * @param size - Expected number of bytes.
+ * @throws FormatError if the block decodes to fewer bytes, or cannot be decoded.
  */
 export async function decodeBlock(
   packed: Uint8Array,

@@ -1,6 +1,9 @@
 import { TAG, type TagName } from './directory.ts';
 
-/** A tag to be written: `ascii` takes a string, the others numbers. `long8` is for BigTIFF; a `rational` is written in millionths. */
+/**
+ * A tag to write: `ascii` takes a string, the others numbers. `long8` is for BigTIFF; a `rational` is written in
+ * millionths.
+ */
 export type Field =
   | {
       readonly tag: TagName;
@@ -9,7 +12,7 @@ export type Field =
     }
   | { readonly tag: TagName; readonly type: 'ascii'; readonly text: string };
 
-/** Lays out an image file directory that will stand at `offset`, with the values that do not fit its entries behind. */
+/** Encodes an image file directory for position `offset`. Values that do not fit in its entries follow it. */
 export function encodeDirectory(
   fields: readonly Field[],
   offset: number,
@@ -53,7 +56,7 @@ function countOf(field: Field): number {
   return field.type === 'ascii' ? field.text.length + 1 : field.values.length;
 }
 
-/** Bytes that a field takes behind the entries, padded so that the next starts on a word's boundary. */
+/** Bytes of a field outside the entries, padded to a word boundary. */
 function outsideBytes(field: Field, inlineBytes: number): number {
   const bytes = countOf(field) * TYPES[field.type].bytes;
   return bytes <= inlineBytes ? 0 : bytes + (bytes % 2);

@@ -2,7 +2,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import { viewOf } from '../bytes.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 
-/** Tags of TIFF 6.0, GeoTIFF 1.1 and GDAL that this reader looks at. */
+/** Tags of TIFF 6.0, GeoTIFF 1.1 and GDAL that this reader uses. */
 export const TAG = {
   newSubfileType: 254,
   imageWidth: 256,
@@ -41,22 +41,22 @@ export const TAG = {
 export type TagName = keyof typeof TAG;
 
 /**
- * An image file directory of a TIFF. Values come when asked for and are checked against the file's size before
- * memory is taken for them.
+ * An image file directory of a TIFF. Values are read on request. Their size is checked against the file's size before
+ * memory is allocated.
  */
 export interface TiffDirectory {
-  /** Where in the file it stands. */
+  /** Position in the file. */
   readonly offset: number;
   readonly littleEndian: boolean;
-  /** How many values a tag has; 0 where the tag is not there. */
+  /** Number of values of a tag; 0 if the tag is absent. */
   count(tag: TagName): number;
-  /** The first values of a numeric tag, `max` at most; undefined where the tag is not there. */
+  /** The first values of a numeric tag, at most `max`; undefined if the tag is absent. */
   numbers(tag: TagName, max?: number): Promise<Float64Array | undefined>;
   /** First value of a numeric tag. */
   number(tag: TagName): Promise<number | undefined>;
-  /** Text of an ASCII tag up to its first NUL, `max` bytes at most. */
+  /** Text of an ASCII tag up to its first NUL, at most `max` bytes. */
   text(tag: TagName, max?: number): Promise<string | undefined>;
-  /** The directory that follows; undefined behind the last one. */
+  /** The next directory; undefined after the last one. */
   next(): Promise<TiffDirectory | undefined>;
 }
 
@@ -81,7 +81,7 @@ async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }
   };
 }
 
-/** Where the next directory starts, as stands behind the entries of the one before; 0 where nothing stands there. */
+/** Position of the next directory, read after the entries of this one; 0 if there is none. */
 async function readNext(source: ByteSource, littleEndian: boolean, big: boolean, at: number): Promise<number> {
   const bytes = big ? 8 : 4;
   if (at + bytes > source.size) return 0;
@@ -89,13 +89,13 @@ async function readNext(source: ByteSource, littleEndian: boolean, big: boolean,
   return big ? wide(view, 0, littleEndian) : view.getUint32(0, littleEndian);
 }
 
-/** As many values as any tag has but the offsets and sizes of blocks. */
+/** More values than any tag has, except the offsets and sizes of blocks. */
 const MAX_VALUES = 65536;
 
 interface Header {
   readonly littleEndian: boolean;
   readonly big: boolean;
-  /** Where the first directory starts. */
+  /** Position of the first directory. */
   readonly offset: number;
 }
 
@@ -126,14 +126,14 @@ function notTiff(file: string, head: DataView): FormatError {
   });
 }
 
-/** Where the values of a tag stand: in the entry itself or elsewhere in the file. */
+/** Position of a tag's values: in the entry itself or elsewhere in the file. */
 interface Entry {
   readonly type: number;
   readonly count: number;
   readonly offset: number;
 }
 
-/** More entries than any file has; keeps a damaged BigTIFF from asking for gigabytes. */
+/** More entries than any file has, so that a damaged BigTIFF cannot ask for gigabytes. */
 const MAX_ENTRIES = 65535;
 
 async function readEntries(

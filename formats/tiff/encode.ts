@@ -3,7 +3,7 @@ import { deflateBytes } from '../deflate.ts';
 import type { Predictor } from './layout.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words } from './samples.ts';
 
-/** How a block is packed. */
+/** How a block is compressed. */
 export interface Packing {
   readonly sample: Sample;
   readonly littleEndian: boolean;

@@ -3,14 +3,14 @@ import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import type { TiffDirectory } from './directory.ts';
 
-/** Where a raster lies, without its size. */
+/** The georeference of a raster, without its size. */
 export type Georeference = Omit<RasterGrid, 'width' | 'height'>;
 
 /**
- * Reads where the cells lie and in which coordinate system, out of the tags and keys of GeoTIFF 1.1 (OGC 19-008r4).
- * Where the file speaks of points instead of areas, a point is the centre of its cell.
+ * Reads the georeference of the cells and their coordinate system from the tags and keys of GeoTIFF 1.1 (OGC 19-008r4).
+ * If cells represent points instead of areas, a point is the centre of its cell.
  *
- * @throws FormatError where there is no placement, or one that no grid of upright rectangles can have.
+ * @throws FormatError if there is no georeference, or one that does not fit a grid of upright rectangles.
  */
 export async function readGeoreference(directory: TiffDirectory, file: string, notes: Note[]): Promise<Georeference> {
   const keys = await readKeys(directory);

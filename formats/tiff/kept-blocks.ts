@@ -6,7 +6,7 @@ export interface KeptBlocks {
   get(block: number, bytes: number, decode: () => Promise<Words>): Promise<Words>;
 }
 
-/** @param limit - Bytes that are kept at most, or one larger block. */
+/** @param limit - Maximum bytes of cached blocks, or a single larger block. */
 export function keptBlocks(limit: number): KeptBlocks {
   const blocks = new Map<number, { readonly words: Promise<Words>; readonly bytes: number }>();
   let held = 0;

@@ -4,13 +4,13 @@ import { UsageError } from '../usage-error.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 import { damaged, type TiffDirectory } from './directory.ts';
 
-/** How blocks are packed. */
+/** Compression of blocks. */
 export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
 
-/** What stands in a block instead of its samples: differences along the row, or those of the bytes of floats. */
+/** Encoding of the samples in a block: differences along the row, or differences of the bytes of floats. */
 export type Predictor = 'none' | 'difference' | 'float';
 
-/** What a block holds and how it is packed. */
+/** Contents and encoding of a block. */
 export interface BlockCoding {
   readonly sample: Sample;
   readonly littleEndian: boolean;
@@ -23,7 +23,7 @@ export interface BlockCoding {
   readonly position: number;
 }
 
-/** Where the cells of one band stand in the file. */
+/** Positions of the cells of one band in the file. */
 export interface BandLayout extends BlockCoding {
   readonly width: number;
   readonly height: number;
@@ -31,14 +31,14 @@ export interface BandLayout extends BlockCoding {
   /** Blocks side by side, and in all for this band. */
   readonly blocksAcross: number;
   readonly blocks: number;
-  /** Where each block of this band starts and how long it is; 0 and 0 for a block that was never written. */
+  /** Position and length of each block of this band; both 0 for a block that was never written. */
   readonly offsets: Float64Array;
   readonly byteCounts: Float64Array;
 }
 
 /**
- * Works out where a band's cells stand, and refuses by name what this reader cannot decode. Every block is checked to
- * lie inside the file, and to be long enough that it can decode to its declared size.
+ * Determines the positions of a band's cells. Throws for encodings that this reader does not support, naming them.
+ * Checks that every block lies inside the file, and is long enough to decode to its declared size.
  */
 export async function readLayout(source: ByteSource, directory: TiffDirectory, band: number): Promise<BandLayout> {
   const { file } = source;
@@ -231,7 +231,7 @@ async function readBlocks(
   return { offsets, byteCounts };
 }
 
-/** At most so many bytes can one byte of a compressed block become. */
+/** Maximum number of bytes that one byte of a compressed block can expand to. */
 const MAX_EXPANSION: Readonly<Record<Compression, number>> = { none: 1, packbits: 64, deflate: 1032, lzw: 4096 };
 
 function checkBlock(
@@ -253,7 +253,7 @@ function checkBlock(
   throw damaged(source.file, `block ${block} has ${byteCount} bytes, too few to decode to ${bytes}`);
 }
 
-/** Rows that a block holds: tiles are padded below the raster's last row, strips end there. */
+/** Number of rows in a block: tiles are padded below the raster's last row, strips end there. */
 export function decodedRows(
   { tiled, blockRows, blocksAcross }: Pick<BandLayout, 'tiled' | 'blockRows' | 'blocksAcross'>,
   height: number,

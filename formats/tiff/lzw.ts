@@ -7,13 +7,13 @@ const TABLE = 4096;
  * Unpacks one LZW block of TIFF 6.0 (high bit first, codes of 9 to 12 bits, widened one code early) until `size` bytes
  * are there.
  *
- * A table entry is not stored as a string: it is the string of an earlier code and the byte after it, and both stand
- * side by side in the output already. So an entry is where that string starts and how long it is.
+ * Table entries are not stored as strings. An entry is the string of an earlier code plus the byte after it, which are
+ * adjacent in the output already. So an entry is a position and a length in the output.
  *
  * Welch, "A technique for high-performance data compression", Computer 17(6), 1984; TIFF 6.0, section 13.
  *
- * @returns The bytes; fewer than `size` where the codes end too early; undefined where a code has no entry, as in the
- * old LZW that wrote the low bit first.
+ * @returns The bytes; fewer than `size` if the codes end too early; undefined if a code has no entry, as in the old LZW
+ * variant with the low bit first.
  */
 export function unpackLzw(packed: Uint8Array, size: number): Uint8Array | undefined {
   const output = new Uint8Array(size);

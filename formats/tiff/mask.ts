@@ -6,11 +6,11 @@ import { readDirectory, type TiffDirectory } from './directory.ts';
 import { type BandLayout, readLayout } from './layout.ts';
 import { windowReader } from './windows.ts';
 
-/** What tells, beside a band, which of its cells have data. */
+/** Determines which cells of a band have data, besides the nodata value. */
 export interface BandMask {
-  /** What it is called in a note, as in "… marks cells without data". */
+  /** Name in notes, as in "… marks cells without data". */
   readonly name: string;
-  /** For every cell of a window, row by row: 0 where it has no data. */
+  /** For every cell of a window, row by row: 0 if it has no data. */
   read(window: Window, signal: AbortSignal | undefined): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -27,10 +27,10 @@ export interface MaskedBand {
 }
 
 /**
- * The masks of a band: the transparency mask in the file, the one in a file `.msk` beside it, and the alpha band. Masks of
- * reduced images (overviews) are not its own.
+ * The masks of a band: the transparency mask in the file, the mask in a `.msk` file next to it, and the alpha band.
+ * Masks of reduced images (overviews) are ignored.
  *
- * @param path - Where the file is; undefined where it is in memory, and there is nothing beside it.
+ * @param path - Path of the file; undefined if it is in memory, without a `.msk` file.
  */
 export async function findMasks(of: MaskedBand, path: string | undefined, notes: Note[]): Promise<BandMask[]> {
   const masks: BandMask[] = [];
@@ -126,7 +126,7 @@ async function maskIn(
 
 type MaskRead = BandMask['read'];
 
-/** A value that is not 0 has data, whatever its type. */
+/** Any value except 0 means data, for all types. */
 function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<ArrayLike<number>>): MaskRead {
   return async (window, signal) => {
     const values = await read(window, signal);
@@ -150,7 +150,7 @@ function readsBits(read: MaskRead): MaskRead {
   };
 }
 
-/** The directory of an image of bits as that of its bytes, of which each has eight cells of a row. */
+/** The directory of a 1-bit image as that of an image of bytes, each with eight cells of a row. */
 function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   const inBytes = async (tag: 'imageWidth' | 'tileWidth'): Promise<Float64Array | undefined> =>
     (await directory.numbers(tag, 1))?.map((cells) => Math.ceil(cells / 8));

@@ -3,8 +3,8 @@ import type { Note } from '../../algorithms/notes.ts';
 import { parseNumber } from './nodata.ts';
 
 /**
- * Scale and offset of a band, from 1, out of GDAL's metadata: what stored values are multiplied by, and what is added then.
- * Undefined where there are none, or they change nothing; with a note where they are no numbers.
+ * Scale and offset of a band, from 1, from GDAL's metadata. Undefined if there are none, or if they change nothing.
+ * Adds a note if they are not numbers.
  */
 export function readScaling(metadata: string | undefined, band: number, notes: Note[]): Scaling | undefined {
   const scale = numberOf(itemOf(metadata, 'scale', band), 1);

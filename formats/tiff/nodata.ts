@@ -3,8 +3,8 @@ import type { Note } from '../../algorithms/notes.ts';
 import { SAMPLE_RANGE } from './samples.ts';
 
 /**
- * The nodata value that a text means on a band, rounded to the band's type: to the nearest f32, or to the nearest
- * integer. Undefined, with a note, where the band can hold no such value: out of its range, NaN on integers, no number.
+ * The nodata value given by a text, rounded to the band's type: to the nearest f32, or to the nearest integer.
+ * Undefined, with a note, if the band cannot hold the value: out of range, NaN for integers, not a number.
  */
 export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | undefined {
   if (text === undefined || text.trim() === '') return undefined;
@@ -19,7 +19,7 @@ export function readNodata(text: string | undefined, sample: Sample, notes: Note
   return rounded;
 }
 
-/** The number that a text is, infinite and no number (NaN) among them; undefined where it is none. */
+/** The number in a text, including infinities and NaN; undefined if it is not a number. */
 export function parseNumber(text: string): number | undefined {
   const word = WORDS.get(text.toLowerCase());
   if (word !== undefined) return word;

@@ -1,8 +1,8 @@
 /**
- * Unpacks one PackBits block (TIFF 6.0, section 9) until `size` bytes are there: runs of equal bytes and runs of bytes
- * as they are.
+ * Unpacks one PackBits block (TIFF 6.0, section 9) until `size` bytes are there: runs of equal bytes and runs of
+ * literal bytes.
  *
- * @returns The bytes; fewer than `size` where the block ends too early.
+ * @returns The bytes; fewer than `size` if the block ends too early.
  */
 export function unpackPackBits(packed: Uint8Array, size: number): Uint8Array {
   const output = new Uint8Array(size);

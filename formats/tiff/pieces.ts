@@ -1,27 +1,27 @@
 import type { Window } from '../../algorithms/geometry/raster.ts';
 import { type BandLayout, type Compression, decodedRows, rowBytes } from './layout.ts';
 
-/** What is read and decoded at once: a block, or some rows of an uncompressed one. */
+/** A unit of reading and decoding: a block, or some rows of an uncompressed block. */
 export interface Piece {
   readonly block: number;
-  /** Column of the raster where the block starts. */
+  /** First column of the block in the raster. */
   readonly left: number;
-  /** Rows of the raster that the piece holds. */
+  /** Rows of the raster in the piece. */
   readonly top: number;
   readonly bottom: number;
-  /** Where the piece stands in the file, and how many bytes it decodes to. */
+  /** Position of the piece in the file, and its decoded size. */
   readonly offset: number;
   readonly packedBytes: number;
   readonly bytes: number;
-  /** Whether the window wants cells of this block alone: nothing of it is left for another window. */
+  /** Whether only this window needs cells of this block. */
   readonly whole: boolean;
 }
 
-/** Bytes of an uncompressed block, or of a run of blocks, that are read at once; a larger block is read alone. */
+/** Maximum bytes of an uncompressed block, or of a run of blocks, in one read. A larger block is read alone. */
 const RUN_BYTES = 4 * 2 ** 20;
 /**
- * Bytes that a run may decode to; a larger block is decoded alone. Where no threads decode, deflate works on those of
- * libuv; the others hold up the caller, who does between two runs what else there is to do.
+ * Maximum decoded bytes of a run. A larger block is decoded alone. Without decoding threads, deflate runs on libuv's
+ * threads. The other codecs block the caller, which can do other work between two runs.
  */
 export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   none: RUN_BYTES,
@@ -79,7 +79,7 @@ function* listRows(window: Window, layout: BandLayout, block: number, left: numb
   }
 }
 
-/** Rows of a block that are decoded together: all, but of an uncompressed block no more than one read takes. */
+/** Number of rows of a block decoded together: all rows, but for uncompressed blocks at most those of one read. */
 export function rowsAtOnce(layout: BandLayout): number {
   if (layout.compression !== 'none') return layout.blockRows;
   return Math.min(layout.blockRows, Math.max(1, Math.floor(RUN_BYTES / rowBytes(layout))));

@@ -6,7 +6,7 @@ import type { Words } from './samples.ts';
 type BlockLayout = Pick<BlockCoding, 'blockColumns' | 'blockRows' | 'interleaved' | 'position'>;
 type Place = Pick<Piece, 'left' | 'top' | 'bottom'>;
 
-/** Puts the samples of a piece where the window wants them. */
+/** Copies the samples of a piece to their positions in the window. */
 export function copyPiece(target: Words, window: Window, layout: BlockLayout, piece: Place, words: Words): void {
   const { blockColumns, interleaved, position } = layout;
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);

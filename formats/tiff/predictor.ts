@@ -12,7 +12,7 @@ export function undoDifferences(words: Words, rowWords: number, stride: number):
 function addUp(words: Words, from: number, to: number, stride: number): void {
   for (let first = from; first < from + stride; first++) {
     let sum = 0;
-    // The sum stays out of memory, where the next round would wait for it.
+    // The sum is kept in a variable, because the next step would wait for it in memory.
     for (let at = first; at < to; at += stride) {
       sum = (sum + words[at]!) | 0;
       words[at] = sum;
@@ -21,8 +21,8 @@ function addUp(words: Words, from: number, to: number, stride: number): void {
 }
 
 /**
- * Undoes TIFF's floating-point predictor (predictor 3, Adobe TIFF Technical Note 3): a row holds the high bytes of all
- * its floats, then the next bytes, down to the low bytes, as differences from the byte `stride` before.
+ * Undoes TIFF's floating-point predictor (predictor 3, Adobe TIFF Technical Note 3): a row contains the high bytes of
+ * all its floats, then the next bytes, down to the low bytes, as differences from the byte `stride` positions before.
  *
  * @returns The floats' bits, in this machine's order.
  */
@@ -69,7 +69,10 @@ function addBytes(a: number, b: number): number {
   return ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080);
 }
 
-/** Puts a row of bytes, high ones first, together to words; `quarter` words hold the bytes of one rank. */
+/**
+ * Combines a row of bytes, grouped by rank with high bytes first, into words. `quarter` words hold the bytes of one
+ * rank.
+ */
 function spreadBytes(packed: Uint32Array, words: Uint32Array, row: number, quarter: number): void {
   for (let i = 0, to = row; i < quarter; i++, to += 4) {
     const [high, second] = [packed[row + i]!, packed[row + quarter + i]!];

@@ -11,7 +11,7 @@ export const SAMPLE_FORMAT: Readonly<Record<Sample, 1 | 2 | 3>> = {
   f32: 3,
 };
 
-/** Least and greatest value of the integer types. */
+/** Minimum and maximum of the integer types. */
 export const SAMPLE_RANGE: Readonly<Record<Exclude<Sample, 'f32'>, readonly [number, number]>> = {
   u8: [0, 2 ** 8 - 1],
   i8: [-(2 ** 7), 2 ** 7 - 1],
@@ -21,7 +21,7 @@ export const SAMPLE_RANGE: Readonly<Record<Exclude<Sample, 'f32'>, readonly [num
   i32: [-(2 ** 31), 2 ** 31 - 1],
 };
 
-/** The arrays that hold cells of each sample type. */
+/** The array types for cells of each sample type. */
 export const CELL_ARRAYS: {
   readonly u8: typeof Uint8Array;
   readonly i8: typeof Int8Array;
@@ -49,7 +49,7 @@ export function cellsOver(sample: Sample, buffer: ArrayBufferLike, length: numbe
 /** Unsigned words as wide as a sample: to move samples without looking at them, so that every bit of a NaN survives. */
 export type Words = Uint8Array | Uint16Array | Uint32Array;
 
-/** The bytes as words of 1, 2 or 4 bytes in the machine's order; copied where they do not lie on a word's boundary. */
+/** The bytes as words of 1, 2 or 4 bytes in the machine's order. Copies them if they are not aligned. */
 export function wordsOver(bytes: Uint8Array, size: 1 | 2 | 4): Words {
   if (size === 1) return bytes;
   const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
@@ -62,7 +62,7 @@ export function wordsOver(bytes: Uint8Array, size: 1 | 2 | 4): Words {
 /** Whether this machine stores the low byte of a number first. */
 export const LITTLE_ENDIAN_MACHINE: boolean = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** The bytes with those of every word turned about. */
+/** The bytes with the byte order of every word reversed. */
 export function swappedBytes(bytes: Uint8Array, size: 1 | 2 | 4): Uint8Array {
   if (size === 1) return bytes;
   const swapped = Buffer.from(bytes);

@@ -13,29 +13,29 @@ import { cellsOver, type Words, wordsOver } from './samples.ts';
 export interface WindowReader {
   /** Reads a window; blocks that are not wanted are left as they are. */
   read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
-  /** The same of a window of whole blocks, block by block; those that are not wanted are left out. */
+  /** Same for a window of whole blocks, block by block. Unwanted blocks are left out. */
   readBlocks(
     window: Window,
     signal: AbortSignal | undefined,
     isWanted?: (part: Window) => boolean,
   ): Promise<BlockCells>;
-  /** Takes cells back that it gave, to be written again for another window. */
+  /** Takes back cells, to be reused for another window. */
   reuse(cells: Cells): void;
-  /** Starts the threads that decode, where the band is worth them, before a window is read. */
+  /** Starts the decoding threads before a window is read, if the band is worth it. */
   start(): void;
   /** Ends the threads. */
   close(): Promise<void>;
 }
 
-/** What a reader of windows is made of. */
+/** Input of a reader of windows. */
 export interface WindowReaderOptions {
   readonly source: ByteSource;
   readonly layout: BandLayout;
   /** Value of the cells of blocks that were never written. */
   readonly fill: number;
-  /** Bytes of decoded blocks that are kept for other windows. */
+  /** Maximum bytes of decoded blocks cached for other windows. */
   readonly keepBytes: number;
-  /** Threads that decode; 0 for none. Left out: one a core, for windows that are worth it. */
+  /** Number of decoding threads; 0 for none. Default: one per core, for windows that are worth it. */
   readonly threads?: number | undefined;
 }
 
@@ -45,13 +45,13 @@ const WORTH_THREADS = 4 * 2 ** 20;
 /** Bytes that a run decodes to on a thread: small enough that all threads end together. */
 const THREAD_RUN_BYTES = 2 * 2 ** 20;
 
-/** Buffers that are kept to be used again. */
+/** Maximum number of buffers kept for reuse. */
 const MAX_SPARE = 2;
 
 /**
- * Makes a reader of windows. Blocks that stand side by side in the file are read together, some such runs at a time, by
- * threads where the source is a file; a block that reaches beyond a window is decoded here and kept for the next, within
- * `keepBytes`, or alone where it is larger.
+ * Makes a reader of windows. Adjacent blocks in the file are read together as runs, several runs at a time, by threads
+ * if the source is a file. A block that extends beyond a window is decoded here and cached for the next, within
+ * `keepBytes`, or alone if it is larger.
  */
 export function windowReader({ source, layout, fill, keepBytes, threads }: WindowReaderOptions): WindowReader {
   const kept = keptBlocks(keepBytes);
@@ -67,7 +67,10 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     if (at >= 0) return spare.splice(at, 1)[0]!;
     return poolFor(bytes) === undefined ? new ArrayBuffer(bytes) : new SharedArrayBuffer(room);
   };
-  /** Shared cells have room for any window of that size, so that they can be used again; what is not written takes no memory. */
+  /**
+   * Shared cells have room for any window of that size, so that they can be reused. Pages that are not written take no
+   * memory.
+   */
   const takeCells = (length: number, room = length): Cells => {
     const size = SAMPLE_BYTES[layout.sample];
     return cellsOver(layout.sample, takeBuffer(length * size, Math.max(length, room) * size), length);
@@ -121,7 +124,7 @@ function checkWindow({ column, row, columns, rows }: Window, { width, height }: 
   });
 }
 
-/** Cells stand row by row in a window, or block by block: then this tells where the block of a piece starts. */
+/** Cells are placed row by row in a window, or block by block; `startOf` then gives the start of each block. */
 type PlaceOfCells = { readonly window: Window } | { readonly startOf: ReadonlyMap<number, number> };
 
 interface Reading {
@@ -133,7 +136,7 @@ interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The window or the block that a piece is put into, and where that starts among the cells. */
+/** The window or block into which a piece is copied, and its start among the cells. */
 function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start: number; window: Window } {
   if ('window' in place) return { start: 0, window: place.window };
   return { start: place.startOf.get(piece.block)!, window: blockOf(piece, layout) };
@@ -168,12 +171,12 @@ function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], f
   });
 }
 
-/** The part of the raster that a piece holds. */
+/** The part of the raster in a piece. */
 function partOf({ left, top, bottom }: Piece, { blockColumns }: BandLayout): Window {
   return { column: left, row: top, columns: blockColumns, rows: bottom - top };
 }
 
-/** Runs in hand at a time where no threads decode: one is read while another is decoded. */
+/** Number of runs in progress without decoding threads: one is read while another is decoded. */
 const LANES = 2;
 
 async function readHere(reading: Reading, pieces: Piece[]): Promise<void> {
@@ -204,13 +207,13 @@ async function readOnThreads(
   );
 }
 
-/** A layout without what it knows of every block, of which there may be millions. */
+/** A layout without the data of every block, of which there may be millions. */
 function codingOf(layout: BandLayout): BlockCoding {
   const { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position } = layout;
   return { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position };
 }
 
-/** Has runs read, some at a time, until one fails or the signal is aborted; settles when none is under way. */
+/** Reads runs, several at a time, until one fails or the signal is aborted. Settles when none is in progress. */
 async function forEachRun(
   { signal }: Reading,
   runs: readonly PieceRun[],

@@ -1,20 +1,20 @@
 import { FormatError } from '../../primitives/errors.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 
-/** A chunk of a RIFF file: four letters, a size, and so many bytes. A list holds other chunks, and has a type. */
+/** A chunk of a RIFF file: four letters, a size, and that many bytes. A list has a type and contains other chunks. */
 export interface Chunk {
   readonly id: string;
   /** Type of a RIFF or a LIST. */
   readonly list: string | undefined;
-  /** Where its head stands, and its bytes behind it. */
+  /** Positions of its header and of its bytes. */
   readonly at: number;
   readonly start: number;
   readonly size: number;
-  /** Where the next chunk stands; of a list, the first one in it. */
+  /** Position of the next chunk; for a list, of the first chunk in it. */
   readonly next: number;
 }
 
-/** The chunk at a place in a file; undefined where the file ends before its head does. */
+/** The chunk at a position in a file; undefined if the file ends before the chunk's header does. */
 export async function chunkAt(source: ByteSource, at: number): Promise<Chunk | undefined> {
   if (at + 8 > source.size) return undefined;
   const head = Buffer.from(await source.read(at, Math.min(12, source.size - at)));
@@ -29,7 +29,7 @@ export function afterChunk(at: number, size: number): number {
   return at + 8 + size + (size % 2);
 }
 
-/** Where a list ends; one that was never finished, as by a recorder that lost its power, has no size. */
+/** The end of a list. A list that was never finished, as by a recorder that lost its power, has no size. */
 export function endOfList({ start, size }: Chunk): number | undefined {
   return size === 0 || size === UNKNOWN_SIZE ? undefined : start + size;
 }

@@ -3,23 +3,23 @@ import type { ByteSource } from '../tiff/byte-source.ts';
 import { afterChunk, type Chunk, chunkAt, damagedAvi } from './avi-chunks.ts';
 import { noFrames } from './video-error.ts';
 
-/** A stream of an AVI, as its head tells. */
+/** A stream of an AVI, as described by the file's header. */
 export interface AviStream {
   /** `vids`, `auds`, `txts`, `mids`. */
   readonly type: string;
   /** Units a second, and how many there are. */
   readonly rate: number | undefined;
   readonly length: number;
-  /** Its BITMAPINFO, of a stream of images. */
+  /** Its BITMAPINFO, for a stream of images. */
   readonly format: Buffer;
-  /** Where that stands in the file. */
+  /** Position of the format in the file. */
   readonly formatAt: number;
 }
 
-/** What comes before the frames of an AVI. */
+/** The header of an AVI, before its frames. */
 export interface AviHead {
   readonly streams: readonly AviStream[];
-  /** Where the list of frames stands. */
+  /** The list of frames. */
   readonly movi: Chunk;
 }
 
@@ -30,9 +30,9 @@ const MAX_STREAMS = 100;
 const MAX_FORMAT = 2 ** 16;
 
 /**
- * Reads the head of an AVI.
+ * Reads the header of an AVI.
  *
- * @throws FormatError where the file ends before its frames, or has no list of them.
+ * @throws FormatError if the file ends before its frames, or has no list of them.
  */
 export async function readAviHead(source: ByteSource): Promise<AviHead> {
   const { file } = source;

@@ -8,13 +8,13 @@ import type { Grey, VideoChannel } from './video.ts';
 import { CONVERT, checkSize, frameChanged, noChannel } from './video-error.ts';
 import { greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** How frames of an AVI become grey values. */
+/** How frames of an AVI are converted to grey values. */
 export interface AviPixels {
   readonly width: number;
   readonly height: number;
   readonly bits: 8 | 16;
   readonly notes: readonly Note[];
-  /** Whether all frames have as many bytes. */
+  /** Whether all frames have the same number of bytes. */
   readonly isRaw: boolean;
   decode(bytes: Uint8Array, place: ErrorPlace): Grey;
 }
@@ -24,19 +24,19 @@ interface BitmapHead {
   readonly file: string;
   readonly width: number;
   readonly height: number;
-  /** Whether the first row is the upper one: heights below 0 say so. */
+  /** Whether the first row is the top one, which a negative height means. */
   readonly topDown: boolean;
   readonly depth: number;
   /** `RGB` for 0, else four letters. */
   readonly coding: string;
-  /** Blue, green, red and nothing, of every index. */
+  /** Blue, green, red and an unused byte for every index. */
   readonly palette: Uint8Array;
 }
 
 /**
- * Finds out how the frames of a stream are coded.
+ * Determines the encoding of a stream's frames.
  *
- * @throws FormatError where they are coded in a way that is not read, named by its four letters.
+ * @throws FormatError if the encoding is not supported; the error names its four letters.
  */
 export async function aviPixels(stream: AviStream, file: string, channel: VideoChannel): Promise<AviPixels> {
   const head = readBitmapHead(stream, file);
@@ -73,16 +73,16 @@ function codingName(code: number, letters: string): string {
   return code === 0 || letters === 'DIB ' || letters === 'RGB ' || letters === 'RAW ' ? 'RGB' : letters;
 }
 
-/** Where the grey values of an uncompressed frame stand. */
+/** Positions of the grey values in an uncompressed frame. */
 interface RawRows {
   readonly sampleBytes: 1 | 2;
   readonly rowBytes: number;
   readonly topDown: boolean;
-  /** Bytes of a frame behind its rows, of chroma. */
+  /** Bytes of chroma after the rows of a frame. */
   readonly chromaBytes?: number;
   readonly isLuma?: boolean;
   readonly notes: readonly Note[];
-  /** Takes a row that starts at a byte of a frame. */
+  /** Reads a row that starts at a byte of a frame. */
   take(bytes: Uint8Array, from: number, to: Grey, at: number): void;
 }
 
@@ -136,7 +136,7 @@ function wideGreyRows({ width }: BitmapHead, channel: VideoChannel): RawRows {
   return { sampleBytes: 2, rowBytes: 2 * width, topDown: true, notes: greyChannelNotes(channel), take };
 }
 
-/** A plane of luma, and chroma of every second row and column behind it. */
+/** A plane of luma, followed by chroma for every second row and column. */
 function planeRows(head: BitmapHead, factor: number): RawRows {
   const { width, height } = head;
   const chromaBytes = 2 * Math.ceil(width / factor) * Math.ceil(height / factor);
@@ -149,7 +149,7 @@ function pairRows({ width }: BitmapHead, first: number): RawRows {
   return { sampleBytes: 1, rowBytes: 4 * Math.ceil(width / 2), topDown: true, isLuma: true, notes: [], take };
 }
 
-/** Rows are padded to a multiple of four bytes, except by some programs: the size of the frame tells. */
+/** Rows are padded to a multiple of four bytes, except by some programs; the size of the frame decides. */
 function decodeRows(bytes: Uint8Array, head: BitmapHead, rows: RawRows, place: ErrorPlace): Grey {
   const { width, height } = head;
   const { rowBytes, chromaBytes = 0, sampleBytes, topDown } = rows;

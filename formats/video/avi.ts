@@ -10,8 +10,8 @@ import { CONVERT, cutOff, frameChanged, noFrames, placedError } from './video-er
 import { noteOnce } from './video-notes.ts';
 
 /**
- * Opens an AVI. Chunks are walked in the order of the file, and lists are entered, so that neither an index nor the sizes of lists
- * are needed: files over 2 GiB of several RIFFs (OpenDML) and such as were never finished are read alike.
+ * Opens an AVI. Walks the chunks in file order and enters lists, so it needs neither an index nor the sizes of lists.
+ * So it also reads files over 2 GiB with several RIFFs (OpenDML), and files that were never finished.
  */
 export async function openAvi(bytes: ByteSource, channel: VideoChannel): Promise<VideoReader> {
   const source = withSmallReads(bytes);
@@ -35,11 +35,11 @@ export async function openAvi(bytes: ByteSource, channel: VideoChannel): Promise
   };
 }
 
-/** What the chunks of an AVI are walked with. */
+/** State of a walk over the chunks of an AVI. */
 interface Walk {
   readonly source: ByteSource;
   readonly head: AviHead;
-  /** Of the stream whose frames are read. */
+  /** Number of the stream whose frames are read. */
   readonly number: number;
   readonly notes: VideoReader['notes'];
 }
@@ -111,7 +111,7 @@ function repeatedNote(count: number): Note {
   return { code: 'video/repeated-frames', message, count };
 }
 
-/** Chunks that hold the frames of the stream, in the order of the file. */
+/** The chunks with the frames of the stream, in file order. */
 async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerator<Chunk, void, undefined> {
   const { file, size } = source;
   let frame = 0;
@@ -122,7 +122,7 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
       const chunk = await chunkAt(source, at);
       if (chunk === undefined)
         throw cutOff(`${end - at} more bytes of frames`, `${Math.max(0, size - at)} bytes`, { file, frame, byte: at });
-      // Lists that were never finished, or whose size is not quite right, end where the index starts.
+      // Lists that were never finished, or whose size is slightly wrong, end at the index.
       if (chunk.id === 'idx1' || chunk.id === 'RIFF') break;
       const kind = kindOf(chunk, head.streams.length, number);
       if (kind === undefined) throw damagedAvi('there is no chunk where a frame was to start', file, at, frame);
@@ -142,7 +142,7 @@ type ChunkKind = 'list' | 'frame' | 'palette' | 'other';
 /** Chunks of a stream: its number, and `db` or `dc` of frames, `pc` of palettes, `wb` of audio, `tx` of text, `ix` of indices. */
 const STREAM_CHUNK = /^(?:(\d\d)(db|dc|pc|wb|tx|sb|ix)|ix(\d\d))$/;
 
-/** What a chunk among frames is; undefined for what may not stand there. */
+/** The kind of a chunk among frames; undefined if it is not allowed there. */
 function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind | undefined {
   if (list !== undefined) return id === 'LIST' && list === 'rec ' ? 'list' : undefined;
   if (id === 'JUNK') return 'other';

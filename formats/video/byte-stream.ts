@@ -3,23 +3,29 @@ import { fileError } from '../file-error.ts';
 import { resizedBytes } from '../resized.ts';
 import type { VideoStream } from './video.ts';
 
-/** Bytes that come one after the other, from a pipe or a file. */
+/** Sequential bytes from a pipe or a file. */
 export interface ByteStream {
   readonly file: string;
   /** Bytes that were taken or skipped. */
   readonly offset: number;
-  /** Up to so many of the next bytes, which are not taken. */
+  /** Up to `length` of the next bytes, without consuming them. */
   peek(length: number, signal: AbortSignal): Promise<Uint8Array>;
-  /** The next bytes; fewer where the stream ends before. Memory is taken for what comes, not for what is asked for. */
+  /**
+   * The next bytes; fewer if the stream ends before. Memory is allocated for the bytes that arrive, not for those
+   * requested.
+   */
   take(length: number, signal: AbortSignal): Promise<Uint8Array>;
-  /** Goes on by so many bytes; how many there were. */
+  /** Skips bytes and returns how many there were. */
   skip(length: number, signal: AbortSignal): Promise<number>;
-  /** The next bytes up to a line feed, which is taken but not given; undefined where there is none among `max`. */
+  /**
+   * The next bytes up to a line feed, which is consumed but not returned; undefined if there is none within `max`
+   * bytes.
+   */
   line(max: number, signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Memory for longer pieces grows with what comes. */
+/** Up to this size memory is allocated immediately. For longer pieces it grows with the bytes that arrive. */
 const FIRST_BYTES = 2 ** 24;
 const LINE_FEED = 10;
 
@@ -28,7 +34,7 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
   const pieces = source[Symbol.asyncIterator]();
   let piece: Uint8Array = new Uint8Array(0);
   let [at, offset] = [0, 0];
-  /** Whether there is a byte to take, after waiting for one. */
+  /** Waits for a byte. Returns whether there is one. */
   const more = async (signal: AbortSignal): Promise<boolean> => {
     while (at === piece.length) {
       const { value, done } = await abortable(pieces.next(), signal).catch((error) => {
@@ -101,7 +107,7 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
   };
 }
 
-/** What a promise gives, unless a signal is aborted before. */
+/** Resolves as the promise, unless the signal is aborted before. */
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let end: (() => void) | undefined;

@@ -3,7 +3,7 @@ import { UsageError } from '../usage-error.ts';
 import type { Grey, Video, VideoFrame, VideoReader } from './video.ts';
 import { noFrames } from './video-error.ts';
 
-/** A video out of what reads its format. */
+/** Makes a video from the reader of its format. */
 export function videoOf(name: string, reader: VideoReader): Video {
   const { format, width, height, bits, frameCount, frameRate, pixelSize, notes } = reader;
   const closing = new AbortController();
@@ -23,7 +23,7 @@ export function videoOf(name: string, reader: VideoReader): Video {
   };
 }
 
-/** Frames that are read ahead of the one that was asked for. */
+/** Number of frames read ahead. */
 const AHEAD = 2;
 
 async function* numbered(
@@ -46,14 +46,14 @@ async function* numbered(
       yield { index, width, height, grey };
     }
   } finally {
-    // What is still being read is ended first: the generator returns only then.
+    // Pending reads are ended first, because the generator returns only then.
     const closed = close();
     await frames.return().catch(() => {});
     await closed;
   }
 }
 
-/** A failure is thrown where the frame is awaited, if it still is by then. */
+/** A failure is thrown where the frame is awaited, if anyone still waits. */
 function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -1,6 +1,9 @@
 import type { Grey, VideoChannel } from './video.ts';
 
-/** Where the colours of interleaved samples stand: `step` samples a pixel, of which these are red, green and blue. */
+/**
+ * Positions of the colours in interleaved samples: `step` samples per pixel, with these indices for red, green and
+ * blue.
+ */
 export interface PixelOrder {
   readonly step: number;
   readonly red: number;
@@ -11,14 +14,15 @@ export interface PixelOrder {
 export const RGB: PixelOrder = { step: 3, red: 0, green: 1, blue: 2 };
 
 /**
- * Rec. 601's luma, (19595 R + 38470 G + 7471 B) / 2^16 rounded, of samples of 8 or 16 bits. The weights are 0.299, 0.587 and 0.114
- * in whole numbers that sum to 2^16, so that grey pixels keep their value and every engine gives the same.
+ * Rec. 601's luma, (19595 R + 38470 G + 7471 B) / 2^16 rounded, for samples of 8 or 16 bits. The weights are 0.299,
+ * 0.587 and 0.114 as integers that sum to 2^16, so grey pixels keep their value, and every engine gives the same
+ * result.
  */
 function luma(red: number, green: number, blue: number): number {
   return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >>> 16;
 }
 
-/** Takes a channel out of `count` pixels from `from` on into `to`, from `at` on. */
+/** Copies a channel of `count` pixels, from index `from` of the samples to index `at` of `to`. */
 export function takeChannel(
   samples: Grey,
   from: number,
@@ -45,7 +49,7 @@ function takeLuma(
   }
 }
 
-/** Takes every `step`-th sample. */
+/** Copies every `step`-th sample. */
 export function takeSamples(samples: Grey, from: number, step: number, to: Grey, at: number, count: number): void {
   if (step === 1) to.set(samples.subarray(from, from + count), at);
   else for (let pixel = 0, next = from; pixel < count; pixel++, next += step) to[at + pixel] = samples[next]!;

@@ -10,13 +10,13 @@ interface FrameSize {
   readonly height: number;
 }
 
-/** What the segments before the data of a JPEG say. */
+/** Data from the segments before the image data of a JPEG. */
 interface JpegHead extends FrameSize {
   readonly components: number;
-  /** Whether the components are red, green and blue, as Adobe's marker tells; else luma and chroma. */
+  /** Whether the components are red, green and blue, by Adobe's marker; else luma and chroma. */
   readonly isRgb: boolean;
   readonly hasTables: boolean;
-  /** Where the segment stands behind which the data start. */
+  /** Position of the segment before the image data. */
   readonly scanAt: number;
 }
 
@@ -95,7 +95,7 @@ function readFrame(segment: Buffer, place: ErrorPlace): Pick<JpegHead, 'width' |
   return { height: segment.readUInt16BE(1), width: segment.readUInt16BE(3), components };
 }
 
-/** A block of 64 pixels takes a bit at least. */
+/** A block of 64 pixels takes at least one bit. */
 const MAX_PIXELS_A_BYTE = 512;
 
 function checkHead({ width, height }: JpegHead, size: FrameSize, bytes: Uint8Array, place: ErrorPlace): void {

@@ -8,7 +8,7 @@ export function compareNatural(a: string, b: string): number {
   return left.length - right.length || compareText(a, b);
 }
 
-/** Runs of digits, and what is between them. */
+/** Runs of digits, and the text between them. */
 function partsOf(name: string): string[] {
   return name.match(/\d+|\D+/g) ?? [];
 }

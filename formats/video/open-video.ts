@@ -16,33 +16,34 @@ import { CONVERT } from './video-error.ts';
 import { openY4m, Y4M_MAGIC } from './y4m.ts';
 
 /**
- * Opens a video, to be read frame by frame as grey values. The content tells the format:
+ * Opens a video, to be read frame by frame as grey values. The format is detected from the content:
  *
- * - AVI: uncompressed, of 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, and YUV
- *   (I420, YV12, NV12, NV21, YUY2, UYVY); Motion JPEG, also without Huffman tables, of which 640 × 480 pixels take some 10 ms. No index is needed; files of several RIFFs (OpenDML) are read.
- * - TIFF and BigTIFF of several pages, in the order of their directories: 8 and 16 bits, grey, RGB or palette; strips or tiles;
- *   uncompressed, deflate, LZW, PackBits. Stacks that ImageJ wrote with one directory are read, and its frame interval and pixel
- *   size, or those of OME.
+ * - AVI: uncompressed, of 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, and
+ *   YUV (I420, YV12, NV12, NV21, YUY2, UYVY); Motion JPEG, also without Huffman tables, of which 640 × 480 pixels take
+ *   some 10 ms. No index is needed; files of several RIFFs (OpenDML) are read.
+ * - TIFF and BigTIFF of several pages, in the order of their directories: 8 and 16 bits, grey, RGB or palette; strips
+ *   or tiles; uncompressed, deflate, LZW, PackBits. Stacks that ImageJ wrote with one directory are read, and its frame
+ *   interval and pixel size, or those of OME.
  * - A folder of PNGs, by the numbers in their names.
  * - Y4M, from a file or a stream: 8 to 16 bits, grey or any chroma.
  *
- * Grey values are those of the file. Of RGB, `channel` is taken: `grey` is Rec. 601's luma, (19595 R + 38470 G + 7471 B + 2^15) /
- * 2^16 rounded down, the same on every engine. Of YUV and Motion JPEG, the luma is taken as it is; other
- * channels of YUV are refused, and those of Motion JPEG follow JFIF. Samples with a
- * sign get half their range added; where 0 is white, values are turned over; PNGs of fewer than 8 bits are spread to 8. Values of 10
- * or 12 bits stay as they are, in 16. Samples of f32 are refused: they have no range.
+ * Grey values are those of the file. For RGB, `channel` is used: `grey` is Rec. 601's luma, (19595 R + 38470 G + 7471 B
+ * + 2^15) / 2^16 rounded down, the same on every engine. For YUV and Motion JPEG, luma is used unchanged; other
+ * channels are not supported for YUV, and follow JFIF for Motion JPEG. Signed samples are shifted by half their range.
+ * If 0 is white, values are inverted; PNGs of fewer than 8 bits are spread to 8. Values of 10 or 12 bits stay as they
+ * are, in 16. Samples of f32 are not supported, because they have no fixed range.
  *
- * Memory is bounded by a few frames, not by the video. O(pixels) a frame.
+ * Memory is bounded by a few frames, not by the video. O(pixels) per frame.
  *
  * Noted, not refused: `video/grey` (a channel of a grey video), `video/colour-palette`, `video/transparency-ignored`,
  * `video/bit-depth`, `video/signed-values`, `video/interlaced`, `video/other-streams` (audio), `video/other-pages`,
- * `video/other-samples`, `video/other-files`, `video/missing-numbers`, `video/pixels-not-square`, `video/print-resolution`,
- * `video/frame-rate`, `video/frame-count` (of a TIFF); while frames are read also `video/repeated-frames`, `video/frame-count` (of an AVI),
- * `video/trailing-bytes`, `video/cut-behind-frames`.
+ * `video/other-samples`, `video/other-files`, `video/missing-numbers`, `video/pixels-not-square`,
+ * `video/print-resolution`, `video/frame-rate`, `video/frame-count` (of a TIFF); while frames are read also
+ * `video/repeated-frames`, `video/frame-count` (of an AVI), `video/trailing-bytes`, `video/cut-behind-frames`.
  *
  * @param source - Path of a file or of a folder of PNGs, or a stream of Y4M, such as `process.stdin`.
- * @throws FormatError where there is no such file, no video that is read, no frame, or a head that is damaged or cut off; codes
- * `format/…`. An aborted signal rejects with its reason.
+ * @throws FormatError if the file does not exist, is not a supported video, has no frame, or has a damaged or truncated
+ * header; codes `format/…`. An aborted signal rejects with its reason.
  * @example
  * const video = await openVideo('examples/leukocytes.tif');
  * let frames = 0;
@@ -102,7 +103,7 @@ const OPENERS: readonly (readonly [isMagic: (magic: string) => boolean, open: Op
   [(magic) => TIFF_MAGICS.includes(magic.slice(0, 4)), openTiff],
 ];
 
-/** Of either byte order, and of BigTIFF. */
+/** In both byte orders, also for BigTIFF. */
 const TIFF_MAGICS: readonly string[] = ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'];
 
 async function openStream(
@@ -133,7 +134,7 @@ function notVideo(magic: string, file: string): FormatError {
   });
 }
 
-/** What a stream gave, of which nothing else is read. */
+/** The error for a stream that is not Y4M, the only format read from streams. */
 function notY4m(magic: string, file: string): FormatError {
   return new FormatError('format/not-video', 'The stream is no video that is read.', {
     expected: `Y4M, which begins with ${Y4M_MAGIC}`,

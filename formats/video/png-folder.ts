@@ -10,7 +10,7 @@ import type { Grey, VideoChannel, VideoReader } from './video.ts';
 import { frameChanged, placedError } from './video-error.ts';
 import { noteOnce } from './video-notes.ts';
 
-/** Opens a folder of PNGs, each of which is a frame, in the order of the numbers in their names. */
+/** Opens a folder of PNGs. Each file is a frame; the order is that of the numbers in their names. */
 export async function openPngFolder(folder: string, channel: VideoChannel): Promise<VideoReader> {
   const { names, notes } = await listFrames(folder);
   const first = await readFrame(folder, names, 0, channel);
@@ -41,7 +41,7 @@ function othersNote(count: number): Note[] {
 
 const LAST_NUMBER = /\d+(?=\D*$)/;
 
-/** Names that count up, but not evenly: frames may be lost. */
+/** Notes gaps in the numbers of the names: frames may be lost. */
 function missingNote(names: readonly string[]): Note[] {
   const counted = new Set(names.map((name) => name.replace(LAST_NUMBER, ''))).size === 1;
   const numbers = counted ? names.map((name) => Number(LAST_NUMBER.exec(name)?.[0] ?? Number.NaN)) : [];

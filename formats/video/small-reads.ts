@@ -1,9 +1,9 @@
 import type { ByteSource } from '../tiff/byte-source.ts';
 
-/** Bytes that are read at once where fewer are asked for. */
+/** Minimum bytes per read. */
 const WINDOW_BYTES = 4096;
 
-/** The same bytes, with small reads that lie side by side served by one: heads of chunks, entries of directories. */
+/** The same source, with adjacent small reads served by one read: headers of chunks, entries of directories. */
 export function withSmallReads(source: ByteSource): ByteSource {
   let start = 0;
   let window: Uint8Array = new Uint8Array(0);

@@ -3,7 +3,7 @@ import { FormatError } from '../../primitives/errors.ts';
 import type { TiffDirectory } from '../tiff/directory.ts';
 import { quoted } from './quoted.ts';
 
-/** What a TIFF tells of its frames as a whole, in its first directory. */
+/** Metadata about all frames, from the first directory of a TIFF. */
 export interface TiffMetadata {
   readonly frameRate: number | undefined;
   readonly pixelSize: number | undefined;
@@ -13,7 +13,7 @@ export interface TiffMetadata {
 
 const MAX_DESCRIPTION = 2 ** 20;
 
-/** Reads what ImageJ or OME wrote into the description, and the resolution. */
+/** Reads the metadata that ImageJ or OME wrote into the description, and the resolution. */
 export async function readMetadata(directory: TiffDirectory, file: string, notes: Note[]): Promise<TiffMetadata> {
   const text = await descriptionOf(directory);
   const resolution = await resolutionOf(directory, notes);
@@ -23,11 +23,11 @@ export async function readMetadata(directory: TiffDirectory, file: string, notes
 }
 
 async function descriptionOf(directory: TiffDirectory): Promise<string> {
-  // What is said beside the frames may be damaged without harm to them.
+  // Damaged metadata does not affect the frames.
   return (await directory.text('imageDescription', MAX_DESCRIPTION).catch(() => undefined)) ?? '';
 }
 
-/** Pixels a unit, of columns. */
+/** Horizontal resolution in pixels per unit. */
 async function resolutionOf(directory: TiffDirectory, notes: Note[]): Promise<number | undefined> {
   const [x, y] = await Promise.all([
     directory.number('xResolution').catch(() => undefined),
@@ -62,7 +62,7 @@ function readImageJ(text: string, resolution: number | undefined, file: string):
 /** Frames are numbered in u32. */
 const MAX_IMAGES = 2 ** 32 - 1;
 
-/** What ImageJ counts, by its name; undefined where it does not say. */
+/** A count of ImageJ, by its name; undefined if absent. */
 function countOf(name: string, text: string | undefined, file: string): number | undefined {
   if (text === undefined) return undefined;
   const count = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
@@ -125,7 +125,7 @@ function checkStack({ channels, slices, frames }: StackSizes, file: string): voi
 /** Coarser pixels are not a microscope's: 1000 dots an inch. */
 const MAX_PIXEL_SIZE = 25.4;
 
-/** By the tags ResolutionUnit and XResolution; most programs write 72 or 300 dots an inch without meaning it. */
+/** From the tags ResolutionUnit and XResolution. Most programs write 72 or 300 dpi without meaning it. */
 async function printedSize(
   directory: TiffDirectory,
   resolution: number | undefined,

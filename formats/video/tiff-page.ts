@@ -9,15 +9,15 @@ import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';
 import { ALPHA_NOTE, greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** How the pixels of a page become grey values. */
+/** How the pixels of a page are converted to grey values. */
 export interface TiffPage {
   readonly width: number;
   readonly height: number;
   readonly bits: 8 | 16;
-  /** One layout where samples stand together, else one a band that is read. */
+  /** One layout if samples are interleaved, else one per band that is read. */
   readonly layouts: readonly BandLayout[];
   readonly colours: Colours;
-  /** Bits that are turned over, of samples with a sign and where 0 is white. */
+  /** Bits to invert, for signed samples and if 0 is white. */
   readonly turned: number;
   /** Grey values of indices of a palette. */
   readonly table: Uint8Array | undefined;
@@ -32,8 +32,8 @@ const OTHER_COLOURS: Readonly<Record<number, string>> = { 4: 'a mask', 5: 'CMYK'
 const WHITE_IS_ZERO = 0;
 
 /**
- * Reads how a page is stored. Samples with a sign are made unsigned by adding half their range, so that their order is kept:
- * -32768 becomes 0. Where 0 is white, values are taken from the type's greatest.
+ * Reads how a page is stored. Signed samples become unsigned by adding half their range, which keeps their order:
+ * -32768 becomes 0. If 0 is white, values are subtracted from the maximum of the type.
  */
 export async function readPage(source: ByteSource, directory: TiffDirectory, channel: VideoChannel): Promise<TiffPage> {
   const { file } = source;
@@ -74,7 +74,7 @@ async function readLayouts(source: ByteSource, directory: TiffDirectory, colours
   return layouts;
 }
 
-/** Of 2^bits reds, then greens, then blues of 16 bits. */
+/** 2^bits reds, then greens, then blues, of 16 bits each. */
 async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string): Promise<Uint8Array> {
   if (bits === 16) throw unsupported('colours', 'a palette of 16 bits', file);
   const map = await directory.numbers('colorMap', 768);
@@ -104,7 +104,7 @@ function extraNotes(samples: number, colours: Colours): Note[] {
   return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples a pixel are not read.` }];
 }
 
-/** Reads and decodes a page; `shift` is added to where its blocks stand. */
+/** Reads and decodes a page. `shift` is added to the positions of its blocks. */
 export async function decodePage(
   source: ByteSource,
   page: TiffPage,
@@ -126,7 +126,7 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   const { offsets, byteCounts, blocks } = layout;
   const [start, end] = extentOf(layout);
   const packed = byteCounts.reduce((sum, bytes) => sum + bytes, 0);
-  // Blocks that stand side by side are read at once.
+  // Adjacent blocks are read together.
   const together = end - start <= packed + packed / 8 ? await source.read(start + shift, end - start) : undefined;
   const each = Array.from({ length: blocks }, async (_, block) => {
     const [offset, bytes] = [offsets[block]!, byteCounts[block]!];
@@ -137,13 +137,13 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
   return settled(each);
 }
 
-/** Waits for all, so that nothing goes on after a failure. */
+/** Waits for all, so that no work continues after a failure. */
 async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }
 
-/** Where the blocks of a layout start and end. */
+/** The range of a layout's blocks in the file. */
 export function extentOf({ offsets, byteCounts }: BandLayout): [start: number, end: number] {
   let [start, end] = [Number.POSITIVE_INFINITY, 0];
   for (const [block, offset] of offsets.entries()) {
@@ -188,7 +188,7 @@ function interleave(planes: readonly Grey[]): Grey {
   return samples;
 }
 
-/** How pages that are not read become such as are. */
+/** How to convert unsupported pages. */
 export const TIFF_REMEDY =
   'Convert it to 8 or 16 bits of grey or RGB, for example in ImageJ (Image > Type) or with tiffcp -c none.';
 

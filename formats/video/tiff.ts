@@ -8,7 +8,7 @@ import { decodePage, extentOf, readPage, TIFF_REMEDY, type TiffPage } from './ti
 import type { Grey, VideoChannel, VideoReader } from './video.ts';
 import { cutOff, frameChanged, noFrames, placedError } from './video-error.ts';
 
-/** Opens a TIFF of several pages, each of which is a frame, in the order of its directories. */
+/** Opens a TIFF with several pages. Each page is a frame; the order is that of the directories. */
 export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promise<VideoReader> {
   const source = withSmallReads(bytes);
   const { file } = source;
@@ -30,7 +30,7 @@ export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promis
     const page = await readPage(source, first, channel);
     const metadata = await readMetadata(first, file, notes);
     const { count, others } = await countPages(root);
-    // ImageJ writes stacks that are larger than 4 GiB with one directory, the images one after the other.
+    // ImageJ writes stacks larger than 4 GiB with one directory, followed by consecutive images.
     const isContiguous = count === 1 && others === 0 && (metadata.images ?? 1) > 1 && isPlain(page);
     const frameCount = isContiguous ? metadata.images : count;
     notes.push(...page.notes, ...othersNote(others), ...countNote(metadata.images, frameCount));
@@ -77,7 +77,7 @@ async function* framesOf(
   }
 }
 
-/** All directories. A chain that goes in a circle is found by keeping every 2^n-th place (Brent's algorithm). */
+/** All directories. Detects a cyclic chain by remembering every 2^n-th position (Brent's algorithm). */
 async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory, void, undefined> {
   let [kept, steps, power] = [root.offset, 0, 1];
   for (let directory: TiffDirectory | undefined = root; directory !== undefined; ) {
@@ -90,7 +90,7 @@ async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory
 
 class CircleError extends Error {}
 
-/** How many pages there are; undefined frames where a directory cannot be read, which is told when its frame is. */
+/** The number of pages; undefined if a directory cannot be read, which is reported when its frame is read. */
 async function countPages(
   root: TiffDirectory,
 ): Promise<{ readonly count: number | undefined; readonly others: number }> {
@@ -145,7 +145,7 @@ async function* readContiguous(
   }
 }
 
-/** What fails while a frame is read is told with its number. */
+/** Adds the frame's number to errors that occur while it is read. */
 async function atFrame<T>({ file }: ByteSource, frame: number, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -4,7 +4,7 @@ import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/e
 const MAX_SIDE: number = 2 ** 16 - 1;
 const MAX_PIXELS: number = 2 ** 28;
 
-/** Converts what is not read to what is. */
+/** Remedy: convert to a supported format. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';
 
 /** Refuses frames without pixels, and such as are larger than any camera's. */
@@ -60,8 +60,8 @@ export function noChannel(channel: string, got: string, place: ErrorPlace): Form
 }
 
 /**
- * The same error with its place told more exactly, and with another remedy where it had one: parts that are shared with other
- * formats know nothing of frames. What is no error of this library is returned as it is.
+ * The same error with a more precise place and, if it had a remedy, another remedy: code shared with other formats does
+ * not know of frames. Errors of other libraries are returned unchanged.
  */
 export function placedError(error: unknown, place: ErrorPlace, remedy?: string): unknown {
   if (!(error instanceof QuadrilleError)) return error;

@@ -23,7 +23,7 @@ export function depthNote(bits: number): Note {
   return { code: 'video/bit-depth', message };
 }
 
-/** Adds a note unless there is one of its code. */
+/** Adds a note unless there is already one with its code. */
 export function noteOnce(notes: Note[], note: Note): void {
   if (!notes.some(({ code }) => code === note.code)) notes.push(note);
 }

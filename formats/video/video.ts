@@ -3,7 +3,7 @@ import type { Note } from '../../algorithms/notes.ts';
 
 /** A grey frame of a video. */
 export interface VideoFrame extends HostFrame {
-  /** Number of the frame, from 0. */
+  /** Index of the frame, from 0. */
   readonly index: number;
   /** Grey values row after row from the top, of 8 or 16 bits. */
   readonly grey: Uint8Array | Uint16Array;
@@ -12,7 +12,7 @@ export interface VideoFrame extends HostFrame {
 /** Containers that are read. */
 export type VideoFormat = 'avi' | 'tiff' | 'png' | 'y4m';
 
-/** What is taken of coloured pixels. */
+/** The channel to read from coloured pixels. */
 export type VideoChannel = 'grey' | 'red' | 'green' | 'blue';
 
 /** A video that is read frame by frame, as grey values. */
@@ -24,20 +24,20 @@ export interface Video {
   readonly height: number;
   /** Bits of a grey value: 8 gives a `Uint8Array`, 16 a `Uint16Array`. */
   readonly bits: 8 | 16;
-  /** As the file says; undefined where only the end tells, as in Y4M. */
+  /** Stated by the file; undefined if it is only known at the end, as in Y4M. */
   readonly frameCount: number | undefined;
-  /** Frames a second where the file says. */
+  /** Frames per second, if the file states it. */
   readonly frameRate: number | undefined;
-  /** µm a pixel where the file says: resolution of a TIFF, metadata of ImageJ or OME. */
+  /** Micrometres per pixel, if the file states it: resolution of a TIFF, metadata of ImageJ or OME. */
   readonly pixelSize: number | undefined;
-  /** What was noticed so far. Some things, such as frames that are repeated, are noticed while frames are read. */
+  /** Notes so far. Some, such as repeated frames, are found while frames are read. */
   readonly notes: readonly Note[];
   /**
-   * Frames in order from the first; each array is the caller's own. The file is closed after the last frame, after an error, and
-   * where the loop is left early. Up to two frames are read ahead. Can be called once.
+   * Frames in order from the first. The caller owns each array. The file is closed after the last frame, after an
+   * error, and if the loop is left early. Up to two frames are read ahead. Can be called only once.
    *
-   * @throws FormatError where a frame cannot be read, with its number; frames before it are given first. An aborted signal
-   * ends the iteration with its reason.
+   * @throws FormatError if a frame cannot be read, with its index; earlier frames are delivered first. An aborted
+   * signal ends the iteration with its reason.
    */
   frames(options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<VideoFrame>;
   /** Closes the file; a second call does nothing. */
@@ -49,9 +49,9 @@ export interface VideoStream extends AsyncIterable<Uint8Array> {
   destroy(): unknown;
 }
 
-/** How to open a video. */
+/** Options for opening a video. */
 export interface VideoOptions {
-  /** What is taken of coloured pixels; `grey` by default, which is Rec. 601's luma. */
+  /** The channel to read from coloured pixels. Default `grey`, which is Rec. 601's luma. */
   readonly channel?: VideoChannel | undefined;
   /** Ends the opening. */
   readonly signal?: AbortSignal | undefined;
@@ -60,9 +60,9 @@ export interface VideoOptions {
 /** Grey values of a frame. */
 export type Grey = Uint8Array | Uint16Array;
 
-/** What a reader of one format found in the head of a video, and how it goes on. */
+/** The header of a video as found by the reader of its format, and how to read its frames. */
 export interface VideoReader extends Omit<Video, 'frames' | 'name'> {
   readonly notes: Note[];
-  /** Grey values of all frames; `signal` ends what is waited for. */
+  /** Grey values of all frames. `signal` aborts waiting. */
   read(signal: AbortSignal): AsyncGenerator<Grey, void, undefined>;
 }

@@ -8,7 +8,7 @@ import { ALPHA_NOTE, depthNote, greyChannelNotes } from './video-notes.ts';
 
 export const Y4M_MAGIC = 'YUV4MPEG2';
 
-/** Opens YUV4MPEG2, whose luma is taken as grey: the chroma behind it is skipped. */
+/** Opens YUV4MPEG2. Reads luma as grey and skips chroma. */
 export async function openY4m(stream: ByteStream, channel: VideoChannel, signal: AbortSignal): Promise<VideoReader> {
   const head = await readHead(stream, signal);
   const { width, height, samples, file } = head;
@@ -82,14 +82,14 @@ async function readHead(stream: ByteStream, signal: AbortSignal): Promise<Y4mHea
   };
 }
 
-/** A side of a frame, by the letter of its parameter. */
+/** Width or height of a frame, from the parameter with this letter. */
 function sideOf(letter: string, side: string, text: string | undefined, place: ErrorPlace): number {
   if (text !== undefined && /^\d{1,9}$/.test(text)) return Number(text);
   const got = text === undefined ? `no ${letter}` : quoted(letter + text);
   throw badHead(`the ${side} of a frame in pixels, such as ${letter}480, in the first line`, got, place);
 }
 
-/** 0:0 stands for an unknown rate. */
+/** 0:0 means an unknown rate. */
 function rateOf(text = ''): number | undefined {
   const [rate, scale] = fractionOf(text) ?? [0, 0];
   return rate > 0 && scale > 0 ? rate / scale : undefined;
