@@ -6,28 +6,29 @@ import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
 /** One thing that can run primitives here, or cannot. */
 export interface DeviceEntry {
-  /** What `open({ backend })` selects it. */
+  /** The value of `open({ backend })` that selects it. */
   readonly backend: 'reference' | 'workers' | 'webgpu';
-  /** What `open({ adapter })` selects it; WebGPU only. */
+  /** The value of `open({ adapter })` that selects it, for WebGPU. */
   readonly adapter?: 'hardware' | 'software' | undefined;
-  /** What it is, as `2 threads` or an adapter's name; undefined where it is not there. */
+  /** Description, such as `2 threads` or an adapter's name; undefined if it is not available. */
   readonly device: string | undefined;
-  /** Why it cannot run, and what to do about it; undefined where it can. */
+  /** Why it cannot run, and a remedy; undefined if it can. */
   readonly unavailable: string | undefined;
   readonly limits: Limits | undefined;
   readonly determinism: Determinism | undefined;
 }
 
-/** What can run on this machine. */
+/** The devices of this machine. */
 export interface DeviceReport {
-  /** Which entry `open()` takes. */
+  /** Index of the entry that `open()` selects. */
   readonly auto: number;
   readonly entries: readonly DeviceEntry[];
 }
 
-/** What can run on a platform: every backend and adapter that there may be is tried, one after the other. */
+/** Lists the devices of a platform, by trying every possible backend and adapter in turn. */
 export async function listDevicesOn(platform: Platform): Promise<DeviceReport> {
-  // The software adapter comes last of the two: once its Vulkan loader is in the process, the system's is not asked for.
+  // The software adapter is tried last: once its Vulkan loader is in the process, the system's loader is no longer
+  // used.
   const entries = [
     await webGpuEntry(platform, 'hardware'),
     await webGpuEntry(platform, 'software'),

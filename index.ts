@@ -2,7 +2,7 @@
  * Quadrille: data-parallel primitives over columns, with functors written once, on WebGPU, worker threads or plain
  * JavaScript, with the same bytes.
  *
- * {@link open} chooses where to run and gives a {@link Context}; everything else is a function over its columns.
+ * {@link open} chooses a backend and returns a {@link Context}. Everything else is a function over its columns.
  *
  * @packageDocumentation
  */

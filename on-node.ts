@@ -10,19 +10,19 @@ const node: Platform = {
 };
 
 /**
- * Opens a context on the best backend there is, or on the one asked for. Backends are loaded when they are opened. Close
- * the context, or declare it with `await using`, and all its memory, threads and devices are given back.
+ * Opens a context on the best available backend, or on the requested one. Backends are loaded when they are opened.
+ * Close the context, or declare it with `await using`, to free all its memory, threads and devices.
  *
- * Bundled for a page, the same opens the WebGPU and the web workers of the browser.
+ * Bundled for a page, it opens the WebGPU and the web workers of the browser.
  *
  * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
- * `open/device`, `workers/number` or `device/hang-limit` for an option that is none, or does not go with others; `device/limits`
- * for a device with limits too low for the kernels, with what they need.
- * @throws {@link DeviceLostError} `device/no-threads` where workers were asked for and threads cannot be started, as Node's
- * permission model or a page's policy forbids it or the process has too many; `workers/not-isolated` on a page that is not
- * cross-origin isolated; `workers/no-webassembly` and `reference/no-text` where a page's policy forbids what they run;
- * `device/no-adapter` where WebGPU was asked for and is not there; `device/lost` where the device given is lost;
- * `device/package-missing` and `device/software-adapter-missing` where their packages are not installed.
+ * `open/device`, `workers/number` or `device/hang-limit` for an invalid option or combination of options;
+ * `device/limits` for a device whose limits are too low for the kernels, with the required limits.
+ * @throws {@link DeviceLostError} `device/no-threads` if workers were requested but threads cannot be started, because
+ * Node's permission model or a page's policy forbids it or the process has too many; `workers/not-isolated` on a page
+ * that is not cross-origin isolated; `workers/no-webassembly` and `reference/no-text` if a page's policy forbids the
+ * code they run; `device/no-adapter` if WebGPU was requested but is not available; `device/lost` if the given device is
+ * lost; `device/package-missing` and `device/software-adapter-missing` if their packages are not installed.
  *
  * @example
  * ```ts
@@ -36,8 +36,8 @@ export function open(options: OpenOptions = {}): Promise<Context> {
 }
 
 /**
- * Tries every backend and adapter that there may be, one after the other, and tells what it found: what the device is, its
- * limits, and the level of determinism that the probe of it reached. What is not there is an entry that says why.
+ * Tries every possible backend and adapter in turn, and reports each: a description of the device, its limits, and the
+ * level of determinism found by the probe. For a device that is not available, the entry says why.
  *
  * @example
  * ```ts

@@ -12,70 +12,70 @@ import { aFlag, aFunction, anAddress, anything, type FieldKinds, someRecord, whe
 import { requireOptions } from './primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
-/** Where to run, and with how much. */
+/** Where to run, and with which limits. */
 export interface OpenOptions {
   /**
-   * `auto`, the default: a hardware adapter of WebGPU where there is one, else worker threads; where these cannot be had
-   * either, as permissions or limits of the process forbid them or a page is not cross-origin isolated, `reference`, with the
-   * warning `open/reference`. `context.backend.name` tells which it is.
+   * `auto`, the default, is a hardware WebGPU adapter if there is one, else worker threads. If these are not available
+   * either (permissions or limits of the process forbid them, or a page is not cross-origin isolated), it is
+   * `reference`, with the warning `open/reference`. `context.backend.name` tells the choice.
    */
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
   /**
-   * Which adapter of WebGPU: `auto`, the default, takes what the system offers. To ask for `hardware` or `software` is to
-   * ask for WebGPU, so it does not go with `workers` or `reference`. A browser may offer a software adapter by itself, Node does
-   * not. In Node, `software` comes out of the optional package `@sparticuz/chromium`; on a page it is the browser's
-   * fallback adapter, where it has one.
+   * The WebGPU adapter. `auto`, the default, takes the one that the system offers. `hardware` or `software` request
+   * WebGPU, so they cannot be combined with `workers` or `reference`. A browser may offer a software adapter by itself;
+   * Node does not. In Node, `software` comes from the optional package `@sparticuz/chromium`; on a page it is the
+   * browser's fallback adapter, if it has one.
    */
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
   /**
-   * Your own device of WebGPU, so that a renderer on it can draw what was computed without a copy: see `context.lend` and
-   * `context.borrow`. It is never destroyed, and nothing of the context is left on it after `close()`; errors of your own calls
-   * are yours. Ask for it with {@link deviceDescriptor}: what it was made with is what kernels can use. Not with `adapter`, nor
-   * with a `backend` but `webgpu` and `auto`.
+   * Your own WebGPU device, so that a renderer on it can draw results without a copy; see `context.lend` and
+   * `context.borrow`. The device is never destroyed, and `close()` leaves nothing of the context on it. Errors of your
+   * own calls are yours. Request the device with {@link deviceDescriptor}, because kernels can use only the features
+   * and limits it was made with. Cannot be combined with `adapter`, nor with any `backend` except `webgpu` and `auto`.
    */
   readonly device?: GpuDevice | undefined;
-  /** Number of worker threads; as many as the machine can run at once by default. */
+  /** Number of worker threads. Default: as many as the machine can run in parallel. */
   readonly workers?: number | undefined;
   /**
-   * Pages alone: where the page serves `quadrille/page-worker.js`, the program of the workers. Without it
-   * they are started out of a `blob:` address, which a Content-Security-Policy may forbid.
+   * Only on pages: the address of `quadrille/page-worker.js`, the workers' program. Without it, workers are started
+   * from a `blob:` address, which a Content-Security-Policy may forbid.
    */
   readonly workerUrl?: string | URL | undefined;
   /** Lowers the limits of the backend. */
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Whether columns beyond `limits.memoryBytes` go to host memory, and commands that do not fit run in windows; true by
-   * default. `context.backend.counters.spilling` tells what it cost. Where false, they throw an `OutOfMemoryError`.
+   * Whether columns beyond `limits.memoryBytes` move to host memory, and commands that do not fit run in windows.
+   * Default true. `context.backend.counters.spilling` tells the cost. If false, they throw an `OutOfMemoryError`.
    */
   readonly spill?: boolean | undefined;
   /**
-   * How kernels of WebGPU are cut, otherwise than for the device's class: how fast they are, never what they compute. What is
-   * fast on a device, `quadrille tune` finds out. Other backends have no use for it.
+   * Tuning of WebGPU kernels, instead of that for the device's class. It affects speed, never results. `quadrille tune`
+   * finds the best tuning of a device. Other backends ignore it.
    */
   readonly tuning?: TuningChoice | undefined;
   /**
-   * What takes over when the device is lost, or a worker thread dies: `workers` opens the workers backend (anew) and does
-   * there again what the columns in use depend on, so that the context goes on with the same bytes. This costs host memory:
-   * see `createFailoverBackend`. Without it, the context ends with a `DeviceLostError`.
+   * What takes over if the device is lost, or a worker thread dies. `workers` opens the workers backend (anew) and
+   * repeats there the work on which the columns in use depend, so the context continues with the same bytes. This costs
+   * host memory; see `createFailoverBackend`. Without it, the context ends with a `DeviceLostError`.
    */
   readonly failover?: 'workers' | undefined;
-  /** Is told when another backend has taken over, and why. What it throws, or rejects with, is a warning. */
+  /** Called when another backend has taken over, with the reason. If it throws or rejects, that is a warning. */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
   /**
-   * Milliseconds without an answer, while somebody waits, after which a device of WebGPU or the workers are taken for lost.
-   * It must be longer than the longest wait of a pipeline; without it, waits are as long as the device takes.
+   * Milliseconds without an answer, while somebody waits, after which a WebGPU device or the workers count as lost. It
+   * must be longer than the longest wait of a pipeline. Default: no limit.
    */
   readonly hangLimit?: number | undefined;
   /**
-   * Is told of what went wrong beside the work: an `onFailover` that failed (`warning/callback-failed`), a device that was
-   * still at an endless kernel four seconds after it was to close (`warning/device-left`), and of the reference backend taken for
-   * want of others (`open/reference`). Default: a warning of the
-   * platform, `process.emitWarning` or the console.
+   * Called for problems outside the work: an `onFailover` that failed (`warning/callback-failed`), a device that was
+   * still busy with an endless kernel four seconds after it was closed (`warning/device-left`), and the reference
+   * backend chosen because no other is available (`open/reference`). Default: a warning of the platform,
+   * `process.emitWarning` or the console.
    */
   readonly onWarning?: OnWarning | undefined;
 }
 
-/** Opens a context on the best backend that a platform has, or on the one asked for. */
+/** Opens a context on the best backend of a platform, or on the requested one. */
 export async function openOn(platform: Platform, options: OpenOptions = {}): Promise<Context> {
   requireOptions('open()', OPTIONS, options, UNKNOWN);
   requireLimits(options.limits);
@@ -89,7 +89,7 @@ export async function openOn(platform: Platform, options: OpenOptions = {}): Pro
   return new Context(createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning }));
 }
 
-/** The backend, with host memory behind its own unless that is not wanted. */
+/** The backend, extended by host memory unless `spilling` is false. */
 async function openRoomy(platform: Platform, options: OpenOptions): Promise<Backend> {
   const backend = await openBackend(platform, options);
   if (options.spill === false) return backend;
@@ -144,7 +144,7 @@ function conflict(code: string, option: string, given: string, beside: string): 
   });
 }
 
-/** The backend on the caller's device. On a page its `navigator.gpu` tells of language features. */
+/** The backend on the caller's device. On a page, `navigator.gpu` gives the language features. */
 async function openOnDevice(options: OpenOptions): Promise<Backend> {
   const { device, backend = 'auto', adapter, limits, tuning, hangLimit, onWarning } = options;
   if (adapter !== undefined) throw conflict('open/device', 'adapter', adapter, 'a device');
@@ -153,7 +153,10 @@ async function openOnDevice(options: OpenOptions): Promise<Backend> {
   return createWebGpuBackend({ device, limits, tuning, hangLimit, onWarning });
 }
 
-/** Workers, or where they cannot be had, which is told, the one backend that needs neither threads nor shared memory. */
+/**
+ * Workers or, if they are not available, the reference backend with a warning, because it needs neither threads nor
+ * shared memory.
+ */
 async function openWorkersOrReference(platform: Platform, options: OpenOptions): Promise<Backend> {
   try {
     return await openWorkers(platform, options);

@@ -1,4 +1,4 @@
-// What `quadrille` is on a page: as index.ts, but that nothing of Node can be reached from here.
+// The entry point `quadrille` on a page: same as index.ts, without access to Node.
 
 export { deviceDescriptor } from './backends/webgpu/device/device-descriptor.ts';
 export type { DeviceEntry, DeviceReport } from './devices.ts';

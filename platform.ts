@@ -2,12 +2,12 @@ import type { AdapterChoice, Gpu } from './backends/webgpu/index.ts';
 import type { WorkersOptions } from './backends/workers/backend.ts';
 import type { Backend } from './primitives/contract/backend.ts';
 
-/** What `open` and `listDevices` need of where they run: Node, or a page. What it needs to load, it loads when it is asked. */
+/** The parts of the platform, Node or a page, that `open` and `listDevices` need. Modules are loaded on demand. */
 export interface Platform {
-  /** Where adapters of a kind are asked for; undefined where there is no WebGPU. */
+  /** The source of adapters of a kind; undefined without WebGPU. */
   readonly gpu: (adapter: AdapterChoice) => Promise<Gpu | undefined>;
   /** Opens the backend on worker threads. */
   readonly workers: (options: WorkersOptions) => Promise<Backend>;
-  /** Threads that can run at once. */
+  /** Number of threads that can run in parallel. */
   readonly cores: () => Promise<number>;
 }

@@ -1,9 +1,9 @@
-// Points in the cells of a grid: for the busiest cells, how many points they hold and the box around those.
+// Points in the cells of a grid: the number of points in the busiest cells, and the box around them.
 //
 //     node --import tsx examples/busiest-cells.ts
 //
-// Sorting by cell puts the points of a cell side by side, and one reduction by key gathers all that is asked of them, by
-// a monoid of several fields. How many cells are in use, only the device knows until the result is read.
+// Sorting by cell makes the points of a cell adjacent, and one reduction by key computes all results with a monoid of
+// several fields. Only the device knows how many cells are in use until the result is read.
 import {
   constant,
   fn,
@@ -31,7 +31,7 @@ const scramble = fn('scramble', { n: u32 }, u32, ({ n }) => {
   return b.xor(b.shr(16));
 });
 
-/** Points that lie closer together the nearer they are to the origin. */
+/** Points that are denser near the origin. */
 const point = fn('point', { n: u32 }, { x: u32, y: u32 }, ({ n }) => {
   const bits = scramble({ n });
   const [u, v] = [bits.and(0xffff), bits.shr(16)];

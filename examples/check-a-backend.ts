@@ -1,5 +1,5 @@
-// Property tests for a backend of your own: here one whose sort forgets at which bit of the key to stop. Printed are the
-// laws that it breaks; each error's message goes on with the smallest input that breaks it, and the seed.
+// Property tests for a backend of your own, here one whose sort ignores the last bit of the key's range. Prints the
+// laws that it breaks. Each error message continues with the smallest failing input and the seed.
 //
 //     node --import tsx examples/check-a-backend.ts
 //

@@ -3,9 +3,9 @@
 //
 //     node --import tsx examples/draw-from-column.ts
 //
-// The context works on the program's own device. It lends the buffers of two columns, which are bound as vertex buffers, and
-// the number of rows as the record that drawIndirect takes. Both work on one queue, so the picture is drawn after the points
-// were computed, and nobody waits until it is done.
+// The context works on the program's own device. It lends the buffers of two columns, which are bound as vertex
+// buffers, and the number of rows as the record that drawIndirect takes. Both use one queue, so the picture is drawn
+// after the points are computed, without waiting in between.
 
 import { bool, copyIf, deviceDescriptor, f32, fn, map, open, sequence, u32 } from 'quadrille';
 import { openTestGpu, testAdapter } from 'quadrille/backends/webgpu-node';
@@ -57,7 +57,7 @@ const pipeline = device.createRenderPipeline({
   fragment: { module, targets: [{ format: 'r8unorm' }] },
   primitive: { topology: 'point-list' },
 });
-// A texture to draw on (RENDER_ATTACHMENT, COPY_SRC), and a buffer to look at it (MAP_READ, COPY_DST).
+// A texture to draw on (RENDER_ATTACHMENT, COPY_SRC), and a buffer to read it from (MAP_READ, COPY_DST).
 const texture = device.createTexture({ size: [WIDTH, HEIGHT], format: 'r8unorm', usage: 0x11 });
 const BYTES_PER_ROW = 256;
 const picture = device.createBuffer({ size: BYTES_PER_ROW * HEIGHT, usage: 0x9 });

@@ -1,10 +1,11 @@
-// Many small grids at once, each of which goes on until a rule of its own says that it is done: plates whose heat evens out, and
+// Many small grids in parallel, each of which runs until its own stopping rule holds: plates whose heat evens out, and
 // boards of Conway's Game of Life.
 //
 //     node --import tsx examples/heat-and-life.ts
 //
-// `relax` keeps a grid within one workgroup, or on one thread, for all of its rounds: one launch for all grids and rounds. The
-// rounds of every grid are a result, the same on all backends, as changes are folded as whole numbers.
+// `relax` keeps a grid in one workgroup, or on one thread, for all of its rounds, so one launch handles all grids and
+// rounds. The number of rounds of every grid is a result. It is the same on all backends, because changes are summed as
+// integers.
 import {
   bool,
   type Context,
@@ -24,7 +25,7 @@ import {
 const PLATE = { width: 24, height: 16 };
 const BOARD = { width: 20, height: 20 };
 
-/** Every cell takes a share of what its neighbours have more. */
+/** Every cell takes a fraction of the difference to its neighbours. */
 const conduct = fn('conduct', { t: neighbours(f32) }, f32, ({ t }) => {
   const sides = t.at(-1).add(t.at(1)).add(t.at(0, -1)).add(t.at(0, 1));
   return t.at(0).add(sides.sub(t.at(0).mul(4)).mul(0.2));

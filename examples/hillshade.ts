@@ -1,11 +1,11 @@
-// Relief shading of a raster: how bright every cell of a terrain is under a light from the north-west, and how much of it is
-// steep.
+// Relief shading of a raster: the brightness of every cell of a terrain under a light from the north-west, and the
+// fraction of steep cells.
 //
 //     node --import tsx examples/hillshade.ts
 //
-// Slopes are those of Horn, Hill shading and the reflectance map, 1981: weighted differences of the eight cells around. A
-// stencil is a view, so shading, counting and adding up are one pass over the heights that stores nothing; and the sums of
-// f32 have the same bytes on both backends.
+// Slopes are those of Horn, Hill shading and the reflectance map, 1981: weighted differences of the eight cells around.
+// A stencil is a view, so shading, counting and adding up are one pass over the heights that stores nothing; and the
+// sums of f32 have the same bytes on both backends.
 import {
   bool,
   type Column,
@@ -52,7 +52,7 @@ const gradient = fn('gradient', { z: neighbours(f32) }, { east: f32, south: f32 
   };
 });
 
-/** The cosine between the ground's normal and a light that stands 45° high in the north-west; 0 where it is behind. */
+/** The cosine between the ground's normal and a light 45° high in the north-west; 0 if the ground faces away. */
 const brightness = fn('brightness', { east: f32, south: f32 }, f32, ({ east, south }) => {
   const towards = east.add(south).mul(0.5).add(Math.SQRT1_2);
   return towards.div(sqrt(east.mul(east).add(south.mul(south)).add(1))).max(0);

@@ -1,10 +1,10 @@
-// A new algorithm out of primitives: which cells of a terrain an observer at the western end of each row can see.
+// A new algorithm made from primitives: the cells of a terrain that an observer at the western end of each row can see.
 //
 //     node --import tsx examples/line-of-sight.ts
 //
-// A cell is visible if it is seen at no smaller slope than any cell before it in its row (Blelloch, Prefix sums and their
-// applications, 1990): a running maximum that starts anew with each row. The algorithm names no device: it runs as it is
-// on every backend, and slopes, though quotients of f32, come out as the same bytes.
+// A cell is visible if it is seen at no smaller slope than any cell before it in its row (Blelloch, Prefix sums and
+// their applications, 1990): a running maximum that starts anew with each row. The algorithm names no device: it runs
+// unchanged on every backend, and slopes have the same bytes, although they are quotients of f32.
 import {
   bool,
   type Column,
@@ -38,7 +38,10 @@ const slope = fn('slope', { cell: u32, metres: f32, eye: uniform(f32) }, f32, ({
 const startsRow = fn('startsRow', { cell: u32 }, bool, ({ cell }) => cell.rem(COLUMNS).eq(0));
 const isHighest = fn('isHighest', { slope: f32, highest: f32 }, u32, ({ slope, highest }) => u32(slope.ge(highest)));
 
-/** Of every cell, 1 if visible from `eye` metres at the western end of its row; and the greatest slope up to it. */
+/**
+ * For every cell: 1 if it is visible from `eye` metres above the western end of its row, and the maximum slope up to
+ * it.
+ */
 function lineOfSight(metres: Column<'f32'>, eye: number): { visible: Column<'u32'>; highest: Column<'f32'> } {
   const cell = sequence(metres.length);
   const slopes = map(slope, { cell, metres, eye });

@@ -1,4 +1,4 @@
-// Morton order: how much nearer to each other neighbours in memory lie once points are sorted along the Z curve.
+// Morton order: how much closer neighbours in memory are once points are sorted along the Z curve.
 //
 //     node --import tsx examples/morton-order.ts
 //
@@ -22,7 +22,7 @@ import {
 const SIDE_BITS = 10;
 const POINTS = 1 << (2 * SIDE_BITS);
 
-/** Every point of a square grid once, in an order that knows nothing of the plane. */
+/** All points of a square grid, in an order unrelated to the plane. */
 const place = fn('place', { n: u32 }, { x: u32, y: u32 }, ({ n }) => {
   const cell = n.mul(0x9e3779b1).and(POINTS - 1);
   return { x: cell.shr(SIDE_BITS), y: cell.and((1 << SIDE_BITS) - 1) };
@@ -35,7 +35,7 @@ const steps = fn('steps', { a: { x: u32, y: u32 }, b: { x: u32, y: u32 } }, u32,
 
 type Points = { readonly x: Column<'u32'>; readonly y: Column<'u32'> };
 
-/** All steps along x and y that it takes to go from point to point. */
+/** The total number of steps along x and y from point to point. */
 function wayThrough(points: Points): Column<'u32'> {
   return reduce(map(steps, { a: slice(points, 0, POINTS - 1), b: slice(points, 1) }), plus(u32));
 }

@@ -1,10 +1,10 @@
-// A raster streamed window by window: how many cells of the world are how green (NDVI, February 2017). No more
-// than a few windows are ever in memory.
+// A raster streamed window by window: a histogram of the world's greenness (NDVI, February 2017). Only a few windows
+// are in memory at a time.
 //
 //     node --import tsx examples/raster-windows.ts [FILE.tif]
 //
-// `pull` gives out a window only when the stage after it has room, so decoding never runs ahead of counting by more
-// than the edge between them holds.
+// `pull` delivers a window only when the next stage has room, so decoding runs ahead of counting by at most the
+// capacity of the edge between them.
 
 import { histogramEven, open } from 'quadrille';
 import type { Window } from 'quadrille/algorithms/geometry';

@@ -77,12 +77,12 @@ export interface ReadZones {
  * `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
  * `zones/antimeridian-kept`.
  *
- * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, has points
- * or lines and no polygons (`format/not-polygon`), or lacks the property `options.id`.
- * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
- * @throws OutOfMemoryError `memory/limit` where the text, its values or its vertices would take more than
+ * @throws FormatError if the file is missing, not JSON (with line and column), neither of the two formats, has points
+ * or lines but no polygons (`format/not-polygon`), or lacks the property `options.id`.
+ * @throws GeometryError if a coordinate is not a finite number; `place.record` is the feature's index.
+ * @throws OutOfMemoryError `memory/limit` if the text, its values or its vertices would take more than
  * `options.memoryBytes`.
- * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
+ * @throws UsageError if the layer is unknown, or if there are several and none is chosen; the message lists them.
  * @example
  * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
  * zones.names[0]; // '04015'
@@ -109,7 +109,7 @@ export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZ
   const columns = readColumns(features, options, isGeographicCrs(assumed), file);
   const doubtful = stated === undefined && !mayBeLatitudes(columns.vertices);
   if (!doubtful) return readZonesOf(columns, assumed, doubtful, file);
-  // That they are no longitudes is known only now that all are read: nothing may be made of their jumps.
+  // Only after reading all coordinates is it known that they are not longitudes. Their jumps then mean nothing.
   const again = listFeatures(root, options, file).features;
   return readZonesOf(readColumns(again, options, false, file), undefined, doubtful, file);
 }
@@ -145,7 +145,7 @@ interface Columns {
   readonly tally: NoteTally;
 }
 
-/** How the rings of a file are to be read. */
+/** How to read the rings of a file. */
 interface RingRules {
   readonly geographic: boolean;
   readonly unwrap: boolean;
@@ -192,7 +192,7 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
-    // A part without rings is none.
+    // A part without rings is dropped.
     if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
 }

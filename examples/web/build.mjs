@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 
 const here = import.meta.dirname;
 
-/** Writes the page into a folder; `links` is HTML that goes behind its first paragraph. */
+/** Writes the page into a folder. `links` is HTML that is inserted after its first paragraph. */
 export async function buildPage(folder, links = '') {
   await mkdir(folder, { recursive: true });
   await build({

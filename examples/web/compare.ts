@@ -1,9 +1,9 @@
-// The same frames on every backend that there is, and what comes out of each.
+// Runs the same frames on every available backend, and returns the results of each.
 import { type DeviceEntry, open } from '../../page.ts';
 import { play, type Told } from './frame.ts';
 import type { Controls } from './scene.ts';
 
-/** Frames that are computed, of which the last is compared. */
+/** Number of frames to compute. The last one is compared. */
 export const COMPARED_FRAMES = 5;
 export const COMPARED_CONTROLS: Controls = { threshold: 1.25, background: 'dark' };
 

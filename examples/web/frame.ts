@@ -1,4 +1,4 @@
-// One frame after the other on a context, all of it at once or step by step with the time of each.
+// Computes one frame after another on a context, all at once or step by step with the time of each step.
 import type { Column, Context } from '../../primitives/index.ts';
 import {
   type Controls,
@@ -13,7 +13,7 @@ import {
   sumsOf,
 } from './scene.ts';
 
-/** What is told of a frame. */
+/** Data shown about a frame. */
 export interface Told {
   readonly components: number;
   /** A number that depends on every bit of the densities and labels. */
@@ -27,13 +27,13 @@ export interface Frame {
   readonly pixels: Promise<Uint32Array>;
 }
 
-/** The steps whose times are told one by one. */
+/** The steps whose times are shown separately. */
 export const STEPS = ['move', 'density', 'components', 'colours', 'read'] as const;
 type Step = (typeof STEPS)[number];
 /** Milliseconds. */
 export type StepTimes = { readonly [S in Step]: number };
 
-/** A scene on its way. Frames are asked for one after the other. */
+/** A running scene. Frames are requested one after another. */
 export interface Player {
   /** Computes the next frame. */
   next(controls: Controls): Frame;

@@ -1,4 +1,4 @@
-// The page: what the visitor sees and sets. What is computed is in scene.ts.
+// The page: what the visitor sees and sets. The computation is in scene.ts.
 import { type DeviceEntry, listDevices } from '../../page.ts';
 import { compareBackends } from './compare.ts';
 import { STEPS, type StepTimes } from './frame.ts';
@@ -108,7 +108,7 @@ function rowOf([title, ...cells]: readonly [string, ...(string | HTMLElement)[]]
 
 const inputs = [...document.querySelectorAll<HTMLInputElement>('#backends input')];
 
-/** What a backend runs on; of both adapters of WebGPU the better one. */
+/** Description of a backend's device; for the two WebGPU adapters, that of the better one. */
 function entryOf(entries: readonly DeviceEntry[], backend: string): DeviceEntry {
   const all = entries.filter((entry) => entry.backend === backend);
   return all.find(({ unavailable }) => unavailable === undefined) ?? all[0]!;
@@ -122,7 +122,7 @@ function describe({ backend, adapter, device, unavailable }: DeviceEntry): strin
 
 let taking: Promise<void> = Promise.resolve();
 
-/** Takes another backend, when the one before it has been closed. */
+/** Switches to another backend once the previous one is closed. */
 function take(entry: DeviceEntry, message = ''): Promise<void> {
   taking = taking.then(() => begin(entry, message));
   return taking;
@@ -164,7 +164,7 @@ function pushAt({ offsetX, offsetY }: PointerEvent): void {
   push = { x: Math.round(offsetX * cells), y: Math.round(offsetY * cells) };
 }
 
-/** Runs the same frames everywhere, and shows what came of it. */
+/** Runs the same frames everywhere, and shows the results. */
 async function compareAll(entries: readonly DeviceEntry[]): Promise<void> {
   const table = element<HTMLTableElement>('comparison');
   const [body, caption] = [table.tBodies[0]!, table.caption!];
@@ -234,8 +234,8 @@ try {
 }
 
 /**
- * Workers share memory only on a page that is isolated by two headers. A host that does not send them may have them added by a
- * service worker, which takes effect when the page is loaded again.
+ * Workers share memory only on a page that is isolated by two headers. If the host does not send them, a service worker
+ * can add them, which takes effect when the page is reloaded.
  */
 async function isolate(): Promise<void> {
   const { serviceWorker } = navigator;
@@ -243,13 +243,13 @@ async function isolate(): Promise<void> {
   sessionStorage.setItem('isolating', 'tried');
   const patience = new Promise<false>((resolve) => setTimeout(resolve, PATIENCE, false));
   const isReady = serviceWorker.register('isolate.js').then(() => serviceWorker.ready);
-  // Where it is not to be had, the page goes on without workers, and says so.
+  // If this fails, the page continues without workers and says so.
   if (!(await Promise.race([isReady, patience]).catch(() => false))) return;
   location.reload();
   await new Promise(() => {});
 }
 
-/** Why something is not there, without what a programmer could do about it. */
+/** Why something is not available, without remedies for programmers. */
 function firstSentence(text: string): string {
   return text.split('. ', 1)[0]!.replace(/\.$/, '');
 }

@@ -1,6 +1,7 @@
-// The frames of the page: points that move, how dense they are, and the connected components of where they are dense.
+// The frames of the page: moving points, their density, and the connected components of dense cells.
 //
-// Every step is a few primitives and names no device. All numbers are whole, so a frame has the same bytes on every backend.
+// Every step is a few primitives and names no device. All numbers are integers, so a frame has the same bytes on every
+// backend.
 import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
 import {
   array,
@@ -33,7 +34,7 @@ const CELL_BITS = 11;
 const WORLD: number = SIDE << CELL_BITS;
 const CELLS: number = SIDE * SIDE;
 const SWARMS = 40;
-/** Of a smoothed density, so much is one point a cell. */
+/** The smoothed density of one point per cell. */
 export const ONE_POINT = 256;
 
 /** Places and velocities, in parts of a cell. */
@@ -44,11 +45,11 @@ export type Points = {
   readonly vy: Column<'i32'>;
 };
 
-/** What a visitor may change from frame to frame. */
+/** Settings that a visitor may change from frame to frame. */
 export interface Controls {
   /** Points a cell from which on a cell is dense. */
   readonly threshold: number;
-  /** Where points are pushed away from, in cells; nowhere where left out. */
+  /** The position that pushes points away, in cells; undefined for none. */
   readonly push?: { readonly x: number; readonly y: number } | undefined;
   readonly background: 'dark' | 'light';
 }
@@ -60,14 +61,14 @@ const scramble = fn('scramble', { n: u32 }, u32, ({ n }) => {
   return b.xor(b.shr(16));
 });
 
-/** From −4096 to 4096: almost a sine, out of two parabolas, of a phase of which 65536 is a full turn. */
+/** An approximate sine from −4096 to 4096, made of two parabolas, of a phase in which 65536 is a full turn. */
 const wave = fn('wave', { phase: u32 }, i32, ({ phase }) => {
   const half = i32(phase.and(0x7fff));
   const bow = half.mul(i32(0x8000).sub(half)).shr(16);
   return select(bow, bow.neg(), phase.and(0x8000).ne(0));
 });
 
-/** Where a point wants to be: on the curve of its swarm, which turns and travels. */
+/** The target of a point: a position on the curve of its swarm, which turns and travels. */
 const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame }) => {
   const swarm = n.rem(SWARMS);
   const [own, shape] = [scramble({ n }), scramble({ n: swarm.add(1000) })];
@@ -77,7 +78,7 @@ const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame 
     i32(bits.and(0x3ff).add(bits.shr(10).and(0x3ff)))
       .sub(1023)
       .mul(i32(spread));
-  // Every other swarm is full inside of its curve.
+  // Every other swarm is filled inside its curve.
   const radius = i32(shape.shr(3).and(15))
     .add(6)
     .mul(select(i32(16), i32(own.shr(28)), swarm.and(1).eq(1)));
@@ -153,7 +154,7 @@ export function movePoints(context: Context, points: Points, frame: number, { pu
   return context.scope(() => context.materialize(map(move, { n: sequence(POINTS), ...points, frame, pushX, pushY })));
 }
 
-/** The cell of a point; past the last one where it lies outside. */
+/** The cell of a point; an index after the last cell if the point lies outside. */
 const cellOf = fn('cellOf', { x: i32, y: i32 }, u32, ({ x, y }) => {
   const [column, row] = [u32(x.shr(CELL_BITS)), u32(y.shr(CELL_BITS))];
   return select(u32(CELLS), row.mul(SIDE).add(column), column.max(row).lt(SIDE));
@@ -163,7 +164,9 @@ const smoothAlongRow = fn('smoothAlongRow', { count: neighbours(u32) }, u32, ({ 
   const ends = count.at(-2).add(count.at(2));
   return ends.add(count.at(-1).add(count.at(1)).mul(4)).add(count.at(0).mul(6));
 });
-/** How dense points are in every cell: their numbers, smoothed by binomial weights over five cells each way. */
+/**
+ * The density of points in every cell: their number, smoothed with binomial weights over five cells along each axis.
+ */
 export type Density = { readonly density: Column<'u32'>; readonly dense: Column<'bool'> };
 
 const smoothDown = fn(
@@ -188,12 +191,12 @@ export function densityOf(context: Context, { x, y }: Points, controls: Controls
   });
 }
 
-/** For every cell the first cell of its component of dense cells. */
+/** For every cell, the first cell of its component of dense cells. */
 export function labelsOf(context: Context, { dense }: Density): Column<'u32'> {
   return connectedComponents(context, dense, { width: SIDE });
 }
 
-/** The number of points in every component, and the sums of their colours, at the component's first cell. */
+/** The number of points in every component and the sums of their colours, stored at the component's first cell. */
 export type Sums = {
   readonly count: Column<'u32'>;
   readonly red: Column<'u32'>;
@@ -201,7 +204,7 @@ export type Sums = {
   readonly blue: Column<'u32'>;
 };
 
-/** The colour of a point, which is that of its swarm. */
+/** The colour of a point is that of its swarm. */
 const colourOf = fn('colourOf', { n: u32 }, { red: u32, green: u32, blue: u32 }, ({ n }) => {
   const hue = n
     .rem(SWARMS)
@@ -223,7 +226,7 @@ const labelAt = fn('labelAt', { x: i32, y: i32, labels: array(u32) }, u32, ({ x,
   return select(u32(NO_COMPONENT), labels.at(cell), cell.lt(CELLS));
 });
 
-/** Adds up the points of every component, so that one where swarms meet has a mixture of their colours. */
+/** Adds up the points of every component. A component where swarms meet gets a mixture of their colours. */
 export function sumsOf(context: Context, { x, y }: Points, labels: Column<'u32'>): Sums {
   return context.scope(() => {
     const shape = { count: u32, red: u32, green: u32, blue: u32 };
@@ -261,7 +264,7 @@ const paint = fn(
   },
 );
 
-/** The picture: a cell in a component has the mean colour of its points. Four bytes a cell, red first. */
+/** The picture: a cell in a component has the mean colour of its points. Four bytes per cell, red first. */
 export function pixelsOf(
   context: Context,
   { density }: Density,
@@ -273,7 +276,7 @@ export function pixelsOf(
   return context.scope(() => context.materialize(map(paint, { density, label: labels, light, ...sums })));
 }
 
-/** What is told of a frame: how many components there are, and a number that depends on every bit of labels and density. */
+/** Data about a frame: the number of components, and a checksum over all bits of labels and density. */
 export type Summary = { readonly components: Column<'u32'>; readonly checksum: Column<'u32'> };
 
 const look = fn(

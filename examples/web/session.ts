@@ -1,12 +1,12 @@
-// Frames on one backend, one after the other, until it is stopped.
+// Computes frames on one backend, one after another, until it is stopped.
 import { type Context, type DeviceEntry, open } from '../../page.ts';
 import { play, type StepTimes, type Told } from './frame.ts';
 import type { Controls } from './scene.ts';
 
-/** What is shown of a frame. */
+/** Data shown about a frame. */
 export interface Shown extends Told {
   readonly pixels: Uint32Array;
-  /** Milliseconds until the host knew the result; of a frame in steps, none. */
+  /** Milliseconds until the host knew the result; undefined for a frame in steps. */
   readonly computed: number | undefined;
   readonly steps: StepTimes | undefined;
 }
@@ -21,16 +21,16 @@ export interface Session {
 export interface SessionOptions {
   readonly entry: DeviceEntry;
   readonly paused: boolean;
-  /** What the visitor wants at the moment. */
+  /** The current settings of the visitor. */
   readonly controls: () => Controls;
   readonly show: (frame: Shown) => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Frames whose steps are waited for one by one come every so many. */
+/** Every n-th frame is computed step by step, waiting for each step. */
 const STEPS_EVERY = 20;
 
-/** Opens the backend and begins; the first frame is shown even where it is paused. */
+/** Opens the backend and starts. The first frame is shown even if paused. */
 export async function startSession({ entry, paused, controls, show, fail }: SessionOptions): Promise<Session> {
   const context: Context = await open({ backend: entry.backend, adapter: entry.adapter });
   const player = play(context);

@@ -26,15 +26,16 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads polygon boundaries out of text on a device: the columns, notes and errors of `parseBoundaries`, to the byte.
+ * Reads polygon boundaries from text on a device. Columns, notes and errors are those of `parseBoundaries`, to the
+ * byte.
  *
- * A device reads the vertices ({@link parseBoundaryText}); lines that it leaves are read here by the same routine as always,
- * and once they are the most of a part, all lines behind it.
+ * The device reads the vertices ({@link parseBoundaryText}). Lines that it leaves are read on the host. Once most lines
+ * of a part are left, the host reads all further lines.
  *
- * - Work O(bytes). Waits for the device twice a part. The text must not change meanwhile.
+ * - Work O(bytes). Waits for the device twice per part. The text must not change meanwhile.
  *
- * @param place - What errors call the text.
- * @throws FormatError, GeometryError as `parseBoundaries` has them; DeviceLostError, OutOfMemoryError of the device.
+ * @param place - Name of the text in errors.
+ * @throws FormatError and GeometryError as in `parseBoundaries`; DeviceLostError and OutOfMemoryError of the device.
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
  * const { polygons } = await parseBoundariesOn(ctx, text, 'a.txt');
@@ -91,7 +92,7 @@ function appendLines(
   return left;
 }
 
-/** A byte of whole lines; behind the last of them a newline. */
+/** A byte of whole lines; a newline after the last. */
 function byteAt(lines: Uint8Array, at: number): number {
   return at < lines.length ? lines[at]! : char.newline;
 }
@@ -129,7 +130,7 @@ function endsRing(byte: number): boolean {
   return byte === char.newline || byte === char.semicolon || byte === char.bar;
 }
 
-/** Names that a device reads end with a blank or a newline; a colon in front of that is none of the name's. */
+/** Names that a device reads end with a blank or a newline. A colon before it does not belong to the name. */
 function endOfName(lines: Uint8Array, start: number): number {
   let end = start;
   for (let byte = byteAt(lines, end); !isGap(byte); byte = byteAt(lines, end)) end++;

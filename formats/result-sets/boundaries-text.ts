@@ -23,20 +23,20 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads polygon boundaries out of text, one polygon a line: `id x,y x,y x,y …`.
+ * Reads polygon boundaries from text, one polygon per line: `id x,y x,y x,y …`.
  *
- * - The id is what stands before the first blank, a colon at its end aside; it holds no comma. A line that begins with
- *   a vertex has none, and its polygon is called by its index.
- * - A vertex is two decimal numbers with a comma between, `12,-3` or `1.5e3, 0.25`. Blanks part vertices.
- * - `;` or `|` parts the rings of one polygon: its holes and its other parts. A ring closes by itself; its first
+ * - The id is the text before the first blank, without a colon at its end. It contains no comma. A line that begins
+ *   with a vertex has no id; its polygon is named by its index.
+ * - A vertex is two decimal numbers with a comma between, `12,-3` or `1.5e3, 0.25`. Vertices are separated by blanks.
+ * - `;` or `|` separates the rings of one polygon: its holes and its other parts. A ring closes by itself; its first
  *   vertex may be repeated at the end.
  * - Lines end with LF or CR LF. Blank lines are skipped, and lines that begin with `#`.
  *
- * O(bytes). Strings are made for notes and errors alone.
+ * O(bytes). Strings are made only for notes and errors.
  *
- * @param place - What errors call the text.
- * @throws FormatError where a line departs from this, GeometryError where a coordinate is not a finite number; both
- * with the line.
+ * @param place - Name of the text in errors.
+ * @throws FormatError if a line violates this syntax, GeometryError if a coordinate is not a finite number; both name
+ * the line.
  * @example
  * const { polygons } = parseBoundaries(new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n'), 'a.txt');
  * [polygons.x, polygons.y]; // [Float64Array [0, 4, 4, 0], Float64Array [0, 0, 3, 3]]
@@ -48,10 +48,10 @@ export function parseBoundaries(bytes: Uint8Array, place: string, memoryBytes?: 
   return finishTile(columns);
 }
 
-/** Two numbers of three or four digits, and what parts them. */
+/** A vertex has at least two numbers of three or four digits and separators. */
 const BYTES_A_VERTEX = 9;
 
-/** Reads the line at the cursor and steps behind it. */
+/** Reads the line at the cursor and moves past it. */
 export function readLine(cursor: ByteCursor, columns: TileColumns, place: string): void {
   skipBlanks(cursor);
   const first = peek(cursor);
@@ -110,8 +110,8 @@ function readRing(cursor: ByteCursor, columns: TileColumns, place: string): void
 }
 
 /**
- * Takes the run of vertices that stands at the cursor, up to the first that is not written in the usual way: one blank,
- * and two whole numbers of up to nine digits. All in local variables, as nearly all bytes of a text go through here.
+ * Reads the vertices at the cursor, up to the first that is not in the usual notation: one blank, and two integers of
+ * up to nine digits. Uses only local variables, because nearly all bytes of a text pass through here.
  */
 function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
   const { bytes } = cursor;
@@ -145,7 +145,7 @@ function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
       growVertices(columns);
       ({ x, y } = columns);
     }
-    // Of a zero the sign is kept: −0 is what Number makes of it.
+    // The sign of zero is kept: `Number` gives −0, too.
     x[vertices] = negativeX ? -left : left;
     y[vertices] = negativeY ? -right : right;
     vertices++;

@@ -1,10 +1,10 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 
-/** A place in a text that stays bytes; only what an error shows becomes a string. */
+/** A position in a text that stays bytes. Only text shown in an error becomes a string. */
 export interface ByteCursor {
   readonly bytes: Uint8Array;
-  /** One behind the last byte that may be read. */
+  /** Position after the last byte that may be read. */
   readonly end: number;
   at: number;
 }
@@ -31,7 +31,7 @@ export const char = {
   bar: 124,
 } as const;
 
-/** Starts behind the byte-order mark, if there is one. */
+/** Starts after the byte-order mark, if there is one. */
 export function startOf(bytes: Uint8Array): ByteCursor {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return { bytes, end: bytes.length, at: marked ? 3 : 0 };
@@ -50,7 +50,7 @@ export function skipBlanks(cursor: ByteCursor): void {
   cursor.at = at;
 }
 
-/** Steps behind the next newline. */
+/** Moves past the next newline. */
 export function skipLine(cursor: ByteCursor): void {
   const newline = cursor.bytes.indexOf(char.newline, cursor.at);
   cursor.at = newline === -1 || newline >= cursor.end ? cursor.end : newline + 1;
@@ -62,8 +62,8 @@ export function isLineEnd(byte: number): boolean {
 }
 
 /**
- * Reads a decimal number, `-12`, `1.5`, `.5e+3`, and steps behind it; NaN, without a step, where there is none. The
- * value is that of `Number` of the same characters.
+ * Reads a decimal number, `-12`, `1.5`, `.5e+3`, and moves past it. Returns NaN, without moving, if there is none. The
+ * value equals that of `Number`.
  */
 export function readNumber(cursor: ByteCursor): number {
   const { bytes, end } = cursor;
@@ -90,17 +90,20 @@ export function readNumber(cursor: ByteCursor): number {
   if (!plain) return readDecimal(cursor, start);
   const negative = signed && bytes[cursor.at] === char.minus;
   cursor.at = at;
-  // One rounding of exact operands: the nearest f64, as Clinger 1990 has it.
+  // A single rounding of exact operands gives the nearest f64 (Clinger 1990).
   const value = fraction === 0 ? mantissa : mantissa / TENS[fraction]!;
   return negative ? -value : value;
 }
 
-/** So many digits make a whole number that an f64 holds exactly. */
+/** An f64 holds integers of up to this many digits exactly. */
 const EXACT_DIGITS = 15;
-/** Powers of ten, which an f64 holds exactly. */
+/** Powers of ten that f64 holds exactly. */
 const TENS: readonly number[] = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
-/** A number with an exponent, with more digits than are exact, or none; its digits begin at `start`. */
+/**
+ * Reads a number with an exponent or with more digits than are exact, or finds that there is none. Its digits begin at
+ * `start`.
+ */
 function readDecimal(cursor: ByteCursor, start: number): number {
   const { bytes, end, at: from } = cursor;
   const point = skipDigits(bytes, start, end);
@@ -117,7 +120,7 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
   return at;
 }
 
-/** One behind the exponent that stands at `at`; there is none where `e` is not followed by digits. */
+/** Position after the exponent at `at`. An `e` without digits is not an exponent. */
 function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end || (bytes[at]! | 32) !== char.e) return at;
   const signed = at + 1 < end && (bytes[at + 1] === char.minus || bytes[at + 1] === char.plus);
@@ -133,7 +136,7 @@ function asciiBetween(bytes: Uint8Array, from: number, to: number): string {
   return text;
 }
 
-/** Reads a coordinate: a finite number, or an error that says where it should have been. */
+/** Reads a finite coordinate, or throws an error with the expected position. */
 export function readCoordinate(cursor: ByteCursor, file: string): number {
   const start = cursor.at;
   const value = readNumber(cursor);

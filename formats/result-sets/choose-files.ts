@@ -7,7 +7,7 @@ import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
 import { sniffJson } from './sniff-json.ts';
 
-/** The files of a folder that are its tiles, by their names, and what is left out. */
+/** The files of a folder that are tiles, by name, and the files left out. */
 export interface ChosenFiles {
   readonly chosen: readonly string[];
   readonly format: ResultSetFormat;
@@ -18,9 +18,9 @@ export interface ChosenFiles {
 export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
- * Chooses the files of a folder: those of the format that is wanted, else of the one that their endings tell.
+ * Chooses the files of a folder: those of the requested format, else those of the format given by their extensions.
  *
- * @throws FormatError where there are none, or none is wanted and they are of several formats.
+ * @throws FormatError if there are none, or if no format is requested and there are several.
  */
 export async function chooseFiles(
   path: string,
@@ -37,7 +37,7 @@ export async function chooseFiles(
   return { chosen, format, others: others.sort(byCodeUnits) };
 }
 
-/** Names of files by what their endings tell; hidden files and folders are in none. */
+/** Names of files by the kind given by their extensions, without hidden files and folders. */
 type FilesByKind = ReadonlyMap<FileKind | undefined, readonly string[]>;
 
 function kindsOf(entries: readonly Dirent[]): FilesByKind {
@@ -63,7 +63,7 @@ async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind
   if (fitting.length > 0) {
     return wanted === 'geojson' || wanted === 'coco' ? await jsonOf(path, wanted, fitting) : [...fitting];
   }
-  // No ending fits: what is left are endings that tell nothing, as that of any text.
+  // No extension fits. What remains are files with unknown extensions or `.txt`.
   const text = wanted === 'png' || wanted === 'nifti' ? [] : (kinds.get('boundaries') ?? []);
   return [...(kinds.get(undefined) ?? []), ...text];
 }
@@ -78,7 +78,9 @@ async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly 
   return chosen;
 }
 
-/** The format of files of a kind; JSON is told by the content of one of them, and is GeoJSON where that does not tell. */
+/**
+ * The format of files of a kind. JSON is decided by the content of one of them, and is GeoJSON if that does not decide.
+ */
 export async function formatOf(kind: FileKind, path: string): Promise<ResultSetFormat> {
   return kind === 'json' ? ((await sniffJson(path)) ?? 'geojson') : kind;
 }

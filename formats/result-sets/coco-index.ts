@@ -20,11 +20,11 @@ import { readExactly } from './read-exactly.ts';
 import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
- * Lists the images of a COCO file as tiles. The file is read once and let go; what stays is where the annotations of
- * every image stand, and `load()` reads those, as a COCO text of one image.
+ * Lists the images of a COCO file as tiles. The file is read once and released. Only the positions of every image's
+ * annotations are kept; `load()` reads these as a COCO text of one image.
  *
- * @throws FormatError where the text has no annotations, or one of them has no image, two images have one id, or it is cut
- * off or otherwise no JSON.
+ * @throws FormatError if the text has no annotations, an annotation has no image, two images have the same id, or the
+ * text is truncated or otherwise not JSON.
  */
 export async function openCoco(
   file: string,
@@ -43,7 +43,7 @@ export async function openCoco(
   return { tiles, notes: names.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
 }
 
-/** Where annotations are read from again: a file, or its bytes where they had to be unpacked. */
+/** Where annotations are read again: the file, or its bytes if they had to be unpacked. */
 interface CocoSource {
   readonly file: string;
   readonly unpacked: Uint8Array | undefined;
@@ -72,7 +72,7 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
   const names = new Map<string, string>();
   const spans = new Map<string, JsonSpan[]>();
-  // Detections are a bare array of annotations: their images have no names but their ids.
+  // Detections are a bare array of annotations. Their images have only ids as names.
   const ended = endOfText(bytes, file);
   if (beginsArray(bytes, start)) indexAnnotations(bytes, start, spans, file, ended);
   let annotated = beginsArray(bytes, start);
@@ -81,13 +81,13 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
       const list = beginsArray(bytes, member.start) ? member.key : undefined;
       if (list === 'images') indexImages(bytes, member.start, names, file);
       else if (list === 'annotations') indexAnnotations(bytes, member.start, spans, file);
-      // Brackets that do not match could hide annotations in a value that nobody asks for.
+      // Unbalanced brackets could hide annotations in a value that is never parsed.
       else parsedSpan(bytes, member, file);
       annotated ||= list === 'annotations';
     }
   }
   if (annotated) return { names, spans };
-  // What is no JSON at all is told by line and column.
+  // A text that is not JSON at all is reported by line and column.
   parseJsonBytes(bytes, file);
   throw new FormatError('format/malformed-coco', 'The file has no array "annotations".', {
     remedy: 'Check that it is COCO: an object with "images" and "annotations".',
@@ -95,14 +95,14 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   });
 }
 
-/** Refuses lists and objects that are cut off or broken: what stands behind would be lost without a word. */
+/** Throws for truncated or broken lists and objects, because the data after them would be lost silently. */
 function endOfList(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
     if (missing !== undefined) throw jsonFaultAt(bytes, at, missing, file);
   };
 }
 
-/** Refuses also what stands behind the value that is the whole text. */
+/** Also throws if anything follows the value that forms the whole text. */
 function endOfText(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
     const rest = missing === undefined ? skipJsonSpace(bytes, at) : at;

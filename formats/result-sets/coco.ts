@@ -18,17 +18,17 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads the annotations of a COCO text, an object with `annotations` or a bare array of them, whatever their image.
+ * Reads the annotations of a COCO text, an object with `annotations` or a bare array of them, for all images.
  *
- * A segmentation is a list of polygons, `[x, y, x, y, …]` each, which become parts of one polygon, of a ring each: COCO means
- * their union, as pycocotools merges them. Or it is run lengths, plain or compressed, which are traced into rings along pixel
- * edges. Named by `id`, else by their index. Crowd
- * regions (`iscrowd`) are polygons like others, noted as `polygons/crowd`; annotations without segmentation are left
- * out, noted as `polygons/other-geometry`.
+ * A segmentation is a list of polygons, `[x, y, x, y, …]` each, or run lengths. The polygons of a list become parts of
+ * one polygon, with one ring each: COCO means their union, as pycocotools merges them. Run lengths, plain or
+ * compressed, are traced into rings along pixel edges. Polygons are named by `id`, else by their index. Crowd regions
+ * (`iscrowd`) are read like others and noted as `polygons/crowd`. Annotations without segmentation are left out and
+ * noted as `polygons/other-geometry`.
  *
- * O(bytes), and O(runs · log runs) for masks, whatever their size.
+ * O(bytes), plus O(runs · log runs) for masks of any size.
  *
- * @throws FormatError, GeometryError with the index of the annotation, and its id where it has one.
+ * @throws FormatError, GeometryError with the index of the annotation, and its id if it has one.
  */
 export function parseCoco(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
   const annotations = listAnnotations(parseJsonBytes(bytes, file, memoryBytes), file);
@@ -53,7 +53,7 @@ function listAnnotations(root: unknown, file: string): readonly unknown[] {
 function readAnnotation(columns: TileColumns, annotation: JsonObject, place: AnnotationPlace['place']): void {
   const { id, segmentation, iscrowd } = annotation;
   const named = typeof id === 'number' || typeof id === 'string';
-  // Of one image out of many, the index says little: people look for the id.
+  // With one image of many loaded, the index says little, so the error names the id.
   const at = {
     called: named ? `the annotation with id ${quoteName(String(id))}` : `annotation ${place.record}`,
     place,

@@ -13,15 +13,15 @@ import {
 import { readGeometry, skipSpace } from './wkt.ts';
 
 /**
- * Reads polygons out of delimited text (RFC 4180) with a column of well-known text. Fields are parted by tabs,
- * semicolons or commas, whichever the first record has outside of quotes, looked for in this order.
+ * Reads polygons from delimited text (RFC 4180) with a column of well-known text. The delimiter is the first of tab,
+ * semicolon and comma that occurs in the first record outside quotes.
  *
- * The first record is a header where none of its fields is a geometry, unless it has a number for an id and a blank
- * where records below have geometries. Then columns are found by their names, of any
- * case: `geometryColumn`, or `wkt`, `geometry`, `geom`, `the_geom` and the like, else the first that holds geometry in
- * a record below; `idColumn`, or `id`, `fid`, `gid` and the like, else the record's index is the id. Without a header
- * the geometry is the first field that holds one, and the id the first of the others. An empty geometry is a polygon
- * without rings, noted. Geometries are read as `.wkt` files are.
+ * The first record is a header if none of its fields is a geometry, unless it has a number as id and a blank where
+ * later records have geometries. With a header, columns are found by their names, in any case: `geometryColumn`, or
+ * `wkt`, `geometry`, `geom`, `the_geom` and similar, else the first column with a geometry in a later record;
+ * `idColumn`, or `id`, `fid`, `gid` and similar, else the record's index is the id. Without a header, the geometry is
+ * the first field with a geometry, and the id is the first other field. An empty geometry is a polygon without rings,
+ * which is noted. Geometries are read as in `.wkt` files.
  *
  * O(bytes).
  *
@@ -54,7 +54,7 @@ interface CsvReading {
   readonly cursor: ByteCursor;
   readonly file: string;
   readonly delimiter: number;
-  /** Fields of the record that was read last, and where it began. */
+  /** Fields of the last record read, and its start. */
   fields: Field[];
   start: number;
 }
@@ -136,7 +136,7 @@ function textOf({ cursor: { bytes } }: CsvReading, { from, to, doubled }: Field)
 
 const GEOMETRY =
   /^\s*(SRID=\d+;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|GEOMETRYCOLLECTION|CURVE|SURFACE)\s*(ZM|Z|M)?\s*(\(|EMPTY)/i;
-/** So many bytes of a field tell whether it is a geometry. */
+/** Number of bytes of a field that decide whether it is a geometry. */
 const TELLING = 64;
 
 function holdsGeometry({ cursor: { bytes } }: CsvReading, { from, to }: Field): boolean {
@@ -153,7 +153,7 @@ function beginsWithHeader(table: CsvReading): boolean {
   return !(blank && /^\d+$/.test(id));
 }
 
-/** The first column that holds a geometry, in the first record from the current one on that has any. */
+/** The first column with a geometry, in the first record from the current one on that has any. */
 function geometryAhead(table: CsvReading): number | undefined {
   const { fields, start, cursor } = table;
   const { at } = cursor;
@@ -165,7 +165,7 @@ function geometryAhead(table: CsvReading): number | undefined {
   return found === -1 ? undefined : found;
 }
 
-/** The column of the ids where no header tells it: the first of the others. */
+/** The column of the ids without a header: the first column except the geometry. */
 function idBeside(geometry: number): number {
   return Number(geometry === 0);
 }
@@ -192,7 +192,7 @@ const GEOMETRY_NAMES = [
 ];
 const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
 
-/** Finds the columns by the header, or, where it does not tell, by the records below it. */
+/** Finds the columns by the header or, if that does not decide, by the records after it. */
 function chooseColumns(
   table: CsvReading,
   header: readonly string[] | undefined,
@@ -264,7 +264,7 @@ function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
   });
 }
 
-/** Geometries hold commas: without quotes, a comma between fields ends them at the first position. */
+/** Geometries contain commas. Without quotes, a comma as the delimiter cuts them after the first position. */
 function refuseUnquoted({ cursor: { bytes }, delimiter, file }: CsvReading, { from, to }: Field): void {
   const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
   if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;

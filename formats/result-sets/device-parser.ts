@@ -5,8 +5,9 @@ import { parseBoundariesOn } from './boundaries-on-device.ts';
 import type { TileSource } from './result-set.ts';
 
 /**
- * Parses tiles of text of boundaries on a device, for a GPU that has nothing else to do: what `openTileParser` gives, to
- * the byte, notes and errors too. The device reads the numbers; polygons are put on the pixel grid on the calling thread.
+ * Parses tiles of boundary text on a device, for a GPU that is otherwise idle. The result is that of `openTileParser`,
+ * to the byte, including notes and errors. The device reads the numbers; the calling thread snaps polygons to the pixel
+ * grid.
  */
 export function parserOnDevice(
   context: Context,

@@ -1,7 +1,7 @@
 import { withoutGz } from '../gzip.ts';
 import type { ResultSetFormat } from './result-set.ts';
 
-/** What the ending of a file's name tells: the format, or that it is JSON of one kind or the other. */
+/** The kind of a file given by its extension: its format, or JSON of either format. */
 export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco'> | 'json';
 
 const PLAIN_ENDINGS: readonly (readonly [string, FileKind])[] = [
@@ -15,7 +15,7 @@ const PLAIN_ENDINGS: readonly (readonly [string, FileKind])[] = [
   ['.nii', 'nifti'],
 ];
 
-/** Files of every kind but PNG, which is compressed by itself, may be gzipped. */
+/** Files of every kind except PNG, which is already compressed, may be gzipped. */
 const ENDINGS = PLAIN_ENDINGS.flatMap(([ending, kind]): (readonly [string, FileKind])[] =>
   kind === 'png'
     ? [[ending, kind]]
@@ -25,12 +25,12 @@ const ENDINGS = PLAIN_ENDINGS.flatMap(([ending, kind]): (readonly [string, FileK
       ],
 );
 
-/** The kind of file that a name tells; hidden files are of none. */
+/** The kind of a file by its name. Hidden files have no kind. */
 export function kindOf(name: string): FileKind | undefined {
   return name.startsWith('.') ? undefined : endingOf(name)?.[1];
 }
 
-/** A file's name without the ending that tells its kind; of unknown endings, without what follows the last point. */
+/** A file's name without the extension of its kind, or without its last extension if that is unknown. */
 export function stemOf(name: string): string {
   const ending = endingOf(name)?.[0];
   if (ending !== undefined) return name.slice(0, -ending.length);

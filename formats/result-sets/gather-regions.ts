@@ -3,12 +3,12 @@ import type { ErrorPlace } from '../../primitives/errors.ts';
 import { overMemory } from '../memory.ts';
 import type { LabelRows, Labels } from './label-rows.ts';
 
-/** What is one region: a 4-connected component of a label, or all pixels of a label. */
+/** What forms one region: a 4-connected component of a label, or all pixels of a label. */
 export type RegionKind = 'components' | 'labels';
 
 export interface GatherOptions {
   readonly regions?: RegionKind | undefined;
-  /** Bytes that the runs of the image may take; unlimited where left out. */
+  /** Maximum bytes of the image's runs. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
   readonly place?: ErrorPlace | undefined;
 }
@@ -20,12 +20,12 @@ export interface LabelledRegions {
 }
 
 /**
- * Gathers the regions of a label image from its rows, in the order of their first pixels. Only runs are kept: memory grows
- * with the outlines of the regions, not with the pixels.
+ * Gathers the regions of a label image from its rows, in the order of their first pixels. Only runs are stored, so
+ * memory grows with the outlines of the regions, not with the pixels.
  *
  * O(pixels), sequential, deterministic.
  *
- * @throws OutOfMemoryError `memory/limit` where the runs pass `memoryBytes`.
+ * @throws OutOfMemoryError `memory/limit` if the runs exceed `memoryBytes`.
  */
 export function gatherRegions(rows: LabelRows, options: GatherOptions = {}): LabelledRegions {
   const { width, height } = rows;
@@ -62,11 +62,11 @@ function addRow(row: Labels, width: number, runs: GrowingRuns, regionOf: RegionO
   }
 }
 
-/** Gives runs their regions, row by row from left to right. */
+/** Assigns regions to runs, row by row from left to right. */
 interface Numbering {
   beginRow(): void;
   readonly regionOf: RegionOf;
-  /** The label of every region; and, where regions were given numbers that are not final, the final ones. */
+  /** The label of every region and, if region numbers were provisional, the final numbers. */
   finish(): { readonly labels: readonly number[]; readonly numbers?: Uint32Array };
 }
 
@@ -84,7 +84,7 @@ function byLabel(): Numbering {
   };
 }
 
-/** Components are joined where runs of one label lie above each other; a component's parent never comes after it. */
+/** Components are joined if runs with the same label touch vertically. A component's parent never comes after it. */
 function byComponent(runs: GrowingRuns): Numbering {
   const parent: number[] = [];
   const labelOf: number[] = [];
@@ -174,11 +174,11 @@ function numberComponents(parent: number[], labelOf: readonly number[]): ReturnT
   return { labels, numbers };
 }
 
-/** Columns of runs that grow by chunks, so that nothing is copied before the end. */
+/** Columns of runs that grow in chunks, so that nothing is copied before the end. */
 interface GrowingRuns {
   readonly length: number;
   add(start: number, end: number, region: number): void;
-  /** Refuses to go on where the runs, and what else there is, take more than they may. */
+  /** Throws if the runs, with everything else, exceed the memory limit. */
   checkRoom(rows: number, height: number): void;
   checkOther(bytes: number): void;
   finish(): Pick<LabelRegions, 'start' | 'end' | 'region'>;

@@ -18,15 +18,16 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads the polygons of a GeoJSON text: a FeatureCollection, a bare array of Features as QuPath writes it, a Feature or
- * a geometry. Polygon and MultiPolygon, and collections of them, become one polygon each; features of other
- * geometries, and such parts of collections, are left out and noted as `polygons/other-geometry`.
+ * Reads the polygons of a GeoJSON text: a FeatureCollection, a bare array of Features (written by QuPath), a Feature or
+ * a geometry. Polygon and MultiPolygon, and collections of them, become one polygon each; other geometries, also inside
+ * collections, are left out and noted as `polygons/other-geometry`.
  *
- * Named by the property `idColumn` where it is given, else by `id` (what old versions of QuPath write there, a class
- * such as `PathDetectionObject`, is none), else by the property `id`, else by the feature's index in the file.
+ * A polygon is named by the property `idColumn` if given, else by `id`, else by the property `id`, else by the
+ * feature's index in the file. An `id` that is a class name, as old versions of QuPath write (`PathDetectionObject`),
+ * is ignored.
  *
- * @throws FormatError where the text is no GeoJSON, GeometryError where a coordinate is no finite number; both with the
- * feature's index.
+ * @throws FormatError if the text is not GeoJSON, GeometryError if a coordinate is not finite; both name the feature's
+ * index.
  */
 export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn, memoryBytes }: TileParameters): PolygonTile {
   const features = listFeatures(parseJsonBytes(bytes, place, memoryBytes), place);
@@ -76,7 +77,7 @@ interface FeatureAt {
   readonly record: number;
 }
 
-/** Reads the geometry of the polygon begun last; walks collections with a stack of its own. */
+/** Reads the geometry of the current polygon; walks collections with an explicit stack. */
 function readGeometry(columns: TileColumns, geometry: unknown, at: FeatureAt): void {
   const pending: unknown[] = geometry === null ? [] : [geometry];
   let [polygons, others] = [0, 0];

@@ -1,10 +1,10 @@
 import { FormatError } from '../../primitives/errors.ts';
 
 /**
- * The first `max` bytes of what a gzip stream unpacks to, or all of them where they are fewer, by what the platform
- * has, so that it runs in browsers too. No more is unpacked than that, however much more there is.
+ * The first `max` bytes of an unpacked gzip stream, or all bytes if there are fewer. Uses the platform's decompression,
+ * so it also runs in browsers. Nothing beyond `max` bytes is unpacked.
  *
- * @throws FormatError where the stream is damaged, or ends before `min` bytes.
+ * @throws FormatError if the stream is damaged, or ends before `min` bytes.
  */
 export async function gunzipPrefix(
   compressed: AsyncIterable<Uint8Array>,
@@ -15,7 +15,7 @@ export async function gunzipPrefix(
   const { readable, writable } = new DecompressionStream('gzip');
   const reader = readable.getReader();
   const feeding = feed(compressed, writable.getWriter());
-  // What goes wrong there is seen by the reader.
+  // The reader sees errors.
   feeding.catch(() => {});
   const pieces: Uint8Array[] = [];
   let unpacked = 0;
@@ -38,7 +38,7 @@ export async function gunzipPrefix(
 
 type Feed = Promise<{ readonly failed?: unknown }>;
 
-/** Writes until there is no more or nobody reads; a failure of the source ends the stream and is handed on. */
+/** Writes until the source ends or nobody reads. A failure of the source ends the stream and is passed on. */
 async function feed(compressed: AsyncIterable<Uint8Array>, writer: WritableStreamDefaultWriter): Feed {
   const iterator = compressed[Symbol.asyncIterator]();
   try {

@@ -19,7 +19,7 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
 /**
  * Parses JSON; a syntax error becomes a `FormatError` with line and column.
  *
- * @throws OutOfMemoryError `memory/limit` where its values would take more than `memoryBytes`.
+ * @throws OutOfMemoryError `memory/limit` if its values would take more than `memoryBytes`.
  */
 export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: number): unknown {
   requireJsonRoom(bytes, file, memoryBytes);

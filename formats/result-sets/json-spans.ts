@@ -1,4 +1,4 @@
-/** Where a JSON value stands in its text: the bytes `start … end − 1`. */
+/** Position of a JSON value in its text: the bytes `start … end − 1`. */
 export interface JsonSpan {
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,7 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** First byte at or behind `at` that is no white space; the end of the bytes where there is none. */
+/** Position of the first byte from `at` on that is not white space; the end of the bytes if there is none. */
 export function skipJsonSpace(bytes: Uint8Array, at: number): number {
   let next = at;
   while (isJsonSpace(bytes[next])) next++;
@@ -34,17 +34,16 @@ export function beginsArray(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Hears where an object or an array ends: `at` is one behind its bracket, or, with what is `missing`, where the text
- * departs from JSON.
+ * Called at the end of an object or array: `at` is the position after its bracket or, if `missing` is given, the
+ * position of a syntax error.
  */
 export type JsonEnd = (at: number, missing?: string) => void;
 
 const unheard: JsonEnd = () => {};
 
 /**
- * The members of the object that begins at `start`, without parsing their values: key, as written between its quotes,
- * and the span of the value. Ends early where the text departs from JSON or ends; of the values themselves nothing is
- * checked.
+ * The members of the object that begins at `start`, without parsing their values: the key, as written between its
+ * quotes, and the span of the value. Ends early at a syntax error or the end of the text. Does not check the values.
  */
 export function* membersOf(
   bytes: Uint8Array,
@@ -84,7 +83,7 @@ export function* elementsOf(bytes: Uint8Array, start: number, ended: JsonEnd = u
   }
 }
 
-/** One behind the value that begins at `at`; the end of the bytes where it is cut off. */
+/** Position after the value at `at`; the end of the bytes if it is truncated. */
 function endOfValue(bytes: Uint8Array, at: number): number {
   let depth = 0;
   let next = at;

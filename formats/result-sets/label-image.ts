@@ -25,8 +25,8 @@ export interface LabelTile {
 }
 
 /**
- * Reads the regions of a label image out of the bytes of its tile, as `parseTile` reads their outlines: the same regions, in the
- * same order, under the same names.
+ * Reads the regions of a label image from the bytes of its tile: the same regions, in the same order and with the same
+ * names, whose outlines `parseTile` reads.
  *
  * @throws FormatError as `parseTile` does; OutOfMemoryError `memory/limit` where its runs pass `parameters.memory`.
  * @example
@@ -43,11 +43,11 @@ export function parseLabels(bytes: Uint8Array, parameters: TileParameters): Labe
 }
 
 /**
- * Traces the labels of a PNG (grey values or palette indices of up to 16 bits), or bare labels, row by row and little-endian,
- * whose size and type the parameters tell. 0 is background.
+ * Traces the labels of a PNG (grey values or palette indices of up to 16 bits), or bare labels (row by row,
+ * little-endian, with size and type from the parameters). 0 is background.
  *
- * @throws FormatError where a PNG is damaged, or has colours or transparency instead of labels; where bare labels are not as
- * many as the image has pixels.
+ * @throws FormatError if a PNG is damaged, or has colours or transparency instead of labels; if the number of bare
+ * labels is not that of the image's pixels.
  */
 export function traceLabelImage(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
   const found = readRegions(bytes, parameters);

@@ -5,7 +5,7 @@ export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32A
 export interface LabelRows {
   readonly width: number;
   readonly height: number;
-  /** Visits the rows from the first on, once. A row holds what it holds until the next comes. */
+  /** Visits all rows in order, once. A row is valid until the next one. */
   each(visit: (row: Labels) => void): void;
 }
 

@@ -1,28 +1,28 @@
 import { addVertex, endRing, type TileColumns } from './tile-columns.ts';
 
 /**
- * Corners of regions of pixels: where the boundary turns. Sorted by row, then by column. Where a region touches itself
- * at a corner, the boundary turns twice, and the corner stands twice.
+ * Corners of regions of pixels, where the boundary turns, sorted by row, then by column. If a region touches itself at
+ * a corner, the boundary turns twice there, and the corner occurs twice.
  */
 export interface Corners {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
   /**
-   * Pixels of the region at the upper left and the lower right of the corner, less those at the upper right and the
-   * lower left: ±1, and ±2 at a corner that stands twice.
+   * Number of region pixels at the upper left and lower right of the corner, minus those at the upper right and lower
+   * left: ±1, or ±2 at a corner that occurs twice.
    */
   readonly turn: Int8Array;
 }
 
 /**
- * Appends the boundary of one region, the corners `from … to − 1`, as rings to the polygon begun last.
+ * Appends the boundary of one region, the corners `from … to − 1`, as rings to the current polygon.
  *
- * Along a row, corners pair up as ends of the boundary's level edges, and along a column as ends of its upright ones;
- * rings follow the two pairings in turn. At a corner that stands twice, the two pixels that meet there stay apart, so
- * that each ring is that of 4-connected pixels. Each ring begins at its uppermost corner, the left one of several, and
- * goes right; rings are in the order of these corners. All vertices are corners.
+ * Along a row, pairs of corners are ends of horizontal edges; along a column, of vertical edges. Rings follow the two
+ * pairings alternately. At a corner that occurs twice, the two pixels that meet there stay separate, so each ring
+ * bounds 4-connected pixels. Each ring begins at its uppermost corner, leftmost if there are several, and goes right;
+ * rings are ordered by these corners. All vertices are corners.
  *
- * O(corners). `open` has an entry a column, all −1, and is left so.
+ * O(corners). `open` has an entry per column, all −1, and is restored at the end.
  */
 export function linkCorners(
   columns: TileColumns,
@@ -54,7 +54,7 @@ function same(x: number): number {
   return x;
 }
 
-/** For every corner, counted from `from` on, the one at the other end of its upright edge. */
+/** For every corner, counted from `from`, the corner at the other end of its vertical edge. */
 function pairColumns(
   { x, turn }: Corners,
   from: number,

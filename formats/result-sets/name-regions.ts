@@ -1,7 +1,7 @@
 import { textColumnOf } from '../../algorithms/text-column.ts';
 import type { TextColumn } from './result-set.ts';
 
-/** Calls regions by their labels, with a number behind where a label has several. */
+/** Names regions by their labels, with a number appended if a label has several. */
 export function nameRegions(labels: readonly number[]): (region: number) => string {
   const total = new Map<number, number>();
   for (const label of labels) total.set(label, (total.get(label) ?? 0) + 1);

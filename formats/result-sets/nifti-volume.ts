@@ -15,11 +15,11 @@ import { readExactly, truncatedFile } from './read-exactly.ts';
 import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
- * Lists the slices of a NIfTI volume as tiles, by the header alone. A plain volume is read a slice at a time; a
- * gzipped one is unpacked at the first `load()`, to the size that its header tells and no further, and let go when all
- * its slices were loaded.
+ * Lists the slices of a NIfTI volume as tiles, from the header alone. A plain volume is read slice by slice. A gzipped
+ * volume is unpacked at the first `load()`, up to the size in its header, and released when all its slices have been
+ * loaded.
  *
- * @throws FormatError where the header is damaged or the file too short for its voxels.
+ * @throws FormatError if the header is damaged or the file is too short for its voxels.
  */
 export async function openNifti(file: string, prefix: string, parameters: TileParameters): Promise<TileSource[]> {
   const packed = await isGzip(file);
@@ -32,7 +32,10 @@ export async function openNifti(file: string, prefix: string, parameters: TilePa
   });
 }
 
-/** Of all volumes, whatever their slices, so that those of two can be paired: few formats have room for more slices. */
+/**
+ * The same for all volumes, regardless of their numbers of slices, so that slices of two volumes can be paired. Few
+ * formats allow more slices.
+ */
 const SLICE_DIGITS = 6;
 
 function sliceTile(
@@ -66,10 +69,10 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
 
 /** Deflate packs no better than this. */
 const BEST_RATIO = 1032;
-/** Of a volume that is unpacked in memory, whatever there is of it: an array has no more bytes. */
+/** Maximum size of a volume unpacked in memory, the maximum length of an array. */
 const MAX_UNPACKED = 2 ** 33;
 
-/** Refuses what cannot hold its voxels, before any of them is read. */
+/** Throws for files that cannot contain their voxels, before any voxel is read. */
 async function checkLength(
   header: NiftiHeader,
   file: string,
@@ -131,7 +134,7 @@ async function unpack(file: string, min: number, max: number): Promise<Uint8Arra
   }
 }
 
-/** Slices of a gzipped volume, which all read what the first of them unpacks. */
+/** Slices of a gzipped volume, which share the data unpacked for the first of them. */
 function packedSlices(header: NiftiHeader, file: string): (slice: number) => Promise<Uint8Array> {
   const size = sliceBytes(header);
   let volume: Promise<Uint8Array> | undefined;

@@ -1,7 +1,7 @@
 import { FormatError } from '../../primitives/errors.ts';
 import type { LabelType } from './result-set.ts';
 
-/** What the header of a NIfTI volume says of its voxels. */
+/** The description of voxels in the header of a NIfTI volume. */
 export interface NiftiHeader {
   /** Columns, rows and slices: the first three dimensions, x fastest. */
   readonly width: number;
@@ -10,13 +10,13 @@ export interface NiftiHeader {
   /** Type of the voxels in the file. */
   readonly stored: StoredType;
   readonly littleEndian: boolean;
-  /** Where the first voxel stands. */
+  /** Position of the first voxel. */
   readonly offset: number;
 }
 
 type StoredType = LabelType | 'f32' | 'f64';
 
-/** A header of either version fits in so many bytes. */
+/** Enough bytes for a header of either version. */
 export const NIFTI_HEADER_BYTES = 540;
 
 const TYPES: ReadonlyMap<number, StoredType> = new Map([
@@ -33,10 +33,10 @@ const TYPES: ReadonlyMap<number, StoredType> = new Map([
 const SIZES: Readonly<Record<StoredType, number>> = { u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, f64: 8 };
 
 /**
- * Reads the header of a NIfTI-1 or NIfTI-2 file of one part (`n+1`, `n+2`), of either byte order.
+ * Reads the header of a single-file NIfTI-1 or NIfTI-2 volume (`n+1`, `n+2`), in either byte order.
  *
- * @throws FormatError where it is none, is a pair of files, has a fourth dimension, voxels that cannot be labels, or a
- * scale (`scl_slope` other than 0 or 1, `scl_inter` other than 0), which labels do not have.
+ * @throws FormatError if it is not NIfTI, is one of a pair of files, has a fourth dimension, has voxels that cannot be
+ * labels, or a scale (`scl_slope` other than 0 or 1, `scl_inter` other than 0), which labels do not have.
  */
 export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -48,7 +48,7 @@ export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
   throw malformed('The file is no NIfTI volume.', 'a header of 348 or 540 bytes', 'something else', file);
 }
 
-/** Where the members of a header stand, and how they are read. */
+/** Positions of the members of a header, and how to read them. */
 interface Layout {
   readonly magic: number;
   readonly pairMagic: string;
@@ -142,9 +142,9 @@ export function labelTypeOf({ stored }: NiftiHeader): LabelType {
 }
 
 /**
- * The labels of a slice in the byte order of label columns (little-endian), out of its bytes in the file.
+ * The labels of a slice in little-endian order, from its bytes in the file.
  *
- * @throws FormatError where a float is not a whole number of 32 bits.
+ * @throws FormatError if a float is not a 32-bit integer.
  */
 export function niftiLabels(header: NiftiHeader, slice: Uint8Array, place: string): Uint8Array {
   const { stored, littleEndian } = header;

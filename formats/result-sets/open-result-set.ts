@@ -15,30 +15,31 @@ import { kindOf, stemOf } from './file-kind.ts';
 import { openNifti } from './nifti-volume.ts';
 import { type ResultSet, type ResultSetFormat, type TileParameters, type TileSource, tileKinds } from './result-set.ts';
 
-/** How to read a result set. */
+/** Options for reading a result set. */
 export interface ResultSetOptions
   extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'> {
   /**
-   * Format of the files, where it is not to be told by their endings. Of a folder those are read whose endings are of
-   * the format, and of JSON none whose content is of the other; where there are none, those whose endings tell nothing:
-   * unknown ones, and for text `.txt`.
+   * Format of the files, instead of detecting it from their extensions. In a folder, files with an extension of this
+   * format are read, except JSON files with content of another format. If there are none, files with unknown extensions
+   * are read, and for text also `.txt`.
    */
   readonly format?: ResultSetFormat | undefined;
 }
 
 /**
- * Lists the tiles of a result set: one file, or a folder with a file a tile (its own files, none of folders in it).
+ * Lists the tiles of a result set: one file, or a folder with one file per tile (without subfolders).
  *
- * The format is told by the files' endings, and of JSON by content: `.geojson`, `.json` GeoJSON or COCO; `.wkt`;
- * `.csv`, `.tsv` with a column of WKT; `.txt` boundaries, `id x,y x,y …`; `.png` labels; `.nii`, `.nii.gz` label
- * volumes, a slice a tile. Tiles are called by their file's name without that ending; slices `slice-000017`, behind
- * `volume/` where a folder holds volumes; images of a COCO file by their `file_name` without its ending.
+ * The format is detected from the files' extensions, and for JSON from the content: `.geojson`, `.json` GeoJSON or
+ * COCO; `.wkt`; `.csv`, `.tsv` with a column of WKT; `.txt` boundaries, `id x,y x,y …`; `.png` labels; `.nii`,
+ * `.nii.gz` label volumes, one slice per tile. Tiles are named by their file's name without the extension. Slices are
+ * named `slice-000017`, with `volume/` in front in a folder of volumes. Images of a COCO file are named by their
+ * `file_name` without its extension.
  *
- * Polygons are not read before `load()`; what listing costs is the folder's names, of volumes their headers, and of
- * COCO one pass over the file. Noted: `result-set/other-files`, which are left out.
+ * Polygons are not read before `load()`. Listing reads the names in the folder, the headers of volumes, and COCO files
+ * once. Noted: `result-set/other-files`, which are left out.
  *
- * @throws FormatError where nothing is there, no file is of a known ending or of the format that is named, or the files of a folder are of several
- * formats; and where a volume or a COCO file is malformed.
+ * @throws FormatError if the path does not exist, no file has a known extension or the requested format, or the files
+ * of a folder have several formats; also if a volume or a COCO file is malformed.
  * @example
  * const { tiles } = await openResultSet('property-tests/fixtures/result-sets/aal.nii.gz');
  * const tile = tiles[70];

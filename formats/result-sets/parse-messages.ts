@@ -1,17 +1,17 @@
 import type { ThreadReply } from '../thread-pool.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 
-/** What a worker is asked. */
+/** A request to a worker. */
 export interface ParseRequest {
-  /** The tile's bytes, or the file that holds them and nothing else. */
+  /** The tile's bytes, or a file with just this tile. */
   readonly source: TileBytes;
   readonly parameters: TileParameters;
 }
 
-/** Where a thread takes the bytes of a tile from. */
+/** The source of a tile's bytes. */
 export type TileBytes = Uint8Array | { readonly file: string };
 
-/** What it answers. */
+/** The answer of a worker. */
 export interface ParsedTile<Tile = PolygonTile> {
   readonly tile: Tile;
 }

@@ -18,34 +18,35 @@ import { createThreadPool, type PoolThread } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';
 
-/** Threads that parse tiles, into polygons or what else their worker makes of them. */
+/** Threads that parse tiles, into polygons or into the result of their worker. */
 export interface ParsePool<Tile = PolygonTile> {
   readonly threads: number;
   /**
    * Parses a tile on one of the threads, in the order of the calls, as `parseTile` does on the caller's.
    *
-   * Bytes are moved to the thread: the caller's array is empty afterwards where it is the whole of its buffer, and
-   * is copied where it is a part. A file is read by the thread. An abort settles the call at once; what a thread has begun, it finishes unheard.
+   * Bytes are transferred to the thread: the caller's array is empty afterwards if it covers its whole buffer;
+   * otherwise it is copied. A file is read by the thread. An abort settles the call immediately; the thread finishes
+   * its work and the answer is dropped.
    *
-   * @throws FormatError, GeometryError as `parseTile` has them; DeviceLostError, with the tile's place, where the thread
-   * died under it (another takes its place; other tiles are not concerned) or there is none and none can be started, or the
-   * pool was closed.
+   * @throws FormatError and GeometryError as in `parseTile`. DeviceLostError, with the tile's place, if the thread died
+   * during the work (another replaces it; other tiles continue), if no thread exists or can be started, or if the pool
+   * was closed.
    */
   parse(source: TileBytes, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
-  /** Ends the threads; tiles under way and waiting fail. Resolves when all threads have ended. */
+  /** Ends the threads. Tiles in progress and waiting tiles fail. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
 
-/** How many threads; and how one is started, where it is not to answer with polygons as they are read. */
+/** Number of threads, and how to start a thread with another worker. */
 export interface ParsePoolOptions {
-  /** Default: one a core. */
+  /** Default: one per core. */
   readonly threads?: number | undefined;
   readonly start?: (() => PoolThread) | undefined;
 }
 
 /**
- * Makes a pool of worker threads that parse tiles. Threads start when there is work for them, and do not keep the
- * process alive without.
+ * Makes a pool of worker threads that parse tiles. Threads start when there is work, and do not keep the process alive
+ * without work.
  *
  * @example
  * const pool = createParsePool({ threads: 2 });

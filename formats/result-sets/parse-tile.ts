@@ -9,15 +9,15 @@ import { type PolygonTile, type ResultSetFormat, someParameters, type TileParame
 import { parseWkt } from './wkt.ts';
 
 /**
- * Reads the polygons of one tile out of its bytes. Pure, and free of Node's modules, so that it runs in worker threads
- * and in browsers. The same bytes give the same columns.
+ * Reads the polygons of one tile from its bytes. A pure function without Node modules, so it runs in worker threads and
+ * in browsers. The same bytes give the same columns.
  *
- * Noted, a kind at a time: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (of fewer than three
+ * Noted, merged by kind: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (of fewer than three
  * vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
  * `polygons/duplicate-ids`, `polygons/crowd`.
  *
- * @throws FormatError, GeometryError as the reader of the format has it, with the line or the record; OutOfMemoryError
- * `memory/limit` where the tile takes more than `parameters.memory`.
+ * @throws FormatError and GeometryError of the format's reader, with the line or the record; OutOfMemoryError
+ * `memory/limit` if the tile takes more than `parameters.memory`.
  * @example
  * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');
  * parseTile(bytes, { format: 'boundaries', place: 'a.txt' }).polygons.x; // Float64Array [0, 4, 4, 0]

@@ -11,11 +11,11 @@ export interface PngChunks {
   /** Samples of a pixel. */
   readonly samples: number;
   readonly interlaced: boolean;
-  /** Bytes of a row, without the one that tells its filter. */
+  /** Bytes of a row, without its filter byte. */
   readonly stride: number;
   /** The compressed data, in parts. */
   readonly data: readonly Uint8Array[];
-  /** Red, green and blue of each index, where there is a palette. */
+  /** Red, green and blue of each index, if there is a palette. */
   readonly palette: Uint8Array | undefined;
 }
 
@@ -25,11 +25,11 @@ const CHUNK = { IHDR: 0x49484452, PLTE: 0x504c5445, IDAT: 0x49444154, IEND: 0x49
 const ANCILLARY = 0x20000000;
 
 /**
- * Finds the data of a PNG of labels. Chunks that a decoder may skip (colour profiles, texts) are not looked at; checksums of the
- * others are.
+ * Finds the data of a PNG of labels. Optional chunks (colour profiles, texts) are skipped; checksums of the others are
+ * verified.
  *
- * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced; or where its
- * data are too few or too many for its pixels.
+ * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits; or
+ * if its data is too short or too long for its pixels.
  */
 export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
   const header = readHeader(bytes, file);
@@ -40,9 +40,9 @@ export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
 }
 
 /**
- * The same of a PNG of any colours.
+ * Same as {@link readPngChunks}, for a PNG with any colours.
  *
- * @throws FormatError where the file is damaged, or its data are too few or too many for its pixels.
+ * @throws FormatError if the file is damaged, or its data is too short or too long for its pixels.
  */
 export function readPngImage(bytes: Uint8Array, file: string): PngChunks {
   return withData(readHeader(bytes, file), bytes, file);
@@ -134,7 +134,10 @@ export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
 /** Deflate packs no better than this. */
 const BEST_RATIO = 1032;
 
-/** Refuses data that cannot hold the pixels, and such as hold far more: they would only fill the memory. */
+/**
+ * Throws for data that is too short for the pixels, and for data that is far too long, which would only fill the
+ * memory.
+ */
 function checkData(packed: number, unpacked: number, got: string, file: string): void {
   const stored = 2 * unpacked + 65_536;
   if (unpacked > packed * BEST_RATIO || packed > stored) throw damagedPng(got, file);

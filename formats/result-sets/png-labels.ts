@@ -5,11 +5,12 @@ import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
 import { damagedPng, type PngChunks, readPngChunks, withoutAncillary } from './png-chunks.ts';
 
 /**
- * The labels of a PNG of one sample a pixel, of 1 to 16 bits: grey values or indices of a palette. Data are unpacked row by
- * row; two rows are held at a time. An interlaced PNG is unpacked as a whole, as its rows come in no order.
+ * The labels of a PNG with one sample per pixel, of 1 to 16 bits: grey values or palette indices. Data is unpacked row
+ * by row, with two rows in memory. An interlaced PNG is unpacked as a whole, because its rows are not in order.
  *
- * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced.
- * @throws OutOfMemoryError `memory/limit` where its rows, or all of it if it is interlaced, take more than `memoryBytes`.
+ * @throws FormatError if the file is damaged, has colours or transparency, or is interlaced with fewer than 8 bits.
+ * @throws OutOfMemoryError `memory/limit` if its rows, or the whole image if it is interlaced, take more than
+ * `memoryBytes`.
  */
 export function openPngLabels(
   bytes: Uint8Array,
@@ -32,7 +33,7 @@ export function openPngLabels(
   return { width, height, each: (visit) => eachRow(png, visit, file) };
 }
 
-/** What a whole image takes while it is decoded: chunks as they are unpacked, all in one piece, and samples. */
+/** Memory of a whole image during decoding: unpacked chunks, their concatenation, and samples. */
 const WHOLE_FACTOR = 4;
 /** Two rows of up to two bytes a pixel, samples, and as much again while columns grow. */
 const ROW_FACTOR = 12;
@@ -45,7 +46,7 @@ function decodeWhole(bytes: Uint8Array, file: string): Labels {
   }
 }
 
-/** Compressed bytes that are unpacked at a time: at most 16 MiB come out of them. */
+/** Number of compressed bytes unpacked at a time. They expand to at most 16 MiB. */
 const PIECE = 2 ** 14;
 
 function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): void {
@@ -74,7 +75,7 @@ function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): vo
   throw damagedPng(`${rows} of ${height} rows`, file);
 }
 
-/** What compressed data unpack to, piece by piece. */
+/** Unpacks compressed data piece by piece. */
 function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Array> {
   let ready: Uint8Array[] = [];
   const inflate = new Unzlib((unpacked) => ready.push(unpacked));
@@ -93,7 +94,7 @@ function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Ar
   yield* push(new Uint8Array(0), true);
 }
 
-/** Adds to a row what its filter took away; false where the filter is none that there is. */
+/** Reverses the filter of a row. Returns false for an unknown filter. */
 export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
   const filter = line[0]!;
   if (filter > 4) return false;

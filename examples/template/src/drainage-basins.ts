@@ -3,7 +3,7 @@ import { type Column, type Context, fn, gather, neighbours, select, sequence, st
 /** Steps to the eight cells around. */
 const AROUND = [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((x) => [x, y] as const)).filter(([x, y]) => x !== 0 || y !== 0);
 
-/** The lowest of the cells around, the first of several, where it is lower than the cell; else the cell itself. */
+/** The lowest neighbour (the first, if there are several) if it is lower than the cell; otherwise the cell itself. */
 const downhill = fn('downhill', { height: neighbours(u32), cell: neighbours(u32) }, u32, ({ height, cell }) => {
   let [lowest, target] = [height.at(0, 0), cell.at(0, 0)];
   for (const [x, y] of AROUND) {
@@ -14,11 +14,11 @@ const downhill = fn('downhill', { height: neighbours(u32), cell: neighbours(u32)
 });
 
 /**
- * The drainage basins of a terrain: for every cell, the cell in which water ends that runs downhill from there. A cell
- * with no lower one around it keeps its water, so that as many basins as such cells make up the terrain.
+ * The drainage basins of a terrain: for every cell, the cell where water that runs downhill from it ends. A cell
+ * without a lower neighbour keeps its water, so there are as many basins as such cells.
  *
- * By pointer jumping: every cell knows first where its water is after one step, then, by asking that cell, after two, then
- * after four. Work O(n log n), span O(log n).
+ * By pointer jumping: every cell first knows where its water is after one step, then, by reading that cell, after two
+ * steps, then after four. Work O(n log n), span O(log n).
  *
  * @param heights - Heights of the cells, row by row.
  * @param width - Cells of a row.

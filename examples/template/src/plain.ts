@@ -1,4 +1,4 @@
-/** The same as `drainageBasins` in plain loops: the law compares with it, and the benchmark measures it beside. */
+/** Same as `drainageBasins`, in plain loops. The law compares with it, and the benchmark measures it for comparison. */
 export function plainBasins(heights: Uint32Array, width: number, rows: number): Uint32Array {
   const targets = heights.map((_, cell) => downhill(heights, width, rows, cell));
   return targets.map((target) => {

@@ -13,7 +13,7 @@ const terrain = fc
     return fc.record({ width: fc.constant(width), rows: fc.constant(rows), heights: cells });
   });
 
-/** `run` runs a pipeline on a backend and on the reference: the bytes must be the same, and no memory be left behind. */
+/** `run` runs a pipeline on a backend and on the reference. The bytes must be the same, and no memory may leak. */
 const drainsDownhill = law('water ends where it comes by going downhill', [terrain], async (run, given) => {
   const { width, rows } = given;
   const heights = Uint32Array.from(given.heights);
