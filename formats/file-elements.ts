@@ -7,6 +7,7 @@ import { FormatError } from '../primitives/errors.ts';
 import type { ElementReader } from '../primitives/index.ts';
 import { anything, aWhole, type FieldKinds, optional } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
+import { STORAGE_BYTES } from '../primitives/uploads.ts';
 import { fileError } from './file-error.ts';
 
 /** Which elements of a file to read. */
@@ -24,8 +25,6 @@ const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
   offset: optional(aWhole(0, Number.MAX_SAFE_INTEGER)),
   length: optional(aWhole(0)),
 };
-
-const BYTES: Readonly<Record<Storage, number>> = { u32: 4, i32: 4, f32: 4, u8: 1, i8: 1, u16: 2, i16: 2 };
 
 /**
  * Elements of a file for `context.upload`, read straight into the memory of the context without a copy. A file given by
@@ -56,12 +55,12 @@ export async function fileElements<E extends Storage>(
   if (options === undefined) throw wrongArgument('fileElements', 'options', options, '{ type, … }');
   requireOptions('fileElements', OPTIONS, options);
   const { type, offset = 0 } = options;
-  requireOneOf('fileElements', 'the option type', type, Object.keys(BYTES));
+  requireOneOf('fileElements', 'the option type', type, Object.keys(STORAGE_BYTES));
   const shared = sharedFile(file);
   const size = await shared.use(async (_, { size }) => Number(size));
-  const max = Math.max(0, Math.floor((size - offset) / BYTES[type]));
+  const max = Math.max(0, Math.floor((size - offset) / STORAGE_BYTES[type]));
   const { length = max } = options;
-  if (length > max) throw shortFile(shared.name, offset + length * BYTES[type], size);
+  if (length > max) throw shortFile(shared.name, offset + length * STORAGE_BYTES[type], size);
   return {
     type,
     length,

@@ -12,6 +12,7 @@ import { type U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
 import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
+import { STORAGE_BYTES } from './uploads.ts';
 
 /**
  * How elements lie in a GPU buffer, one after another: a word each, bools as 0 and 1, and `u8 i8 u16 i16` packed, four
@@ -77,16 +78,7 @@ export interface LentColumn extends Disposable {
   release(): void;
 }
 
-const BYTES: Readonly<Record<BufferElements, number>> = {
-  u32: 4,
-  i32: 4,
-  f32: 4,
-  bool: 4,
-  u16: 2,
-  i16: 2,
-  u8: 1,
-  i8: 1,
-};
+const BYTES: Readonly<Record<BufferElements, number>> = { ...STORAGE_BYTES, bool: 4 };
 
 const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {
   type: anything,

@@ -75,7 +75,16 @@ export interface UploadOptions {
 
 const OPTIONS: FieldKinds<UploadOptions> = { signal: aSignal, onProgress: aFunction };
 const STORAGES: readonly Storage[] = ['u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16'];
-const BYTES: Readonly<Record<Storage, number>> = { u32: 4, i32: 4, f32: 4, u8: 1, i8: 1, u16: 2, i16: 2 };
+/** Bytes of an element. */
+export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
+  u32: 4,
+  i32: 4,
+  f32: 4,
+  u8: 1,
+  i8: 1,
+  u16: 2,
+  i16: 2,
+};
 
 /** What uploading needs from a context. */
 export interface UploadingContext {
@@ -214,7 +223,7 @@ function elementsOf(given: UploadSource): Elements {
   requireOneOf('upload', 'source.type', type, STORAGES);
   requireLength(length, 'upload', 'source.length');
   const scalar = type === 'f32' ? 'f32' : type.startsWith('i') ? 'i32' : 'u32';
-  const common = { type: scalar, storage: type, length, bytes: length * BYTES[type], lasting: true } as const;
+  const common = { type: scalar, storage: type, length, bytes: length * STORAGE_BYTES[type], lasting: true } as const;
   if ('fill' in source && typeof source.fill === 'function') {
     return { ...common, whole: true, read: (into, byte, signal) => fillPiece(source, into, byte, signal) };
   }
@@ -227,7 +236,7 @@ function elementsOf(given: UploadSource): Elements {
 }
 
 function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal: AbortSignal): void | Promise<void> {
-  return filler.fill(arrayOver(into, filler.type) as never, byte / BYTES[filler.type], signal);
+  return filler.fill(arrayOver(into, filler.type) as never, byte / STORAGE_BYTES[filler.type], signal);
 }
 
 function elementsOfArray(data: HostArray): Elements {

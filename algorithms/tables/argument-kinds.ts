@@ -19,6 +19,7 @@ import {
   where,
 } from '../../primitives/kinds.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
+import type { ColumnKind } from './host-table.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 
@@ -96,7 +97,8 @@ export const aCondition: Kind = nested(
   'a condition',
 );
 
-const scalars: { readonly [kind: string]: Kind } = {
+/** The values of host columns, by the kind of the column. Strings have codes instead. */
+export const hostValues: Readonly<Record<Exclude<ColumnKind, 'string'>, Kind>> = {
   u32: anInstance(Uint32Array, Uint16Array, Uint8Array),
   i32: anInstance(Int32Array, Int16Array, Int8Array),
   f32: anInstance(Float32Array),
@@ -115,13 +117,13 @@ const aHostColumn: Kind = (part, path, homes) => {
     const dictionary = anArrayOf(aText);
     return aRecord({ codes: anInstance(Uint32Array), dictionary, validity })(part, path, homes);
   }
-  if (typeof type !== 'string' || !Object.hasOwn(scalars, type)) {
+  if (typeof type !== 'string' || !Object.hasOwn(hostValues, type)) {
     if ('type' in fields(part))
-      return { path: `${path}.type`, part: type, expected: `string, ${Object.keys(scalars).join(', ')}` };
+      return { path: `${path}.type`, part: type, expected: `string, ${Object.keys(hostValues).join(', ')}` };
     return { path, part, expected: '{ type, values }' };
   }
   const scale = type === 'decimal' ? aWhole(0, 38) : anything;
-  return aRecord({ values: scalars[type]!, validity, scale })(part, path, homes);
+  return aRecord({ values: hostValues[type as keyof typeof hostValues], validity, scale })(part, path, homes);
 };
 
 /** A record in which every field is of the given kind. */

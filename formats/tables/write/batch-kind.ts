@@ -1,3 +1,4 @@
+import { hostValues } from '../../../algorithms/tables/argument-kinds.ts';
 import { isPlain, isRecord } from '../../../primitives/given.ts';
 import {
   aFlag,
@@ -12,20 +13,6 @@ import {
   where,
 } from '../../../primitives/kinds.ts';
 import type { TableField } from '../table-file.ts';
-
-type HostType = Exclude<TableField['type'], 'timestamp'>;
-
-const VALUES: { readonly [type in Exclude<HostType, 'string'>]: Kind } = {
-  u32: anInstance(Uint32Array, Uint16Array, Uint8Array),
-  i32: anInstance(Int32Array, Int16Array, Int8Array),
-  f32: anInstance(Float32Array),
-  u64: anInstance(BigUint64Array),
-  i64: anInstance(BigInt64Array),
-  f64: anInstance(Float64Array),
-  bool: anInstance(Uint8Array),
-  date: anInstance(Int32Array),
-  decimal: anInstance(BigInt64Array, Int32Array),
-};
 
 const validity: Kind = optional(anInstance(Uint32Array));
 // The strings are not checked, because many batches share them.
@@ -57,7 +44,7 @@ function columnOf(field: TableField, rows: number): Kind {
       values(part, path, homes) ?? longEnough(rows)(part, path, homes);
   const parts: FieldKinds<object> = {
     type: where(type, (given) => given === type),
-    ...(type === 'string' ? { codes: long(anInstance(Uint32Array)), dictionary } : { values: long(VALUES[type]) }),
+    ...(type === 'string' ? { codes: long(anInstance(Uint32Array)), dictionary } : { values: long(hostValues[type]) }),
     ...(field.type === 'decimal' ? { scale: where(String(field.scale), (given) => given === field.scale) } : {}),
     validity,
   };
@@ -68,7 +55,7 @@ function longEnough(rows: number): Kind {
   return where(`${rows} rows`, (given) => (given as Uint8Array).length === rows);
 }
 
-const TYPES = [...Object.keys(VALUES), 'string', 'timestamp'];
+const TYPES = [...Object.keys(hostValues), 'string', 'timestamp'];
 
 /** A field of a table. */
 export const aField: Kind = (part, path, homes) => {
