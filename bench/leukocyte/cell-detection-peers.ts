@@ -18,8 +18,8 @@ import { plainCells } from './plain-cells.ts';
  * circle detection of scikit-image and OpenCV (`bench/peers/circles.py`). Reports F1, median centre error, and
  * milliseconds per frame from grey values in memory to centres in memory.
  *
- * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5]
- * [--seeds 1,2,3,4,5] [--amplitudes 10,15,30] [--cells 36] [--tune]
+ * node --import tsx bench/leukocyte/cell-detection-peers.ts [--python /usr/bin/python3] [--workers 2] [--rounds 5] [--seeds 1,2,3,4,5]
+ *   [--amplitudes 10,15,30] [--cells 36] [--tune]
  *
  * `--tune` prints, for each peer, the settings of its grid with the highest F1 over all frames; use other seeds with
  * it.

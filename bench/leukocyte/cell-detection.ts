@@ -20,8 +20,8 @@ import { plainScores } from './plain-cells.ts';
  * Detection of leukocytes in one frame of a generated video, 640 × 480: the separate stages, a whole detection with its
  * read, the same prepared, with contours, by the device's clock if there is one, and plain JavaScript on one thread.
  *
- * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter
- * hardware|software] [--workers 2] [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
+ * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
  */
 const { values: options } = parseArgs({
   options: {

@@ -10,8 +10,7 @@ import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf
  * Fields and snakes of cells compared with those of Rodinia's program, on the same windows of generated videos:
  * differences of fields, rounds, centres and distances of snaxels.
  *
- * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference]
- * [--seeds 5]
+ * node --import tsx bench/leukocyte/cell-tracking-numerics.ts --rodinia FOLDER [--backend workers|webgpu|reference] [--seeds 5]
  *
  * FOLDER is openmp/leukocyte, after `make` was run in it.
  */

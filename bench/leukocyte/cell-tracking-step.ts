@@ -16,8 +16,8 @@ import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
  * whole prepared call with its upload and read, and the same with fields that start from those of the previous frame.
  * Given its folder, after `make` was run in it, Rodinia's functions run on the same windows.
  *
- * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software]
- * [--workers 2] [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
+ * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
  */
 const { values: options } = parseArgs({
   options: {

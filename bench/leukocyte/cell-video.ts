@@ -208,9 +208,8 @@ function withNoise(still: Float64Array, light: Float64Array, noise: number, rand
 /**
  * Writes a video and, if requested, its cells: frame, id, x, y, rx, ry, visible.
  *
- * node --import tsx bench/leukocyte/cell-video.ts --out video.avi [--truth truth.csv] [--seed 1] [--cells 36]
- * [--amplitude 10] [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4]
- * [--occlusion] [--entries]
+ * node --import tsx bench/leukocyte/cell-video.ts --out video.avi [--truth truth.csv] [--seed 1] [--cells 36] [--amplitude 10]
+ *   [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4] [--occlusion] [--entries]
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({

@@ -15,9 +15,8 @@ import { givenCells } from './tracked-cells.ts';
  * video, 640 × 480. Every step must give the same bytes as plain JavaScript on one thread.
  * `bench/leukocyte/leukocyte-paper-plots.ts` draws the results.
  *
- * node --import tsx bench/leukocyte/leukocyte-paper.ts [--backend workers|webgpu] [--adapter hardware|software]
- * [--workers 2] [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--only detection,fields] [--label 'machine']
- * [--out FILE]
+ * node --import tsx bench/leukocyte/leukocyte-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--only detection,fields] [--label 'machine'] [--out FILE]
  */
 const { values: options } = parseArgs({
   options: {

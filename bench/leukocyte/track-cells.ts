@@ -16,8 +16,8 @@ import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-vi
  * many tracks are without a switch, and wall-clock milliseconds per frame, including uploads, detection in every tenth
  * frame and reading every frame's centres.
  *
- * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
- * [--workers 2] [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
+ * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
+ *   [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
  */
 const { values: options } = parseArgs({
   options: {

@@ -18,9 +18,9 @@ import { machine } from '../shared/compare-input.ts';
  * python3-faiss and python3-torch; with the plain BLAS they take five times as long as with libopenblas0-pthread.
  * Milliseconds are medians, also of processor time, which is more reliable on shared machines.
  *
- * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers
- * 2] [--rounds 5] [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000] [--only
- * brute,python,tree,clouds,peers] [--python /usr/bin/python3]
+ * node --import tsx bench/neighbours/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
+ *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
+ *   [--only brute,python,tree,clouds,peers] [--python /usr/bin/python3]
  */
 const { values: options } = parseArgs({
   options: {

@@ -12,8 +12,8 @@ import { spread } from '../shared/webgpu-memcpy.ts';
  * knows the number of components and the checksum, and until it has the picture. Steps are timed in separate frames,
  * with a wait after each.
  *
- * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software]
- * [--rounds 300] [--warm-up 100] [--threshold 1.25]
+ * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software] [--rounds 300]
+ *   [--warm-up 100] [--threshold 1.25]
  */
 const { values: options } = parseArgs({
   options: {

@@ -17,7 +17,7 @@ import { polygonPairs } from './polygon-pairs.ts';
  * - `upload` is only the transfer of the bytes to the device.
  *
  * node --import tsx bench/polygons/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
- * [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
+ *   [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
  */
 const { values: options } = parseArgs({
   options: {

@@ -23,8 +23,8 @@ import { polygonPairs } from './polygon-pairs.ts';
  * Tiles are small ones of `bench/polygons/polygon-pairs.ts`: 64 different texts under as many names as there are tiles.
  * With `--first` and `--second`, existing folders are used.
  *
- * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend
- * workers] [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
+ * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend workers]
+ *   [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
  */
 const { values: options } = parseArgs({
   options: {

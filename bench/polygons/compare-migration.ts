@@ -31,9 +31,9 @@ import { writePolygonFiles } from './polygon-files.ts';
  * With `--adapter workers`, threads take the place of a GPU. Tiles go through a run `--repeat` times, under different
  * names.
  *
- * node --import tsx bench/polygons/compare-migration.ts [--adapter hardware|software|workers] [--pairs 154902]
- * [--repeat 4] [--tiles 100] [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--share
- * 0.5] [--batch 32768] [--parse-on-gpu on|off]
+ * node --import tsx bench/polygons/compare-migration.ts [--adapter hardware|software|workers] [--pairs 154902] [--repeat 4]
+ *   [--tiles 100] [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--share 0.5]
+ *   [--batch 32768] [--parse-on-gpu on|off]
  */
 const cores = availableParallelism();
 const { values: options } = parseArgs({

@@ -22,9 +22,9 @@ import { machine, median, openSetPair, requireSameAnswer, spread, type Took, tim
  * `--postgis SECONDS` is the time reported by `bench/polygons/compare-postgis.ts` for index and query on the same
  * polygons.
  *
- * node --import tsx bench/polygons/polygon-files.ts --out FOLDER node --import tsx bench/polygons/compare-schemes.ts
- * --first FOLDER/first --second FOLDER/second [--backend workers] [--adapter hardware] [--workers 2] [--rounds 5]
- * [--postgis SECONDS]
+ * node --import tsx bench/polygons/polygon-files.ts --out FOLDER
+ * node --import tsx bench/polygons/compare-schemes.ts --first FOLDER/first --second FOLDER/second [--backend workers]
+ *   [--adapter hardware] [--workers 2] [--rounds 5] [--postgis SECONDS]
  */
 const { values: options } = parseArgs({
   options: {

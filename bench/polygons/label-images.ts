@@ -11,8 +11,8 @@ import { machine, median } from '../shared/compare-input.ts';
  * image, so that nearly all boxes meet. Compared with numpy (`bench/polygons/label-peer.py`): two methods, both
  * including reading the images.
  *
- * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12]
- * [--rounds 3] [--python python3]
+ * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12] [--rounds 3]
+ *   [--python python3]
  */
 const { values: options } = parseArgs({
   options: {

@@ -15,7 +15,8 @@ import { scanlineAreas } from './polygon-scanline.ts';
  * host packs.
  *
  * node --import tsx bench/polygons/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
- * [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7] [--passes 5]
+ *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
+ *   [--passes 5]
  */
 const { values: options } = parseArgs({
   options: {

@@ -11,8 +11,7 @@ import { open } from '../../on-node.ts';
  * with few to many corners and boxes with few to many pixels, from vertices in memory to areas in memory; and the
  * method that is chosen. All methods must give the same areas.
  *
- * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software]
- * [--rounds 5]
+ * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software] [--rounds 5]
  */
 const { values: options } = parseArgs({
   options: {

@@ -22,8 +22,8 @@ import { polygonPairs } from './polygon-pairs.ts';
  * from the call to the last result on the device, with the polygons already there. All methods must give the same
  * areas.
  *
- * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter
- * hardware|software] [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
+ * node --import tsx bench/polygons/pixelbox-sensitivity.ts [--backend workers|webgpu|reference] [--adapter hardware|software]
+ *   [--workers 2] [--pairs 15724] [--scales 1,2,3,4,5] [--block 64] [--rounds 5] [--plot file.svg]
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, sections 5.2 and 5.4.

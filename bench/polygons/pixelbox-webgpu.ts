@@ -24,8 +24,7 @@ import { scanlineAreas } from './polygon-scanline.ts';
  * with copying the vertices, 4 bytes each, from one buffer to another. Every area is compared with that of
  * `bench/polygons/polygon-scanline.ts`.
  *
- * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales
- * 1,2,3,4,5] [--rounds 11]
+ * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
  */
 const { values: options } = parseArgs({
   options: {

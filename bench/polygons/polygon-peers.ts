@@ -8,8 +8,7 @@ import { type ScanlineAreas, scanlineAreas } from './polygon-scanline.ts';
  * The peers for areas of polygon pairs, on one thread each and in one run: an optimized scanline, the system's GEOS and
  * geos-wasm. All areas are compared. Seconds are processor time, so that they are meaningful on a shared machine.
  *
- * node --import tsx bench/polygons/polygon-peers.ts [--pairs 20000] [--scale 1] [--rounds 15] [--peers
- * scanline,geos,geos-wasm]
+ * node --import tsx bench/polygons/polygon-peers.ts [--pairs 20000] [--scale 1] [--rounds 15] [--peers scanline,geos,geos-wasm]
  */
 const { values: options } = parseArgs({
   options: {

@@ -17,8 +17,8 @@ import { affine, odd, sixteenth } from './primitive-calls.ts';
  *   between host and device. By the host's clock, from the call until the host knows that it is done, with columns on
  *   the device before and after if there is room. Bytes moved come from `counters.spilling`.
  *
- * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software]
- * [--workers 2] [--log2 26] [--rounds 5] [--longer]
+ * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
+ *   [--log2 26] [--rounds 5] [--longer]
  */
 const { values: options } = parseArgs({
   options: {

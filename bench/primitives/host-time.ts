@@ -14,8 +14,8 @@ import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.
  * device are bound by this cost. Finally, the cost of preparing a pipeline with a known structure, as a number of
  * calls, and including its first call.
  *
- * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
- * [--rounds 30] [--only name,…]
+ * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
+ *   [--only name,…]
  */
 const { values: options } = parseArgs({
   options: {

@@ -10,8 +10,7 @@ import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 
  * after the context is closed but still referenced, and after it is released. `workers` runs them on the calling
  * thread, as usual for small work; `threads` runs them on the threads.
  *
- * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind
- * functors|pipelines] [--count 30000]
+ * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
  */
 const { values: options } = parseArgs({
   options: {

@@ -27,8 +27,8 @@ import { spread } from '../shared/webgpu-memcpy.ts';
  * Called, prepared, by the device's clock if there is one, and as plain JavaScript on one thread, which must give the
  * same rounds and the same bytes.
  *
- * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
- * [--rounds 15] [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
+ * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
+ *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
  */
 const { values: options } = parseArgs({
   options: {

@@ -16,8 +16,8 @@ import { spread } from '../shared/webgpu-memcpy.ts';
  * Transfers between host and device compared with their lower bound: on WebGPU, plain loops over npm `webgpu` with
  * buffers that stay mapped; on other backends, copies between arrays. They take turns, in one run.
  *
- * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
- * [--mib 16,64,256] [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
+ * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
+ *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
  */
 const { values: options } = parseArgs({
   options: {

@@ -18,8 +18,8 @@ import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
  * permutation. Up to 2^20 elements it also reports the time of a call when 100 of them are submitted together, and that
  * of a single call by the host's clock, from the call until the host knows that it is done.
  *
- * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11]
- * [--peer file.csv] [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
+ * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
+ *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
  */
 const { values: options } = parseArgs({
   options: {

@@ -18,9 +18,9 @@ import { machine } from '../shared/compare-input.ts';
  * checksums of all results are compared. A ratio in brackets is the other's time divided by the fastest of ours: above
  * 1, ours is faster.
  *
- * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software]
- * [--workers 2] [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds
- * 1000] [--times 7] [--transfer 256] [--peer ./calls] [--plain] [--cold]
+ * node --import tsx bench/primitives/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
+ *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]
+ *   [--transfer 256] [--peer ./calls] [--plain] [--cold]
  *
  * `--transfer` is in MiB. Before each measurement, an idle GPU is kept busy for a quarter of a second to raise its
  * clocks, unless `--cold` is given.

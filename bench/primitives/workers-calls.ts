@@ -11,8 +11,8 @@ import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
  * the workers. Then the same for prepared pipelines with one and two launches, and for a round of a loop with a stop
  * rule, whose step is a map and a reduce.
  *
- * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60]
- * [--only name,…] [--inline nanoseconds]
+ * node --import tsx bench/primitives/workers-calls.ts [--workers 2] [--log2 10,17] [--prepared 2,10,17] [--rounds 60] [--only name,…]
+ *   [--inline nanoseconds]
  *
  * tsx keeps the names of functions, which adds a quarter to such calls: compile the sources to see what users of the
  * package get.

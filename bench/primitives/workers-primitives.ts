@@ -16,8 +16,7 @@ import { openPeer } from './primitives-peer.ts';
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *
- * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…]
- * [--no-plain] [--no-peer]
+ * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
  */
 const { values: options } = parseArgs({
   allowNegative: true,

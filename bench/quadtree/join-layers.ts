@@ -12,14 +12,14 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 
 /**
  * Which polygons of a layer share area with which others, compared with GEOS (geos-wasm), which computes the shared
- * area of every pair whose boxes meet. GEOS must not find more than `--least` square degrees for any pair that the join
+ * area of every pair whose boxes meet. GEOS must not find more than `--min` square degrees for any pair that the join
  * does not report; pairs that only the join reports are counted, with the maximum area that GEOS gives them.
  *
  * A layer is any file that `quadrille index` reads, or the imagery list of the iD editor, whose entries have rings as
  * `polygon`.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--least
- * 1e-6] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--min 1e-6]
+ *   [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
 const { values: options } = parseArgs({
   options: {

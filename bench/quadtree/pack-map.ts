@@ -7,7 +7,7 @@ import { bySize, packParts, readParts } from './map-polygons.ts';
  * the benchmarks read instead; optionally only those with a number of vertices in a range.
  *
  * node --max-old-space-size=6144 --import tsx bench/quadtree/pack-map.ts --polygons map.geo.json --out map.polygons.gz
- * [--vertices 10,100]
+ *   [--vertices 10,100]
  */
 const { values: options } = parseArgs({
   options: {

@@ -24,8 +24,8 @@ import { GeosPolygons } from './points-geos.ts';
  *
  * Points are lines of a tab-separated table, with latitude and longitude in the fields 4 and 5, as in GeoNames.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points
- * cities500.txt [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points cities500.txt
+ *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
 const { values: options } = parseArgs({
   options: {

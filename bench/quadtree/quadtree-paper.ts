@@ -23,9 +23,9 @@ import { measureWindows } from './quadtree-windows.ts';
  * figures from one or more of them.
  *
  * node --max-old-space-size=8192 --import tsx bench/quadtree/quadtree-paper.ts --polygons map.geo.json --out FILE
- * [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
- * [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments
- * decompose,trees,windows,polygon-queries,steps] [--rounds 3] [--patience 30] [--commit HASH]
+ *   [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
+ *   [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments decompose,trees,windows,polygon-queries,steps]
+ *   [--rounds 3] [--patience 30] [--commit HASH]
  *
  * Polygons are GeoJSON, or a file made by `bench/quadtree/pack-map.ts`.
  */

@@ -15,9 +15,8 @@ import { countPolygonsByWalking } from './walk-polygons.ts';
  * where the tree finds quadrants. Windows are around vertices of the map, because queries usually are where the data
  * is; and all polygons query for all others that they meet. Nodes, entries and pairs must agree.
  *
- * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows
- * 100000] [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only
- * build,nodes,polygons,all]
+ * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
+ *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
  */
 const { values: options } = parseArgs({
   options: {

@@ -9,8 +9,8 @@ import { machine } from '../shared/compare-input.ts';
  * Reading columns of a Parquet file in a new process: `openTable`, and hyparquet alone with the same ZSTD. Medians of
  * processor time in seconds, including loading; the sums of the first column are compared.
  *
- * npm run build && npm install --no-save vega-datasets@3.2.1 node --import tsx bench/tables/parquet-readers.ts [--file
- * flights.parquet] [--rounds 9]
+ * npm run build && npm install --no-save vega-datasets@3.2.1
+ * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
  */
 const { values: options } = parseArgs({
   options: {

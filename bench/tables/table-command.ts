@@ -10,8 +10,8 @@ import { machine } from '../shared/compare-input.ts';
  * The whole command `quadrille table`, including its start, compared with DuckDB through its Node package, each in a
  * separate process, on two threads: medians of wall-clock and processor seconds. The answers are compared.
  *
- * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1 node --import tsx
- * bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
+ * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
+ * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
  */
 const { values: options } = parseArgs({
   options: {

@@ -16,7 +16,7 @@ import { operations, type Records, randomRecords } from './tables-paper-operatio
  * the results.
  *
  * node --import tsx bench/tables/tables-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
- * [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
+ *   [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
  */
 const { values: options } = parseArgs({
   options: {

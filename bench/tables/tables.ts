@@ -14,8 +14,8 @@ import { measured, shown } from './table-times.ts';
  * the caller, minimum and median. DuckDB takes part if it is installed: npm install --no-save
  * @duckdb/node-api@1.5.6-r.1 (70 MB).
  *
- * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software]
- * [--workers 2] [--rounds 15] [--only median]
+ * node --import tsx bench/tables/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
+ *   [--rounds 15] [--only median]
  *
  * With --prepared, short questions over 2^20 rows, prepared and not, until the answer is there. With --device, on
  * WebGPU, the device's time for questions over 2^28 rows by its own clock; columns are made there.

@@ -16,7 +16,7 @@ import { gridOf, terrain } from './terrain.ts';
  * if a run takes more than `--limit`.
  *
  * node --import tsx bench/zonal/zonal-memory.ts [--sides 6325,20000] [--layouts tiles,strips] [--jobs counts,stats]
- * [--workers 2] [--limit 1073741824] [--folder DIR]
+ *   [--workers 2] [--limit 1073741824] [--folder DIR]
  *
  * The files are made in a temporary folder, or in `--folder`, and removed afterwards: 0.4 GB for a side of 20,000 and 4
  * GB for one of 63,246, which also takes some minutes to write.

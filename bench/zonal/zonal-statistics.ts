@@ -17,7 +17,7 @@ import { gridOf, terrain } from './terrain.ts';
  * and nothing else.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
- * [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
+ *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
  *
  * Files that already exist in `--folder` are reused; those in a temporary folder are removed. Needs python3-gdal, numpy
  * and /usr/bin/time.

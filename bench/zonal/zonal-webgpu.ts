@@ -24,7 +24,7 @@ import { gridOf, terrain } from './terrain.ts';
  * `bench/zonal/scanline.ts`, bin by bin.
  *
  * node --import tsx bench/zonal/zonal-webgpu.ts [--adapter hardware|software] [--side 20000] [--bins 256] [--rounds 11]
- * [--tile 64] [--rasters terrain,noise,flat] [--zones file] [--layer name] [--own-bins N] [--keyed-tile N]
+ *   [--tile 64] [--rasters terrain,noise,flat] [--zones file] [--layer name] [--own-bins N] [--keyed-tile N]
  */
 const { values: options } = parseArgs({
   options: {

@@ -16,8 +16,7 @@ import { conusGrid, terrain } from './terrain.ts';
  * cells in memory and then from a GeoTIFF, including decoding. Every result is compared with the scanline's, zone by
  * zone and bin by bin.
  *
- * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu]
- * [--memory-only]
+ * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
  */
 const { values: options } = parseArgs({
   options: {

@@ -174,7 +174,7 @@ test('the innermost scope counts, and none after it has ended, however it did', 
     ).toThrow('no further');
     expect(total().context).toBe(a);
   });
-  expect(() => total()).toThrow('no context');
+  expect(() => total()).toThrow('views without a context');
 });
 
 test('tasks that take turns do not see the scopes of each other', async () => {
@@ -184,7 +184,7 @@ test('tasks that take turns do not see the scopes of each other', async () => {
       const sum = context.scope(() => total());
       expect(sum.context).toBe(context);
       expect(await context.read(sum)).toEqual(Uint32Array.of(10));
-      expect(() => total()).toThrow('no context');
+      expect(() => total()).toThrow('views without a context');
     }
   };
   await Promise.all([task(a), task(b)]);
@@ -198,7 +198,7 @@ test('tasks that take turns do not see the scopes of each other', async () => {
       return later;
     });
   expect(refused).toThrow('asynchronous');
-  await expect(later).rejects.toThrow('no context');
+  await expect(later).rejects.toThrow('views without a context');
 });
 
 describe.each(Object.entries(primitives))('%s', (name, primitive) => {
