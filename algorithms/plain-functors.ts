@@ -13,7 +13,7 @@ export const asNumber: Functor<{ flag: typeof bool }, typeof u32> = fn('asNumber
   u32(flag),
 );
 
-/** Whether a number that stands for a flag is not 0. */
+/** Whether a flag stored as a number is set. */
 export const isSet: Functor<{ flag: typeof u32 }, typeof bool> = fn('isSet', { flag: u32 }, bool, ({ flag }) =>
   flag.ne(0),
 );

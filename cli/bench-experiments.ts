@@ -151,7 +151,7 @@ export function chooseExperiments(
       remedy: meant === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${meant}?`,
     });
   }
-  // An exact name is no prefix: `sort` does not select `sortByKey`.
+  // With an exact name, prefixes are ignored: `sort` does not select `sortByKey`.
   return all.filter(({ name }) => only.some((part) => (names.includes(part) ? name === part : isMeant(name, part))));
 }
 

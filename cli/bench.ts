@@ -132,7 +132,10 @@ function sentenceOf({ experiment, type, n, candidate, reason }: Omission): strin
   return `${candidate} skips ${experiment} ${type} ${sizeText(n)}: ${reason}`;
 }
 
-/** Opens backends and peers one after the other. Each is pushed to `candidates` at once, so that the caller can close it after a failure. */
+/**
+ * Opens backends and peers one after another. Each is pushed to `candidates` immediately, so that the caller can close
+ * it after a failure.
+ */
 async function openCandidates(
   options: BenchOptions,
   candidates: Candidate[],

@@ -34,9 +34,9 @@ const options = {
   platform: 'node',
   target: 'node20',
   external,
-  // For Node, RxJS names its CommonJS modules, of which nothing can be left out.
+  // For Node, RxJS points to its CommonJS modules, which cannot be tree-shaken.
   alias: { rxjs: join(root, 'node_modules', 'rxjs', 'dist', 'esm', 'index.js') },
-  // zstddec reads its own bytes by fetch where there is one, and loading that takes Node longer than unpacking a file.
+  // zstddec reads its own bytes with fetch if it exists. Loading fetch takes Node longer than unpacking a file.
   define: { fetch: 'undefined' },
   metafile: true,
   logLevel: 'warning',
@@ -48,7 +48,7 @@ const command = await build({
   entryPoints: { main: 'cli/main.ts' },
   plugins: [unbundled],
   splitting: true,
-  // Beside one another, as threads are started from files beside the one that starts them.
+  // All in one folder, because a thread is started from a file next to the one that starts it.
   chunkNames: '[name]-[hash]',
 });
 // Every thread loads a single file.

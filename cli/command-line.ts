@@ -20,7 +20,7 @@ export type OptionValues = ReadonlyMap<string, string | true>;
 
 /** The words and options of one call. */
 export interface CommandWords {
-  /** The words that belong to no option, as many as the command takes. */
+  /** The words that belong to no option. */
   readonly words: readonly string[];
   readonly values: OptionValues;
   /** All values of the options that may be given several times, by name. */

@@ -106,7 +106,7 @@ async function print(text: string, { stdout, signal }: Surroundings): Promise<vo
   await writeToStdout(stdout, [text], signal);
 }
 
-/** Refuses an output in a folder of tiles: the next run would read it as a tile. */
+/** Throws for an output in a folder of tiles, which the next run would read as a tile. */
 async function protectFolders({ a, b }: CompareOptions, outputs: readonly string[]): Promise<void> {
   const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
   const folders = await Promise.all([a, b].map(resolve));
@@ -222,7 +222,7 @@ function tileMemory({ p, q }: Sets, { memoryBytes, workers = availableParallelis
   return Math.floor(memoryBytes / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
-/** Opens workers beside a GPU, for the tasks that it cannot keep up with. */
+/** Opens workers in addition to a GPU, for tasks that the GPU cannot keep up with. */
 async function openOtherSide<C extends RunContext>(
   { migrate = 'on', workers }: CompareOptions,
   parts: CompareParts<C>,

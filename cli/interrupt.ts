@@ -41,8 +41,8 @@ export interface InterruptListener extends Disposable {
 }
 
 /**
- * Turns the first SIGINT, SIGTERM or SIGHUP into an abort; the second ends the process at once. `words` are the words of
- * the command line: if one is a named pipe that blocks while it is opened, the first signal releases it.
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort; the second ends the process immediately. `words` are the
+ * words of the command line: if one is a named pipe that blocks while it is opened, the first signal releases it.
  */
 export function listenForInterrupts(words: readonly string[] = []): InterruptListener {
   const controller = new AbortController();

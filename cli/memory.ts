@@ -30,7 +30,7 @@ export interface MemoryShares {
   readonly counters: number;
   /** For data on the device at a time. */
   readonly device: number;
-  /** For one block or file that is held beside everything else. */
+  /** For one block or file that is held in addition to everything else. */
   readonly record: number;
 }
 

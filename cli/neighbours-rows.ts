@@ -70,7 +70,7 @@ export async function* pointRows(
   }
 }
 
-/** A column as f64; NaN where it is null. */
+/** A column as f64; NaN for null. */
 function numbersOf(column: HostColumn, rows: number): Float64Array {
   const numbers = new Float64Array(rows);
   // No text comes here: the columns are numeric.

@@ -5,7 +5,7 @@ import type { RunSummary } from './log.ts';
 import { type Asked, nameOfMetric } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 
-/** Facts about a run beside its figures. */
+/** Facts about a run besides its figures. */
 export interface NeighboursRun {
   /** The files, as named on the command line. */
   readonly points: string;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the sources where they are (a checkout has main.ts beside this file), and what was built of them where only that was
+// Runs the sources if they exist (a checkout has main.ts next to this file), else the build, if only that was
 // published.
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -17,7 +17,8 @@ async function load() {
     (await import('tsx/esm/api')).register();
     return import(sources.href);
   }
-  // What measures runs from the modules of the library, which experiments of users import too; other commands from a bundle.
+  // Commands that measure run from the library's modules, which users' experiments also import. Other commands run from
+  // a bundle.
   if (args[0] === 'bench' || args[0] === 'tune') return import('../dist/cli/main.js');
   return import('../dist/command/main.js');
 }

@@ -38,7 +38,7 @@ export type Recipe =
   | { readonly kind: 'real'; readonly real: number; readonly what: 'sum' | 'avg' | 'variance' }
   | { readonly kind: 'ranked'; readonly ranked: number; readonly rank: Rank };
 
-/** What is taken from the sorted values of a group. */
+/** The rank to take from the sorted values of a group. */
 export type Rank =
   | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
   | { readonly kind: 'quantile'; readonly fraction: number }

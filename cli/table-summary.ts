@@ -10,7 +10,7 @@ export interface TableFigures {
   /** Number of rows or groups written. */
   readonly written: number;
   readonly grouped: boolean;
-  /** Groups that there are; undefined where rows are wanted. */
+  /** Number of groups; undefined if the answer is rows. */
   readonly groups: number | undefined;
   readonly backend: string;
 }

@@ -1,4 +1,4 @@
-// Property tests for a backend of your own, here one whose sort ignores the last bit of the key's range. Prints the
+// Property tests for a backend of your own, here one whose sort ignores the end of the key's bit range. Prints the
 // laws that it breaks. Each error message continues with the smallest failing input and the seed.
 //
 //     node --import tsx examples/check-a-backend.ts

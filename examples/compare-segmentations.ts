@@ -15,13 +15,13 @@ interface Tile {
   readonly read: () => PolygonTile;
 }
 
-/** A polygon a line: its name, its rings, parted by semicolons. */
+/** One polygon per line: its name and its rings, separated by semicolons. */
 const outlines = (name: string, text: string): Tile => ({
   name,
   read: () => parseTile(new TextEncoder().encode(text), { format: 'boundaries', place: name }),
 });
 
-/** A label a pixel, dots for the background. */
+/** One label per pixel; dots are background. */
 const labels = (name: string, rows: readonly string[]): Tile => {
   const pixels = Uint8Array.from([...rows.join('')], (label) => (label === '.' ? 0 : Number(label)));
   return { name, read: () => traceLabels(pixels, { width: rows[0]!.length, height: rows.length }) };

@@ -181,7 +181,9 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
   return paths;
 }
 
-/** The squares of a level, in columns and rows of it; those without lines between them in runs along a row. */
+/**
+ * The squares of a level, in its columns and rows. Squares without lines between them are merged into runs along a row.
+ */
 function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boolean): string {
   const own = [...cells.levels.keys()].filter((at) => cells.levels[at] === level && cells.boundary[at] === boundary);
   const { column, row } = cells;

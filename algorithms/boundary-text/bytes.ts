@@ -19,7 +19,7 @@ export function isBlank(byte: U32): Bool {
   return byte.eq(BYTE.space).or(byte.eq(BYTE.tab));
 }
 
-/** Whether a byte parts the rings of a polygon. */
+/** Whether a byte separates the rings of a polygon. */
 export function isRingBreak(byte: U32): Bool {
   return byte.eq(BYTE.semicolon).or(byte.eq(BYTE.bar));
 }

@@ -38,9 +38,9 @@ const cell: {
 /** The cells of a frame on a device, one row each, with the starting values of the next frame. */
 export interface CellState {
   readonly cells: ColumnsOf<typeof cell>;
-  /** Coordinates across the vessel in the last frames, the newest first, PATH_FRAMES rows a cell. */
+  /** Coordinates across the vessel in the last frames, newest first, PATH_FRAMES rows per cell. */
   readonly history: Column<'f32'>;
-  /** SNAXELS rows a cell. */
+  /** SNAXELS rows per cell. */
   readonly radii: Column<'f32'>;
   /** In units of 2^-20. */
   readonly field: Column<'f32'>;

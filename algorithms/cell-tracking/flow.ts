@@ -70,8 +70,8 @@ export function flowStep(direction: Direction): FlowStep {
 
 /**
  * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1
- * above 0, ½ at 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ.
- * Values are whole numbers: both weighted terms are rounded, all else is exact.
+ * above 0, ½ at 0 and 0 below. So a neighbour ahead adds max(Δ, 0), one behind adds min(Δ, 0), and one at the side adds
+ * ½ Δ. Values are integers: both weighted terms are rounded, everything else is exact.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
   return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {

@@ -33,15 +33,15 @@ export interface ContourOptions {
  * - In each round 36 points of a contour, 4 from each control point to the next, are moved along the normal, `delta`
  *   pixels inwards and outwards. The control points follow the gradient of the sum of the outer grey values minus the
  *   inner ones, upwards around dark cells and downwards around bright ones, by at most a pixel along each axis.
- * - Forces are divided by the mean slope outwards of the circle, whose sign tells dark cells from bright ones. So the
- *   scale of the grey values does not matter.
+ * - Forces are divided by the mean outward slope of the circle, whose sign distinguishes dark cells from bright ones.
+ *   So the scale of the grey values does not matter.
  * - **Lost** are circles within the border or beyond the frame, circles around which the frame is flat, and contours
  *   whose centre has moved by more than the radius or whose radius is less than half or more than twice the initial
  *   one. They are returned as they were given; numbers that are not finite become 0.
- * - Rodinia's program has `delta` 3, and a step of 0.02 for grey values of 8 bits. Both sides of an edge that is
- *   sharper than that are then flat, and the contour hardly feels it: on generated cells with a texture of amplitude 10
- *   behind them the peaks of the score are off by 0.49 pixels in the median, contours with Rodinia's constants by 0.30,
- *   with the defaults by 0.08. Wider edges want a larger `delta`: half of their width.
+ * - Rodinia's program has `delta` 3, and a step of 0.02 for grey values of 8 bits. Both sides of a sharper edge are
+ *   then flat, so the contour hardly reacts to it. On generated cells over a texture of amplitude 10, the median error
+ *   is 0.49 pixels for the peaks of the score, 0.30 for contours with Rodinia's constants, and 0.08 with the defaults.
+ *   Wider edges need a larger `delta`, half of their width.
  * - Work O(cells · iterations), span O(iterations). Deterministic. A contour does not depend on other cells, and stops
  *   early if it no longer moves. No launch waits for the host, so the call can be prepared.
  * - Accepts a device count of cells. `points` then has rows for the whole capacity; those after the last cell are

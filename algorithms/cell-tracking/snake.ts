@@ -264,7 +264,7 @@ const change = fn('snakeChange', { before: snaxel, after: snaxel }, u32, ({ befo
 
 const isStill = fn('snakeIsStill', { total: u32, bound: uniform(u32) }, bool, ({ total, bound }) => total.le(bound));
 
-/** Snakes after their last round, {@link SNAXELS} rows a cell, and the rounds of each. */
+/** Snakes after their last round, {@link SNAXELS} rows per cell, and the number of rounds of each. */
 export interface Snakes {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;

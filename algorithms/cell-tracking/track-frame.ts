@@ -24,7 +24,7 @@ import { evolveSnakes, SNAXELS } from './snake.ts';
 import { TRACKING_OPTIONS, type TrackingOptions, unitOf } from './tracking-options.ts';
 import { cutWindows, windowShape, wordOf } from './windows.ts';
 
-/** Cells as an earlier frame had them, one row a cell. */
+/** Cells of an earlier frame, one row per cell. */
 export interface CellsBefore {
   /** Their centres, in pixels: 0, 0 is the middle of the upper left one. */
   readonly x: Column<'f32'>;

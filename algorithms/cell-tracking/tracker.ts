@@ -137,7 +137,7 @@ function radiusOfWindows(cells: readonly StartingCell[], before: number): number
   return radius;
 }
 
-/** Rows that there are at first. */
+/** Initial number of rows. */
 const MIN_ROWS = 64;
 
 function createFollower(

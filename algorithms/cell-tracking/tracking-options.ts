@@ -12,7 +12,7 @@ export interface Direction {
 export interface WindowFields {
   /** The fields of all windows, concatenated, row after row. */
   readonly field: Column<'f32'>;
-  /** {@link WINDOW_WORDS} words a cell; see there. */
+  /** {@link WINDOW_WORDS} words per cell; see there. */
   readonly windows: Column<'u32'>;
 }
 

@@ -4,7 +4,7 @@ import { linkPoints, type Point, squaredDistance } from './link-cells.ts';
 import type { LinkingOptions } from './linking-options.ts';
 import { SNAXELS } from './snake.ts';
 
-/** The cells of one frame that belong to a track, one row a cell, ascending by track. */
+/** The cells of one frame that belong to a track, one row per cell, ordered by track. */
 export interface TrackedFrame {
   /** Index of the frame, from 0. */
   readonly index: number;

@@ -55,7 +55,7 @@ export const aFill: Kind = aWord(['union', 'even-odd']);
 
 /** Polygons with the names their users know them by. */
 export interface Zones {
-  /** One name a zone, in input order; names need not be unique. */
+  /** One name per zone, in input order. Names need not be unique. */
   readonly names: readonly string[];
   readonly polygons: Polygons;
   /** Coordinate reference system, such as `EPSG:4326` or `OGC:CRS84`; undefined if the file does not state it. */

@@ -11,7 +11,7 @@ import type { RasterGrid } from './raster.ts';
  * Δcolumn) / Δrow is split into whole columns per row and a remainder below `height` = Δrow.
  */
 export interface RowCrossings {
-  /** The zone, or the sheet of a zone, that the edge is of. */
+  /** The zone, or the sheet of a zone, to which the edge belongs. */
   readonly zone: Uint32Array;
   readonly firstRow: Int32Array;
   /** Rows that the edge crosses. */

@@ -13,7 +13,7 @@ export interface Band {
   readonly q: BandRuns;
 }
 
-/** Pixels of a band, so that their places are 32-bit numbers, unless a single row has more. */
+/** Maximum pixels of a band, unless a single row has more, so that positions are 32-bit numbers. */
 const BAND_PIXELS = 2 ** 31;
 
 /** Rows `from … to − 1` of a job. */

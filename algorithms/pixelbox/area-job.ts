@@ -3,7 +3,7 @@ import type { AreaPlan, RegionPairs } from './area-plan.ts';
 import type { NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 
-/** Pairs of the regions of two sets, how each is to be done, and the areas found so far. */
+/** Pairs of the regions of two sets, the method of each pair, and the areas found so far. */
 export interface AreaJob {
   readonly p: Regions;
   readonly q: Regions;

@@ -39,7 +39,7 @@ import { appendRuns, emptyRuns, type Runs } from './runs.ts';
  */
 export interface BandedMasks {
   readonly boxes: Column<'i32'>;
-  /** First row of every band; past the last of a region, {@link NO_ROW}. */
+  /** First row of every band; {@link NO_ROW} after the last band of a region. */
   readonly rows: Column<'i32'>;
   readonly words: Column<'u32'>;
 }
@@ -339,7 +339,7 @@ function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBan
   });
 }
 
-/** The first row of a band; {@link NO_ROW} past the last. */
+/** The first row of a band; {@link NO_ROW} after the last. */
 function rowOf({ rows: start, slots }: BandedBox, band: U32, rows: ArrayValue<'i32'>): I32 {
   return select(i32(NO_ROW), rows.at(start.add(band)), band.lt(slots));
 }
@@ -398,8 +398,8 @@ function stripReader(box: BandedBox, band: U32, words: ArrayValue<'u32'>, left: 
 /**
  * Adds ‖p∩q‖ in pixels of every pair to `areas`, by walking down the bands of both side by side.
  *
- * - Work O((bands of p + bands of q) · strips shared) a pair, one thread for 64 bands of p. The sum is taken modulo
- *   2³².
+ * - Work O((bands of p + bands of q) · strips shared) per pair, with one thread for 64 bands of p. The sum is taken
+ *   modulo 2³².
  */
 export function addBandedAreas(pairs: BandedPairs, { boxes, rows, words }: BandedMasks, areas: Column<'u32'>): void {
   const { pair, pixels } = map(bandedPart, { ...pairs, boxes, rows, words });

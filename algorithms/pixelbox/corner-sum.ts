@@ -127,7 +127,7 @@ const pairOfRow = fn('pairOfRow', { row: u32, pairs: array(u32) }, u32, ({ row, 
  * p is the signed sum of the quadrants before its corners, and q that of the quadrants after its corners. Two such
  * quadrants share a rectangle.
  *
- * - Work O(corners of p · corners of q) a pair, one thread a corner of p. Exact: the sum is taken modulo 2³².
+ * - Work O(corners of p · corners of q) per pair, with one thread per corner of p. Exact: the sum is taken modulo 2³².
  */
 export function addCornerSums(
   context: Context,

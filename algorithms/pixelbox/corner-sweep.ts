@@ -83,7 +83,7 @@ interface SweepTable {
   readonly y: Uint32Array;
   readonly sign: Uint32Array;
   readonly source: Uint32Array;
-  /** The bits of a key of a coordinate and, above it, a row. */
+  /** The bits of a key: a coordinate in the low bits, a row above it. */
   readonly keyBits: { readonly from: number; readonly to: number };
 }
 

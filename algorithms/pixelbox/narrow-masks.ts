@@ -27,7 +27,7 @@ const WIDEST = 32;
 /** Maximum number of rows of a narrow region; positions of words are 32-bit numbers. */
 const TALLEST = 2 ** 20 - 1;
 
-/** Whether the mask of a region has one word a row, and its runs fit a word each. */
+/** Whether the mask of a region has one word per row, and each of its runs fits in a word. */
 export function isNarrow({ left, right, top, bottom }: Regions, region: number): boolean {
   return right[region]! - left[region]! <= WIDEST && bottom[region]! - top[region]! <= TALLEST;
 }

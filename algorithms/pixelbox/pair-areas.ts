@@ -25,7 +25,7 @@ export interface PairAreaOptions {
   readonly memoryBytes?: number | undefined;
 }
 
-/** Areas in pixels, one of each a pair. */
+/** Areas in pixels, one row per pair. */
 export interface PairAreas {
   /** ‖p∩q‖. */
   readonly intersection: BigUint64Array;

@@ -162,7 +162,7 @@ interface Corners {
   readonly y: number[];
   /** The corner at the other end of the upright edge at each. */
   readonly beneath: number[];
-  /** Corners whose upright edges go on below, by their columns. */
+  /** Corners whose vertical edges continue downwards, by column. */
   readonly open: Map<number, number>;
 }
 

@@ -19,7 +19,7 @@ const PATTERNS: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
 ];
 
 /**
- * Splits a text into tokens; the last one stands for its end.
+ * Splits a text into tokens; the last one marks its end.
  *
  * @throws UsageError `usage/expression`.
  */
@@ -36,7 +36,7 @@ export function tokensOf(given: OptionText): Token[] {
   return [...tokens, { kind: 'end', text: '', at: text.length, end: text.length }];
 }
 
-/** What signs of other languages are called here. */
+/** Keywords to suggest for signs of other languages. */
 const WORDS_FOR: { readonly [sign: string]: string } = { '&': 'and', '|': 'or', '!': 'not' };
 
 function tokenAt(given: OptionText, at: number): Token {

@@ -13,7 +13,7 @@ export interface Shown extends Told {
 
 export interface Session {
   readonly entry: DeviceEntry;
-  /** Whether frames go on; {@link Session.step} makes one while they do not. */
+  /** Whether frames are paused. {@link Session.step} computes one frame while they are. */
   paused: boolean;
   stop(): Promise<void>;
 }

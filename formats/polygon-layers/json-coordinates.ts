@@ -8,7 +8,7 @@ export interface CoordinateColumns extends Vertices {
   readonly ringEnds: number[];
   /** For every array, the index after its last ring. */
   readonly partStarts: number[];
-  /** One behind the last ring of every array. */
+  /** For every array, the index after its last ring. */
   readonly arrayEnds: number[];
   /**
    * Nesting depth of the positions in every array: 3 as in a Polygon, 4 as in a MultiPolygon. Also set for a truncated

@@ -2,7 +2,7 @@ import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 
-/** The formats a layer of polygons may be in. `geojson-lines` has a Feature or a geometry a line. */
+/** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';
 
 /** Options for reading a layer of polygons. */

@@ -52,7 +52,7 @@ export interface DrawnCells {
   readonly level: number;
   /** Whether there are smaller ones. */
   readonly isCoarser: boolean;
-  /** Whether that is because they are less than a pixel; else there are too many. */
+  /** True if squares would be smaller than a pixel; false if there would be too many. */
   readonly isByPixels: boolean;
   /** Left and bottom in the domain's columns and rows of the square's own level. */
   readonly column: Uint32Array;
@@ -140,7 +140,7 @@ function rowOf({ code }: Codes, node: number): number {
   return evenBits(code.lo[node]! >>> 1) + 2 ** 16 * evenBits(code.hi[node]! >>> 1);
 }
 
-/** The even bits of a word, side by side. */
+/** The even bits of a word, compacted. */
 function evenBits(word: number): number {
   let bits = word & 0x55555555;
   bits = (bits | (bits >>> 1)) & 0x33333333;

@@ -17,7 +17,7 @@ const DEEP_TO_SHALLOW: readonly Rgb[] = [
   [222, 239, 230],
 ];
 
-/** The colour of quadrants inside of a level, among the levels that there are. */
+/** The colour of inside quadrants of a level, relative to the first and last level drawn. */
 export function colorOfLevel(level: number, first: number, last: number): Rgb {
   const at = ((level - first) / Math.max(1, last - first)) * (DEEP_TO_SHALLOW.length - 1);
   const below = Math.min(DEEP_TO_SHALLOW.length - 2, Math.floor(at));

@@ -101,7 +101,7 @@ function verticesBefore({ vertices }: FoundBoundaries, mark: number): number {
   return mark === 0 ? 0 : vertices[mark - 1]!;
 }
 
-/** Whether a line, by the marks that it has from its first to its end, is to be read on the host. */
+/** Whether the host must read a line, judged by its marks from first to last. */
 function hasUnread(found: FoundBoundaries, first: number, end: number): boolean {
   const { plain, vertices, x } = found;
   for (let mark = first; mark <= end; mark++) {

@@ -28,7 +28,7 @@ export interface LabelTile {
  * Reads the regions of a label image from the bytes of its tile: the same regions, in the same order and with the same
  * names, whose outlines `parseTile` reads.
  *
- * @throws FormatError as `parseTile` does; OutOfMemoryError `memory/limit` where its runs pass `parameters.memory`.
+ * @throws FormatError as in `parseTile`; OutOfMemoryError `memory/limit` if its runs exceed `parameters.memoryBytes`.
  * @example
  * const size = { width: 2, height: 2, type: 'u8' } as const;
  * const { labels } = parseLabels(Uint8Array.of(0, 7, 7, 7), { format: 'nifti', place: 'a', labels: size });

@@ -17,7 +17,7 @@ import { parseWkt } from './wkt.ts';
  * `polygons/duplicate-ids`, `polygons/crowd`.
  *
  * @throws FormatError and GeometryError of the format's reader, with the line or the record; OutOfMemoryError
- * `memory/limit` if the tile takes more than `parameters.memory`.
+ * `memory/limit` if the tile takes more than `parameters.memoryBytes`.
  * @example
  * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');
  * parseTile(bytes, { format: 'boundaries', place: 'a.txt' }).polygons.x; // Float64Array [0, 4, 4, 0]

@@ -1,4 +1,4 @@
-// Starts the worker out of its TypeScript source: only used where the package runs unbuilt.
+// Starts the worker from its TypeScript source. Only used if the package runs unbuilt.
 import { startUnbuilt } from '../../start-unbuilt.mjs';
 
 await startUnbuilt(new URL('./parse-worker.ts', import.meta.url));

@@ -35,7 +35,7 @@ export function openPngLabels(
 
 /** Memory of a whole image during decoding: unpacked chunks, their concatenation, and samples. */
 const WHOLE_FACTOR = 4;
-/** Two rows of up to two bytes a pixel, samples, and as much again while columns grow. */
+/** Two rows of up to two bytes per pixel, samples, and the same again while columns grow. */
 const ROW_FACTOR = 12;
 
 function decodeWhole(bytes: Uint8Array, file: string): Labels {

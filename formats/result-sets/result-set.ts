@@ -51,7 +51,7 @@ export interface TileSource {
   readonly parameters: TileParameters;
 }
 
-/** Plain data that says how a tile's bytes are to be parsed. */
+/** Plain data that describes how to parse a tile's bytes. */
 export interface TileParameters {
   readonly format: ResultSetFormat;
   readonly place: string;
@@ -89,7 +89,7 @@ export const tileKinds: Pick<
   memoryBytes: optional(aPositive()),
 };
 
-/** What a tile is parsed by, and what its side is made by. */
+/** Parameters for parsing a tile and making its side. */
 export const someParameters: Kind = someOptions<TileParameters>({
   ...tileKinds,
   place: aText,

@@ -72,7 +72,7 @@ function keepSpare({ x, y }: Pick<TileColumns, 'x' | 'y'>): void {
   if (x.length <= LARGEST_SPARE) spare = { x, y };
 }
 
-/** Begins a polygon that is called by the bytes `from … to − 1`, which are UTF-8. */
+/** Begins a polygon with the name in the bytes `from … to − 1`, which are UTF-8. */
 export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: number, to: number): void {
   const end = columns.idLength + to - from;
   if (end > columns.idBytes.length)
@@ -90,7 +90,7 @@ export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: numb
 
 const encoder = new TextEncoder();
 
-/** Begins a polygon that is called by a text or a number. */
+/** Begins a polygon with a text or number as its name. */
 export function beginPolygonNamed(columns: TileColumns, name: string | number): void {
   const bytes = encoder.encode(String(name));
   beginPolygon(columns, bytes, 0, bytes.length);

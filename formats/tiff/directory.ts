@@ -37,7 +37,6 @@ export const TAG = {
   gdalNodata: 42113,
 } as const;
 
-/** Name of a tag, as {@link TAG} has it. */
 export type TagName = keyof typeof TAG;
 
 /**

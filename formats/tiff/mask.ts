@@ -134,7 +134,7 @@ function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => 
   };
 }
 
-/** Reads a mask of one bit a cell, eight to a byte, as cells: rows begin at whole bytes, the high bit is the first. */
+/** Reads a 1-bit mask, eight cells to a byte, as cells. Rows begin at whole bytes; the high bit comes first. */
 function readsBits(read: MaskRead): MaskRead {
   return async ({ column, row, columns, rows }, signal) => {
     const first = column >> 3;

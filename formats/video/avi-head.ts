@@ -7,7 +7,7 @@ import { noFrames } from './video-error.ts';
 export interface AviStream {
   /** `vids`, `auds`, `txts`, `mids`. */
   readonly type: string;
-  /** Units a second, and how many there are. */
+  /** Units per second, and number of units. */
   readonly rate: number | undefined;
   readonly length: number;
   /** Its BITMAPINFO, for a stream of images. */
@@ -54,7 +54,7 @@ export async function readAviHead(source: ByteSource): Promise<AviHead> {
   }
 }
 
-/** Rates are fractions: a scale of 1001 and a rate of 30000 are 29.97 a second. */
+/** Rates are fractions: a scale of 1001 and a rate of 30000 mean 29.97 per second. */
 async function readStreamHead(source: ByteSource, chunk: Chunk): Promise<Partial<AviStream>> {
   if (chunk.size < 36) throw damagedAvi(`the head of a stream has ${chunk.size} bytes`, source.file, chunk.at);
   const head = await readChunk(source, chunk);

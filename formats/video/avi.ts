@@ -153,7 +153,7 @@ function kindOf({ id, list }: Chunk, streams: number, number: number): ChunkKind
   return kind === 'pc' ? 'palette' : kind === 'db' || kind === 'dc' ? 'frame' : undefined;
 }
 
-/** The next list of frames: files over 1 or 2 GiB go on in further RIFFs. */
+/** The next list of frames. Files over 1 or 2 GiB continue in further RIFFs. */
 async function nextMovi(
   source: ByteSource,
   from: number,

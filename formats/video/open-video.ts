@@ -19,8 +19,8 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
  * Opens a video, to be read frame by frame as grey values. The format is detected from the content:
  *
  * - AVI: uncompressed, of 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, and
- *   YUV (I420, YV12, NV12, NV21, YUY2, UYVY); Motion JPEG, also without Huffman tables, of which 640 × 480 pixels take
- *   some 10 ms. No index is needed; files of several RIFFs (OpenDML) are read.
+ *   YUV (I420, YV12, NV12, NV21, YUY2, UYVY); Motion JPEG, also without Huffman tables (640 × 480 pixels take about 10
+ *   ms). No index is needed; files with several RIFFs (OpenDML) are supported.
  * - TIFF and BigTIFF of several pages, in the order of their directories: 8 and 16 bits, grey, RGB or palette; strips
  *   or tiles; uncompressed, deflate, LZW, PackBits. Stacks that ImageJ wrote with one directory are read, and its frame
  *   interval and pixel size, or those of OME.
@@ -30,8 +30,8 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
  * Grey values are those of the file. For RGB, `channel` is used: `grey` is Rec. 601's luma, (19595 R + 38470 G + 7471 B
  * + 2^15) / 2^16 rounded down, the same on every engine. For YUV and Motion JPEG, luma is used unchanged; other
  * channels are not supported for YUV, and follow JFIF for Motion JPEG. Signed samples are shifted by half their range.
- * If 0 is white, values are inverted; PNGs of fewer than 8 bits are spread to 8. Values of 10 or 12 bits stay as they
- * are, in 16. Samples of f32 are not supported, because they have no fixed range.
+ * If 0 is white, values are inverted; PNGs of fewer than 8 bits are scaled to 8. Values of 10 or 12 bits are kept
+ * unscaled in 16. Samples of f32 are not supported, because they have no fixed range.
  *
  * Memory is bounded by a few frames, not by the video. O(pixels) per frame.
  *

@@ -178,7 +178,7 @@ function copyBlock(
   }
 }
 
-/** Three planes as one of three samples a pixel. */
+/** Interleaves three planes into three samples per pixel. */
 function interleave(planes: readonly Grey[]): Grey {
   const { length } = planes[0]!;
   const samples = planes[0] instanceof Uint16Array ? new Uint16Array(3 * length) : new Uint8Array(3 * length);

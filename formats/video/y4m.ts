@@ -40,7 +40,7 @@ interface Y4mHead {
   readonly file: string;
   readonly width: number;
   readonly height: number;
-  /** Frames a second, as it is written. */
+  /** Frames per second, as written. */
   readonly rate: string | undefined;
   readonly isInterlaced: boolean;
   readonly samples: Samples;

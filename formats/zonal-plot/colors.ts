@@ -31,7 +31,7 @@ const ROUNDING = 1e-9;
 const ONE_COLOR = '#64809c';
 
 /**
- * A colour scale for the means of zones, NaN where a zone has none, and for the bars of their histograms. Viridis is
+ * A colour scale for the means of zones (NaN for a zone without data) and for the bars of their histograms. Viridis is
  * perceptually uniform and keeps its order for all common kinds of colour blindness. Its palest end is left out,
  * because it would vanish on white.
  *

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { drainageBasins } from '../src/drainage-basins.ts';
 import { plainBasins } from '../src/plain.ts';
 
-/** Few heights, so that there are plains and ties. */
+/** Few different heights, so that there are plains and ties. */
 const terrain = fc
   .record({ width: fc.integer({ min: 1, max: 40 }), rows: fc.integer({ min: 1, max: 40 }), highest: fc.nat(20) })
   .chain(({ width, rows, highest }) => {

@@ -17,7 +17,7 @@ export interface ArrowIndex {
   readonly fields: readonly ArrowField[];
   /** Whether unions have no bits of validity, as since version 5. */
   readonly isRecent: boolean;
-  /** Dictionaries and record batches, in the order in which they are to be read. */
+  /** Dictionaries and record batches, in reading order. */
   readonly messages: readonly Message[];
 }
 

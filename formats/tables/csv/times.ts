@@ -10,8 +10,8 @@ export interface Time {
 }
 
 /**
- * Reads `YYYY-MM-DD`, alone or with `HH:MM`, `:SS` and up to six digits of a second behind a `T` or a blank, and `Z` or
- * an offset such as `+01:00`.
+ * Reads `YYYY-MM-DD`, alone or with `HH:MM`, `:SS` and up to six decimals of a second, after a `T` or a blank, and `Z`
+ * or an offset such as `+01:00`.
  *
  * @returns undefined if it is not a date or time.
  */

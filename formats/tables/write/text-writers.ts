@@ -36,7 +36,7 @@ function quoted(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A JSON array with an object a row, a line each. */
+/** A JSON array with one object per row, each on its own line. */
 export function jsonRows(fields: readonly TableField[]): RowsWriter {
   let separator = '\n';
   const line = (cells: readonly string[]): string => {
@@ -47,7 +47,7 @@ export function jsonRows(fields: readonly TableField[]): RowsWriter {
   return { begin: () => '[', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '\n]\n' };
 }
 
-/** An object a row, a line each. */
+/** One object per row, each on its own line. */
 export function jsonLines(fields: readonly TableField[]): RowsWriter {
   const line = (cells: readonly string[]): string => `${objectOf(fields, cells)}\n`;
   return { begin: () => '', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '' };

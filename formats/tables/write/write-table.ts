@@ -10,7 +10,7 @@ import { arrowRows } from './arrow-rows.ts';
 import { aField, rowsOf } from './batch-kind.ts';
 import { csvRows, jsonLines, jsonRows, type Rows, type RowsWriter } from './text-writers.ts';
 
-/** Formats of tables that are written: `ndjson` has an object a line. */
+/** Formats of written tables. `ndjson` has one object per line. */
 export type WrittenTableFormat = 'csv' | 'json' | 'ndjson' | 'arrow';
 
 const WRITERS: { readonly [format in WrittenTableFormat]: (fields: readonly TableField[]) => RowsWriter } = {
