@@ -127,7 +127,7 @@ export class DeviceLostError extends QuadrilleError {
   }
 }
 
-/** A request for more memory than the backend or the given budget has. */
+/** A request for more memory than the backend has or an option allows. */
 export class OutOfMemoryError extends QuadrilleError {
   static {
     OutOfMemoryError.prototype.name = 'OutOfMemoryError';

@@ -9,7 +9,7 @@ const LONGEST = [
   'webgpu-plans',
   'replays',
   'spilling',
-  'spilling-budget',
+  'spilling-memory',
   'faults-prepared',
   'prepared',
   'track-cells',

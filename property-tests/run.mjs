@@ -25,7 +25,7 @@ const LEFT_OUT = [
   'faults-workers',
   'prepared',
   'sampling-boxes',
-  'spilling-budget',
+  'spilling-memory',
   'spilling-under-way',
   'track-cells',
   'transfers',

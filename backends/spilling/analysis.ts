@@ -43,18 +43,18 @@ const SPARSE_SHARE = 8;
 
 /**
  * Finds out how far the windows of a command read, the shortest of which has `min` rows, on a device with memory of
- * `budget` bytes.
+ * `memoryBytes` bytes.
  */
 export async function analyse(
   reader: WordReader,
   command: WindowedCommand,
   min: number,
-  budget: number,
+  memoryBytes: number,
 ): Promise<Analysis> {
   const length = await reader.length(command.extent);
   const programs: AnalysedProgram[] = [];
   for (const program of command.programs) {
-    programs.push(placed(await reader.program(program), length, min, budget));
+    programs.push(placed(await reader.program(program), length, min, memoryBytes));
   }
   const { stores = [] } = command;
   const bindings = programs.flatMap(({ arrays, placings }) =>
@@ -74,10 +74,10 @@ export async function analyse(
  * How a window of a program reads an array: whole if the windows at both ends read all of it, else a piece. A large,
  * mostly empty buffer (a column whose capacity is far above its length, for example) is also read as a piece.
  */
-function placed(program: KnownProgram, length: number, min: number, budget: number): AnalysedProgram {
+function placed(program: KnownProgram, length: number, min: number, memoryBytes: number): AnalysedProgram {
   const ends = [elementsOf(program, 0, Math.min(length, min)), elementsOf(program, Math.max(0, length - min), length)];
   const isSparse = ({ buffer, length: used, storage }: ArrayBinding & { readonly length: number }): boolean =>
-    4 * buffer.words > budget / SPARSE_SHARE && 2 * used < buffer.words * perWord(storage);
+    4 * buffer.words > memoryBytes / SPARSE_SHARE && 2 * used < buffer.words * perWord(storage);
   const isWhole = (name: string): boolean => {
     const array = program.arrays.get(name);
     if (array !== undefined && isSparse(array)) return false;

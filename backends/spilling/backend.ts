@@ -151,7 +151,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
 
   const runHere = (command: Command, reads: ReadonlySet<Spillable>, writes: ReadonlySet<Spillable>): boolean => {
     const all = new Set([...reads, ...writes]);
-    if (bytesOf(all) > places.budget || !places.placeNow(all) || !attempt(command)) return false;
+    if (bytesOf(all) > places.memoryBytes || !places.placeNow(all) || !attempt(command)) return false;
     places.used(all, writes);
     return true;
   };
@@ -163,11 +163,11 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   ): Promise<void> => {
     const all = new Set([...reads, ...writes]);
     const long = capacityOf(command.extent) > windowRows;
-    if (!long && bytesOf(all) <= places.budget) {
+    if (!long && bytesOf(all) <= places.memoryBytes) {
       if (runHere(command, reads, writes)) return;
       const missing = bytesOf([...all].filter(({ resident }) => !resident));
       if ((await places.makeRoom(missing, all)) && runHere(command, reads, writes)) return;
-      await places.makeRoom(places.budget, all);
+      await places.makeRoom(places.memoryBytes, all);
       if (runHere(command, reads, writes)) return;
     }
     await inSomeWay(command);
@@ -190,7 +190,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         if (!isShortage(error) || begun || i === ways.length - 1) throw error;
         // With so few rows, the data that a window brings along lies in one part.
         if (isWantOfBindings(error)) maxRows = Math.min(maxRows, Math.floor(inner.limits.bindingBytes / 8));
-        await places.makeRoom(places.budget, new Set());
+        await places.makeRoom(places.memoryBytes, new Set());
       }
     }
   };
@@ -262,7 +262,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       queue.guard();
       const buffer = places.resolve(given);
       if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
-      if (!queue.idle || !places.placeNow(new Set([buffer]))) throw spilled(buffer, places.budget);
+      if (!queue.idle || !places.placeNow(new Set([buffer]))) throw spilled(buffer, places.memoryBytes);
       const lent = device.lend(buffer, onLost);
       buffer.lent++;
       let ended = false;
@@ -492,10 +492,10 @@ function buffersOf(cells: readonly ({ readonly buffer: DeviceBuffer } | undefine
   return cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
 }
 
-function spilled({ words }: Spillable, budget: number): ArgumentError {
+function spilled({ words }: Spillable, memoryBytes: number): ArgumentError {
   const sentence = 'The column cannot be lent: it is on the host or waits for memory.';
   return new ArgumentError('buffer/spilled', sentence, {
-    expected: `room on the device, which may be used up to ${budget} bytes`,
+    expected: `room on the device, which may be used up to ${memoryBytes} bytes`,
     got: `${words * 4} bytes that are not on the device`,
     remedy: 'Await context.sync() first, free other columns, or raise limits.memoryBytes.',
   });

@@ -17,8 +17,8 @@ export async function histogramInWindows(machine: WindowMachine, command: Histog
   const { extent, program, bins, segment, histograms, inner: ranks, into } = command;
   const runs = histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment));
   const words = bins * runs;
-  const { budget, copyToHost, hostOf, keepOnHost } = machine.places;
-  const onHost = 8 * words > budget / 2;
+  const { memoryBytes, copyToHost, hostOf, keepOnHost } = machine.places;
+  const onHost = 8 * words > memoryBytes / 2;
   const windowing = await planWindows(machine, {
     extent,
     programs: ranks === undefined ? [program] : [program, ranks.row],

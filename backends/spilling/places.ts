@@ -19,8 +19,8 @@ export interface Spillable extends DeviceBuffer {
   /** How many borrowers it has. It stays on the device while there are any. */
   lent: number;
   /**
-   * Whether it is borrowed from somebody else: it is on the device, may change there, and does not count towards the
-   * budget.
+   * Whether it is borrowed from somebody else: it is on the device, may change there, and does not count towards
+   * `memoryBytes`.
    */
   readonly borrowed: boolean;
   /** The error of the command that should have written it. */
@@ -32,7 +32,7 @@ export interface BufferPlaces {
   readonly live: { buffers: number; bytes: number };
   readonly report: SpillCounters;
   /** Device memory in bytes. */
-  readonly budget: number;
+  readonly memoryBytes: number;
   /** Whether every buffer is on the device only. */
   readonly calm: boolean;
   /** Allocates a buffer: on the device if `now` is set and there is room, else nowhere yet. */
@@ -72,7 +72,7 @@ export interface BufferPlaces {
   clear(): void;
 }
 
-/** Buffers below this share of the budget are spilled last: counts, totals and tables are soon used again. */
+/** Buffers below this share of the device memory are spilled last: counts, totals and tables are soon used again. */
 const SMALL_SHARE = 1 / 64;
 
 export function createPlaces(inner: Backend): BufferPlaces {
@@ -81,7 +81,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
   const elsewhere = new Set<Spillable>();
   const live = { buffers: 0, bytes: 0 };
   const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0, rowsOnHost: 0 };
-  const budget = inner.limits.memoryBytes;
+  const memoryBytes = inner.limits.memoryBytes;
   /** Pending reads from the device, and the buffers that they read. */
   const reads = new Map<Promise<unknown>, Spillable>();
   let clock = 0;
@@ -91,7 +91,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
     if (buffer.resident && buffer.host === undefined && buffer.failure === undefined) elsewhere.delete(buffer);
     else elsewhere.add(buffer);
   };
-  const room = (): number => budget - inner.counters.liveBytes;
+  const room = (): number => memoryBytes - inner.counters.liveBytes;
 
   const takeDevice = (buffer: Spillable): void => {
     buffer.id = inner.allocate(buffer.words).id;
@@ -164,7 +164,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
 
   /** Buffers that may leave the device, in the order in which they should. */
   const candidates = (keep: ReadonlySet<Spillable>): Spillable[] => {
-    const small = (buffer: Spillable): number => (4 * buffer.words < budget * SMALL_SHARE ? 1 : 0);
+    const small = (buffer: Spillable): number => (4 * buffer.words < memoryBytes * SMALL_SHARE ? 1 : 0);
     return [...owned]
       .filter((buffer) => buffer.resident && !keep.has(buffer) && !staysOnDevice(buffer))
       .sort((a, b) => small(a) - small(b) || a.lastUse - b.lastUse);
@@ -181,7 +181,7 @@ export function createPlaces(inner: Backend): BufferPlaces {
   return {
     live,
     report,
-    budget,
+    memoryBytes,
     room,
     place,
     copyToHost,

@@ -40,7 +40,7 @@ export async function settle(
   await makeResident(places, analysis, inPlace, fixedBytes, storesToHost ? [] : written);
 
   const leavesHalf = ({ words }: Spillable): boolean =>
-    !onlyNeeded && bytesOf(inPlace) + fixedBytes + 4 * words <= places.budget / 2;
+    !onlyNeeded && bytesOf(inPlace) + fixedBytes + 4 * words <= places.memoryBytes / 2;
   for (const buffer of [...read, ...written].filter((each) => !inPlace.has(each))) {
     const isHere = staysOnDevice(buffer) && !written.has(buffer);
     if (isHere || (buffer.resident && !(read.has(buffer) && written.has(buffer)) && leavesHalf(buffer)))
@@ -89,7 +89,7 @@ async function makeResident(
   written: Iterable<Spillable>,
 ): Promise<void> {
   const missing = bytesOf([...needed].filter(({ resident }) => !resident)) + fixedBytes;
-  const fits = bytesOf(needed) + fixedBytes <= places.budget;
+  const fits = bytesOf(needed) + fixedBytes <= places.memoryBytes;
   if (!fits || !(await places.makeRoom(missing, needed))) {
     throw tooMuchAtRandom(places, analysis, bytesOf(needed) + fixedBytes, bytesOf(written));
   }
@@ -101,7 +101,7 @@ async function makeResident(
  * and the bytes stored.
  */
 export function tooMuchAtRandom(
-  { budget }: BufferPlaces,
+  { memoryBytes }: BufferPlaces,
   { programs }: Analysis,
   bytes: number,
   storedBytes = 0,
@@ -117,7 +117,7 @@ export function tooMuchAtRandom(
     'memory/random-access',
     `A command needs more data on the device than fits.${reads}${writes}`,
     {
-      expected: `at most ${budget} bytes`,
+      expected: `at most ${memoryBytes} bytes`,
       got: `${bytes}`,
       remedy: 'Raise limits.memoryBytes, or gather from smaller tables.',
     },

@@ -65,7 +65,7 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
   const { multiple = 1, scratch = 0 } = command;
   const min = multiple * Math.ceil(Math.min(maxRows, MIN_ROWS) / multiple);
   const reader = wordReaderOf(inner, places);
-  const analysis = await analyse(reader, command, min, places.budget);
+  const analysis = await analyse(reader, command, min, places.memoryBytes);
   const { results } = entryOf(analysis.programs.at(-1)!.module);
   const planFor = async (onlyNeeded: boolean): Promise<WindowsPlan> => {
     const residence = await settle(places, analysis, command, onlyNeeded);
@@ -75,11 +75,11 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
   let plan = await planFor(machine.thrifty);
   // The buffers that could stay leave too little room for even the shortest window.
   const smallest = largestWindow(plan, min);
-  const left = places.budget - bytesOf(plan.residence.inPlace);
+  const left = places.memoryBytes - bytesOf(plan.residence.inPlace);
   if (smallest > FILL * left) {
     if (!machine.thrifty) plan = await planFor(true);
     const needed = bytesOf(plan.residence.inPlace) + largestWindow(plan, min);
-    if (needed > places.budget) throw tooMuchAtRandom(places, analysis, needed);
+    if (needed > places.memoryBytes) throw tooMuchAtRandom(places, analysis, needed);
   }
   const rows = await fittingRows(machine, plan);
   return { length: analysis.length, rows, run: (body) => runAll(machine, plan, rows, body) };
@@ -88,7 +88,10 @@ export async function planWindows(machine: WindowMachine, command: WindowedComma
 /** The longest window that fits, after making room for all rows, or at least for windows of half that length. */
 async function fittingRows({ places, maxRows }: WindowMachine, plan: WindowsPlan): Promise<number> {
   const { multiple, min, residence, analysis } = plan;
-  await places.makeRoom(Math.min(places.budget / 2, largestWindow(plan, analysis.length) / FILL), residence.inPlace);
+  await places.makeRoom(
+    Math.min(places.memoryBytes / 2, largestWindow(plan, analysis.length) / FILL),
+    residence.inPlace,
+  );
   let rows = multiple * Math.max(1, Math.ceil(Math.min(analysis.length, maxRows) / multiple));
   while (rows > min && largestWindow(plan, rows) > FILL * places.room()) rows = halved(rows, plan);
   return rows;

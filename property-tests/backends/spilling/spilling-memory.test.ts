@@ -122,12 +122,12 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
 
 describe.each(testBackends)('more than memory holds on $name', (backend) => {
   const { open, runs } = backend;
-  const budgets = [64 * KIB, 128 * KIB];
+  const limits = [64 * KIB, 128 * KIB];
   let contexts: Context[];
   const reference = new Context(createReferenceBackend());
   beforeAll(async () => {
     contexts = await Promise.all(
-      budgets.map(async (memoryBytes) => new Context(createSpillingBackend(await open({ memoryBytes })))),
+      limits.map(async (memoryBytes) => new Context(createSpillingBackend(await open({ memoryBytes })))),
     );
   }, SLOW);
   afterAll(async () => {
@@ -142,12 +142,12 @@ describe.each(testBackends)('more than memory holds on $name', (backend) => {
         seed: fc.nat(),
       });
       await fc.assert(
-        fc.asyncProperty(input, fc.nat(budgets.length - 1), async (given, which) => {
+        fc.asyncProperty(input, fc.nat(limits.length - 1), async (given, which) => {
           await createRun(contexts[which]!, reference)((context) => pipeline(columnsOf(context, given)));
         }),
         {
           numRuns: 2 + Math.ceil(runs / 3),
-          examples: budgets.map((_, which) => [{ rows: 15_000, seed: which }, which] satisfies [Input, number]),
+          examples: limits.map((_, which) => [{ rows: 15_000, seed: which }, which] satisfies [Input, number]),
         },
       );
     },
