@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { overlapsInQuadrants, type QuadrantPairs } from '../../algorithms/overlaps/index.ts';
 import type { Context } from '../../primitives/context.ts';
 import { onEveryBackend } from '../backends.ts';
+import { THOROUGH } from '../cases.ts';
 import {
   type CellByHand,
   type CellCase,
@@ -193,7 +194,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder))).toEqual(answers(rows));
       }),
-      { numRuns: 5 * runs },
+      { numRuns: (THOROUGH ? 5 : 2) * runs },
     );
   });
 
@@ -203,7 +204,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder), { maxEdges })).toEqual(answers(rows));
       }),
-      { numRuns: 3 * runs },
+      { numRuns: (THOROUGH ? 3 : 1) * runs },
     );
   });
 
