@@ -16,9 +16,9 @@ import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from '../wasm/emit-wasm.ts';
 import type { Code } from '../wasm/wasm-code.ts';
 import { I32, type ValueType } from '../wasm/wasm-encoder.ts';
-import { Int32, load, loadF32, parameter, type Scalar } from '../wasm/wasm-expressions.ts';
+import { type Int32, load, loadF32, parameter, type Scalar } from '../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from '../wasm/wasm-locals.ts';
-import { lower, raise, when } from '../wasm/wasm-statements.ts';
+import { lower, when } from '../wasm/wasm-statements.ts';
 import type { Addresses, Use } from './launch.ts';
 
 /**
@@ -325,16 +325,6 @@ function emitLength(code: Code, word: number): Int32Local {
 /** `max(0, count − minus)`; both are unsigned. */
 export function restOf(count: Int32, minus: Int32): Int32 {
   return count.gtU(minus).select(count.sub(minus), 0);
-}
-
-/** Sets a local to the minimum of itself and a value, both unsigned. */
-export function emitMinimum(code: Code, local: Int32Local, value: () => void): void {
-  lower(code, local, new Int32(value));
-}
-
-/** Sets a local to the maximum of itself and a value, both unsigned. */
-export function emitMaximum(code: Code, local: Int32Local, value: () => void): void {
-  raise(code, local, new Int32(value));
 }
 
 /** The chunk's range of indices: locals of the first index and of the end. */

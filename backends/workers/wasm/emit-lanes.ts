@@ -1,8 +1,7 @@
-import type { Storage } from '../../../primitives/contract/backend.ts';
-import type { GatherNode, Node, ReadNode } from '../../analyses/straight-line.ts';
+import type { GatherNode, Node, OperationNode, ReadNode } from '../../analyses/straight-line.ts';
 import type { VectorSources } from './emit-simd.ts';
-import { emitLoadFrom, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
-import { emitScalar } from './scalar-operations.ts';
+import { elementAt, elementOf, literal, loadElement, scalarLocal, widthOf } from './emit-wasm.ts';
+import { scalarOperation } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32 } from './wasm-encoder.ts';
 import { Float32, Int32, i32, loadByte, type Scalar } from './wasm-expressions.ts';
@@ -96,27 +95,26 @@ export class LaneCode {
     this.#offset = offset;
   }
 
-  /** Pushes the value of a node; where it varies, it is right only for indices that are in range. */
-  push(node: Node): void {
-    if (node.kind === 'literal') pushLiteral(this.#code, node.type, node.value);
-    else this.#code.get(this.local(node));
-  }
-
-  /** The value of a node that is an integer; to be used at once, as it is computed where it is first used. */
-  value(node: Node): Int32 {
-    return new Int32(() => this.push(node));
-  }
-
-  /** The same of any scalar. */
+  /**
+   * The value of a node, to be used at once: it is computed where it is first used. Where it varies, it is right only for
+   * indices that are in range.
+   */
   scalar(node: Node): Scalar {
-    return node.type === 'f32' ? new Float32(() => this.push(node)) : this.value(node);
+    if (node.kind === 'literal') return literal(node.type, node.value);
+    const emit = (bytes: number[]): void => this.local(node).emit(bytes);
+    return node.type === 'f32' ? new Float32(emit) : new Int32(emit);
+  }
+
+  /** The same of a node that is an integer or a bool. */
+  value(node: Node): Int32 {
+    return this.scalar(node) as Int32;
   }
 
   /** The same as a local, of anything but literals. */
   local(node: Node): ScalarLocal {
     const known = (node.varying ? this.#lanes : this.#invariants).get(node);
     if (known !== undefined) return known;
-    this.#compute(node);
+    this.#code.push(this.#computed(node));
     const local = scalarLocal(this.#code, node.type);
     this.#code.set(local);
     this.#lanes.set(node, local);
@@ -135,10 +133,9 @@ export class LaneCode {
       return;
     }
     if (node.kind === 'read') {
-      emitRead(code, this.#sources.arrays[node.slot]!, node.type, () => this.push(node.index));
+      code.push(elementOf(this.#sources.arrays[node.slot]!, node.type, this.value(node.index)));
     } else if (node.kind === 'operation') {
-      const pushes = node.operands.map((operand) => () => this.push(operand));
-      emitScalar(code, node.name, node.operands[0]!.type, node.type, pushes);
+      code.push(this.#operation(node));
     } else {
       throw new RangeError(`a ${node.kind} was not bound`);
     }
@@ -154,42 +151,38 @@ export class LaneCode {
     this.#addresses.set(node, local);
   }
 
-  #compute(node: Node): void {
-    const code = this.#code;
+  #computed(node: Node): Scalar {
     const { arrays, index } = this.#sources;
     switch (node.kind) {
       case 'index':
-        code.get(index!.add(this.#offset));
-        return;
+        return index!.add(this.#offset);
       case 'read': {
         const { storage } = arrays[node.slot]!;
-        code.get(elementAt(storage, this.#addresses.get(node)!, index!));
-        emitLoadFrom(code, storage, node.type, this.#offset << widthOf(storage));
-        return;
+        const address = elementAt(storage, this.#addresses.get(node)!, index!);
+        return loadElement(storage, node.type, address, this.#offset << widthOf(storage));
       }
       case 'gather':
-        this.#gather(node);
-        return;
-      case 'operation': {
+        return this.#gathered(node);
+      case 'operation':
         for (const operand of node.operands) if (operand.kind !== 'literal') this.local(operand);
-        const pushes = node.operands.map((operand) => () => this.push(operand));
-        emitScalar(code, node.name, node.operands[0]!.type, node.type, pushes);
-        return;
-      }
+        return this.#operation(node);
       default:
         throw new RangeError(`a ${node.kind} does not vary`);
     }
   }
 
-  #gather(node: GatherNode): void {
+  #operation({ name, type, operands }: OperationNode): Scalar {
+    const values = operands.map((operand) => this.scalar(operand));
+    return scalarOperation(this.#code, name, operands[0]!.type, type, values);
+  }
+
+  #gathered(node: GatherNode): Scalar {
     const array = this.#sources.arrays[node.slot]!;
+    const { storage, address } = array;
     this.local(node.index);
-    if (this.#checked || this.#greatest(node.index) === ANY) {
-      emitRead(this.#code, array, node.type, () => this.push(node.index));
-      return;
-    }
-    this.#code.get(elementAt(array.storage, array.address, this.value(node.index)));
-    emitLoadFrom(this.#code, array.storage, node.type, 0);
+    const index = this.value(node.index);
+    if (this.#checked || this.#greatest(node.index) === ANY) return elementOf(array, node.type, index);
+    return loadElement(storage, node.type, elementAt(storage, address, index));
   }
 
   /** An upper bound of a u32, as far as it can be seen from how it comes about. */
@@ -232,9 +225,4 @@ function inputsOf(node: Node): readonly Node[] {
     default:
       return [];
   }
-}
-
-function elementAt(storage: Storage, address: Int32, index: Int32): Int32 {
-  const width = widthOf(storage);
-  return address.add(width > 0 ? index.shl(width) : index);
 }

@@ -1,13 +1,14 @@
 import type { Operand, ScalarType, Local as Variable } from '../../../primitives/ir/ir.ts';
-import { type ArrayAccess, type Environment, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
+import { type ArrayAccess, type Environment, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { LaneKind, LaneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, operandsOf } from './lane-statements.ts';
-import { emitScalar } from './scalar-operations.ts';
-import { emitF32Bound, emitLoadVector, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
+import { scalarOperation } from './scalar-operations.ts';
+import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
 import type { Code, Label } from './wasm-code.ts';
-import { I32, op, simd, V128 } from './wasm-encoder.ts';
-import type { Int32 } from './wasm-expressions.ts';
+import { I32, simd, V128 } from './wasm-encoder.ts';
+import { type Int32, type Lanes, type Scalar, type Vector, v128, vector } from './wasm-expressions.ts';
 import type { Int32Local, Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
+import { block, br, brIf, loop, when } from './wasm-statements.ts';
 
 /** Where code for several vectors of indices finds what it works on. */
 export interface MaskedSources {
@@ -100,10 +101,7 @@ export class MaskedCode {
   /** Goes elsewhere where an array is shorter than what is read of it at once. */
   #requireLengths(): void {
     for (const name of this.#kinds.arrays) {
-      this.#code.get(this.#array(name).length);
-      this.#code.i32(4 * this.#sources.vectors);
-      this.#code.op(op.i32LtU);
-      this.#code.brIf(this.#sources.elsewhere);
+      brIf(this.#code, this.#sources.elsewhere, this.#array(name).length.ltU(4 * this.#sources.vectors));
     }
   }
 
@@ -112,12 +110,10 @@ export class MaskedCode {
   }
 
   #splatUniforms(): void {
-    const code = this.#code;
-    for (const [name, type] of this.#sources.environment.module.uniforms) {
-      const local = this.#own(code.local(V128));
-      code.get(this.#sources.environment.uniforms.get(name)!);
-      emitSplat(code, type);
-      code.set(local);
+    const { module, uniforms } = this.#sources.environment;
+    for (const [name, type] of module.uniforms) {
+      const local = this.#own(this.#code.local(V128));
+      local.set(splatOf(type, uniforms.get(name)!));
       this.#splats.set(name, local);
     }
   }
@@ -138,8 +134,7 @@ export class MaskedCode {
         this.#read(statement);
         return;
       case 'length':
-        this.#code.get(this.#array(statement.array).length);
-        this.#keepScalar(statement.local);
+        this.#keepScalar(statement.local, this.#array(statement.array).length);
         return;
       case 'var':
       case 'set':
@@ -153,24 +148,23 @@ export class MaskedCode {
         this.#loop(statement);
         return;
       case 'break':
-        this.#code.br(this.#loops.at(-1)!.exit);
+        br(this.#code, this.#loops.at(-1)!.exit);
         return;
       case 'continue':
-        this.#code.br(this.#loops.at(-1)!.next);
+        br(this.#code, this.#loops.at(-1)!.next);
     }
   }
 
-  /** Keeps the scalar on the stack as that of a local, and as a vector where vectors need it. */
-  #keepScalar({ id, type }: Variable): void {
+  /** Keeps the scalar of a local, and a vector of it where vectors need it. */
+  #keepScalar({ id, type }: Variable, value: Scalar): void {
     const code = this.#code;
+    code.push(value);
     const local = this.#scalars.get(id) ?? this.#own(scalarLocal(code, type));
     this.#scalars.set(id, local);
     code.set(local);
     if (!this.#splatted.has(id)) return;
     const [splat = this.#own(code.local(V128))] = this.#vectors.get(id) ?? [];
-    code.get(local);
-    emitSplat(code, type);
-    code.set(splat);
+    splat.set(splatOf(type, local));
     this.#vectors.set(
       id,
       this.#each(() => splat),
@@ -185,212 +179,159 @@ export class MaskedCode {
   }
 
   #let({ local, operation: { name, operands } }: Of<'let'>): void {
-    const code = this.#code;
     const from = operands[0]!.type;
     if (this.#kinds.kinds.get(local.id) !== 'varying') {
-      if ((name === 'div' || name === 'rem') && this.#kindOf(operands[0]!) === 'consecutive')
-        this.#place(name, operands);
-      else {
-        const pushes = operands.map((operand) => () => this.#pushScalar(operand));
-        emitScalar(code, name, from, local.type, pushes);
-      }
-      this.#keepScalar(local);
+      const isPlace = (name === 'div' || name === 'rem') && this.#kindOf(operands[0]!) === 'consecutive';
+      const scalars = operands.map((operand) => this.#scalar(operand));
+      const value = isPlace
+        ? this.#place(name, operands)
+        : scalarOperation(this.#code, name, from, local.type, scalars);
+      this.#keepScalar(local, value);
       return;
     }
     const bound = name === 'min' || name === 'max' ? numberOf(name, operands) : undefined;
     const isShift = name === 'shl' || name === 'shr';
-    const count = isShift && this.#kindOf(operands[1]!) === 'uniform' ? operands[1] : undefined;
+    const count = isShift && this.#kindOf(operands[1]!) === 'uniform' ? this.#integer(operands[1]!) : undefined;
     for (const [u, made] of this.#vectorsOf(local.id).entries()) {
-      const pushes = operands.map((operand) => () => this.#pushVector(operand, u));
-      if (bound !== undefined) emitF32Bound(code, name as 'min' | 'max', pushes[bound.other]!, bound.number);
-      else emitVector(code, name, from, local.type, pushes, count && (() => this.#pushScalar(count)));
-      code.set(made);
+      const values = operands.map((operand) => this.#vector(operand, u));
+      made.set(
+        bound === undefined
+          ? vectorOperation(this.#code, name, from, local.type, values, count)
+          : f32Bound(name as 'min' | 'max', values[bound.other]!, bound.number),
+      );
     }
   }
 
-  /** Pushes the row of the indices, or the column of the first. */
-  #place(name: 'div' | 'rem', [index, cells]: readonly Operand[]): void {
-    const code = this.#code;
+  /** The row of the indices, or the column of the first. */
+  #place(name: 'div' | 'rem', [index, cells]: readonly Operand[]): Int32 {
     const row = this.#sources.row!;
-    if (name === 'div') {
-      code.get(row);
-      return;
-    }
-    this.#pushScalar(index!);
-    code.get(row);
-    this.#pushScalar(cells!);
-    code.op(op.i32Mul, op.i32Sub);
+    return name === 'div' ? row : this.#integer(index!).sub(row.mul(this.#integer(cells!)));
   }
 
   #dot({ local, words }: Of<'dot'>): void {
-    const code = this.#code;
     if (this.#kinds.kinds.get(local.id) === 'uniform') {
-      this.#dotOfScalars(words);
-      this.#keepScalar(local);
+      this.#keepScalar(local, this.#dotOfScalars(words));
       return;
     }
     for (const [u, made] of this.#vectorsOf(local.id).entries()) {
-      for (const word of words) this.#pushVector(word, u);
-      code.simd(simd.i32x4DotI16x8S);
-      code.set(made);
+      made.set(vector(simd.i32x4DotI16x8S, ...words.map((word) => this.#vector(word, u))));
     }
   }
 
-  #dotOfScalars(words: readonly Operand[]): void {
-    const code = this.#code;
-    const half = (isLow: boolean) => (operand: Operand) => {
-      this.#pushScalar(operand);
-      if (isLow) {
-        code.i32(16);
-        code.op(op.i32Shl);
-      }
-      code.i32(16);
-      code.op(op.i32ShrS);
-    };
-    for (const isLow of [true, false]) {
-      words.forEach(half(isLow));
-      code.op(op.i32Mul);
-    }
-    code.op(op.i32Add);
+  #dotOfScalars(words: readonly Operand[]): Int32 {
+    const [a, b] = words.map((word) => this.#integer(word)) as [Int32, Int32];
+    const low = a.shl(16).shrS(16).mul(b.shl(16).shrS(16));
+    return low.add(a.shrS(16).mul(b.shrS(16)));
   }
 
   #read({ local, array, index }: Of<'read'>): void {
     const code = this.#code;
     const { storage, address, length } = this.#array(array);
-    const pushIndex = (): void => this.#pushScalar(index);
+    const first = this.#integer(index);
     if (this.#kindOf(index) === 'uniform') {
-      emitRead(code, this.#array(array), local.type, pushIndex);
-      this.#keepScalar(local);
+      this.#keepScalar(local, elementOf(this.#array(array), local.type, first));
       return;
     }
-    pushIndex();
-    code.get(length);
-    code.i32(4 * this.#sources.vectors);
-    code.op(op.i32Sub, op.i32GtU);
-    code.brIf(this.#sources.elsewhere);
+    brIf(code, this.#sources.elsewhere, first.gtU(length.sub(4 * this.#sources.vectors)));
     const at = code.local(I32);
-    code.get(address);
-    pushIndex();
-    code.i32(widthOf(storage));
-    code.op(op.i32Shl, op.i32Add);
-    code.set(at);
+    at.set(address.add(first.shl(widthOf(storage))));
     for (const [u, made] of this.#vectorsOf(local.id).entries()) {
-      code.get(at);
-      emitLoadVector(code, storage, local.type, (4 * u) << widthOf(storage));
-      code.set(made);
+      made.set(loadLanes(storage, local.type, at, (4 * u) << widthOf(storage)));
     }
     code.release(at);
   }
 
   #assign(statement: Of<'var'> | Of<'set'>): void {
     const { local, value } = statement;
-    const code = this.#code;
     if (this.#kinds.kinds.get(local.id) !== 'varying') {
-      this.#pushScalar(value);
-      this.#keepScalar(local);
+      this.#keepScalar(local, this.#scalar(value));
       return;
     }
     const isBlended = this.#kinds.blended.has(statement);
     for (const [u, made] of this.#vectorsOf(local.id).entries()) {
-      this.#pushVector(value, u);
-      if (isBlended) {
-        code.get(made);
-        code.get(this.#mask![u]!);
-        code.simd(simd.bitselect);
-      }
-      code.set(made);
+      const lanes = this.#vector(value, u);
+      made.set(isBlended ? lanes.bitselect(made, this.#mask![u]!) : lanes);
     }
   }
 
   #branch({ condition, consequent, alternative }: Of<'if'>): void {
-    const code = this.#code;
-    this.#pushScalar(condition);
-    code.if();
-    this.#block(consequent);
-    if (alternative.length > 0) {
-      code.else();
-      this.#block(alternative);
-    }
-    code.end();
+    const otherwise = (): void => this.#block(alternative);
+    when(
+      this.#code,
+      this.#integer(condition),
+      () => this.#block(consequent),
+      alternative.length > 0 ? otherwise : undefined,
+    );
   }
 
   /** Both branches, each where any index takes it. */
   #diverge({ condition, consequent, alternative }: Of<'if'>): void {
     const outer = this.#mask;
-    const under = (statements: readonly LaneStatement[], pushMask: (u: number) => void): void => {
+    const under = (statements: readonly LaneStatement[], maskOf: (u: number) => Vector): void => {
       if (statements.length === 0) return;
       const code = this.#code;
       const mask = this.#each((u) => {
         const local = code.local(V128);
-        pushMask(u);
-        code.set(local);
+        local.set(maskOf(u));
         return local;
       });
-      mask.forEach((local, u) => {
-        code.get(local);
-        if (u > 0) code.simd(simd.or);
-      });
-      code.simd(simd.anyTrue);
+      const any = mask.slice(1).reduce<Vector>((all, one) => all.or(one), mask[0]!);
       this.#mask = mask;
-      code.when(() => this.#block(statements));
+      when(code, any.anyTrue(), () => this.#block(statements));
       this.#mask = outer;
       for (const local of mask) code.release(local);
     };
-    under(consequent, (u) => this.#pushMask(condition, u, simd.and));
-    under(alternative, (u) => this.#pushMask(condition, u, simd.andNot));
-  }
-
-  /** Pushes where the condition holds of the mask around, or where it does not. */
-  #pushMask(condition: Operand, u: number, instruction: number): void {
-    const code = this.#code;
-    if (this.#mask !== undefined) code.get(this.#mask[u]!);
-    else if (instruction === simd.andNot) code.v128([-1, -1, -1, -1]);
-    this.#pushVector(condition, u);
-    if (this.#mask !== undefined || instruction === simd.andNot) code.simd(instruction);
+    under(consequent, (u) => {
+      const holds = this.#vector(condition, u);
+      return outer === undefined ? holds : outer[u]!.and(holds);
+    });
+    under(alternative, (u) => (outer?.[u] ?? ALL).andNot(this.#vector(condition, u)));
   }
 
   #loop({ body, step }: Of<'loop'>): void {
     const code = this.#code;
-    const exit = code.block();
-    const again = code.loop();
-    const next = code.block();
-    this.#loops.push({ exit, next });
-    this.#block(body);
-    code.end();
-    this.#loops.pop();
-    this.#block(step);
-    code.br(again);
-    code.end();
-    code.end();
+    block(code, (exit) =>
+      loop(code, (again) => {
+        block(code, (next) => {
+          this.#loops.push({ exit, next });
+          this.#block(body);
+        });
+        this.#loops.pop();
+        this.#block(step);
+        br(code, again);
+      }),
+    );
   }
 
-  /** Pushes what does not vary, or the value of the first index of what is consecutive. */
-  #pushScalar(operand: Operand): void {
-    if (operand.kind === 'literal') pushLiteral(this.#code, operand.type, operand.value);
-    else if (operand.kind === 'uniform') this.#code.get(this.#sources.environment.uniforms.get(operand.name)!);
-    else this.#code.get(this.#scalars.get(operand.id)!);
+  /** What does not vary, or the value of the first index of what is consecutive. */
+  #scalar(operand: Operand): Scalar {
+    if (operand.kind === 'literal') return literal(operand.type, operand.value);
+    if (operand.kind === 'uniform') return this.#sources.environment.uniforms.get(operand.name)!;
+    return this.#scalars.get(operand.id)!;
   }
 
-  #pushVector(operand: Operand, u: number): void {
-    const code = this.#code;
-    if (operand.kind === 'literal') code.v128(lanesOf(operand.type, operand.value));
-    else if (operand.kind === 'uniform') code.get(this.#splats.get(operand.name)!);
-    else if (this.#kindOf(operand) !== 'consecutive') code.get(this.#vectors.get(operand.id)![u]!);
-    else {
-      this.#pushScalar(operand);
-      code.simd(simd.i32x4Splat);
-      code.v128([0, 1, 2, 3].map((lane) => 4 * u + lane) as [number, number, number, number]);
-      code.simd(simd.i32x4Add);
-    }
+  /** The same of an integer or a bool. */
+  #integer(operand: Operand): Int32 {
+    return this.#scalar(operand) as Int32;
+  }
+
+  #vector(operand: Operand, u: number): Vector {
+    if (operand.kind === 'literal') return v128(lanesOf(operand.type, operand.value));
+    if (operand.kind === 'uniform') return this.#splats.get(operand.name)!;
+    if (this.#kindOf(operand) !== 'consecutive') return this.#vectors.get(operand.id)![u]!;
+    const places = [0, 1, 2, 3].map((lane) => 4 * u + lane) as unknown as Lanes;
+    return this.#integer(operand).splat().add(v128(places));
   }
 
   #keepVector(operand: Operand, u: number): VectorLocal {
     const local = this.#own(this.#code.local(V128));
-    this.#pushVector(operand, u);
-    this.#code.set(local);
+    local.set(this.#vector(operand, u));
     return local;
   }
 }
+
+/** The mask of all lanes. */
+const ALL = v128([-1, -1, -1, -1]);
 
 /** The operand of an extremum of f32 that is a number, which takes fewer instructions, and where the other one stands. */
 function numberOf(

@@ -1,13 +1,26 @@
 import type { ScalarType } from '../../../primitives/ir/ir.ts';
 import type { Floor, Node, OperationNode, ReadNode, SharedNode } from '../../analyses/straight-line.ts';
-import { emitMaximum, emitMinimum } from '../commands/kernel-arguments.ts';
-import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
-import { emitScalar } from './scalar-operations.ts';
-import { emitF32Bound, emitLoadVector, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
+import { type ArrayAccess, elementAt, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
+import { scalarOperation } from './scalar-operations.ts';
+import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
-import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';
-import { type Int32, Vector } from './wasm-expressions.ts';
+import { I32, I64, op, V128 } from './wasm-encoder.ts';
+import {
+  choose,
+  Float32,
+  Int32,
+  type Int64,
+  i32,
+  i64,
+  type Lanes,
+  loadingInt32,
+  loadSplat,
+  type Scalar,
+  Vector,
+  v128,
+} from './wasm-expressions.ts';
 import type { Int32Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
+import { drop, lower, raise } from './wasm-statements.ts';
 
 /** Indices that a round handles at most; chunks begin at multiples of it. */
 const MAX_IN_ROUND = 16;
@@ -81,24 +94,10 @@ export class VectorCode {
     const code = this.#code;
     const shift = code.local(I64);
     for (const node of this.#addresses.keys()) {
-      this.#pushInvariant(node.shift!);
-      code.op(op.i64ExtendI32S);
-      code.set(shift);
-      emitMaximum(code, from, () =>
-        pushClamped(code, () => {
-          code.i64(0);
-          code.get(shift);
-          code.op(op.i64Sub);
-        }),
-      );
-      emitMinimum(code, to, () =>
-        pushClamped(code, () => {
-          code.get(this.#sources.arrays[node.slot]!.length);
-          code.op(op.i64ExtendI32U);
-          code.get(shift);
-          code.op(op.i64Sub);
-        }),
-      );
+      const { length } = this.#sources.arrays[node.slot]!;
+      shift.set(this.#integer(node.shift!).extendS());
+      raise(code, from, clamped(code, i64(0).sub(shift)));
+      lower(code, to, clamped(code, length.extendU().sub(shift)));
     }
     code.release(shift);
     for (const floor of this.#floors()) this.#narrowToFloor(floor, from, to);
@@ -108,34 +107,17 @@ export class VectorCode {
   }
 
   /** Narrows it to the indices whose shared words are within their array. */
-  #narrowToShared(node: SharedNode, to: Int32Local): void {
-    const code = this.#code;
-    emitMinimum(code, to, () =>
-      pushClamped(code, () => {
-        code.get(this.#sources.arrays[node.slot]!.length);
-        code.op(op.i64ExtendI32U);
-        code.i64(node.by);
-        code.op(op.i64Shl);
-      }),
-    );
+  #narrowToShared({ slot, by }: SharedNode, to: Int32Local): void {
+    lower(this.#code, to, clamped(this.#code, this.#sources.arrays[slot]!.length.extendU().shl(by)));
   }
 
   /** Moves the first index on to a multiple of what vectors handle in a round, or to the end where there is none. */
   #align(from: Int32Local, to: Int32Local): void {
-    const code = this.#code;
-    const next = code.local(I32);
-    code.get(to);
-    code.get(from);
-    code.i32(MAX_IN_ROUND - 1);
-    code.op(op.i32Add);
-    code.i32(-MAX_IN_ROUND);
-    code.op(op.i32And);
-    code.tee(next);
-    code.get(next);
-    code.get(from);
-    code.op(op.i32LtU, op.select);
-    code.set(from);
-    code.release(next);
+    const next = this.#code.local(I32);
+    const multiple = from.add(MAX_IN_ROUND - 1).and(-MAX_IN_ROUND);
+    // The sum may pass 2³².
+    from.set(next.ltU(from).select(to, next.tee(multiple)));
+    this.#code.release(next);
   }
 
   #floors(): Iterable<Floor> {
@@ -146,35 +128,15 @@ export class VectorCode {
   /** Narrows it to the indices that are, plus a shift, neither below the least one nor as far as 2³². */
   #narrowToFloor({ shift, min }: Floor, from: Int32Local, to: Int32Local): void {
     const code = this.#code;
-    const pushFrom = (pushBound: () => void): void =>
-      pushClamped(code, () => {
-        pushBound();
-        code.op(op.i64ExtendI32U);
-        this.#pushInvariant(shift);
-        code.op(op.i64ExtendI32S, op.i64Sub);
-      });
-    emitMaximum(code, from, () => pushFrom(() => this.#pushInvariant(min)));
-    emitMinimum(code, to, () => pushFrom(() => code.i32(-1)));
+    const without = (bound: Int32): Int32 => clamped(code, bound.extendU().sub(this.#integer(shift).extendS()));
+    raise(code, from, without(this.#integer(min)));
+    lower(code, to, without(i32(-1)));
   }
 
   #narrowToNever(node: OperationNode, from: Int32Local, to: Int32Local): void {
-    const code = this.#code;
     const end = endOf(node);
-    if (end === undefined) {
-      code.get(from);
-      code.get(from);
-      code.op(op.i32Eqz, op.i32Add);
-      code.set(from);
-    } else {
-      emitMinimum(code, to, () =>
-        pushClamped(code, () => {
-          this.#pushInvariant(end);
-          code.op(op.i64ExtendI32U);
-          code.i64(1);
-          code.op(op.i64Sub);
-        }),
-      );
-    }
+    if (end === undefined) from.set(from.add(from.isZero()));
+    else lower(this.#code, to, clamped(this.#code, this.#integer(end).extendU().sub(1)));
   }
 
   /** Starts the code for the indices from `index + offset` on. */
@@ -196,25 +158,21 @@ export class VectorCode {
     this.#supplies.set(node, lanes);
   }
 
-  /** The lanes of a node; to be used at once, as they are computed where they are first used. */
+  /** The lanes of a node, to be used at once: they are computed where they are first used. */
   value(node: Node): Vector {
-    return new Vector(() => this.push(node));
-  }
-
-  /** Pushes the lanes of a node. */
-  push(node: Node): void {
-    if (!node.varying) {
-      this.#pushSplat(node);
-      return;
-    }
-    const known = this.#lanes.get(node);
-    if (known !== undefined) {
-      this.#code.get(known);
-      return;
-    }
-    this.#compute(node);
-    if ((this.#uses.get(node) ?? 0) < 2) return;
-    this.#code.tee(this.#keep(node));
+    return new Vector((bytes) => {
+      if (!node.varying) {
+        this.#sameLanes(node).emit(bytes);
+        return;
+      }
+      const known = this.#lanes.get(node);
+      if (known !== undefined) {
+        known.emit(bytes);
+        return;
+      }
+      this.#computed(node).emit(bytes);
+      if ((this.#uses.get(node) ?? 0) >= 2) this.#code.tee(this.#keep(node));
+    });
   }
 
   /** The lanes of a node in a local that stays valid until the next `begin`. */
@@ -222,8 +180,7 @@ export class VectorCode {
     const known = this.#lanes.get(node);
     if (known !== undefined) return known;
     if (!node.varying && node.kind !== 'literal') return this.#splat(node);
-    if (node.varying) this.#compute(node);
-    else this.#pushSplat(node);
+    this.#code.push(node.varying ? this.#computed(node) : this.#sameLanes(node));
     const local = this.#keep(node);
     this.#code.set(local);
     return local;
@@ -232,8 +189,7 @@ export class VectorCode {
   /** The lanes of a node in a local of the caller's. */
   copy(node: Node): VectorLocal {
     const local = this.#code.local(V128);
-    this.push(node);
-    this.#code.set(local);
+    local.set(this.value(node));
     return local;
   }
 
@@ -258,191 +214,159 @@ export class VectorCode {
     if (node.kind === 'rowBits') this.#count(node.of);
   }
 
-  #compute(node: Node): void {
-    const code = this.#code;
+  #computed(node: Node): Vector {
     switch (node.kind) {
       case 'index':
-        code.get(this.#sources.index!);
-        code.simd(simd.i32x4Splat);
-        code.v128([0, 1, 2, 3].map((lane) => lane + this.#offset) as [number, number, number, number]);
-        code.simd(simd.i32x4Add);
-        return;
+        return this.#sources
+          .index!.splat()
+          .add(v128([0, 1, 2, 3].map((lane) => lane + this.#offset) as unknown as Lanes));
       case 'read':
-        this.#load(node);
-        return;
+        return this.#loaded(node);
       case 'shared':
-        this.#loadShared(node);
-        return;
+        return this.#loadedShared(node);
       case 'rowBits':
-        this.#pushBits(node.of);
-        return;
+        return this.#bitsOf(node.of);
       case 'operation':
-        this.#operate(node);
-        return;
+        return this.#operation(node);
       case 'parameter':
-        code.get(this.#supplies.get(node)!);
-        return;
+        return this.#supplies.get(node)!;
       default:
         throw new RangeError(`a ${node.kind} has no lanes of its own`);
     }
   }
 
-  #operate(node: OperationNode): void {
+  #operation(node: OperationNode): Vector {
     const { name, type, operands } = node;
     const needed = this.#needed(node);
-    if (needed.length < operands.length) {
-      if (needed.length === 0) this.#code.v128([0, 0, 0, 0]);
-      else this.push(needed[0]!);
-      return;
-    }
+    if (needed.length < operands.length) return needed.length === 0 ? NONE : this.value(needed[0]!);
     const from = operands[0]!.type;
     if ((name === 'min' || name === 'max') && from === 'f32') {
       const [value, bound] = boundOf(name, operands);
       if (bound !== undefined) {
         this.local(value!);
-        emitF32Bound(this.#code, name, () => this.push(value!), bound);
-        return;
+        return f32Bound(name, this.value(value!), bound);
       }
     }
     const count = operands[1];
     const shift = (name === 'shl' || name === 'shr') && !count!.varying ? count : undefined;
     if (shift === undefined && pushesTwice(name, from)) for (const operand of operands) this.local(operand);
-    const pushes = operands.map((operand) => () => this.push(operand));
-    emitVector(this.#code, name, from, type, pushes, shift && (() => this.#pushInvariant(shift)));
+    const values = operands.map((operand) => this.value(operand));
+    return vectorOperation(this.#code, name, from, type, values, shift && this.#integer(shift));
   }
 
-  #load(node: ReadNode): void {
-    const code = this.#code;
+  #loaded(node: ReadNode): Vector {
     const { storage } = this.#sources.arrays[node.slot]!;
-    const width = widthOf(storage);
-    const offset = this.#offset << width;
-    code.get(this.#addresses.get(node)!);
-    code.get(this.#sources.index!);
-    if (width > 0) {
-      code.i32(width);
-      code.op(op.i32Shl);
-    }
-    code.op(op.i32Add);
-    emitLoadVector(code, storage, node.type, offset);
+    const address = elementAt(storage, this.#addresses.get(node)!, this.#sources.index!);
+    return loadLanes(storage, node.type, address, this.#offset << widthOf(storage));
   }
 
-  /** Pushes the word that four rows share, in all lanes. */
-  #loadShared({ slot, type, by }: SharedNode): void {
-    const code = this.#code;
+  /** The word that four rows share, in all lanes. */
+  #loadedShared({ slot, type, by }: SharedNode): Vector {
     const { storage, address } = this.#sources.arrays[slot]!;
     const width = widthOf(storage);
-    code.get(address);
-    this.pushIndex();
-    code.i32(by);
-    code.op(op.i32ShrU);
-    code.i32(width);
-    code.op(op.i32Shl, op.i32Add);
-    if (width === 2) {
-      code.simdMemory(simd.load32Splat);
-      if (type !== 'bool') return;
-      code.v128([0, 0, 0, 0]);
-      code.simd(simd.i32x4Ne);
-      return;
-    }
+    const at = address.add(this.#firstIndex().shrU(by).shl(width));
+    if (width === 2) return type === 'bool' ? loadSplat(at).ne(NONE) : loadSplat(at);
     const [byte, half] = storage.startsWith('i') ? [op.i32Load8S, op.i32Load16S] : [op.i32Load8U, op.i32Load16U];
-    code.memory(width === 0 ? byte : half);
-    code.simd(simd.i32x4Splat);
+    return loadingInt32(width === 0 ? byte : half, at, 0).splat();
   }
 
-  /** Pushes the bits of four rows in their word. */
-  #pushBits(of: Node): void {
-    const code = this.#code;
-    code.v128([1, 2, 4, 8]);
-    if (of.kind !== 'literal' || of.value !== 1) {
-      this.#pushSplat(of);
-      code.simd(simd.i32x4Mul);
-    }
-    this.pushIndex();
-    code.simd(simd.i32x4Shl);
+  /** The bits of four rows in their word. */
+  #bitsOf(of: Node): Vector {
+    const isOne = of.kind === 'literal' && of.value === 1;
+    const bits = isOne ? FIRST_BITS : FIRST_BITS.mul(this.#sameLanes(of));
+    return bits.shl(this.#firstIndex());
   }
 
-  /** Pushes the index of the first lane. */
-  pushIndex(): void {
-    this.#code.get(this.#sources.index!);
-    if (this.#offset === 0) return;
-    this.#code.i32(this.#offset);
-    this.#code.op(op.i32Add);
+  /** The index of the first lane. */
+  #firstIndex(): Int32 {
+    const index = this.#sources.index!;
+    return this.#offset === 0 ? index : index.add(this.#offset);
   }
 
   #address(node: ReadNode): void {
-    const code = this.#code;
     const { storage, address } = this.#sources.arrays[node.slot]!;
-    const local = code.local(I32);
-    code.get(address);
-    this.#pushInvariant(node.shift!);
-    code.i32(widthOf(storage));
-    code.op(op.i32Shl, op.i32Add);
-    code.set(local);
+    const local = this.#code.local(I32);
+    local.set(address.add(this.#integer(node.shift!).shl(widthOf(storage))));
     this.#addresses.set(node, local);
   }
 
-  #pushSplat(node: Node): void {
-    if (node.kind === 'literal') this.#code.v128(lanesOf(node.type, node.value));
-    else this.#code.get(this.#splats.get(node)!);
+  /** The lanes of a node that does not vary. */
+  #sameLanes(node: Node): Vector {
+    return node.kind === 'literal' ? v128(lanesOf(node.type, node.value)) : this.#splats.get(node)!;
   }
 
   #splat(node: Node): VectorLocal {
     const known = this.#splats.get(node);
     if (known !== undefined) return known;
     const local = this.#code.local(V128);
-    this.#pushInvariant(node);
-    emitSplat(this.#code, node.type);
-    this.#code.set(local);
+    local.set(splatOf(node.type, this.#invariant(node)));
     this.#splats.set(node, local);
     return local;
   }
 
-  /** Pushes the scalar of a node that does not vary; it is computed where it is first asked for. */
-  #pushInvariant(node: Node): void {
-    const code = this.#code;
-    const known = this.#invariants.get(node);
+  /** The scalar of a node that does not vary; it is computed where it is first used. */
+  #invariant(node: Node): Scalar {
+    const emit = (bytes: number[]): void => this.#emitInvariant(node, bytes);
+    return node.type === 'f32' ? new Float32(emit) : new Int32(emit);
+  }
+
+  #integer(node: Node): Int32 {
+    return this.#invariant(node) as Int32;
+  }
+
+  #emitInvariant(node: Node, bytes: number[]): void {
+    const known = this.#invariants.get(node) ?? this.#given(node);
     if (known !== undefined) {
-      code.get(known);
+      known.emit(bytes);
       return;
     }
+    this.#computedInvariant(node).emit(bytes);
+    const local = scalarLocal(this.#code, node.type);
+    this.#code.tee(local);
+    this.#invariants.set(node, local);
+  }
+
+  /** The scalar of a node that nothing needs to be computed for. */
+  #given(node: Node): Scalar | undefined {
     switch (node.kind) {
       case 'literal':
-        pushLiteral(code, node.type, node.value);
-        return;
+        return literal(node.type, node.value);
       case 'uniform':
-        code.get(this.#sources.uniforms[node.slot]!);
-        return;
+        return this.#sources.uniforms[node.slot]!;
       case 'length':
-        code.get(this.#sources.arrays[node.slot]!.length);
-        return;
+        return this.#sources.arrays[node.slot]!.length;
+      default:
+        return undefined;
+    }
+  }
+
+  #computedInvariant(node: Node): Scalar {
+    switch (node.kind) {
       case 'read':
         this.#keepInvariants([node.index]);
-        emitRead(code, this.#sources.arrays[node.slot]!, node.type, () => this.#pushInvariant(node.index));
-        break;
+        return elementOf(this.#sources.arrays[node.slot]!, node.type, this.#integer(node.index));
       case 'operation': {
         this.#keepInvariants(node.operands);
-        const pushes = node.operands.map((operand) => () => this.#pushInvariant(operand));
-        emitScalar(code, node.name, node.operands[0]!.type, node.type, pushes);
-        break;
+        const values = node.operands.map((operand) => this.#invariant(operand));
+        return scalarOperation(this.#code, node.name, node.operands[0]!.type, node.type, values);
       }
       default:
         throw new RangeError(`a ${node.kind} varies`);
     }
-    const local = scalarLocal(code, node.type);
-    code.tee(local);
-    this.#invariants.set(node, local);
   }
 
-  /** Computes operands before the code that pushes them, which may do so twice or in one branch only. */
+  /** Computes operands before the code that uses them, which may do so twice or in one branch only. */
   #keepInvariants(nodes: readonly Node[]): void {
     for (const node of nodes) {
       if (node.kind !== 'read' && node.kind !== 'operation') continue;
-      if (this.#invariants.has(node)) continue;
-      this.#pushInvariant(node);
-      this.#code.op(op.drop);
+      if (!this.#invariants.has(node)) drop(this.#code, this.#invariant(node));
     }
   }
 }
+
+const NONE = v128([0, 0, 0, 0]);
+/** The bits of four neighbours in a word, those of the first ones. */
+const FIRST_BITS = v128([1, 2, 4, 8]);
 
 /** Whether a condition holds for row 0 alone. */
 function isFirst({ name, operands: [a, b] }: OperationNode): boolean {
@@ -457,7 +381,7 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
   return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
 }
 
-/** The operand of an extremum that is a number which {@link emitF32Bound} takes, behind the other one. */
+/** The operand of an extremum that is a number which {@link f32Bound} takes, behind the other one. */
 function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
   for (const [value, bound] of [
     [a!, b!],
@@ -476,22 +400,12 @@ function pushesTwice(name: OperationNode['name'], from: ScalarType): boolean {
   return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';
 }
 
-/** Pushes an i64 as the nearest u32. */
-function pushClamped(code: Code, value: () => void): void {
-  const wide = code.local(I64);
-  value();
-  code.tee(wide);
-  code.i64(0);
-  code.op(op.i64LtS);
-  code.if(I32);
-  code.i32(0);
-  code.else();
-  code.i32(-1);
-  code.get(wide);
-  code.op(op.i32WrapI64);
-  code.get(wide);
-  code.i32(-1);
-  code.op(op.i64ExtendI32U, op.i64GtS, op.select);
-  code.end();
-  code.release(wide);
+/** An i64 as the nearest u32. */
+function clamped(code: Code, value: Int64): Int32 {
+  return new Int32((bytes) => {
+    const wide = code.local(I64);
+    const max = wide.gtS(i32(-1).extendU()).select(-1, wide.wrap());
+    choose(wide.tee(value).ltS(0), i32(0), max).emit(bytes);
+    code.release(wide);
+  });
 }

@@ -8,11 +8,12 @@ import {
   type ScalarType,
   type Statement,
 } from '../../../primitives/ir/ir.ts';
-import { emitScalar } from './scalar-operations.ts';
+import { scalarOperation } from './scalar-operations.ts';
 import { type Code, type Label, valueTypeOf } from './wasm-code.ts';
 import { op } from './wasm-encoder.ts';
-import { f32, i32, type Scalar } from './wasm-expressions.ts';
-import type { Int32Local, ScalarLocal } from './wasm-locals.ts';
+import { choose, f32, type Int32, i32, loadF32, loadingInt32, type Scalar } from './wasm-expressions.ts';
+import { assign, type Int32Local, type ScalarLocal } from './wasm-locals.ts';
+import { block, br, loop, when } from './wasm-statements.ts';
 
 /** A captured array as compiled code sees it. */
 export interface ArrayAccess {
@@ -77,12 +78,12 @@ function requireInlinable({ functions }: Module): void {
 function inline(code: Code, environment: Environment, name: string, args: readonly ScalarLocal[]): ScalarLocal[] {
   const fn = environment.module.functions.find((candidate) => candidate.name === name)!;
   const results = fn.results.map((type) => code.local(valueTypeOf(type)));
-  const exit = code.block();
   const locals = new Map(fn.parameters.map(({ id }, i) => [id, args[i]!]));
-  const frame: Frame = { environment, locals, owned: [], results, exit, loops: [] };
-  emitStatements(code, frame, fn.body, true);
-  code.end();
-  for (const local of frame.owned) code.release(local);
+  const owned: ScalarLocal[] = [];
+  block(code, (exit) => {
+    emitStatements(code, { environment, locals, owned, results, exit, loops: [] }, fn.body, true);
+  });
+  for (const local of owned) code.release(local);
   return results;
 }
 
@@ -97,28 +98,23 @@ function emitStatement(code: Code, frame: Frame, statement: Statement, last: boo
   switch (statement.kind) {
     case 'let': {
       const { name, operands } = statement.operation;
-      const pushes = operands.map((operand) => () => push(code, frame, operand));
-      emitScalar(code, name, operands[0]!.type, statement.local.type, pushes);
-      code.set(declare(code, frame, statement.local));
+      const values = operands.map((operand) => operandValue(frame, operand));
+      keep(code, frame, statement.local, scalarOperation(code, name, operands[0]!.type, statement.local.type, values));
       return;
     }
     case 'read': {
       const array = frame.environment.arrays.get(statement.array)!;
-      emitRead(code, array, statement.local.type, () => push(code, frame, statement.index));
-      code.set(declare(code, frame, statement.local));
+      keep(code, frame, statement.local, elementOf(array, statement.local.type, integerOf(frame, statement.index)));
       return;
     }
     case 'length':
-      code.get(frame.environment.arrays.get(statement.array)!.length);
-      code.set(declare(code, frame, statement.local));
+      keep(code, frame, statement.local, frame.environment.arrays.get(statement.array)!.length);
       return;
     case 'var':
-      push(code, frame, statement.value);
-      code.set(declare(code, frame, statement.local));
+      keep(code, frame, statement.local, operandValue(frame, statement.value));
       return;
     case 'set':
-      push(code, frame, statement.value);
-      code.set(frame.locals.get(statement.local.id)!);
+      assign(frame.locals.get(statement.local.id)!, operandValue(frame, statement.value));
       return;
     case 'call':
       emitCall(code, frame, statement);
@@ -130,17 +126,14 @@ function emitStatement(code: Code, frame: Frame, statement: Statement, last: boo
       emitLoop(code, frame, statement);
       return;
     case 'break':
-      code.br(frame.loops.at(-1)!.exit);
+      br(code, frame.loops.at(-1)!.exit);
       return;
     case 'continue':
-      code.br(frame.loops.at(-1)!.next);
+      br(code, frame.loops.at(-1)!.next);
       return;
     case 'return':
-      statement.values.forEach((value, i) => {
-        push(code, frame, value);
-        code.set(frame.results[i]!);
-      });
-      if (!last) code.br(frame.exit);
+      for (const [i, value] of statement.values.entries()) assign(frame.results[i]!, operandValue(frame, value));
+      if (!last) br(code, frame.exit);
   }
 }
 
@@ -150,8 +143,7 @@ function emitCall(code: Code, frame: Frame, { callee, args, results }: Extract<S
     if (arg.kind === 'local') return frame.locals.get(arg.id)!;
     const local = code.local(valueTypeOf(arg.type));
     temporary.push(local);
-    push(code, frame, arg);
-    code.set(local);
+    assign(local, operandValue(frame, arg));
     return local;
   });
   const returned = inline(code, frame.environment, callee, locals);
@@ -163,41 +155,38 @@ function emitCall(code: Code, frame: Frame, { callee, args, results }: Extract<S
 }
 
 function emitIf(code: Code, frame: Frame, statement: Extract<Statement, { kind: 'if' }>, last: boolean): void {
-  push(code, frame, statement.condition);
-  code.if();
-  emitStatements(code, frame, statement.consequent, last);
-  if (statement.alternative.length > 0) {
-    code.else();
-    emitStatements(code, frame, statement.alternative, last);
-  }
-  code.end();
+  const { condition, consequent, alternative } = statement;
+  const otherwise = (): void => emitStatements(code, frame, alternative, last);
+  when(
+    code,
+    integerOf(frame, condition),
+    () => emitStatements(code, frame, consequent, last),
+    alternative.length > 0 ? otherwise : undefined,
+  );
 }
 
 function emitLoop(code: Code, frame: Frame, { body, step }: Extract<Statement, { kind: 'loop' }>): void {
-  const exit = code.block();
-  const again = code.loop();
-  const next = code.block();
-  frame.loops.push({ exit, next });
-  emitStatements(code, frame, body, false);
-  code.end();
-  frame.loops.pop();
-  emitStatements(code, frame, step, false);
-  code.br(again);
-  code.end();
-  code.end();
+  block(code, (exit) =>
+    loop(code, (again) => {
+      block(code, (next) => {
+        frame.loops.push({ exit, next });
+        emitStatements(code, frame, body, false);
+      });
+      frame.loops.pop();
+      emitStatements(code, frame, step, false);
+      br(code, again);
+    }),
+  );
 }
 
-/** Leaves element `index` on the stack; zero where it is not below the length. */
-export function emitRead(code: Code, array: ArrayAccess, type: ScalarType, index: () => void): void {
-  index();
-  code.get(array.length);
-  code.op(op.i32LtU);
-  code.if(valueTypeOf(type));
-  emitLoad(code, array, type, index);
-  code.else();
-  if (type === 'f32') code.f32(0);
-  else code.i32(0);
-  code.end();
+/** Element `index` of an array; zero where it is not below the length. The index is computed twice. */
+export function elementOf(array: ArrayAccess, type: ScalarType, index: Int32): Scalar {
+  const { storage, address, length } = array;
+  return choose<Scalar>(
+    index.ltU(length),
+    loadElement(storage, type, elementAt(storage, address, index)),
+    literal(type, 0),
+  );
 }
 
 const widths: Readonly<Record<Storage, number>> = { u32: 2, i32: 2, f32: 2, u16: 1, i16: 1, u8: 0, i8: 0 };
@@ -213,43 +202,36 @@ export function widthOf(storage: Storage): number {
   return widths[storage];
 }
 
-/** Leaves element `index`, which is in range, on the stack. */
-function emitLoad(code: Code, { storage, address }: ArrayAccess, type: ScalarType, index: () => void): void {
-  code.get(address);
-  index();
-  if (widthOf(storage) > 0) {
-    code.i32(widthOf(storage));
-    code.op(op.i32Shl);
-  }
-  code.op(op.i32Add);
-  emitLoadFrom(code, storage, type, 0);
+/** The address of element `index`. */
+export function elementAt(storage: Storage, address: Int32, index: Int32): Int32 {
+  const width = widthOf(storage);
+  return address.add(width > 0 ? index.shl(width) : index);
 }
 
-/** Leaves the element whose address, less `offset`, is on the stack there instead. */
-export function emitLoadFrom(code: Code, storage: Storage, type: ScalarType, offset: number): void {
-  code.memory(type === 'f32' ? op.f32Load : (narrowLoads[storage] ?? op.i32Load), offset);
-  if (type === 'bool') {
-    code.i32(0);
-    code.op(op.i32Ne);
-  }
+/** The element `offset` bytes behind an address. */
+export function loadElement(storage: Storage, type: ScalarType, address: Int32, offset = 0): Scalar {
+  if (type === 'f32') return loadF32(address, offset);
+  const word = loadingInt32(narrowLoads[storage] ?? op.i32Load, address, offset);
+  return type === 'bool' ? word.ne(0) : word;
 }
 
-function declare(code: Code, frame: Frame, { id, type }: Local): ScalarLocal {
-  const local = code.local(valueTypeOf(type));
+/** Keeps the value of a local of the functor. */
+function keep(code: Code, frame: Frame, { id, type }: Local, value: Scalar): void {
+  code.push(value);
+  const local = scalarLocal(code, type);
+  code.set(local);
   frame.locals.set(id, local);
   frame.owned.push(local);
-  return local;
 }
 
-function push(code: Code, frame: Frame, operand: Operand): void {
-  if (operand.kind === 'literal') pushLiteral(code, operand.type, operand.value);
-  else
-    code.get(operand.kind === 'local' ? frame.locals.get(operand.id)! : frame.environment.uniforms.get(operand.name)!);
+function operandValue(frame: Frame, operand: Operand): Scalar {
+  if (operand.kind === 'literal') return literal(operand.type, operand.value);
+  return operand.kind === 'local' ? frame.locals.get(operand.id)! : frame.environment.uniforms.get(operand.name)!;
 }
 
-export function pushLiteral(code: Code, type: ScalarType, value: number | boolean): void {
-  if (type === 'f32') code.f32(value as number);
-  else code.i32(Number(value));
+/** The value of an operand that is an integer or a bool. */
+function integerOf(frame: Frame, operand: Operand): Int32 {
+  return operandValue(frame, operand) as Int32;
 }
 
 export function literal(type: ScalarType, value: number | boolean): Scalar {

@@ -34,7 +34,7 @@ function emitLengthFunction(): FunctionBody {
     count.set(load(count));
     lower(code, limit, restOf(count, minus));
   });
-  code.get(limit);
+  code.push(limit);
   return code.finish([I32]);
 }
 

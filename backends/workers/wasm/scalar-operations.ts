@@ -2,9 +2,7 @@ import type { OperationName, OperationOn, ScalarType } from '../../../primitives
 import { REVERSALS } from '../../../primitives/ir/semantics.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
-
-/** Pushes an operand; cheap, and may be called several times. */
-export type Push = () => void;
+import { choose, Float32, f32, float32, Int32, i32, int32, type Scalar, truncSat } from './wasm-expressions.ts';
 
 /** Operations on a type that are one instruction; all others have code of their own below. */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
@@ -73,201 +71,98 @@ const boolInstructions: Instructions<'bool', 'not'> = {
 };
 
 /**
- * Leaves the result of one operation on the stack, by the rules of `semantics.ts`. `from` is the type of the first
- * operand, `to` that of the result; bools are 0 and 1.
+ * The result of one operation, by the rules of `semantics.ts`. `from` is the type of the first operand, `to` that of the
+ * result; bools are 0 and 1. Operands are cheap, as they may be computed more than once.
  */
-export function emitScalar(
+export function scalarOperation(
   code: Code,
   name: OperationName,
   from: ScalarType,
   to: ScalarType,
-  operands: readonly Push[],
-): void {
-  const [a, b, condition] = operands as readonly [Push, Push, Push];
-  if (name === 'select') {
-    emitSelect(code, b, a, condition);
-    return;
-  }
-  if (name === 'convert') {
-    emitConversion(code, from, to, a);
-    return;
-  }
-  if (name === 'bits') {
-    emitBits(code, from, to, a);
-    return;
-  }
-  const emitInstruction = (instruction: number): void => {
-    for (const push of operands) push();
-    code.op(instruction);
-  };
+  operands: readonly Scalar[],
+): Scalar {
+  const [a, b, condition] = operands as readonly [Scalar, Scalar, Int32];
+  if (name === 'select') return condition.select<Scalar>(b, a);
+  if (name === 'convert') return converted(from, to, a);
+  if (name === 'bits') return reinterpreted(to, a);
+  const result = (instruction: number): Scalar => (to === 'f32' ? float32 : int32)(instruction, ...operands);
   if (from === 'f32') {
     const on = name as OperationOn<'f32'>;
-    if (on === 'min' || on === 'max') emitF32Extremum(code, on === 'min' ? op.f32Min : op.f32Max, a, b);
-    else emitInstruction(f32Instructions[on]);
-  } else if (from === 'bool') {
-    const on = name as OperationOn<'bool'>;
-    if (on === 'not') emitNegation(code, a);
-    else emitInstruction(boolInstructions[on]);
-  } else {
-    const on = name as IntegerOperation;
-    if (isComposed(on)) emitInteger(code, on, from === 'i32', a, b);
-    else emitInstruction((from === 'i32' ? signedInstructions : unsignedInstructions)[on]);
+    if (on !== 'min' && on !== 'max') return result(f32Instructions[on]);
+    return f32Extremum(on === 'min' ? op.f32Min : op.f32Max, a as Float32, b as Float32);
   }
+  if (from === 'bool') {
+    const on = name as OperationOn<'bool'>;
+    return on === 'not' ? (a as Int32).isZero() : result(boolInstructions[on]);
+  }
+  const on = name as IntegerOperation;
+  if (isComposed(on)) return integerOperation(code, on, from === 'i32', a as Int32, b as Int32);
+  return result((from === 'i32' ? signedInstructions : unsignedInstructions)[on]);
 }
 
 function isComposed(name: IntegerOperation): name is ComposedInteger {
   return !(name in signedInstructions);
 }
 
-function emitNegation(code: Code, a: Push): void {
-  a();
-  code.op(op.i32Eqz);
+function converted(from: ScalarType, to: ScalarType, a: Scalar): Scalar {
+  if (to === from) return a;
+  if (to === 'bool') return a instanceof Float32 ? a.ne(f32(0)) : a.ne(0);
+  if (a instanceof Float32) return truncSat(a, to === 'i32');
+  return to === 'f32' ? float32(from === 'i32' ? op.f32ConvertI32S : op.f32ConvertI32U, a) : a;
 }
 
-/** `yes` where the condition holds, else `no`. */
-function emitSelect(code: Code, yes: Push, no: Push, condition: Push): void {
-  yes();
-  no();
-  condition();
-  code.op(op.select);
-}
-
-function emitConversion(code: Code, from: ScalarType, to: ScalarType, a: Push): void {
-  a();
-  if (to === from) return;
-  if (to === 'bool') {
-    if (from === 'f32') code.f32(0);
-    else code.i32(0);
-    code.op(from === 'f32' ? op.f32Ne : op.i32Ne);
-  } else if (from === 'f32') {
-    code.truncSat(to === 'i32');
-  } else if (to === 'f32') {
-    code.op(from === 'i32' ? op.f32ConvertI32S : op.f32ConvertI32U);
-  }
-}
-
-function emitBits(code: Code, from: ScalarType, to: ScalarType, a: Push): void {
-  a();
-  if (from === 'f32' && to !== 'f32') code.op(op.i32ReinterpretF32);
-  if (from !== 'f32' && to === 'f32') code.op(op.f32ReinterpretI32);
+function reinterpreted(to: ScalarType, a: Scalar): Scalar {
+  if (a instanceof Float32) return to === 'f32' ? a : a.reinterpret();
+  return to === 'f32' ? a.reinterpret() : a;
 }
 
 /** WebAssembly's min and max give NaN for a NaN; ours give the other operand. */
-function emitF32Extremum(code: Code, instruction: number, a: Push, b: Push): void {
-  const notANumber = (operand: Push): void => {
-    operand();
-    operand();
-    code.op(op.f32Ne);
-  };
-  b();
-  a();
-  a();
-  b();
-  code.op(instruction);
-  notANumber(b);
-  code.op(op.select);
-  notANumber(a);
-  code.op(op.select);
+function f32Extremum(instruction: number, a: Float32, b: Float32): Float32 {
+  const numberOrA = b.ne(b).select(a, float32(instruction, a, b));
+  return a.ne(a).select(b, numberOrA);
 }
 
-function emitInteger(code: Code, name: ComposedInteger, isSigned: boolean, a: Push, b: Push): void {
+function integerOperation(code: Code, name: ComposedInteger, isSigned: boolean, a: Int32, b: Int32): Int32 {
   switch (name) {
     case 'min':
-    case 'max': {
-      const compare = (isSigned ? signedInstructions : unsignedInstructions)[name === 'min' ? 'lt' : 'gt'];
-      emitSelect(code, a, b, () => {
-        a();
-        b();
-        code.op(compare);
-      });
-      return;
-    }
+      return (isSigned ? a.ltS(b) : a.ltU(b)).select(a, b);
+    case 'max':
+      return (isSigned ? a.gtS(b) : a.gtU(b)).select(a, b);
     case 'div':
     case 'rem':
-      emitDivision(code, name, isSigned, a, b);
-      return;
+      return division(name, isSigned, a, b);
     case 'neg':
-      code.i32(0);
-      a();
-      code.op(op.i32Sub);
-      return;
+      return i32(0).sub(a);
     case 'not':
-      a();
-      code.i32(-1);
-      code.op(op.i32Xor);
-      return;
+      return a.xor(-1);
     case 'abs':
-      isSigned ? emitAbs(code, a) : a();
-      return;
+      return isSigned ? absolute(a) : a;
     case 'mulhi':
-      emitMulhi(code, a, b);
-      return;
+      return a.extendU().mul(b.extendU()).shrU(32).wrap();
     case 'reverseBits':
-      emitReversal(code, a);
-      return;
+      return reversed(code, a);
   }
 }
 
 /** Traps are guarded: x / 0 = x, x % 0 = 0, −2³¹ / −1 = −2³¹ (the remainder of that one does not trap). */
-function emitDivision(code: Code, name: 'div' | 'rem', isSigned: boolean, a: Push, b: Push): void {
-  const quotient = name === 'div';
-  b();
-  code.op(op.i32Eqz);
-  if (isSigned && quotient) {
-    a();
-    code.i32(-(2 ** 31));
-    code.op(op.i32Eq);
-    b();
-    code.i32(-1);
-    code.op(op.i32Eq, op.i32And, op.i32Or);
-  }
-  code.if(I32);
-  if (quotient) a();
-  else code.i32(0);
-  code.else();
-  a();
-  b();
-  if (quotient) code.op(isSigned ? op.i32DivS : op.i32DivU);
-  else code.op(isSigned ? op.i32RemS : op.i32RemU);
-  code.end();
+function division(name: 'div' | 'rem', isSigned: boolean, a: Int32, b: Int32): Int32 {
+  if (name === 'rem') return choose(b.isZero(), i32(0), isSigned ? a.remS(b) : a.remU(b));
+  const overflows = a.eq(-(2 ** 31)).and(b.eq(-1));
+  if (isSigned) return choose(b.isZero().or(overflows), a, int32(op.i32DivS, a, b));
+  return choose(b.isZero(), a, a.divU(b));
 }
 
-function emitAbs(code: Code, a: Push): void {
-  const sign = (): void => {
-    a();
-    code.i32(31);
-    code.op(op.i32ShrS);
-  };
-  a();
-  sign();
-  code.op(op.i32Xor);
-  sign();
-  code.op(op.i32Sub);
+function absolute(a: Int32): Int32 {
+  const sign = a.shrS(31);
+  return a.xor(sign).sub(sign);
 }
 
-function emitMulhi(code: Code, a: Push, b: Push): void {
-  a();
-  code.op(op.i64ExtendI32U);
-  b();
-  code.op(op.i64ExtendI32U, op.i64Mul);
-  code.i64(32);
-  code.op(op.i64ShrU, op.i32WrapI64);
-}
-
-function emitReversal(code: Code, a: Push): void {
-  const word = code.local(I32);
-  a();
-  for (const [by, mask] of REVERSALS) {
-    code.tee(word);
-    code.i32(by);
-    code.op(op.i32ShrU);
-    code.i32(mask);
-    code.op(op.i32And);
-    code.get(word);
-    code.i32(mask);
-    code.op(op.i32And);
-    code.i32(by);
-    code.op(op.i32Shl, op.i32Or);
-  }
-  code.release(word);
+function reversed(code: Code, a: Int32): Int32 {
+  return new Int32((bytes) => {
+    const word = code.local(I32);
+    let value = a;
+    for (const [by, mask] of REVERSALS) value = word.tee(value).shrU(by).and(mask).or(word.and(mask).shl(by));
+    value.emit(bytes);
+    code.release(word);
+  });
 }

@@ -2,10 +2,10 @@ import type { Storage } from '../../../primitives/contract/backend.ts';
 import type { OperationName, OperationOn, ScalarType } from '../../../primitives/ir/operations.ts';
 import { REVERSALS } from '../../../primitives/ir/semantics.ts';
 import { widthOf } from './emit-wasm.ts';
-import { emitScalar, type Push } from './scalar-operations.ts';
+import { scalarOperation } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { simd, V128 } from './wasm-encoder.ts';
-import { type Scalar, Vector, v128 } from './wasm-expressions.ts';
+import { type Int32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
 
 /** Operations on a type that are one instruction; all others have code of their own below. */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
@@ -75,255 +75,159 @@ const boolInstructions: Instructions<'bool', 'eq'> = {
   ne: simd.xor,
 };
 
-/**
- * Leaves the result of one operation on four lanes on the stack; a bool is a lane of all ones or all zeros. `count`
- * pushes the count of a shift as one i32, where it is the same for all lanes.
- */
-export function emitVector(
-  code: Code,
-  name: OperationName,
-  from: ScalarType,
-  to: ScalarType,
-  operands: readonly Push[],
-  count: Push | undefined,
-): void {
-  const [a, b, condition] = operands as readonly [Push, Push, Push];
-  const emitInstruction = (instruction: number): void => {
-    for (const push of operands) push();
-    code.simd(instruction);
-  };
-  if (name === 'select') {
-    b();
-    a();
-    condition();
-    code.simd(simd.bitselect);
-  } else if (name === 'convert') {
-    emitConversion(code, from, to, a);
-  } else if (name === 'bits') {
-    a();
-  } else if (from === 'bool') {
-    const on = name as OperationOn<'bool'>;
-    if (on === 'eq') emitEquality(code, a, b);
-    else emitInstruction(boolInstructions[on]);
-  } else if (from === 'f32') {
-    const on = name as OperationOn<'f32'>;
-    if (on === 'min' || on === 'max') emitF32Extremum(code, on === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
-    else emitInstruction(f32Instructions[on]);
-  } else if (from === 'i32') {
-    const on = name as OperationOn<'i32'>;
-    if (isIn(signedInstructions, on)) emitInstruction(signedInstructions[on]);
-    else emitInteger(code, on, from, operands, count);
-  } else {
-    const on = name as OperationOn<'u32'>;
-    if (isIn(unsignedInstructions, on)) emitInstruction(unsignedInstructions[on]);
-    else emitInteger(code, on, from, operands, count);
-  }
-}
+const ZEROS = v128([0, 0, 0, 0]);
 
-/** The result of one operation on four lanes. Operands may be computed more than once. */
+/**
+ * The result of one operation on four lanes; a bool is a lane of all ones or all zeros. `count` is the count of a shift where
+ * it is the same for all lanes. Operands may be computed more than once.
+ */
 export function vectorOperation(
   code: Code,
   name: OperationName,
   from: ScalarType,
   to: ScalarType,
   operands: readonly Vector[],
+  count?: Int32,
 ): Vector {
-  const pushes = operands.map((operand) => () => code.get(operand));
-  return new Vector(() => emitVector(code, name, from, to, pushes, undefined));
+  const [a, b, condition] = operands as readonly [Vector, Vector, Vector];
+  if (name === 'select') return b.bitselect(a, condition);
+  if (name === 'convert') return converted(from, to, a);
+  if (name === 'bits') return a;
+  if (from === 'bool') {
+    const on = name as OperationOn<'bool'>;
+    return on === 'eq' ? a.xor(b).not() : vector(boolInstructions[on], ...operands);
+  }
+  if (from === 'f32') {
+    const on = name as OperationOn<'f32'>;
+    if (on !== 'min' && on !== 'max') return vector(f32Instructions[on], ...operands);
+    return f32Extremum(on === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
+  }
+  if (from === 'i32') {
+    const on = name as OperationOn<'i32'>;
+    if (isIn(signedInstructions, on)) return vector(signedInstructions[on], ...operands);
+    return integerOperation(code, on, from, operands, count);
+  }
+  const on = name as OperationOn<'u32'>;
+  if (isIn(unsignedInstructions, on)) return vector(unsignedInstructions[on], ...operands);
+  return integerOperation(code, on, from, operands, count);
 }
 
 function isIn<K extends string>(record: { readonly [name in K]: number }, name: string): name is K {
   return name in record;
 }
 
-function emitEquality(code: Code, a: Push, b: Push): void {
-  a();
-  b();
-  code.simd(simd.xor);
-  code.simd(simd.not);
-}
-
-function emitConversion(code: Code, from: ScalarType, to: ScalarType, a: Push): void {
-  a();
-  if (to === from) return;
-  if (to === 'bool') {
-    code.v128([0, 0, 0, 0]);
-    code.simd(from === 'f32' ? simd.f32x4Ne : simd.i32x4Ne);
-  } else if (from === 'bool') {
-    const one = to === 'f32' ? 0x3f800000 : 1;
-    code.v128([one, one, one, one]);
-    code.simd(simd.and);
-  } else if (from === 'f32') {
-    code.simd(to === 'i32' ? simd.i32x4TruncSatS : simd.i32x4TruncSatU);
-  } else if (to === 'f32') {
-    code.simd(from === 'i32' ? simd.f32x4ConvertS : simd.f32x4ConvertU);
-  }
+function converted(from: ScalarType, to: ScalarType, a: Vector): Vector {
+  if (to === from) return a;
+  if (to === 'bool') return vector(from === 'f32' ? simd.f32x4Ne : simd.i32x4Ne, a, ZEROS);
+  if (from === 'bool') return a.and(v128(lanesOf(to, 1)));
+  if (from === 'f32') return vector(to === 'i32' ? simd.i32x4TruncSatS : simd.i32x4TruncSatU, a);
+  return to === 'f32' ? vector(from === 'i32' ? simd.f32x4ConvertS : simd.f32x4ConvertU, a) : a;
 }
 
 /** WebAssembly's min and max give NaN for a NaN; ours give the other operand. */
-function emitF32Extremum(code: Code, instruction: number, a: Push, b: Push): void {
-  const notANumber = (operand: Push): void => {
-    operand();
-    operand();
-    code.simd(simd.f32x4Ne);
-  };
-  b();
-  a();
-  a();
-  b();
-  code.simd(instruction);
-  notANumber(b);
-  code.simd(simd.bitselect);
-  notANumber(a);
-  code.simd(simd.bitselect);
+function f32Extremum(instruction: number, a: Vector, b: Vector): Vector {
+  const isNoNumber = (value: Vector): Vector => vector(simd.f32x4Ne, value, value);
+  return b.bitselect(a.bitselect(vector(instruction, a, b), isNoNumber(b)), isNoNumber(a));
 }
 
 /**
- * The same with a number that is no NaN, `bound`: then one comparison tells a NaN, too. `value` may be called twice. Of a
+ * The same with a number that is no NaN, `bound`: then one comparison tells a NaN, too. `value` may be computed twice. Of a
  * maximum the number is not −0.
  */
-export function emitF32Bound(code: Code, name: 'min' | 'max', value: Push, bound: number): void {
-  const lanes = lanesOf('f32', bound);
-  if (name === 'max') {
-    // bound < value ? value : bound
-    code.v128(lanes);
-    value();
-    code.simd(simd.f32x4PMax);
-  } else if (!Object.is(bound, 0)) {
-    code.v128(lanes);
-    value();
-    code.simd(simd.f32x4PMin);
-  } else {
-    // −0 has to stay what it is: value ≤ 0 ? value : 0
-    value();
-    value();
-    code.v128(lanes);
-    code.simd(simd.f32x4Le);
-    code.simd(simd.and);
-  }
+export function f32Bound(name: 'min' | 'max', value: Vector, bound: number): Vector {
+  const lanes = v128(lanesOf('f32', bound));
+  // bound < value ? value : bound
+  if (name === 'max') return vector(simd.f32x4PMax, lanes, value);
+  if (!Object.is(bound, 0)) return vector(simd.f32x4PMin, lanes, value);
+  // −0 has to stay what it is: value ≤ 0 ? value : 0
+  return value.and(vector(simd.f32x4Le, value, lanes));
 }
 
-function emitInteger(
+function integerOperation(
   code: Code,
   name: ComposedInteger | 'abs' | 'mulhi',
   type: ScalarType,
-  operands: readonly Push[],
-  count: Push | undefined,
-): void {
-  const [a, b] = operands as readonly [Push, Push];
+  operands: readonly Vector[],
+  count: Int32 | undefined,
+): Vector {
+  const [a, b] = operands as readonly [Vector, Vector];
   switch (name) {
     case 'shl':
     case 'shr':
-      if (count === undefined) emitLaneByLane(code, name, type, operands);
-      else emitShift(code, name, type, a, count);
-      return;
+      return count === undefined ? laneByLane(code, name, type, operands) : shifted(name, type, a, count);
     case 'abs':
       // Of u32: SIMD128 has it for i32.
-      a();
-      return;
+      return a;
     case 'popcount':
-      a();
-      code.simd(simd.i8x16Popcnt);
-      code.simd(simd.i16x8ExtAddPairwiseU);
-      code.simd(simd.i32x4ExtAddPairwiseU);
-      return;
+      return vector(simd.i32x4ExtAddPairwiseU, vector(simd.i16x8ExtAddPairwiseU, vector(simd.i8x16Popcnt, a)));
     case 'mulhi':
-      emitMulhi(code, a, b);
-      return;
+      return multipliedHigh(a, b);
     case 'reverseBits':
-      emitReversal(code, a);
-      return;
+      return reversed(code, a);
     case 'div':
     case 'rem':
     case 'clz':
     case 'ctz':
-      emitLaneByLane(code, name, type, operands);
-      return;
+      return laneByLane(code, name, type, operands);
   }
 }
 
 /** All lanes by the same count. */
-function emitShift(code: Code, name: 'shl' | 'shr', type: ScalarType, a: Push, count: Push): void {
-  a();
-  count();
-  const right = type === 'i32' ? simd.i32x4ShrS : simd.i32x4ShrU;
-  code.simd(name === 'shl' ? simd.i32x4Shl : right);
+function shifted(name: 'shl' | 'shr', type: ScalarType, a: Vector, count: Int32): Vector {
+  if (name === 'shl') return a.shl(count);
+  return type === 'i32' ? vector(simd.i32x4ShrS, a, count) : a.shrU(count);
 }
 
-function emitReversal(code: Code, a: Push): void {
-  const word = code.local(V128);
-  a();
-  for (const [by, mask] of REVERSALS) {
-    const masked = (): void => {
-      code.v128([mask, mask, mask, mask]);
-      code.simd(simd.and);
-    };
-    code.tee(word);
-    code.i32(by);
-    code.simd(simd.i32x4ShrU);
-    masked();
-    code.get(word);
-    masked();
-    code.i32(by);
-    code.simd(simd.i32x4Shl);
-    code.simd(simd.or);
-  }
-  code.release(word);
+function reversed(code: Code, a: Vector): Vector {
+  return new Vector((bytes) => {
+    const word = code.local(V128);
+    let value = a;
+    for (const [by, mask] of REVERSALS) {
+      const masks = v128([mask, mask, mask, mask]);
+      value = word.tee(value).shrU(by).and(masks).or(word.and(masks).shl(by));
+    }
+    value.emit(bytes);
+    code.release(word);
+  });
 }
 
 /** The high words of four 64-bit products. */
-function emitMulhi(code: Code, a: Push, b: Push): void {
-  for (const half of [simd.i64x2ExtMulLowU, simd.i64x2ExtMulHighU]) {
-    a();
-    b();
-    code.simd(half);
-  }
-  code.shuffle([1, 3, 5, 7]);
+function multipliedHigh(a: Vector, b: Vector): Vector {
+  const [low, high] = [vector(simd.i64x2ExtMulLowU, a, b), vector(simd.i64x2ExtMulHighU, a, b)];
+  return low.shuffle(high, [1, 3, 5, 7]);
 }
 
 /** What SIMD128 lacks: {@link LaneByLane}, and shifts by counts that differ from lane to lane. */
-function emitLaneByLane(
+function laneByLane(
   code: Code,
   name: LaneByLane | 'shl' | 'shr',
   type: ScalarType,
-  operands: readonly Push[],
-): void {
-  code.v128([0, 0, 0, 0]);
-  for (const lane of [0, 1, 2, 3]) {
-    const extracted = operands.map((push) => () => {
-      push();
-      code.simd(simd.i32x4Extract, lane);
-    });
-    emitScalar(code, name, type, type, extracted);
-    code.simd(simd.i32x4Replace, lane);
-  }
+  operands: readonly Vector[],
+): Vector {
+  return [0, 1, 2, 3].reduce((all: Vector, lane) => {
+    const extracted = operands.map((operand) => operand.extract(lane));
+    return all.replace(lane, scalarOperation(code, name, type, type, extracted) as Int32);
+  }, ZEROS);
 }
 
-/** Leaves the four elements on the stack that lie `offset` bytes behind the address on it. */
-export function emitLoadVector(code: Code, storage: Storage, type: ScalarType, offset: number): void {
-  const width = widthOf(storage);
-  if (width === 2) {
-    code.simdMemory(simd.load, offset);
-  } else if (width === 1) {
-    code.simdMemory(storage === 'i16' ? simd.load16x4S : simd.load16x4U, offset);
-  } else {
-    code.simdMemory(simd.load32Zero, offset);
-    code.simd(storage === 'i8' ? simd.i16x8ExtendLowS : simd.i16x8ExtendLowU);
-    code.simd(storage === 'i8' ? simd.i32x4ExtendLowS : simd.i32x4ExtendLowU);
-  }
-  if (type !== 'bool') return;
-  code.v128([0, 0, 0, 0]);
-  code.simd(simd.i32x4Ne);
+/** The four elements that lie `offset` bytes behind an address. */
+export function loadLanes(storage: Storage, type: ScalarType, address: Int32, offset: number): Vector {
+  const lanes = loadNumbers(storage, address, offset);
+  return type === 'bool' ? lanes.ne(ZEROS) : lanes;
 }
 
-/** Turns a scalar on the stack into four equal lanes. */
-export function emitSplat(code: Code, type: ScalarType): void {
-  if (type === 'f32') {
-    code.simd(simd.f32x4Splat);
-    return;
+function loadNumbers(storage: Storage, address: Int32, offset: number): Vector {
+  switch (widthOf(storage)) {
+    case 2:
+      return loadingVector(simd.load, address, offset);
+    case 1:
+      return loadingVector(storage === 'i16' ? simd.load16x4S : simd.load16x4U, address, offset);
+    default: {
+      const four = loadingVector(simd.load32Zero, address, offset);
+      if (storage === 'i8') return vector(simd.i32x4ExtendLowS, vector(simd.i16x8ExtendLowS, four));
+      return vector(simd.i32x4ExtendLowU, vector(simd.i16x8ExtendLowU, four));
+    }
   }
-  code.simd(simd.i32x4Splat);
-  if (type === 'bool') code.simd(simd.i32x4Neg);
 }
 
 /** A scalar in four lanes. */

@@ -58,9 +58,6 @@ export class Int32 extends Value {
   shrU(bits: Operand32): Int32 {
     return this.#with(op.i32ShrU, bits);
   }
-  clz(): Int32 {
-    return int32(op.i32Clz, this);
-  }
   ctz(): Int32 {
     return int32(op.i32Ctz, this);
   }
@@ -312,6 +309,10 @@ export function loadF32(address: Operand32, offset = 0): Float32 {
 export function loadByte(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load8U, offset)));
 }
+/** By another instruction that loads an integer, such as one of fewer bits. */
+export function loadingInt32(instruction: number, address: Operand32, offset: number): Int32 {
+  return new Int32(sequence([operand(address)], memoryInstruction(instruction, offset)));
+}
 export function loadVector(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load, address, offset);
 }
@@ -320,8 +321,8 @@ export function loadSplat(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load32Splat, address, offset);
 }
 /** By another instruction that loads a vector. */
-function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
-  return new Vector(sequence([operand(address)], [...vectorInstruction(instruction), 0, ...unsigned(offset)]));
+export function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
+  return new Vector(sequence([operand(address)], vectorMemoryInstruction(instruction, offset)));
 }
 /** An atomic load of an aligned word. */
 export function atomicLoad(address: Operand32): Int32 {
@@ -333,10 +334,10 @@ export function atomicResult(instruction: number, ...operands: readonly Value[])
 }
 
 /** Results of one plain instruction. */
-function int32(instruction: number, ...operands: readonly Value[]): Int32 {
+export function int32(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [instruction]));
 }
-function float32(instruction: number, ...operands: readonly Value[]): Float32 {
+export function float32(instruction: number, ...operands: readonly Value[]): Float32 {
   return new Float32(sequence(operands, [instruction]));
 }
 /** A float as a whole number; what is out of range becomes the nearest one, and no number 0. */
@@ -344,7 +345,7 @@ export function truncSat(value: Float32, isSigned: boolean): Int32 {
   return new Int32(sequence([value], [0xfc, isSigned ? extended.truncSatS : extended.truncSatU]));
 }
 /** The result of one instruction on vectors. */
-function vector(instruction: number, ...operands: readonly Value[]): Vector {
+export function vector(instruction: number, ...operands: readonly Value[]): Vector {
   return new Vector(sequence(operands, vectorInstruction(instruction)));
 }
 
@@ -392,7 +393,11 @@ function vectorInstruction(instruction: number, ...immediates: readonly number[]
   return [0xfd, ...unsigned(instruction), ...immediates];
 }
 
-/** Nothing is promised about the alignment of the address. */
-function memoryInstruction(instruction: number, offset: number): readonly number[] {
+/** The bytes of a load or store; nothing is promised about the alignment of the address. */
+export function memoryInstruction(instruction: number, offset: number): readonly number[] {
   return [instruction, 0, ...unsigned(offset)];
+}
+
+export function vectorMemoryInstruction(instruction: number, offset: number): readonly number[] {
+  return vectorInstruction(instruction, 0, ...unsigned(offset));
 }

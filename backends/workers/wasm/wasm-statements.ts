@@ -1,13 +1,22 @@
 import type { Code, Label } from './wasm-code.ts';
-import { atomic, F32, I32, op, simd, type ValueType } from './wasm-encoder.ts';
-import { atomicResult, type Int32, type Int64, operand, type Value, Vector } from './wasm-expressions.ts';
+import { atomic, extended, F32, I32, op, simd, unsigned, type ValueType } from './wasm-encoder.ts';
+import {
+  atomicResult,
+  type Int32,
+  type Int64,
+  memoryInstruction,
+  operand,
+  type Value,
+  Vector,
+  vectorMemoryInstruction,
+} from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 
 /** Statements of WebAssembly: bodies write what is inside a block, and conditions are expressions. */
 
 /** Runs the body where the condition is not zero. */
 export function when(code: Code, condition: Int32, body: () => void, otherwise?: () => void): void {
-  code.get(condition);
+  code.push(condition);
   code.if();
   body();
   if (otherwise !== undefined) {
@@ -79,19 +88,19 @@ export function br(code: Code, label: Label): void {
 }
 
 export function brIf(code: Code, label: Label, condition: Int32): void {
-  code.get(condition);
+  code.push(condition);
   code.brIf(label);
 }
 
 /** Leaves a function without results. */
 export function leave(code: Code): void {
-  code.op(op.return);
+  code.write(op.return);
 }
 
 /** Calls a function of the same module that has no result. */
 export function call(code: Code, index: number, args: readonly Int32[]): void {
-  for (const arg of args) code.get(arg);
-  code.call(index);
+  for (const arg of args) code.push(arg);
+  code.write(0x10, ...unsigned(index));
 }
 
 /** Lowers a local to an unsigned value where that is less. */
@@ -112,7 +121,7 @@ export function raise(code: Code, local: Int32Local, to: Int32 | number): void {
 
 /** Exchanges what two locals hold. */
 export function swap(code: Code, a: Int32Local, b: Int32Local): void {
-  code.get(a);
+  code.push(a);
   a.set(b);
   code.set(b);
 }
@@ -122,20 +131,20 @@ const STORES: { readonly [type in ValueType]?: number } = { [I32]: op.i32Store, 
 /** Stores a scalar or a vector `offset` bytes behind an address. */
 export function store(code: Code, address: Int32, value: Value | number, offset = 0): void {
   const stored = operand(value);
-  code.get(address);
-  code.get(stored);
-  if (stored instanceof Vector) code.simdMemory(simd.store, offset);
-  else code.memory(STORES[stored.type]!, offset);
+  code.push(address);
+  code.push(stored);
+  if (stored instanceof Vector) code.write(...vectorMemoryInstruction(simd.store, offset));
+  else code.write(...memoryInstruction(STORES[stored.type]!, offset));
 }
 
 export function fillMemory(code: Code, address: Int32, byte: number, bytes: Int32 | number): void {
-  for (const value of [address, operand(byte), operand(bytes)]) code.get(value);
-  code.memoryFill();
+  for (const value of [address, operand(byte), operand(bytes)]) code.push(value);
+  code.write(0xfc, extended.memoryFill, 0);
 }
 
 export function copyMemory(code: Code, to: Int32, from: Int32, bytes: Int32): void {
-  for (const value of [to, from, bytes]) code.get(value);
-  code.memoryCopy();
+  for (const value of [to, from, bytes]) code.push(value);
+  code.write(0xfc, extended.memoryCopy, 0, 0);
 }
 
 /** Adds to an aligned word in one step. */
@@ -143,28 +152,27 @@ export function atomicAdd(code: Code, address: Int32, value: Int32): void {
   drop(code, atomicResult(atomic.i32Add, address, value));
 }
 
-/** Adds to an aligned pair of words in one step. */
+/** Adds to an aligned pair of words, `offset` bytes behind an address, in one step. */
 export function atomicAdd64(code: Code, address: Int32, value: Int64, offset: number): void {
-  code.get(address);
-  code.get(value);
-  code.atomic64(atomic.i64Add, offset);
-  code.op(op.drop);
+  code.push(address);
+  code.push(value);
+  code.write(0xfe, atomic.i64Add, 3, ...unsigned(offset), op.drop);
 }
 
 /** An atomic store to an aligned word. */
 export function atomicStore(code: Code, address: Int32, value: number): void {
-  code.get(address);
-  code.i32(value);
-  code.atomic(atomic.i32Store);
+  code.push(address);
+  code.push(operand(value));
+  code.write(0xfe, atomic.i32Store, 2, 0);
 }
 
-/** Wakes all that wait at an address. */
+/** Wakes all threads that wait on an address. */
 export function notifyAll(code: Code, address: Int32): void {
   drop(code, atomicResult(atomic.notify, address, operand(-1)));
 }
 
 /** Computes a value for what happens on the way. */
 export function drop(code: Code, value: Value): void {
-  code.get(value);
-  code.op(op.drop);
+  code.push(value);
+  code.write(op.drop);
 }

@@ -8,7 +8,9 @@ import { startWorker } from '../../../backends/workers/node-threads.ts';
 import { createPool, type Pool } from '../../../backends/workers/threads/pool.ts';
 import { fixed } from '../../../backends/workers/threads/queue.ts';
 import { Code } from '../../../backends/workers/wasm/wasm-code.ts';
-import { atomic, type FunctionBody, I32, op, PAGE_BYTES } from '../../../backends/workers/wasm/wasm-encoder.ts';
+import { type FunctionBody, I32, op, PAGE_BYTES } from '../../../backends/workers/wasm/wasm-encoder.ts';
+import { atomicLoad, i32, load } from '../../../backends/workers/wasm/wasm-expressions.ts';
+import { atomicAdd, br, brIf, loop, store, whileTrue } from '../../../backends/workers/wasm/wasm-statements.ts';
 import { DeviceLostError } from '../../../primitives/errors.ts';
 import { startedBy } from './worker-pool-support.ts';
 
@@ -30,76 +32,42 @@ function kernel(write: (code: Code) => void): FunctionBody {
 /** memory[chunk] += 1, after some work. */
 const visit = kernel((code) => {
   const rounds = code.local(I32);
-  code.i32(300);
-  code.set(rounds);
-  code.while(
-    () => code.get(rounds),
-    () => {
-      code.get(rounds);
-      code.i32(1);
-      code.op(op.i32Sub);
-      code.set(rounds);
-    },
-  );
-  code.get(CHUNK);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.i32(1);
-  code.atomic(atomic.i32Add, BASE);
-  code.op(op.drop);
+  rounds.set(300);
+  whileTrue(code, rounds, () => rounds.set(rounds.sub(1)));
+  atomicAdd(code, CHUNK.shl(2).add(BASE), i32(1));
 });
 
 /** memory[chunk] = 3 · memory[chunk] + memory[n − 1 − chunk] of the phase before, for 64 chunks; source, then target. */
 const mix = (source: number, target: number): FunctionBody =>
   kernel((code) => {
-    code.get(CHUNK);
-    code.i32(2);
-    code.op(op.i32Shl);
-    code.get(CHUNK);
-    code.i32(2);
-    code.op(op.i32Shl);
-    code.memory(op.i32Load, BASE + source);
-    code.i32(3);
-    code.op(op.i32Mul);
-    code.i32(63);
-    code.get(CHUNK);
-    code.op(op.i32Sub);
-    code.i32(2);
-    code.op(op.i32Shl);
-    code.memory(op.i32Load, BASE + source);
-    code.op(op.i32Add);
-    code.memory(op.i32Store, BASE + target);
+    const [at, opposite] = [CHUNK.shl(2), i32(63).sub(CHUNK).shl(2)];
+    store(
+      code,
+      at,
+      load(at, BASE + source)
+        .mul(3)
+        .add(load(opposite, BASE + source)),
+      BASE + target,
+    );
   });
 
-const trap = kernel((code) => code.op(op.unreachable));
+const trap = kernel((code) => code.write(op.unreachable));
 /** memory[worker] += 1, then never ends. */
 const forever = kernel((code) => {
   countWorker(code);
-  const again = code.loop();
-  code.br(again);
-  code.end();
+  loop(code, (again) => br(code, again));
 });
 /** Where the host writes 1 to let go of those that are held. */
 const GATE = 1000;
 /** memory[worker] += 1, then waits for the gate. */
 const held = kernel((code) => {
   countWorker(code);
-  const again = code.loop();
-  code.i32(0);
-  code.atomic(atomic.i32Load, BASE + 4 * GATE);
-  code.op(op.i32Eqz);
-  code.brIf(again);
-  code.end();
+  loop(code, (again) => brIf(code, again, atomicLoad(BASE + 4 * GATE).isZero()));
 });
 const markWorker = kernel(countWorker);
 
 function countWorker(code: Code): void {
-  code.get(WORKER);
-  code.i32(2);
-  code.op(op.i32Shl);
-  code.i32(1);
-  code.atomic(atomic.i32Add, BASE);
-  code.op(op.drop);
+  atomicAdd(code, WORKER.shl(2).add(BASE), i32(1));
 }
 
 function phase(runs: number, chunks: number): Phase {
