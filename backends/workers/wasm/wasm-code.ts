@@ -49,7 +49,7 @@ export class Code {
     return localOf(this.bytes, type, this.#parameters.length + this.#locals.length - 1);
   }
 
-  /** A parameter, to be set too. */
+  /** A parameter as a local, which can be set. */
   parameter(index: number): Int32Local {
     return new Int32Local(this.bytes, index);
   }
@@ -59,7 +59,7 @@ export class Code {
     this.#free.push(local);
   }
 
-  /** Leaves a value on the stack, for what follows at once. */
+  /** Pushes a value on the stack, for the next instruction. */
   push(value: Value): void {
     value.emit(this.bytes);
   }
@@ -67,7 +67,7 @@ export class Code {
   set(local: Local): void {
     this.bytes.push(0x21, ...unsigned(local.id));
   }
-  /** The same, and leaves the value there. */
+  /** The same, and leaves the value on the stack. */
   tee(local: Local): void {
     this.bytes.push(0x22, ...unsigned(local.id));
   }

@@ -1,12 +1,12 @@
 import { atomic, extended, F32, I32, I64, op, signed, simd, unsigned, V128, type ValueType } from './wasm-encoder.ts';
 
 /**
- * Values of WebAssembly as expressions. An expression is written where it is used, its operands first, from left to right, and
- * as often as it is used: what is costly belongs in a local. Numbers among the operands are constants.
+ * Values of WebAssembly as expressions. The code of an expression is emitted at each use, operands first, from left to right.
+ * A costly value therefore belongs in a local. Numbers among the operands are constants.
  */
 export abstract class Value {
   abstract readonly type: ValueType;
-  /** Appends the instructions that leave the value on the stack. */
+  /** Appends instructions that leave the value on the stack. */
   readonly emit: (bytes: number[]) => void;
 
   constructor(emit: (bytes: number[]) => void) {
@@ -14,7 +14,7 @@ export abstract class Value {
   }
 }
 
-/** Lanes of two vectors of four, of which the second has the lanes 4 to 7. */
+/** Four lanes. In a shuffle, 0 to 3 are the lanes of the first vector, 4 to 7 those of the second. */
 export type Lanes = readonly [number, number, number, number];
 
 type Operand32 = Int32 | number;
@@ -94,7 +94,7 @@ export class Int32 extends Value {
     return int32(op.i32Eqz, this);
   }
 
-  /** `yes` where this is not zero, else `no`. Both are computed, and before this. */
+  /** `yes` if this is not zero, else `no`. Both are computed, and before this. */
   select(yes: Operand32, no: Operand32): Int32;
   select<V extends Value>(yes: V, no: V): V;
   select(yes: Value | number, no: Value | number): Value {
@@ -175,7 +175,7 @@ export class Float32 extends Value {
   }
 }
 
-/** 128 bits: four lanes of 32 bits, unless a method says otherwise. */
+/** 128 bits: four lanes of 32-bit integers, unless a method says otherwise. */
 export class Vector extends Value {
   readonly type: typeof V128 = V128;
 
@@ -221,21 +221,21 @@ export class Vector extends Value {
   xor(other: Vector): Vector {
     return vector(simd.xor, this, other);
   }
-  /** The bits that the other one has not. */
+  /** The bits that are not set in the other vector. */
   andNot(other: Vector): Vector {
     return vector(simd.andNot, this, other);
   }
   not(): Vector {
     return vector(simd.not, this);
   }
-  /** The bits of this in the mask, those of the other outside. */
+  /** The bits of this vector where the mask is set, the other vector's elsewhere. */
   bitselect(other: Vector, mask: Vector): Vector {
     return vector(simd.bitselect, this, other, mask);
   }
   anyTrue(): Int32 {
     return new Int32(sequence([this], vectorInstruction(simd.anyTrue)));
   }
-  /** The highest bit of every lane, that of lane 0 lowest. */
+  /** The highest bit of every lane, as a mask whose lowest bit is lane 0's. */
   bitmask(): Int32 {
     return new Int32(sequence([this], vectorInstruction(simd.i32x4Bitmask)));
   }
@@ -253,12 +253,12 @@ export class Vector extends Value {
     const bytes = lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte));
     return new Vector(sequence([this, other], vectorInstruction(simd.shuffle, ...bytes)));
   }
-  /** The bytes of this that the bytes of the other number. */
+  /** Byte k of the result is the byte whose number is byte k of the other vector; 0 if the number is above 15. */
   swizzle(bytes: Vector): Vector {
     return vector(simd.swizzle, this, bytes);
   }
 
-  /** Of two lanes of 64 bits. */
+  /** The sums of two 64-bit lanes. */
   addI64(other: Vector): Vector {
     return vector(simd.i64x2Add, this, other);
   }
@@ -268,7 +268,7 @@ export class Vector extends Value {
   replaceI64(half: number, by: Int64 | number): Vector {
     return new Vector(sequence([this, operand64(by)], vectorInstruction(simd.i64x2Replace, half)));
   }
-  /** The low or the high two lanes of 32 bits, unsigned, as two of 64. */
+  /** The two low or high lanes, unsigned, as 64-bit lanes. */
   extendLowU(): Vector {
     return vector(simd.i64x2ExtendLowU, this);
   }
@@ -277,14 +277,14 @@ export class Vector extends Value {
   }
 }
 
-/** What a scalar of a functor is. */
+/** A scalar of a functor: an integer, a bool as 0 or 1, or an f32. */
 export type Scalar = Int32 | Float32;
 
 /** Constants. */
 export function i32(value: number): Int32 {
   return new Int32(sequence([], [0x41, ...signed(value)]));
 }
-/** A number of 32 bits, as 64. */
+/** A 32-bit number as a 64-bit constant. */
 export function i64(value: number): Int64 {
   return new Int64(sequence([], [0x42, ...signed(value)]));
 }
@@ -296,7 +296,7 @@ export function v128(lanes: Lanes): Vector {
   return new Vector(sequence([], vectorInstruction(simd.const, ...bytes)));
 }
 
-/** Loads of an aligned or unaligned word, `offset` bytes behind an address. */
+/** Loads from `offset` bytes after an address, which need not be aligned. */
 export function load(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load, offset)));
 }
@@ -309,18 +309,18 @@ export function loadF32(address: Operand32, offset = 0): Float32 {
 export function loadByte(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load8U, offset)));
 }
-/** By another instruction that loads an integer, such as one of fewer bits. */
+/** The same by an instruction, such as one that loads fewer bits. */
 export function loadingInt32(instruction: number, address: Operand32, offset: number): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(instruction, offset)));
 }
 export function loadVector(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load, address, offset);
 }
-/** A word in all four lanes. */
+/** One word in all four lanes. */
 export function loadSplat(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load32Splat, address, offset);
 }
-/** By another instruction that loads a vector. */
+/** A vector by an instruction that loads one. */
 export function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
   return new Vector(sequence([operand(address)], vectorMemoryInstruction(instruction, offset)));
 }
@@ -328,19 +328,19 @@ export function loadingVector(instruction: number, address: Operand32, offset: n
 export function atomicLoad(address: Operand32): Int32 {
   return atomicResult(atomic.i32Load, operand(address));
 }
-/** What an atomic instruction on an aligned word leaves: mostly what stood there before. */
+/** The result of an atomic instruction on an aligned word: for most, the previous value. */
 export function atomicResult(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [0xfe, instruction, 2, 0]));
 }
 
-/** Results of one plain instruction. */
+/** The result of one plain instruction. */
 export function int32(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [instruction]));
 }
 export function float32(instruction: number, ...operands: readonly Value[]): Float32 {
   return new Float32(sequence(operands, [instruction]));
 }
-/** A float as a whole number; what is out of range becomes the nearest one, and no number 0. */
+/** A float truncated to an integer. Out of range, the result is the nearest integer; of a NaN it is 0. */
 export function truncSat(value: Float32, isSigned: boolean): Int32 {
   return new Int32(sequence([value], [0xfc, isSigned ? extended.truncSatS : extended.truncSatU]));
 }
@@ -349,12 +349,12 @@ export function vector(instruction: number, ...operands: readonly Value[]): Vect
   return new Vector(sequence(operands, vectorInstruction(instruction)));
 }
 
-/** A parameter of the function, which nothing sets. */
+/** A parameter that the function does not set. */
 export function parameter(index: number): Int32 {
   return new Int32(sequence([], [0x20, ...unsigned(index)]));
 }
 
-/** One of two values; only that one is computed. */
+/** One of two values. Only that one is computed. */
 export function choose<V extends Value>(condition: Int32, yes: V, no: V): V {
   const emit = (bytes: number[]): void => {
     condition.emit(bytes);

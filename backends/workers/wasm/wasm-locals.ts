@@ -1,7 +1,7 @@
 import { F32, I32, I64, unsigned, type ValueType } from './wasm-encoder.ts';
 import { Float32, Int32, Int64, i64, operand, type Value, Vector } from './wasm-expressions.ts';
 
-/** Locals of a function that is being written, into `bytes`. A local is an expression of what it holds where it is used. */
+/** A local of the function that is being written to `bytes`. As an expression, it has the value that it holds at the use. */
 export type Local = Int32Local | Int64Local | Float32Local | VectorLocal;
 
 /** A local that holds a scalar of a functor. */
@@ -19,7 +19,7 @@ export class Int32Local extends Int32 {
   set(value: Int32 | number): void {
     write(this.#bytes, this.id, operand(value));
   }
-  /** Sets the local where the expression is used, and is the value. */
+  /** The value, which also sets the local when the expression is used. */
   tee(value: Int32 | number): Int32 {
     return new Int32(teeing(this.id, operand(value)));
   }
@@ -83,13 +83,13 @@ export function localOf(bytes: number[], type: ValueType, id: number): Local {
   return type === F32 ? new Float32Local(bytes, id) : new VectorLocal(bytes, id);
 }
 
-/** Sets a local whose type only the caller's data tell. */
+/** Sets a local whose type is not known statically. */
 export function assign(local: Local, value: Value): void {
   if (local.type !== value.type) throw new RangeError(`a local of type ${local.type} was given one of ${value.type}`);
   (local as { set(value: Value): void }).set(value);
 }
 
-/** A scalar that the caller knows to be an integer or a bool. */
+/** A scalar that must be an integer or a bool. */
 export function asInt32(local: ScalarLocal): Int32Local {
   if (local.type !== I32) throw new RangeError('the scalar is an f32');
   return local;

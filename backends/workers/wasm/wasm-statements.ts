@@ -1,20 +1,21 @@
 import type { Code, Label } from './wasm-code.ts';
-import { atomic, extended, F32, I32, op, simd, unsigned, type ValueType } from './wasm-encoder.ts';
+import { atomic, extended, F32, I32, op, simd, unsigned } from './wasm-encoder.ts';
 import {
   atomicResult,
   type Int32,
   type Int64,
   memoryInstruction,
   operand,
+  type Scalar,
   type Value,
   Vector,
   vectorMemoryInstruction,
 } from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 
-/** Statements of WebAssembly: bodies write what is inside a block, and conditions are expressions. */
+/** Statements of WebAssembly. Conditions are expressions; bodies are functions that write the statements of a block. */
 
-/** Runs the body where the condition is not zero. */
+/** Runs the body if the condition is not zero. */
 export function when(code: Code, condition: Int32, body: () => void, otherwise?: () => void): void {
   code.push(condition);
   code.if();
@@ -26,7 +27,7 @@ export function when(code: Code, condition: Int32, body: () => void, otherwise?:
   code.end();
 }
 
-/** Repeats the body as long as the condition, which is tested first, is not zero. */
+/** Repeats the body while the condition, which is evaluated first, is not zero. */
 export function whileTrue(code: Code, condition: Int32, body: () => void): void {
   block(code, (done) =>
     loop(code, (again) => {
@@ -37,7 +38,7 @@ export function whileTrue(code: Code, condition: Int32, body: () => void): void 
   );
 }
 
-/** Runs the body, and again as long as the condition is not zero. */
+/** Runs the body, and repeats it while the condition is not zero. */
 export function doWhile(code: Code, body: () => void, condition: Int32): void {
   loop(code, (again) => {
     body();
@@ -45,7 +46,7 @@ export function doWhile(code: Code, body: () => void, condition: Int32): void {
   });
 }
 
-/** Counts a local from 0 up to the end, which is left out. */
+/** Runs the body for every index from 0 to the end, exclusive. */
 export function forRange(code: Code, end: Int32, body: (index: Int32Local) => void): void {
   const index = code.local(I32);
   index.set(0);
@@ -71,13 +72,13 @@ export function forRounds(code: Code, index: Int32Local, end: Int32, step: numbe
   );
 }
 
-/** A block, behind which its label leads. */
+/** A block; its label branches to the end. */
 export function block(code: Code, body: (end: Label) => void): void {
   body(code.block());
   code.end();
 }
 
-/** A loop, to the beginning of which its label leads. */
+/** A loop; its label branches to the beginning. */
 export function loop(code: Code, body: (again: Label) => void): void {
   body(code.loop());
   code.end();
@@ -92,18 +93,18 @@ export function brIf(code: Code, label: Label, condition: Int32): void {
   code.brIf(label);
 }
 
-/** Leaves a function without results. */
+/** Returns from a function without results. */
 export function leave(code: Code): void {
   code.write(op.return);
 }
 
-/** Calls a function of the same module that has no result. */
+/** Calls a function of the same module, by its number, that has no result. */
 export function call(code: Code, index: number, args: readonly Int32[]): void {
   for (const arg of args) code.push(arg);
   code.write(0x10, ...unsigned(index));
 }
 
-/** Lowers a local to an unsigned value where that is less. */
+/** Sets a local to the minimum of itself and a value, both unsigned. */
 export function lower(code: Code, local: Int32Local, to: Int32 | number): void {
   const other = code.local(I32);
   other.set(to);
@@ -111,7 +112,7 @@ export function lower(code: Code, local: Int32Local, to: Int32 | number): void {
   code.release(other);
 }
 
-/** Raises a local to an unsigned value where that is more. */
+/** Sets a local to the maximum of itself and a value, both unsigned. */
 export function raise(code: Code, local: Int32Local, to: Int32 | number): void {
   const other = code.local(I32);
   other.set(to);
@@ -119,22 +120,20 @@ export function raise(code: Code, local: Int32Local, to: Int32 | number): void {
   code.release(other);
 }
 
-/** Exchanges what two locals hold. */
+/** Exchanges the values of two locals. */
 export function swap(code: Code, a: Int32Local, b: Int32Local): void {
   code.push(a);
   a.set(b);
   code.set(b);
 }
 
-const STORES: { readonly [type in ValueType]?: number } = { [I32]: op.i32Store, [F32]: op.f32Store };
-
-/** Stores a scalar or a vector `offset` bytes behind an address. */
-export function store(code: Code, address: Int32, value: Value | number, offset = 0): void {
+/** Stores an i32, f32 or vector `offset` bytes after an address. */
+export function store(code: Code, address: Int32, value: Scalar | Vector | number, offset = 0): void {
   const stored = operand(value);
   code.push(address);
   code.push(stored);
   if (stored instanceof Vector) code.write(...vectorMemoryInstruction(simd.store, offset));
-  else code.write(...memoryInstruction(STORES[stored.type]!, offset));
+  else code.write(...memoryInstruction(stored.type === F32 ? op.f32Store : op.i32Store, offset));
 }
 
 export function fillMemory(code: Code, address: Int32, byte: number, bytes: Int32 | number): void {
@@ -147,12 +146,12 @@ export function copyMemory(code: Code, to: Int32, from: Int32, bytes: Int32): vo
   code.write(0xfc, extended.memoryCopy, 0, 0);
 }
 
-/** Adds to an aligned word in one step. */
+/** Adds to an aligned word atomically. */
 export function atomicAdd(code: Code, address: Int32, value: Int32): void {
   drop(code, atomicResult(atomic.i32Add, address, value));
 }
 
-/** Adds to an aligned pair of words, `offset` bytes behind an address, in one step. */
+/** Adds to an aligned 64-bit word, `offset` bytes after an address, atomically. */
 export function atomicAdd64(code: Code, address: Int32, value: Int64, offset: number): void {
   code.push(address);
   code.push(value);
@@ -171,7 +170,7 @@ export function notifyAll(code: Code, address: Int32): void {
   drop(code, atomicResult(atomic.notify, address, operand(-1)));
 }
 
-/** Computes a value for what happens on the way. */
+/** Computes a value for its side effects. */
 export function drop(code: Code, value: Value): void {
   code.push(value);
   code.write(op.drop);
