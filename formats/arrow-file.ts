@@ -76,7 +76,7 @@ function footerOf(file: Uint8Array, blocks: readonly ArrowBlock[]): Uint8Array {
 }
 
 const BLOCK_BYTES = 24;
-/** Place of the record batches among the fields of a footer. */
+/** Index of the record batches among the fields of a footer. */
 const RECORD_BATCHES = 3;
 
 /** Start of the vector of record batches in a footer, by the layout of FlatBuffers. */
@@ -97,7 +97,7 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Flags as bits, the first one lowest, padded to eight bytes. */
+/** Flags as bits, lowest first, padded to eight bytes. */
 export function bitsOf(length: number, isSet: (row: number) => boolean): Uint8Array {
   const bits = new Uint8Array(8 * Math.ceil(length / 64));
   for (let row = 0; row < length; row++) if (isSet(row)) bits[row >> 3]! |= 1 << (row & 7);

@@ -76,8 +76,8 @@ export async function stageOutputs(paths: readonly string[]): Promise<StagedOutp
 }
 
 /**
- * The file that a path leads to: links followed, and a file that does not exist yet placed in its real folder. Two paths
- * with the same answer are the same file.
+ * The real path of a file: links are followed, and a file that does not exist yet is placed in its real folder. Two
+ * paths with the same result are the same file.
  */
 export async function resolveTarget(path: string): Promise<string> {
   try {

@@ -4,7 +4,7 @@ import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
 import { BAR, histogramChart } from './histogram-chart.ts';
 import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
 
-/** What a plot shows. */
+/** Input of a plot. */
 export interface ComparePlot {
   readonly comparison: Comparison;
   readonly title: string;

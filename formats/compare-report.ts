@@ -7,7 +7,7 @@ import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primi
 import { comparePlot } from './compare-plot.ts';
 import { aCompareRun, type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
 
-/** A tile's line in a report. */
+/** A row of a report for one tile. */
 export interface TileFigures {
   readonly tile: string;
   readonly similarity: number;

@@ -2,7 +2,7 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError, type QuadrilleError } from '../primitives/errors.ts';
 import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 
-/** Which columns of a CSV are read. */
+/** The columns to read from a CSV. */
 export interface CsvRowsOptions {
   /** For every column of numbers, its possible names, in any case. */
   readonly numbers: readonly (readonly string[])[];
@@ -16,7 +16,7 @@ export interface CsvRowsOptions {
   readonly onBadRow?: ((error: QuadrilleError) => void) | undefined;
 }
 
-/** Some rows of a CSV, in its order. */
+/** Consecutive rows of a CSV. */
 export interface CsvRows {
   /** Index of the first row, from 0. Skipped rows do not count. */
   readonly first: number;
@@ -25,7 +25,7 @@ export interface CsvRows {
   readonly numbers: readonly Float64Array[];
   /** Names of the rows; undefined without a column of names. */
   readonly names: readonly string[] | undefined;
-  /** So far the file has been read. */
+  /** Number of bytes read so far. */
   readonly bytesRead: number;
 }
 
@@ -49,11 +49,11 @@ export async function openCsvRows(file: string, options: CsvRowsOptions): Promis
   return { size: input.size, batches: (signal) => readRows(input, options, signal) };
 }
 
-/** A reading of a text, on its way. */
+/** State of reading a text. */
 interface Reading {
   readonly file: string;
   readonly options: CsvRowsOptions;
-  /** Line of the record that is read, and of the next, from 1. */
+  /** Line of the current record, and of the next, from 1. */
   line: number;
   next: number;
 }
@@ -102,7 +102,7 @@ interface TextRecord {
   readonly line: number;
 }
 
-/** No record that is meant as one is longer: a quote is open, or lines do not end. */
+/** Maximum length of a record. A longer one has an open quote, or a file without line ends. */
 const LONGEST_RECORD = 2 ** 20;
 
 /** The records of a text that are not blank, block by block. */
@@ -150,7 +150,7 @@ const QUOTE = 34;
 const NEWLINE = 10;
 
 function* splitRecords(text: string, end: number, reading: Reading): Generator<TextRecord> {
-  // The next quote, looked for once: not by every line to the end of the text.
+  // Position of the next quote, cached so that not every line searches the rest of the text.
   let quote = nextOf('"', text, 0);
   for (let at = 0; at < end; ) {
     const start = reading.next;

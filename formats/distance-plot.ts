@@ -1,17 +1,17 @@
 import { BAR, histogramChart } from './histogram-chart.ts';
 import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
 
-/** What a plot of distances shows. */
+/** Input of a plot of distances. */
 export interface DistancePlot {
   readonly title: string;
   /** The metric of the distances, such as `l2`. */
   readonly metric: string;
   readonly queries: number;
   readonly count: number;
-  /** Distances that are not shown, as they are beyond all numbers. */
+  /** Number of infinite distances, which are not drawn. */
   readonly infinite: number;
   readonly mean: number | null;
-  /** Counts of even bins. */
+  /** Counts of bins of equal width. */
   readonly histogram: { readonly start: number; readonly width: number; readonly counts: readonly number[] };
 }
 

@@ -16,9 +16,9 @@ export interface RawFeature {
 
 /** Numbers of geometries in a feature, by kind. */
 export interface FoundGeometries {
-  /** Polygons and multipolygons, with rings or without. */
+  /** Number of polygons and multipolygons, with or without rings. */
   polygons: number;
-  /** Points and lines. */
+  /** Number of points and lines. */
   others: number;
 }
 
@@ -56,14 +56,14 @@ export function describeFeature({ index, id }: FeaturePlace): string {
   return named ? `feature ${index} (${quoteName(String(id))})` : `feature ${index}`;
 }
 
-/** Whether a geometry is of a kind that GeoJSON and TopoJSON know and that has no area. */
+/** Whether a geometry is of a kind in GeoJSON and TopoJSON that has no area. */
 export function isPointOrLine(geometry: unknown): boolean {
   return isJsonObject(geometry) && POINTS_AND_LINES.has(geometry.type);
 }
 
 const POINTS_AND_LINES: ReadonlySet<unknown> = new Set(['Point', 'MultiPoint', 'LineString', 'MultiLineString']);
 
-/** The error for a geometry of no kind that the format knows. */
+/** The error for a geometry of unknown kind. */
 export function unknownGeometryError(geometry: unknown, at: FeaturePlace): FormatError {
   const type = isJsonObject(geometry) ? geometry.type : undefined;
   return new FormatError('format/unknown-geometry', `The geometry of ${describeFeature(at)} is of no known kind.`, {
@@ -74,7 +74,7 @@ export function unknownGeometryError(geometry: unknown, at: FeaturePlace): Forma
   });
 }
 
-/** The error for a file of points and lines alone. */
+/** The error for a file with only points and lines. */
 export function noPolygonsError(file: string, others: number): FormatError {
   return new FormatError('format/not-polygon', 'The layer has no polygons.', {
     expected: 'Polygon or MultiPolygon',

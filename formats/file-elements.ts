@@ -10,11 +10,11 @@ import { requireOptions } from '../primitives/options.ts';
 import { STORAGE_BYTES } from '../primitives/uploads.ts';
 import { fileError } from './file-error.ts';
 
-/** Which elements of a file to read. */
+/** The elements of a file to read. */
 export interface FileElementsOptions<E extends Storage> {
   /** Element type in the file, little-endian. Packed elements of 8 and 16 bits are read as u32 or i32. */
   readonly type: E;
-  /** The byte at which the first one begins; 0 by default. */
+  /** Byte offset of the first element. Default 0. */
   readonly offset?: number | undefined;
   /** Number of elements. Default: up to the end of the file. */
   readonly length?: number | undefined;
@@ -68,7 +68,7 @@ export async function fileElements<E extends Storage>(
   };
 }
 
-/** A file that is opened for the first of several users and closed after the last. */
+/** A file that is opened by its first user and closed by its last. */
 interface SharedFile {
   readonly name: string;
   use<R>(work: (descriptor: number, stats: BigIntStats) => Promise<R>): Promise<R>;

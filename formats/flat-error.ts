@@ -1,6 +1,6 @@
 import * as errors from '../primitives/errors.ts';
 
-/** An error without its class, which messages between threads do not keep. */
+/** An error without its class, which messages between threads lose. */
 export interface FlatError {
   readonly kind: string;
   readonly message: string;

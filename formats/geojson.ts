@@ -37,7 +37,7 @@ function noSuchLayer(layer: string, name: unknown, file: string): UsageError {
   });
 }
 
-/** Whether a parsed JSON text says that it is GeoJSON: its type is one that RFC 7946 knows. */
+/** Whether a parsed JSON text claims to be GeoJSON: its type is one of RFC 7946. */
 export function isGeoJson(root: JsonObject): boolean {
   return GEOJSON_TYPES.has(root.type);
 }

@@ -35,7 +35,7 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly bands?: number | undefined;
   /** `EPSG:n`, or `OGC:CRS84`, which is written as EPSG:4326; without it the file names no coordinate system. */
   readonly crs?: string | undefined;
-  /** Whether `crs` is geographic; found out by itself for the usual ones. */
+  /** Whether `crs` is geographic. Default: detected for common systems. */
   readonly geographic?: boolean | undefined;
   /** Value of cells without data; a string if a number would not be exact. */
   readonly nodata?: number | string | undefined;
@@ -44,11 +44,11 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   /** Rows of a strip. Default: as many as make 256 KiB. */
   readonly stripRows?: number | undefined;
   readonly compression?: 'none' | 'deflate' | undefined;
-  /** Level of deflate, 0 to 9; 6 by default. */
+  /** Deflate level, 0 to 9. Default 6. */
   readonly level?: number | undefined;
   /** Predictor for deflate: differences along rows, or the floating-point predictor. Default: none. */
   readonly predictor?: Predictor | undefined;
-  /** Whether the bands of a cell stand together (`pixel`, the default) or each band apart. */
+  /** Whether the bands of a cell are interleaved (`pixel`, the default) or stored separately. */
   readonly interleave?: 'pixel' | 'band' | undefined;
   /** How the georeference is written: scale and tie point, or a matrix. Default: a matrix only for south-up rasters. */
   readonly placement?: 'scale' | 'matrix' | undefined;
@@ -243,7 +243,7 @@ function toWords(cells: Cells | undefined, window: Window, sample: Sample): Word
   });
 }
 
-/** A row of blocks, packed side by side in time. */
+/** A row of blocks, compressed in parallel. */
 function encodeRow(
   plan: FilePlan,
   raster: GeoTiffRaster,
@@ -258,7 +258,7 @@ function encodeRow(
   return Promise.all(blocks);
 }
 
-/** The samples of a block; a tile's cells beyond the raster are 0. */
+/** The samples of a block. Cells of a tile beyond the raster are 0. */
 function gatherBlock(
   { packing, blockColumns, blockRows }: FilePlan,
   { tile }: GeoTiffRaster,

@@ -26,7 +26,7 @@ import { windowReader } from './tiff/windows.ts';
 
 /** Options for opening a GeoTIFF. */
 export interface GeoTiffOptions {
-  /** Which band, from 1; the first by default. */
+  /** Number of the band, from 1. Default 1. */
   readonly band?: number | undefined;
   /** Stored value of cells without data, instead of the file's; rounded to the band's type. */
   readonly nodata?: number | undefined;
@@ -37,7 +37,7 @@ export interface GeoTiffOptions {
    * Default 32 MiB.
    */
   readonly keepBytes?: number | undefined;
-  /** Bytes that one block may decode to; 512 MiB by default. */
+  /** Maximum decoded bytes of one block. Default 512 MiB. */
   readonly maxBlockBytes?: number | undefined;
   /**
    * Number of threads that read and decode blocks of a file, into cells on a `SharedArrayBuffer`; 0 for none. Default:
@@ -216,7 +216,7 @@ function noteOrientation(orientation: number, notes: Note[]): void {
 
 const IN_TILES = 'in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLATE';
 
-/** Decoded size from which on it matters that a block is held as a whole. */
+/** Decoded size from which holding a whole block in memory matters. */
 const LARGE = 16 * 2 ** 20;
 
 function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
@@ -229,7 +229,7 @@ function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
   if (bytes > LARGE) notes.push(largeBlocks(layout.blocks, (bytes / 2 ** 20).toFixed(0)));
 }
 
-/** Blocks that cannot be read in windows: memory grows with them. */
+/** Notes blocks that cannot be read in windows, because memory grows with them. */
 function largeBlocks(blocks: number, size: string): Note {
   const less = `Less memory is needed for the same ${IN_TILES}.`;
   if (blocks === 1) {

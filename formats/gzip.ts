@@ -5,7 +5,7 @@ import { constants, createGunzip, gunzip, gunzipSync } from 'node:zlib';
 import { FormatError } from '../primitives/errors.ts';
 import { fileTooLarge } from './memory.ts';
 
-/** Whether bytes begin as a gzip stream does. */
+/** Whether bytes begin like a gzip stream. */
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
@@ -59,7 +59,7 @@ export async function* gunzipBlocks(
   file: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const unpacking = createGunzip({ chunkSize: BLOCK_BYTES });
-  // The stream keeps blocks for longer than their source does.
+  // The stream keeps blocks longer than their source does.
   const copies = Readable.from(copiesOf(packed));
   const feeding = pipeline(copies, unpacking);
   // Errors are thrown where the blocks are read.

@@ -11,7 +11,7 @@ export interface HistogramBar {
   readonly color: string;
 }
 
-/** What a histogram shows. */
+/** Input of a histogram. */
 export interface HistogramChart {
   readonly width: number;
   readonly height: number;
@@ -26,7 +26,7 @@ export interface HistogramChart {
   readonly ticks: { readonly x: number; readonly y: number };
   /** A value marked by a line and its name; NaN for none. */
   readonly named: { readonly x: number; readonly name: string };
-  /** Values at faint lines. */
+  /** Values marked by faint lines. */
   readonly limits?: readonly number[];
 }
 

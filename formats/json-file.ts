@@ -31,7 +31,7 @@ export async function readTextFile(file: string, memoryBytes: number = Number.PO
 /** Ratio of the estimate to the heap that coordinates actually take. */
 const HEAP_FACTOR = 1.5;
 
-/** The text stands there as bytes and as a string before it is parsed, and compressed as well. */
+/** Before parsing, the text is in memory as bytes and as a string, and compressed as well. */
 const TEXT_FACTOR = 4;
 
 async function readWhole(file: string, max: number): Promise<Buffer> {

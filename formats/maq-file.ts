@@ -49,7 +49,7 @@ const maqFields: FieldKinds<MaqFile> = {
   tree: aHostTree,
 };
 const aMaqFile: Kind = aRecord<MaqFile>(maqFields);
-/** One whose domain can be drawn. */
+/** A domain that can be drawn. */
 export const aDrawnFile: Kind = aRecord<MaqFile>({ ...maqFields, domain: aDomain });
 
 const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: optional(aFlag) });
@@ -73,7 +73,7 @@ const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: 
  *     76  u32       words of the sets
  */
 const MAGIC = 'MAQTREE\n';
-/** Those that can be read. */
+/** Supported versions. */
 const VERSIONS: readonly number[] = [1, 2];
 const HEADER_WORDS = 20;
 const CHECKSUM_WORD = 14;
@@ -232,7 +232,7 @@ function treeOf(columns: readonly Uint32Array[], extent: MaqExtent): HostMaqTree
 /** Checks the contents, because the checksum may not have been verified. */
 function setsIn(words: Uint32Array, file: string): MaqSet[] {
   try {
-    // Text is not decoded from shared memory.
+    // `TextDecoder` does not accept shared memory.
     const bytes = Uint8Array.from(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
     const written = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as WrittenSet[];
     return written.map(({ name, crs, names }) => ({

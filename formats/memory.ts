@@ -3,7 +3,7 @@ import { type ErrorPlace, OutOfMemoryError } from '../primitives/errors.ts';
 
 /** A request for more memory than allowed. */
 export interface MemoryNeed {
-  /** Bytes, as far as they are known. */
+  /** Estimated bytes, if known. */
   readonly needed: number;
   /** Purpose of the memory, such as `400 × 300 labels of 16 bits`. */
   readonly what: string;
@@ -19,7 +19,7 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,
-    // A stream is counted while it is read, and refused a few bytes above the limit.
+    // A stream is counted while it is read, and rejected a few bytes above the limit.
     got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,
@@ -71,7 +71,7 @@ export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: nu
 
 /** The text as bytes and as a string. */
 const TEXT_FACTOR = 3;
-/** An array or object with its store of elements. */
+/** An array or object and its elements. */
 const BYTES_PER_LIST = 72;
 /** A pointer, and a boxed number. */
 const BYTES_PER_ITEM = 24;

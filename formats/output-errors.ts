@@ -6,7 +6,7 @@ export function unwritable(path: string, cause: unknown, remedy: string): UsageE
   return new UsageError('output/unwritable', `${path} cannot be written: ${reason(cause)}.`, { remedy, cause });
 }
 
-/** The error for an output that the disk refuses on the way. */
+/** The error for a failed write. */
 export function writeFailed(path: string, cause: unknown): QuadrilleError {
   return new QuadrilleError('output/write-failed', `${path} could not be written: ${reason(cause)}.`, {
     remedy: 'Free some space, or write elsewhere.',

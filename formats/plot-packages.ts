@@ -7,7 +7,7 @@ export const PLOT_PACKAGES = ['@observablehq/plot', 'linkedom'] as const;
 /** The loaded packages. */
 export interface Plotting {
   readonly Plot: typeof import('@observablehq/plot');
-  /** A document of no page, in which marks are made. */
+  /** A document without a page, in which marks are made. */
   readonly document: Document;
 }
 

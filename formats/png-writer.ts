@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { deflateBytes } from './deflate.ts';
 
-/** Pixels of 8 bits, row after row from the top: one byte a pixel, grey, or three, red, green and blue. */
+/** Pixels of 8 bits, row after row from the top: one byte per pixel for grey, or three for red, green and blue. */
 export interface PngPixels {
   readonly width: number;
   readonly height: number;
@@ -15,7 +15,7 @@ const FILTER_SUB = 1;
 /** A higher level hardly compresses noise better, and takes several times as long. */
 const LEVEL = 3;
 
-/** A PNG, packed by a thread of Node's pool while others work. */
+/** Encodes a PNG on Node's thread pool. */
 export async function encodePng({ width, height, channels, data }: PngPixels): Promise<Uint8Array> {
   const header = new DataView(new ArrayBuffer(13));
   header.setUint32(0, width);

@@ -12,7 +12,7 @@ export function featureName(properties: unknown, property: string | undefined, a
   throw missingProperty(property, there === '' ? 'It has no properties.' : `Its properties are ${there}.`, at);
 }
 
-/** The error for a record without the property that is to name it. */
+/** The error for a record without the naming property. */
 export function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
   return new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
     remedy,

@@ -14,7 +14,7 @@ export function emptyVertices(): Vertices {
   return { x: new Float64Array(1024), y: new Float64Array(1024), length: 0 };
 }
 
-/** One gibibyte of coordinates, eight times the largest real file at hand. */
+/** Maximum number of vertices: 1 GiB of coordinates, eight times the largest known real file. */
 const MAX_VERTICES = 2 ** 26;
 
 /**

@@ -136,7 +136,7 @@ function histogramOf(title: string, field: TableField): TablePicture {
     const wasOne = !(min < max);
     [min, max] = [Math.min(min, value), Math.max(max, value)];
     if (wasOne) {
-      // So far all numbers are the same one.
+      // All numbers so far are equal.
       power = powerFor(min, max);
       const other = value === min ? max : min;
       counts = count === 0 ? new Map() : new Map([[Math.floor(other / 2 ** power), count]]);
@@ -197,7 +197,7 @@ function powerFor(min: number, max: number): number {
   return power;
 }
 
-/** Bins that are not wider could not be told apart. */
+/** Narrower bins could not be distinguished. */
 const MIN_POWER = -1000;
 
 function page(title: string, subtitle: string, chartHeight: number, chart: string): string {

@@ -35,7 +35,7 @@ function isOrphan(name: string): boolean {
   return host === hostMark() && !isAlive(Number(pid), start!);
 }
 
-/** Whether the process that began at `start` lives still. */
+/** Whether the process that began at `start` is still alive. */
 function isAlive(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);

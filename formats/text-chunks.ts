@@ -1,7 +1,7 @@
-/** Text on its way to a file, in chunks of any size. */
+/** Text for a file, in chunks of any size. */
 export type TextChunks = Iterable<string> | AsyncIterable<string>;
 
-/** Text or bytes on their way to a file. */
+/** Text or bytes for a file. */
 export type FileChunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 const CHUNK_CHARACTERS = 65_536;

@@ -43,7 +43,7 @@ export interface ThreadPoolOptions {
   closed(place: string): QuadrilleError;
 }
 
-/** A request that waits for a thread or is on one. */
+/** A request that waits for a thread or is being processed by one. */
 interface PoolTask<Request, Answer> {
   readonly request: Request;
   readonly place: string;
@@ -51,7 +51,7 @@ interface PoolTask<Request, Answer> {
   readonly settle: (reply: { readonly answer: Answer } | { readonly failed: unknown }) => void;
 }
 
-/** A thread and the request it is at. */
+/** A thread and its current request. */
 interface Thread<Request, Answer> {
   readonly worker: PoolThread;
   task: PoolTask<Request, Answer> | undefined;

@@ -47,7 +47,7 @@ export interface TopologyRoom {
   readonly holdsAll?: boolean | undefined;
 }
 
-/** Whether a parsed JSON text says that it is TopoJSON. */
+/** Whether a parsed JSON text claims to be TopoJSON. */
 export function isTopoJson(root: JsonObject): boolean {
   return root.type === 'Topology';
 }
@@ -103,10 +103,10 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
 
 /** Growing columns of coordinates, and the copies made while counting. */
 const BYTES_PER_VERTEX = 64;
-/** A position as topojson-client makes it: an array of two numbers. */
+/** A position as topojson-client makes it, an array of two numbers. */
 const BYTES_PER_POSITION = 128;
 
-/** Refuses arcs that are named so often that a small file would fill the memory, before any is expanded. */
+/** Throws, before any arc is expanded, if arcs are used so often that a small file would fill the memory. */
 function requireVertexRoom(
   { arcs }: CheckedTopology,
   layer: JsonObject,

@@ -1,6 +1,6 @@
 import { QuadrilleError } from '../primitives/errors.ts';
 
-/** A command line or an option that cannot be meant. */
+/** An invalid command line or option. */
 export class UsageError extends QuadrilleError {
   static {
     UsageError.prototype.name = 'UsageError';

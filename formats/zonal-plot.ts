@@ -9,7 +9,7 @@ import { drawMap } from './zonal-plot/map.ts';
 import { countText, escapeXml, MARGIN, MUTED, shorten, text, WIDTH } from './zonal-plot/page.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
-/** What a plot shows. */
+/** Input of a plot. */
 export interface ZonalPlot {
   readonly histogram: ZonalHistogram;
   /** The zones of the histogram, in the same order, in the coordinates of their file. */

@@ -93,7 +93,7 @@ export async function readZones(file: string, options: ZoneOptions = {}): Promis
 }
 
 /**
- * Reads zones out of the text of a GeoJSON or TopoJSON file, as {@link readZones} does.
+ * Reads zones from the text of a GeoJSON or TopoJSON file, as {@link readZones} does.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]] }');

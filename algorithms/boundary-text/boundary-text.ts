@@ -10,7 +10,7 @@ import { readMarks } from './vertices.ts';
 
 /** Whole lines of a text. */
 export interface BoundaryPart {
-  /** The bytes that they take up are `from … to − 1`. */
+  /** Its bytes are `from … to − 1`. */
   readonly from: number;
   readonly to: number;
   /** Results of the device; undefined if all lines are left to the host. */
@@ -30,7 +30,7 @@ export interface FoundBoundaries {
    * last line has no newline, one is assumed after it.
    */
   readonly at: Uint32Array;
-  /** Vertices in front of each of these. */
+  /** Number of vertices before each mark. */
   readonly vertices: Uint32Array;
   /**
    * Number of vertices of the ring that ends there, without a closing vertex, if the ring is plain: it has an area, and

@@ -14,7 +14,7 @@ export const BYTE = {
   bar: 124,
 } as const;
 
-/** Whether a byte parts vertices. */
+/** Whether a byte separates vertices. */
 export function isBlank(byte: U32): Bool {
   return byte.eq(BYTE.space).or(byte.eq(BYTE.tab));
 }

@@ -45,7 +45,7 @@ const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
   const size = bitsToU32(number.abs());
   const zeros = clz(size);
-  // In two shifts, as a shift by 32 would be one by 0.
+  // Two shifts, because a shift by 32 would be a shift by 0.
   const fraction = size.shl(zeros).shl(1);
   const exponent = u32(BIAS + 31)
     .sub(zeros)
@@ -64,7 +64,7 @@ function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
 const BIAS = 1023;
 const QUIET_NAN = 0x7ff80000;
 
-/** Words that were read, as the numbers that they are, and no more memory than that. */
+/** Words read from the device, as f64, in no more memory than needed. */
 export function doublesOf(words: Uint32Array): Float64Array {
   const own = words.byteLength === words.buffer.byteLength ? words : words.slice();
   return new Float64Array(own.buffer as ArrayBuffer);

@@ -36,7 +36,7 @@ export function markText(context: Context, text: Uint8Array, capacity: number): 
   return context.scope(() => {
     const { words, shift } = uploadText(context, text);
     const length = words.capacity - 1;
-    // Written out, as it is cheap to compute in lanes and dear one by one.
+    // Stored, because it is cheap to compute in vector lanes and expensive one by one.
     const mask = context.materialize(map(markBytes, { before: slice(words, 0, length), here: slice(words, 1) }));
     const marked = copyIf({ mask, word: sequence(length) }, map(hasMarks, { mask }));
     return { bytes: bytesIn(words, 4 + shift), ...placeMarks(context, marked, shift, capacity) };
@@ -86,7 +86,7 @@ interface UploadedText {
    * after it.
    */
   readonly words: Column<'u32'>;
-  /** Bytes of the second word that are not the text's. */
+  /** Bytes of the second word before the text. */
   readonly shift: number;
 }
 
@@ -107,7 +107,7 @@ function uploadText(context: Context, text: Uint8Array): UploadedText {
   return { words, shift };
 }
 
-/** The bytes of words from one of them on, as a column of their own on the same memory. */
+/** The words from a given one on, as a column on the same memory. */
 function bytesIn(words: Column<'u32'>, offset: number): Column<'u32'> {
   const source = { kind: 'stored', memory: memoryOf(words), storage: 'u8', offset } as const;
   return new Column(words.context, 'u32', 4 * words.capacity - offset, source);

@@ -40,7 +40,7 @@ const plainRing = fn(
     const closes = (index: Parameters<typeof x.at>[0]): Bool => x.at(index).eq(fromX).and(y.at(index).eq(fromY));
     const closed = closes(end.sub(1));
     const kept = end.sub(from).sub(u32(closed));
-    // Two vertices that close it are for the host.
+    // Rings with two closing vertices are left to the host.
     const plain = Var(
       kept
         .ge(3)
@@ -63,7 +63,7 @@ const plainRing = fn(
   },
 );
 
-/** Whether two coordinates are less than {@link REACH} apart; by halves, as the difference may be past the integers. */
+/** Whether two coordinates differ by less than {@link REACH}. Compares halves, because the difference may overflow. */
 function isNear(a: I32, b: I32): Bool {
   return a
     .shr(1)

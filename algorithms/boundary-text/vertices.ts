@@ -120,7 +120,7 @@ export interface ReadMarks {
   readonly vertices: { readonly x: Column<'i32'>; readonly y: Column<'i32'> };
   readonly others: {
     readonly at: Column<'u32'>;
-    /** Vertices in front of it. */
+    /** Number of vertices before it. */
     readonly vertices: Column<'u32'>;
   };
 }

@@ -55,7 +55,7 @@ export interface StartingCell {
   readonly row: number;
   readonly x: number;
   readonly y: number;
-  /** The expected one. */
+  /** The expected radius. */
   readonly radius: number;
   /** Its positions in the last frames, newest first, at most {@link PATH_FRAMES}. */
   readonly recent: readonly { readonly x: number; readonly y: number }[];
@@ -68,7 +68,7 @@ export interface CellStep {
   readonly rows: number;
   /** Makes a state from the host's data. In rows that are not new, fields continue from those of `before`. */
   start(cells: readonly StartingCell[], before: CellState | undefined): CellState;
-  /** The state in a frame, and the columns of it that the host reads. */
+  /** The state in a frame, and its columns that the host reads. */
   next(grey: Column, state: CellState): { readonly state: CellState; readonly seen: SeenColumns };
   dispose(): void;
 }

@@ -13,12 +13,15 @@ export interface CircleTables {
   /** Cosine (low half) and sine (high half) of its angle, as i16. */
   readonly weights: Uint32Array<ArrayBuffer>;
   readonly radii: Float32Array<ArrayBuffer>;
-  /** Pairs of a circle, and how many of them come first. */
+  /** Number of pairs of a circle, and how many of them come first. */
   readonly pairs: number;
   readonly firstPairs: number;
 }
 
-/** The tables of circles in frames of a width; places of samples are cut to whole pixels towards the centre. */
+/**
+ * The tables of circles in frames of a given width. Positions of samples are rounded towards the centre, to whole
+ * pixels.
+ */
 export function circleTables(radii: readonly number[], points: number, width: number): CircleTables {
   const pairs = points / 2;
   const order = Array.from({ length: pairs }, (_, i) => i);

@@ -28,14 +28,14 @@ import {
 import { finite } from './finite.ts';
 import type { Frame } from './frame.ts';
 
-/** Cells with their contours, in the rows that they had. */
+/** Cells with their contours, in their original rows. */
 export type Contours = {
   /** The centroid of the enclosed area, in pixels. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /** The radius of a circle of the same area. */
   readonly radius: Column<'f32'>;
-  /** Whether no contour was found: the figures are then those that were given. */
+  /** Whether no contour was found. If so, the figures are the given ones. */
   readonly lost: Column<'bool'>;
   /**
    * Points along each contour, 36 rows per cell: the first to the right of the centre, the next ones further down. For
@@ -44,7 +44,7 @@ export type Contours = {
   readonly points: ColumnsOf<{ x: typeof f32; y: typeof f32 }>;
 };
 
-/** Control points of a contour, and points on it from one of them to the next. */
+/** Number of control points of a contour, and of points from one control point to the next. */
 const POINTS = 9;
 const PER_POINT = 4;
 const SAMPLES = POINTS * PER_POINT;
@@ -69,7 +69,7 @@ interface Picture {
   readonly height: U32;
 }
 
-/** A functor of grey values of either type; their values are f32 in it. */
+/** A functor of grey values of either type, which it converts to f32. */
 export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
   return { u32: make(array(u32) as never), f32: make(array(f32)) };
 }
@@ -131,7 +131,7 @@ const circleOfCell = ofGrey((grey) =>
   ),
 );
 
-/** The mean slope outwards on a circle, whose direction is turned from point to point. */
+/** The mean outward slope on a circle. The direction is rotated from point to point. */
 function slopeOutwards(picture: Picture, { x, y }: Vector, radius: F32): F32 {
   const angle = (2 * Math.PI) / SAMPLES;
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
@@ -248,7 +248,7 @@ const climb = ofGrey((grey) =>
   ),
 );
 
-/** A control point has a part in four pieces. */
+/** A control point influences four pieces. */
 const SAMPLES_OF_POINT = 4 * PER_POINT;
 
 /** The move of a control point. */

@@ -6,7 +6,7 @@ import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts
 import { aFrame, type Frame } from './frame.ts';
 import { detectPeaks } from './peaks.ts';
 
-/** Cells of a frame in memory of the host, ascending by y and x, which are in pixels. */
+/** Cells of a frame in host memory, ordered by y and x, in pixels. */
 export interface DetectedCells {
   readonly x: Float32Array;
   readonly y: Float32Array;

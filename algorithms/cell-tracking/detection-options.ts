@@ -3,7 +3,7 @@ import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../.
 export interface GicovOptions {
   /** Radii of the circles, in pixels. Default 8, 10, … 20. */
   readonly radii?: readonly number[] | undefined;
-  /** Samples of a circle, an even number; 150 unless given. */
+  /** Number of samples of a circle, even. Default 150. */
   readonly points?: number | undefined;
   /** Scores of at most this magnitude become 0. Much of their work is skipped, too. Default 0. */
   readonly threshold?: number | undefined;
@@ -17,7 +17,7 @@ export interface GicovOptions {
 }
 
 export interface DetectionOptions extends GicovOptions {
-  /** The size that the score of a cell exceeds; 1.8 unless given. */
+  /** The score of a cell must exceed this in magnitude. Default 1.8. */
   readonly threshold?: number | undefined;
   /** A cell has the best score within this many pixels. Default 12. */
   readonly dilation?: number | undefined;

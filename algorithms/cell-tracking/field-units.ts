@@ -6,7 +6,7 @@ import { bitsToU32, type F32, type Functor, f32, fn, round, type U32 } from '../
  */
 export const FIELD_BITS = 20;
 
-/** A value from 0 to 1 in whole numbers. */
+/** Converts a value from 0 to 1 to units. */
 export function inFieldUnits(value: F32): F32 {
   return round(value.mul(2 ** FIELD_BITS));
 }
@@ -16,7 +16,7 @@ export function wholeToU32(value: F32): U32 {
   return bitsToU32(value.add(2 ** 23)).and(2 ** 23 - 1);
 }
 
-/** Whole numbers as values from 0 to 1, exactly. */
+/** Converts units to values from 0 to 1, exactly. */
 export const fromFieldUnits: Functor<{ units: typeof f32 }, typeof f32> = fn(
   'fromFieldUnits',
   { units: f32 },

@@ -105,7 +105,7 @@ export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, type
   ({ before, after }) => wholeToU32(after.sub(before).abs()),
 );
 
-/** Whether the changes of a window are small in the mean. */
+/** Whether the mean change in a window is small. */
 export const flowIsStill: Functor<{ total: typeof u32; cells: typeof u32 }, typeof bool> = fn(
   'flowIsStill',
   { total: u32, cells: u32 },
@@ -173,7 +173,7 @@ const startOfFlow = fn(
     const width = wordOf(windows, cell, 'width');
     const place = pixel.sub(wordOf(windows, cell, 'first'));
     const row = place.div(width);
-    // A column or row outside of the window before is a large number: they wrap.
+    // Columns and rows outside the previous window wrap to large numbers.
     const x = place
       .sub(row.mul(width))
       .add(wordOf(windows, cell, 'left'))

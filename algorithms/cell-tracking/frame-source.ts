@@ -21,7 +21,7 @@ export interface FrameSource {
   frameOf(grey: Column<'u32'>): Frame;
 }
 
-/** Frames like the given one. The background stays the caller's. */
+/** Frames like the given one. The caller still owns the background. */
 export function frameSource(context: Context, like: HostFrame, background: Column | undefined): FrameSource {
   const { width, height } = like;
   return {

@@ -8,9 +8,9 @@ export interface HeldFrame {
   release(): void;
 }
 
-/** Frames on their way to the device. Of each call the frame's array is the caller's again when it returns. */
+/** Uploads frames. When a call returns, the caller may change the frame's array. */
 export interface FrameUploads {
-  /** Uploads a frame, and keeps it for a call of {@link take}. */
+  /** Uploads a frame, and holds it for a call of {@link take}. */
   keep(frame: HostFrame, index: number): HeldFrame;
   /**
    * Returns the frame held for an index, if there is one. Frames are taken in order, so those of earlier indices are
@@ -28,7 +28,7 @@ export interface FrameUploads {
 const MAX_KEPT = 8;
 
 interface KeptFrame {
-  /** Whose frame it is: an index may come with another array. */
+  /** The array of the frame: an index may come with another array. */
   readonly array: HostFrame['grey'];
   readonly frame: HeldFrame;
 }

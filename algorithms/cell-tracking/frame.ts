@@ -3,15 +3,15 @@ import { requireContext } from '../../primitives/columns/column.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
-/** A grey frame on a device, row after row from the top. Grey values have any scale: 8 bits, 16 bits, fractions. */
+/** A grey frame on a device, row after row from the top. Grey values may have any scale: 8 bits, 16 bits, fractions. */
 export interface Frame {
   readonly width: number;
   readonly height: number;
-  /** A packed column, as `context.column` makes it of a `Uint8Array` or a `Uint16Array`, is fine. */
+  /** May be a packed column, as `context.column` makes of a `Uint8Array` or a `Uint16Array`. */
   readonly grey: Column<'u32'> | Column<'f32'>;
 }
 
-/** A grey frame in memory of the host, row after row from the top. */
+/** A grey frame in host memory, row after row from the top. */
 export interface HostFrame {
   readonly width: number;
   readonly height: number;
@@ -57,7 +57,7 @@ export function requireHostFrame(call: string, { width, height, grey }: HostFram
   });
 }
 
-/** Refuses a frame of another size than one before, or than the background. */
+/** Throws for a frame whose size differs from that of an earlier frame or the background. */
 export function requireSameSize(call: string, { width, height }: HostFrame, before: HostFrame): void {
   if (width === before.width && height === before.height) return;
   throw new ArgumentError('frame/size', `${call} was given frames of two sizes.`, {
@@ -67,7 +67,7 @@ export function requireSameSize(call: string, { width, height }: HostFrame, befo
   });
 }
 
-/** Refuses a frame of another depth than one before. */
+/** Throws for a frame whose depth differs from that of an earlier frame. */
 export function requireSameDepth(call: string, { grey }: HostFrame, before: HostFrame): void {
   if (grey.constructor === before.grey.constructor) return;
   throw new ArgumentError('frame/depth', `${call} was given frames of two depths.`, {

@@ -172,7 +172,7 @@ const scoreOfCell = fn(
   },
 );
 
-/** Whether a coordinate is inside of the margin. */
+/** Whether a coordinate is inside the margin. */
 export function isWithin(place: U32, size: U32, margin: U32): Bool {
   return place.ge(margin).and(place.add(margin).lt(size));
 }

@@ -32,7 +32,7 @@ export function gradients(frame: Frame): ColumnsOf<{ x: typeof f32; y: typeof f3
   return doubledOf(frame, 0.5);
 }
 
-/** The slopes of a frame, doubled: so whole grey values have whole ones. Views. */
+/** The doubled slopes of a frame, so that integer grey values have integer slopes. Views. */
 export function doubledGradients(frame: Frame): ColumnsOf<{ x: typeof f32; y: typeof f32 }> {
   return doubledOf(frame, 1);
 }
@@ -61,7 +61,7 @@ function slopesOf(grey: typeof u32 | typeof f32) {
       const column = cell.sub(start);
       const [right, below] = [width.sub(1).sub(column), height.sub(1).sub(row)];
       const at = (place: U32) => f32(grey.at(place));
-      // A neighbour outside of the frame is the pixel itself.
+      // A neighbour outside the frame is replaced by the pixel itself.
       const x = at(cell.add(right.min(1))).sub(at(start.add(column.max(1).sub(1))));
       const y = at(row.add(below.min(1)).mul(width).add(column)).sub(at(row.max(1).sub(1).mul(width).add(column)));
       return {

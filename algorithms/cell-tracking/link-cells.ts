@@ -34,7 +34,7 @@ export function squaredDistance(a: Point, b: Point): number {
   return (a.x - b.x) ** 2 + (a.y - b.y) ** 2;
 }
 
-/** The first place in the order by x whose point is not left of `x`. */
+/** The first index in the order by x whose point is not left of `x`. */
 function firstFrom(order: readonly number[], points: readonly Point[], x: number): number {
   let [low, high] = [0, order.length];
   while (low < high) {

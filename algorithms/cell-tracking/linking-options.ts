@@ -4,7 +4,7 @@ import { aWhole, type FieldKinds, optional, where } from '../../primitives/kinds
 export interface LinkingOptions {
   /** Maximum distance between the expected position of a followed cell and its detection. Default R. */
   readonly maxDistance?: number | undefined;
-  /** Frames over which a lost cell may be found again as the same track; 40 unless given. */
+  /** Maximum number of frames after which a lost cell can be found again as the same track. Default 40. */
   readonly maxGap?: number | undefined;
   /** Maximum distance between the extrapolated position of a lost cell and its detection. Default 1.5 R. */
   readonly maxGapDistance?: number | undefined;
@@ -26,7 +26,7 @@ export function linkingSettings(
   return { maxDistance, maxGap, maxGapDistance, maxMisses, minDistance, edge };
 }
 
-/** Costs of links are squares of distances as whole numbers below 2^32. */
+/** Costs of links are squared distances as integers below 2^32. */
 const MAX_DISTANCE = 256;
 
 const aDistance = where(

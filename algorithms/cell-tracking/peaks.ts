@@ -134,7 +134,7 @@ const isPeak = fn(
 /** Offset added to steps when they are stored. */
 export const MIDDLE: number = 2 ** 8;
 
-/** The steps to the pixels of a disc around one, the nearest first: x in the low half, y in the high half. */
+/** The steps to the pixels of a disc, nearest first: x in the low half, y in the high half. */
 export function disc(radius: number): Uint32Array<ArrayBuffer> {
   const steps: { readonly x: number; readonly y: number; readonly square: number }[] = [];
   for (let y = -radius; y <= radius; y++) {

@@ -6,9 +6,9 @@ import { aRecord, aWhole, type FieldKinds, optional, someOptions, where } from '
 import { type Contours, climbContours } from './contour.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 
-/** Circles around cells, as {@link detectPeaks} finds them. */
+/** Circles around cells, as from {@link detectPeaks}. */
 export interface Circles {
-  /** Their centres, in pixels: 0, 0 is the middle of the upper left one. */
+  /** Their centres, in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /** Rows whose radius is not above 0 have no cell. */
@@ -22,7 +22,7 @@ export interface ContourOptions {
   readonly delta?: number | undefined;
   /** Move in pixels for a force that equals the mean slope of the circle. Default 0.1. */
   readonly step?: number | undefined;
-  /** Circles have to be further from the edges of the frame than this, in pixels; 5 unless given. */
+  /** Circles must be farther from the edges of the frame than this, in pixels. Default 5. */
   readonly border?: number | undefined;
 }
 

@@ -26,7 +26,7 @@ import { FIELD_BITS } from './field-units.ts';
 import type { Direction } from './tracking-options.ts';
 import { numberOf, slopesAt, wordOf } from './windows.ts';
 
-/** Points of a snake, which are at multiples of 18 degrees around its centre. */
+/** Number of points of a snake, at multiples of 18 degrees around its centre. */
 export const SNAXELS = 20;
 
 /** Weights of the expected radius and of the expected path, relative to the weight 1 of edges. */
@@ -36,7 +36,7 @@ const [SIZE_WEIGHT, PATH_WEIGHT] = [0.2, 0.05];
  * bits of samples (between −1 and 1), of lengths, and of changes (in pixels).
  */
 const [SAMPLE_BITS, LENGTH_BITS, CHANGE_BITS] = [26, 16, 18];
-/** Longer pieces of a snake count as this, so that sums stay within u32. */
+/** Maximum length of a piece of a snake in sums, so that these fit in u32. */
 const LONGEST = 1000;
 
 /**
@@ -52,7 +52,7 @@ const snaxel = {
   slopeX: i32,
   slopeY: i32,
   length: u32,
-  /** 1 outside of the window. */
+  /** 1 outside the window. */
   outside: u32,
 } as const;
 
@@ -64,7 +64,10 @@ interface Vector {
   readonly y: F32;
 }
 
-/** The direction of a snaxel from the centre. A table would be one more buffer of a kernel that binds many. */
+/**
+ * The direction of a snaxel from the centre. It is computed, because a table would be one more binding of a kernel that
+ * has many.
+ */
 function directionOf(snaxel: U32): Vector {
   const chosen = (table: readonly number[]): F32 =>
     table.reduce<F32>((value, each, k) => select(value, f32(each), snaxel.eq(k)), f32(0));

@@ -8,7 +8,7 @@ import type { TrackedFrame } from './tracks.ts';
 
 export interface TrackCellsOptions {
   readonly detection?: DetectionOptions | undefined;
-  /** `maxRadius` grows with the cells that are found, from 10 on, unless it is given. */
+  /** Without it, `maxRadius` starts at 10 and grows with the cells found. */
   readonly tracking?: Omit<TrackingOptions, 'previous'> | undefined;
   readonly linking?: LinkingOptions | undefined;
   /** Cells are detected in every n-th frame. Default 10. */
@@ -18,7 +18,7 @@ export interface TrackCellsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Follows the cells of a video that comes frame by frame. */
+/** Follows the cells of a video, frame by frame. */
 export interface CellTracker {
   /**
    * Detects the cells of a frame; undefined if the frame is not one for detection. Frames may come in any order,

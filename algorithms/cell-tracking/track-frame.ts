@@ -26,7 +26,7 @@ import { cutWindows, windowShape, wordOf } from './windows.ts';
 
 /** Cells of an earlier frame, one row per cell. */
 export interface CellsBefore {
-  /** Their centres, in pixels: 0, 0 is the middle of the upper left one. */
+  /** Their centres, in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /**
@@ -40,7 +40,7 @@ export interface CellsBefore {
   readonly radii?: Column<'f32'> | undefined;
 }
 
-/** Cells as they are in a frame, in the rows that they had before. */
+/** Cells in a frame, in their original rows. */
 export type CellsInFrame = {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
@@ -50,7 +50,7 @@ export type CellsInFrame = {
   readonly lost: Column<'bool'>;
   /** Distance of each snaxel from the centre, 20 rows per cell: the first to the right, the next ones further down. */
   readonly radii: Column<'f32'>;
-  /** Rounds of the field, and of the snake. */
+  /** Number of rounds of the field, and of the snake. */
   readonly rounds: Column<'u32'>;
   readonly snakeRounds: Column<'u32'>;
   /** The fields of all windows, concatenated, row after row: multiples of 2^-20 from 0 to 1. */
@@ -102,13 +102,13 @@ export function trackFrame(frame: Frame, cells: CellsBefore, options: TrackingOp
   });
 }
 
-/** Cells in a frame, with fields as the next frame begins with them. */
+/** Cells in a frame, with the fields with which the next frame begins. */
 export type CellsInFieldUnits = Omit<CellsInFrame, 'field'> & {
   /** In units of 2^-20. */
   readonly field: Column<'f32'>;
 };
 
-/** The same of arguments that are right. */
+/** Same as {@link trackFrame}, without the check of arguments. */
 export function trackInFieldUnits(
   frame: Frame,
   cells: CellsBefore,

@@ -13,7 +13,7 @@ import type { CellTracker, TrackCellsOptions } from './track-cells-options.ts';
 import { MAX_RADIUS } from './tracking-options.ts';
 import { createTracks, type SeenCells, type TrackedFrame } from './tracks.ts';
 
-/** The tracker of checked options. Its pipelines are prepared for the first frame that comes. */
+/** The tracker for checked options. Its pipelines are prepared for the first frame. */
 export function createTracker(context: Context, options: TrackCellsOptions): CellTracker {
   const { detectEvery = 10, background, signal } = options;
   const still = background && context.column(Float32Array.from(background.grey));
@@ -21,7 +21,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
   let isClosed = false;
   const underWay = new Set<Promise<unknown>>();
 
-  /** The parts for frames like this one. */
+  /** The pipelines for frames like this one. */
   function partsFor(call: string, frame: HostFrame): Parts {
     signal?.throwIfAborted();
     if (isClosed) {
@@ -75,7 +75,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
 const CALL = { frame: aHostFrame, index: aWhole(0, 2 ** 32 - 1, 'tracks/order') };
 
 interface Parts {
-  /** Others have its size and depth. */
+  /** Further frames must have its size and depth. */
   readonly frame: HostFrame;
   readonly uploads: FrameUploads;
   readonly detector: Detector;
@@ -125,7 +125,7 @@ interface Follower {
   dispose(): void;
 }
 
-/** Windows are made for this radius unless cells are larger: on a GPU they fit into the memory of a workgroup. */
+/** Windows are made for this radius unless cells are larger. On a GPU they fit in the memory of a workgroup. */
 const USUAL_RADIUS = 10;
 /** A window of ±4 by ±2 radii still fits cells that are larger by this factor. */
 const TOLERANCE = 1.3;
@@ -171,7 +171,7 @@ function createFollower(
     return issuing.then(({ result }) => result);
   }
 
-  /** Sends the work of a frame to the device, without waiting for it. Only links wait, for the frames before. */
+  /** Issues the work of a frame without waiting for it. Only links wait for earlier frames. */
   async function issue(
     frame: HeldFrame,
     index: number,

@@ -53,7 +53,7 @@ const aDirection = (code: string) => (given: unknown, path: string, homes: Map<s
   aRecord<Direction>({ x: aFiniteNumber, y: aFiniteNumber })(given, path, homes) ??
   where('a direction, not 0, 0', isLong, { code })(given, path, homes);
 
-/** No window is larger than some 500 pixels. */
+/** Keeps windows below about 500 pixels. */
 export const MAX_RADIUS = 64;
 
 export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
@@ -83,7 +83,7 @@ export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
 
 /** A direction of length 1. */
 export function unitOf({ x, y }: Direction): Direction {
-  // Without hypot, whose last bit is each engine's own.
+  // Without hypot, whose last bit depends on the engine.
   const [scale] = [Math.max(Math.abs(x), Math.abs(y))];
   const [a, b] = [x / scale, y / scale];
   const length = Math.sqrt(a * a + b * b);

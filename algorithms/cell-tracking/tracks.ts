@@ -10,18 +10,21 @@ export interface TrackedFrame {
   readonly index: number;
   /** Track numbers, from 1. A number identifies one cell over time. */
   readonly track: Uint32Array;
-  /** Centres in pixels: 0, 0 is the middle of the upper left one. */
+  /** Centres in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Float32Array;
   readonly y: Float32Array;
   /** Mean distances of the contours from the centres, in pixels. */
   readonly radius: Float32Array;
   /** Score of the track's latest detection; negative for cells brighter than their surroundings. */
   readonly score: Float32Array;
-  /** Pixels a frame since the frame in which the track was before; NaN in its first one. */
+  /** Speed in pixels per frame since the track's previous frame; NaN in its first. */
   readonly speed: Float32Array;
-  /** Distances of the 20 snaxels of a contour from the centre, 20 rows a cell: the first to the right, the next ones further down. */
+  /**
+   * Distances of the 20 snaxels of a contour from the centre, 20 rows per cell: the first to the right, the next ones
+   * further down.
+   */
   readonly radii: Float32Array;
-  /** Whether cells were looked for in this frame. */
+  /** Whether cells were detected in this frame. */
   readonly detected: boolean;
 }
 
@@ -42,14 +45,14 @@ interface Place {
 }
 
 interface Track {
-  /** 0 until it is seen first. */
+  /** 0 until it is first seen. */
   id: number;
   /** Its row on the device. */
   row: number;
   /** The expected radius. */
   expected: number;
   score: number;
-  /** Detections in a row that have missed it. */
+  /** Number of consecutive detections that have missed it. */
   misses: number;
   /** Start of its snake. */
   at: Place;
@@ -77,7 +80,7 @@ export interface Tracks {
 export type LinkingSettings = { readonly [K in keyof LinkingOptions]-?: number } & {
   readonly width: number;
   readonly height: number;
-  /** Cells nearer to an edge of the frame than this are not detected. */
+  /** Cells closer to an edge of the frame than this are not detected. */
   readonly margin: number;
 };
 
@@ -164,7 +167,7 @@ export function createTracks(settings: LinkingSettings): Tracks {
     return frameOf(index, live, seen, detected);
   }
 
-  /** Tracks that were never seen are forgotten. */
+  /** Tracks that were never seen are dropped. */
   function end(isOver: (track: Track) => boolean): void {
     const over = live.filter(isOver);
     live = live.filter((track) => !over.includes(track));
@@ -184,7 +187,10 @@ export function createTracks(settings: LinkingSettings): Tracks {
   };
 }
 
-/** Rows of the device. One that is freed has a window in the state that the next link starts from, and is taken after that. */
+/**
+ * Rows of the device. A freed row still has a window in the state from which the next link starts, so it is reused only
+ * after that.
+ */
 function createRows() {
   let count = 0;
   const [free, freed]: [number[], number[]] = [[], []];

@@ -52,7 +52,7 @@ export const WORD = {
   radius: 10,
 } as const;
 
-/** Cells as windows are made for them: their centres, expected coordinates across the vessel, and radii. */
+/** Input for making windows: centres of cells, expected coordinates across the vessel, and radii. */
 export interface CellColumns {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
@@ -69,7 +69,7 @@ export interface WindowShape {
   readonly maxHeight: number;
 }
 
-/** Windows of ±4 radii along a direction and ±2 across: as large as the ellipse with these half axes. */
+/** Windows of ±4 radii along a direction and ±2 across. They enclose the ellipse with these half axes. */
 export function windowShape({ x, y }: Direction, maxRadius: number): WindowShape {
   const [alongX, alongY] = [Math.sqrt(16 * x * x + 4 * y * y), Math.sqrt(16 * y * y + 4 * x * x)];
   const max = (side: number): number => Math.ceil(2 * side * maxRadius) + 1;
@@ -125,12 +125,12 @@ function windowOf(cell: U32, given: Placing): FlowWindow {
   };
 }
 
-/** The first and the last pixel within a distance, rounded to the nearest one and cut at the frame. */
+/** The first and last pixel within a distance, rounded to the nearest pixel and clipped to the frame. */
 function sidesOf(centre: F32, distance: F32, size: U32): [U32, U32] {
   return [u32(centre.sub(distance).add(0.5).max(0)), u32(centre.add(distance).add(0.5)).min(size.sub(1))];
 }
 
-/** A NaN is not. */
+/** False for NaN. */
 function isWithin(centre: F32, size: U32): Bool {
   return centre.ge(0).and(centre.le(f32(size.sub(1))));
 }

@@ -24,7 +24,7 @@ import {
 import { aWhole, optional, someOptions, where } from '../../primitives/kinds.ts';
 
 export interface ComponentsOptions {
-  /** The cells of a row of the grid. */
+  /** Number of cells in a row of the grid. */
   readonly width: number;
   /** Whether a cell is connected to the 4 cells that share a side with it, or to all 8 cells around it. Default 4. */
   readonly connectivity?: 4 | 8 | undefined;
@@ -186,7 +186,7 @@ function walker(x: U32, y: U32, side: 1 | -1): Walker {
   return { x: Var(x), y: Var(y), dx: Var(u32(side >>> 0)), dy: Var(u32(0)), side };
 }
 
-/** One side of a cell further. */
+/** Moves to the next side of a cell. */
 function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8): void {
   const go = (toX: U32, toY: U32): void => {
     x.set(toX);
@@ -196,7 +196,7 @@ function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8)
     dx.set(toX);
     dy.set(toY);
   };
-  // Away from the component, and towards it.
+  // Directions away from the component and towards it.
   const [right, left] = [[dy.neg(), Let(dx)] as const, [Let(dy), dx.neg()] as const];
   const [away, towards] = side === 1 ? [left, right] : [right, left];
   const [aheadX, aheadY] = [x.add(dx), y.add(dy)];
@@ -213,7 +213,7 @@ function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8)
     .Else(() => turn(...towards));
 }
 
-/** Many steps on the way to the first cell. */
+/** Makes many steps towards the first cell. */
 const follow = fn('follow', { label: u32, labels: array(u32) }, u32, ({ label, labels }) => {
   const first = Var(label);
   If(label.ne(NO_COMPONENT), () => {

@@ -31,14 +31,14 @@ export interface EdgeIndex {
   search(left: number, bottom: number, right: number, top: number, call?: (edge: number) => boolean): number[];
 }
 
-/** Rings in whole numbers. */
+/** Rings in integer coordinates. */
 export interface WholeRings {
   readonly ringVertices: Uint32Array;
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
 }
 
-/** The box of some rings, and their box in a plane that is turned by 45°: of x + y and of x − y. */
+/** The box of some rings, and their box in the plane rotated by 45°, with coordinates x + y and x − y. */
 export interface Bounds {
   readonly box: Box;
   readonly diagonal: Box;

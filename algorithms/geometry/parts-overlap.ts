@@ -32,7 +32,7 @@ function commonBox(a: Box, b: Box): Box | undefined {
   return left < right && bottom < top ? { left, bottom, right, top } : undefined;
 }
 
-/** The rings with an edge whose box meets another: no other ring can be inside it. */
+/** The rings with an edge whose box meets the other box. No other ring can be inside it. */
 function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box): Set<number> {
   const rings = new Set<number>();
   index.search(left, bottom, right, top, (edge) => {
@@ -127,7 +127,7 @@ function forEdgesAlong(
   });
 }
 
-/** Whether a point of the line through two others is between them, or one of them. */
+/** Whether a point on the line through two others is between them, or is one of them. */
 function isBetween(x: number, y: number, x0: number, y0: number, x1: number, y1: number): boolean {
   return Math.min(x0, x1) <= x && x <= Math.max(x0, x1) && Math.min(y0, y1) <= y && y <= Math.max(y0, y1);
 }
@@ -207,7 +207,7 @@ function pointsAlong({ x0, y0, x1, y1 }: PartEdges, edge: number, met: readonly 
   return met.length === 0 ? ends : inOrder(ends[0]!, ends[1]!, [...ends, ...met]);
 }
 
-/** Points of a line by their distance from one end of them, each once. */
+/** Distinct points on a line, ordered by their distance from one end. */
 function inOrder(fromX: number, fromY: number, points: readonly number[]): number[] {
   const along = ([x, y]: readonly [number, number]): number => Math.abs(x - fromX) + Math.abs(y - fromY);
   const pairs: [number, number][] = [];

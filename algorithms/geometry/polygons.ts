@@ -53,7 +53,7 @@ export const somePolygons: Kind = aRecord<Polygons>({
 
 export const aFill: Kind = aWord(['union', 'even-odd']);
 
-/** Polygons with the names their users know them by. */
+/** Polygons with their names. */
 export interface Zones {
   /** One name per zone, in input order. Names need not be unique. */
   readonly names: readonly string[];
@@ -79,7 +79,7 @@ const ZONES = aRecord<Zones>({
   file: optional(aText),
 });
 
-/** The polygon that a vertex is of, for errors: O(polygons). */
+/** The polygon of a vertex, for errors. O(polygons). */
 export function polygonOfVertex(
   { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
   vertex: number,

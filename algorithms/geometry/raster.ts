@@ -80,7 +80,7 @@ export const gridFields: FieldKinds<RasterGrid> = {
 
 /** Maps stored values to `stored × scale + offset`, with product and sum each rounded to f64. */
 export interface Scaling {
-  /** Not 0. */
+  /** Must not be 0. */
   readonly scale: number;
   readonly offset: number;
 }

@@ -14,7 +14,7 @@ export interface RowCrossings {
   /** The zone, or the sheet of a zone, to which the edge belongs. */
   readonly zone: Uint32Array;
   readonly firstRow: Int32Array;
-  /** Rows that the edge crosses. */
+  /** Number of rows that the edge crosses. */
   readonly rows: Uint32Array;
   readonly firstColumn: Int32Array;
   readonly columnStep: Int32Array;
@@ -35,7 +35,7 @@ const CELL = STEPS_PER_CELL;
 const HALF = STEPS_PER_CELL / 2;
 
 export interface RowCrossingsOptions {
-  /** The steps by which copies of every zone are moved along the columns: longitudes come round again. */
+  /** The shifts of each zone's copies along the columns, in steps; longitudes wrap around. */
   readonly shifts: readonly (readonly number[])[];
   /** The sheet of every ring, used instead of its zone. */
   readonly ringSheets?: Uint32Array | undefined;
@@ -170,7 +170,7 @@ export function divideEdge(
   const inCell = u0 - cell * CELL;
   const product = (centre - v0) * run;
   const offset = height * (HALF - inCell);
-  // Below 2^53 every step of this is exact in f64; beyond, it is done in integers of any size.
+  // Below 2^53 every step is exact in f64. Beyond, BigInt is used.
   if (Math.abs(product) + Math.abs(offset) >= 2 ** 52) return divideLargeEdge(u0, v0, u1, v1, centre, westward);
   const columns = (product - offset) / CELL;
   const numerator = westward ? Math.floor(columns) + height : Math.ceil(columns) + height - 1;
@@ -190,7 +190,7 @@ function floorDivide(a: number, b: number): number {
   return rest < 0 ? quotient - 1 : rest >= b ? quotient + 1 : quotient;
 }
 
-/** The same for edges of any size. */
+/** Same for edges of any size. */
 export function divideLargeEdge(
   u0: number,
   v0: number,

@@ -3,7 +3,7 @@ import { anInstance, aPositive, aRecord, type Kind, numbers, optional, someOptio
 import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 
-/** Polygons in whole numbers, with the part that each ring is of. */
+/** Polygons in integer coordinates, with the part of each ring. */
 export interface PartedPolygons {
   readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
@@ -150,7 +150,7 @@ interface PlacedPart {
   readonly right: number;
 }
 
-/** For every part that overlaps others, which. */
+/** For every part that overlaps others, those parts. */
 function overlappingParts(
   polygons: PartedPolygons,
   parts: readonly number[][],
@@ -191,7 +191,7 @@ function overlappingParts(
   return found;
 }
 
-/** Whether both boxes of two parts share area, the first part moved along x. */
+/** Whether two parts share area in both of their boxes, with the first part moved along x. */
 function shareArea(a: Bounds, b: Bounds, by: number): boolean {
   const [p, q, d, e] = [a.box, b.box, a.diagonal, b.diagonal];
   return (

@@ -88,9 +88,9 @@ function bandOf(jobs: readonly LabelPair[], firsts: Record<'p' | 'q', Uint32Arra
 interface Placing {
   readonly from: number;
   readonly to: number;
-  /** The place of the first row's first pixel. */
+  /** Position of the first row's first pixel. */
   readonly base: number;
-  /** From row to row. */
+  /** Distance from row to row. */
   readonly width: number;
   /** Index of the job's first region. */
   readonly first: number;

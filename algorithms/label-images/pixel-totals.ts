@@ -1,7 +1,7 @@
 import { firstRegions } from './bands.ts';
 import type { LabelPair } from './label-regions.ts';
 
-/** Pairs of regions with common pixels as columns, ascending by (p, q), and how many pixels those are. */
+/** Pairs of regions with common pixels as columns, ordered by (p, q), and the number of these pixels. */
 export interface SharedPixels {
   readonly p: Uint32Array;
   readonly q: Uint32Array;
@@ -14,7 +14,7 @@ export interface KeyBits {
   readonly q: number;
 }
 
-/** Pixels of a band by (p, q), ascending: in `lo` alone both numbers are packed. */
+/** Pixels of a band, ordered by (p, q). If there is only `lo`, it packs both indices. */
 export interface BandPixels {
   readonly hi?: Uint32Array;
   readonly lo: Uint32Array;

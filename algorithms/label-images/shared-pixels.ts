@@ -103,7 +103,7 @@ function keyWidth({ p, q }: KeyBits): number | undefined {
 
 const run = { start: u32, end: u32, region: u32 } as const;
 
-/** Runs on a device: places of their pixels, ascending, and the region of each. */
+/** Runs on a device: positions of their pixels, ascending, and the region of each run. */
 interface Runs {
   readonly start: Column<'u32'>;
   readonly end: Column<'u32'>;
@@ -135,14 +135,14 @@ const piece = fn(
   },
 );
 
-/** Pixels that a run of p and one of q have in common. */
+/** Number of pixels that a run of p and a run of q share. */
 interface Pieces {
   readonly p: Column<'u32'>;
   readonly q: Column<'u32'>;
   readonly pixels: Column<'u32'>;
 }
 
-/** The pieces that runs of p have in common with runs of q: fewer than there are runs. */
+/** The pieces shared by runs of p and q. There are fewer pieces than runs. */
 function intersectRuns(p: Runs, q: Runs): Pieces {
   const first = upperBound(q.end, p.start);
   const past = lowerBound(q.start, p.end);

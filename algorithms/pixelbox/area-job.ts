@@ -35,7 +35,7 @@ export function* parts(
   if (from < list.length) yield list.subarray(from);
 }
 
-/** The pairs of a list, numbered from 0. */
+/** The pairs of a list, renumbered from 0. */
 export function listedPairs(list: Uint32Array, { p, q }: RegionPairs): NumberedPairs {
   const column = (): Uint32Array => new Uint32Array(list.length);
   const listed = { pair: column(), p: column(), q: column() };
@@ -47,7 +47,7 @@ export function listedPairs(list: Uint32Array, { p, q }: RegionPairs): NumberedP
   return listed;
 }
 
-/** Puts 64-bit areas, or 32-bit ones, into the rows of a list. */
+/** Writes areas of 64 or 32 bits into the rows of a list. */
 export function writeAreas(areas: BigUint64Array, rows: Uint32Array, lo: Uint32Array, hi?: Uint32Array): void {
   const words = new Uint32Array(areas.buffer);
   for (let i = 0; i < rows.length; i++) {

@@ -6,13 +6,13 @@ import { maxRuns } from './runs.ts';
 /** Methods to compute the areas of pairs. All are exact. */
 export type AreaMethod = 'masks' | 'corners' | 'sweep';
 
-/** Pairs of regions by their numbers in two sets. */
+/** Pairs of regions, given by their indices in two sets. */
 export interface RegionPairs {
   readonly p: Uint32Array;
   readonly q: Uint32Array;
 }
 
-/** Which pairs are done how, by their numbers. */
+/** Indices of the pairs for each method. */
 export interface AreaPlan {
   /** Pairs by masks with one word per row, and pairs by banded masks, for regions too wide for one word. */
   readonly narrow: Uint32Array;
@@ -33,11 +33,11 @@ export interface AreaPlan {
 const CHOICE: {
   /** Words of a mask that cost as much as one corner of its region, regardless of its partners. */
   readonly wordsPerCorner: number;
-  /** Products of corners that take as long as one word of a mask. */
+  /** Number of products of corners that cost as much as one word of a mask. */
   readonly productsPerWord: number;
-  /** Products of corners from which a pair is swept. */
+  /** Minimum number of products of corners for which a pair is swept. */
   readonly sweepFrom: number;
-  /** Words that one mask may have. */
+  /** Maximum words of a mask. */
   readonly maxWords: number;
 } = { wordsPerCorner: 16, productsPerWord: 4, sweepFrom: 2 ** 23, maxWords: 2 ** 22 };
 
@@ -189,7 +189,7 @@ export function maskedWords(regions: Regions, sizes: RegionSizes, region: number
   return sizes.kinds[region]! < BANDED ? 0 : wordsOf(regions, sizes, region);
 }
 
-/** Whether a region can have a mask: areas of masks are 32-bit numbers. */
+/** Whether a region can have a mask, which is so if its area fits in 32 bits. */
 function canHaveMask({ left, top, right, bottom }: Regions, region: number, words: number): boolean {
   const pixels = (right[region]! - left[region]!) * (bottom[region]! - top[region]!);
   return words <= CHOICE.maxWords && pixels < 2 ** 32;

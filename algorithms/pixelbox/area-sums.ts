@@ -12,11 +12,11 @@ import {
   scatterReduce,
 } from '../../primitives/index.ts';
 
-/** Areas of pairs that grow box by box. */
+/** Areas of pairs, summed up box by box. */
 export interface AreaSums {
   readonly lo: Column<'u32'>;
   readonly hi: Column<'u32'>;
-  /** Whether a pair's area may pass 2³² − 1. */
+  /** Whether a pair's area may exceed 2³² − 1. */
   readonly wide: boolean;
 }
 
@@ -43,7 +43,7 @@ export function addToSums(context: Context, sums: AreaSums, parts: AreaParts): v
   else scatterReduce(parts.lo, map(pairOfPart, { pair: parts.pair, area: parts.lo }), 'add', sums.lo);
 }
 
-/** Past every pair: rows that go there are passed over. */
+/** An index beyond all pairs, for rows to ignore. */
 const NO_PAIR = 2 ** 32 - 1;
 
 const pairOfPart = fn('pairOfPart', { pair: u32, area: u32 }, u32, ({ pair, area }) =>

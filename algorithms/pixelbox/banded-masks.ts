@@ -44,7 +44,7 @@ export interface BandedMasks {
   readonly words: Column<'u32'>;
 }
 
-/** Above all rows. */
+/** A row above all rows. */
 const NO_ROW = 2 ** 31 - 1;
 
 /** The runs of regions on a device, and the places for their bands. */
@@ -75,7 +75,7 @@ function marksOf({ top, bottom }: Regions, region: number): number {
   return Math.floor((bottom[region]! - top[region]!) / 32) + 1;
 }
 
-/** Puts the runs of selected regions on the device; regions are numbered as they come. */
+/** Uploads the runs of selected regions. Regions are numbered in the order given. */
 export function uploadBandedRuns(context: Context, selections: readonly Selection[]): BandedRuns {
   const count = selections.reduce((sum, { members }) => sum + members.length, 0);
   const runs = emptyRuns(vertexTotal(selections) >> 1);
@@ -190,7 +190,10 @@ interface BandedRun {
   readonly boxes: ArrayValue<'i32'>;
 }
 
-/** One end of a run: its strip, the word of that, past all words beyond the last strip, and the bits from its column on. */
+/**
+ * One end of a run: its strip, the word of the strip (beyond all words after the last strip), and the bits from its
+ * column on.
+ */
 function endOf({ band, region, boxes }: BandedRun, column: I32): { strip: U32; word: U32; bits: U32 } {
   const box = bandedBoxOf(boxes, region);
   const across = bitsToU32(column.sub(box.left));
@@ -235,16 +238,16 @@ export function bandedMasks(context: Context, runs: BandedRuns): BandedMasks {
 /** Number of bands of p per thread, enough for most regions. */
 const BANDS_A_THREAD = 64;
 
-/** Pairs of regions on a device, in parts. */
+/** Pairs of regions on a device, split into parts. */
 export interface BandedPairs {
-  /** Three numbers a pair: its own, which is its row in the result, and its regions. */
+  /** Three numbers per pair: its row in the result, and its two regions. */
   readonly pairs: Column<'u32'>;
-  /** Which pair a part belongs to, and which part of it it is. */
+  /** The pair of a part, and the index of the part in it. */
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
 }
 
-/** Puts pairs of the regions of some runs on the device. */
+/** Uploads pairs of the regions of some runs. */
 export function uploadBandedPairs(context: Context, { pair, p, q }: NumberedPairs, { slots }: BandedRuns): BandedPairs {
   const counts = p.map((region) => Math.ceil(slots[region]! / BANDS_A_THREAD));
   const parts = counts.reduce((sum, count) => sum + count, 0);
@@ -261,7 +264,7 @@ interface Bands {
   readonly words: ArrayValue<'u32'>;
 }
 
-/** Pixels that two regions share in some bands of the first. */
+/** Pixels that two regions share in some bands of the first region. */
 const bandedPart = fn(
   'bandedPart',
   { row: u32, rank: u32, pairs: array(u32), boxes: array(i32), ...bandColumns },
@@ -301,7 +304,7 @@ function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows,
 /** Walks down the bands of two regions side by side. */
 function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const { left, top, columns, rows: shared } = sharedBox(a, b);
-  // Boxes may begin above the first band: vertices without an edge count too.
+  // A box may begin above the first band, because vertices without an edge also count.
   const start = rowOf(a, firstBand, rows)
     .max(rowOf(b, u32(0), rows))
     .max(top);
@@ -344,7 +347,7 @@ function rowOf({ rows: start, slots }: BandedBox, band: U32, rows: ArrayValue<'i
   return select(i32(NO_ROW), rows.at(start.add(band)), band.lt(slots));
 }
 
-/** The last band of a region that begins in a row or above it. */
+/** The last band of a region that begins at or above a row. */
 function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, row: I32): U32 {
   const from = Var(u32(0));
   const to = Var(slots);
@@ -358,7 +361,7 @@ function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, ro
   return from;
 }
 
-/** Pixels that a row of one band shares with a row of another. */
+/** Number of pixels shared by a row of one band and a row of another. */
 function sharedInBand(
   a: BandedBox,
   i: U32,
@@ -390,7 +393,7 @@ function stripReader(box: BandedBox, band: U32, words: ArrayValue<'u32'>, left: 
   return (strip) => {
     const low = Var(word.shr(shift));
     advance(across.shr(5).add(strip).add(1));
-    // In two shifts, as a shift by 32 would be one by 0.
+    // Two shifts, because a shift by 32 would be a shift by 0.
     return low.or(word.shl(1).shl(u32(31).sub(shift)));
   };
 }

@@ -9,7 +9,7 @@ import type { ArrayValue, Bool, I32, U32 } from '../../primitives/functors/value
 import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE } from './polygon-edges.ts';
 
 /*
- * Everything here is exact: coordinates are integers up to ±2³⁰, so that a difference is below 2³² without its sign, and
+ * Everything here is exact: coordinates are integers up to ±2³⁰, so magnitudes of differences are below 2³², and
  * products of two are compared as u64.
  */
 
@@ -20,7 +20,7 @@ export const INSIDE = 1;
 /** The polygon's boundary passes through the box. */
 export const HOVER = 2;
 
-/** A pixel, named by its left bottom corner, and a polygon of a table of {@link PolygonEdges}. */
+/** A pixel, given by its lower left corner, and a polygon in a table of {@link PolygonEdges}. */
 export type PixelParameters = {
   readonly polygon: U32Shape;
   readonly x: I32Shape;
@@ -37,7 +37,7 @@ export type BoxParameters = {
   readonly words: ArrayParameter<'u32'>;
 };
 
-/** The tests of Lemma 1 and of pixels, for one kind of polygons. */
+/** The tests of Lemma 1 and of pixels, for one kind of polygon. */
 export interface PositionFunctors {
   /**
    * Whether the pixel's centre lies in the polygon: PixelInPoly of the paper. A ray to the right meets an odd number of
@@ -140,7 +140,7 @@ export function edgesOf(words: ArrayValue<'u32'>, polygon: U32): { first: U32; h
   };
 }
 
-/** Runs the body for the edges that stand in a range of words. */
+/** Calls `body` for the edges in a range of words. */
 export function forEachEdge(words: ArrayValue<'u32'>, from: U32, to: U32, body: (edge: Edge, at: U32) => void): void {
   const next = Var(from);
   While(
@@ -153,13 +153,13 @@ export function forEachEdge(words: ArrayValue<'u32'>, from: U32, to: U32, body: 
   );
 }
 
-/** The edge whose words start there. */
+/** The edge at a position of the table. */
 export function edgeAt(words: ArrayValue<'u32'>, at: U32): Edge {
   const word = (offset: number): I32 => bitsToI32(words.at(at.add(offset)));
   return { lowX: word(0), lowY: word(1), highX: word(2), highY: word(3) };
 }
 
-/** The middle pixel of those from `low` on and below `high`; their difference may be 2³¹. */
+/** The middle pixel from `low` to below `high`. Their difference may be 2³¹. */
 function middleOf(low: I32, high: I32): I32 {
   return low.add(bitsToI32(bitsToU32(high.sub(low)).shr(1)));
 }

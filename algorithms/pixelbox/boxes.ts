@@ -1,7 +1,7 @@
 import { type ArrayValue, bitsToU32, type I32, i32, select, type U32, u32 } from '../../primitives/index.ts';
 import { type Regions, vertexCount } from './regions.ts';
 
-/** Some regions of a set, by their numbers there. */
+/** Some regions of a set, given by their indices. */
 export interface Selection {
   readonly regions: Regions;
   readonly members: Uint32Array;
@@ -85,7 +85,7 @@ function fieldsOf<F extends string>(boxes: ArrayValue<'i32'>, region: U32, names
   return Object.fromEntries(names.map((name, i) => [name, boxes.at(at.add(i))])) as Record<F, I32>;
 }
 
-/** The part that the boxes of two regions share, and how many rows and columns it has; no rows without columns. */
+/** The intersection of two regions' boxes, and its numbers of rows and columns. Without columns there are no rows. */
 export function sharedBox(
   a: Box,
   b: Box,

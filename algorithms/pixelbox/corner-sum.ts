@@ -44,7 +44,7 @@ export function uploadSignedCorners(context: Context, { start, x, y, sign }: Sig
 interface Terms {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
-  /** Four numbers a pair: its own, its first corner of p, its first of q and the first beyond. */
+  /** Four numbers per pair: its own index, its first corner of p, its first corner of q, and the end of those. */
   readonly pairs: Column<'u32'>;
 }
 

@@ -72,7 +72,7 @@ export function cornerSweep(
   });
 }
 
-/** Fields of a corner on the device; coordinates are biased, so that they sort as unsigned numbers. */
+/** Fields of a corner on the device. Coordinates are biased, so that they sort as unsigned numbers. */
 const FIELDS = { row: 0, x: 1, y: 2, sign: 3, source: 4 } as const;
 const STRIDE = 5;
 const BIAS = 2 ** 31;
@@ -126,7 +126,7 @@ const permuted = fn(
   },
 );
 
-/** The corners as records, in order of their pairs and in each of x. */
+/** The corners as records, ordered by pair and then by x. */
 function cornersByX(context: Context, { row, x, y, sign, source, keyBits }: SweepTable): Column<'u32'> {
   return context.scope(() => {
     const keys = { lo: context.column(x), hi: context.column(row) };
@@ -143,7 +143,7 @@ const fieldOf = fn('fieldOf', { corner: u32, corners: array(u32), field: uniform
 const pairAt = fn('pairAt', { row: u32, pairs: array(u32) }, u32, ({ row, pairs }) => pairs.at(row));
 
 const blockOf = fn('blockOf', { corner: u32, shift: uniform(u32) }, u32, ({ corner, shift }) =>
-  // A shift by 32 is one by 0, so it is done in two.
+  // Two shifts, because a shift by 32 would be a shift by 0.
   corner.shr(1).shr(shift),
 );
 

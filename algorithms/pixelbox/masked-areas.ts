@@ -13,7 +13,7 @@ export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[],
   const bytes = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allBytes(p, sizes.p) + allBytes(q, sizes.q), 0);
   if (bytes <= memoryBytes) {
     const all = (kind: MaskKind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
-    // The second are prepared while the device has the first.
+    // The next part is prepared while the device works on the first.
     await settle(KINDS.map((kind) => drawTogether(context, all(kind), kind)));
     return;
   }
@@ -39,7 +39,7 @@ function allBytes(regions: Regions, sizes: RegionSizes): number {
   return 4 * sum;
 }
 
-/** The masks of regions that a part of the pairs is about count once. */
+/** The masks of the regions in a part of the pairs are counted once. */
 function partsOf(
   { p, q, pairs, plan: { sizes } }: AreaJob,
   list: Uint32Array,
@@ -58,7 +58,7 @@ function partsOf(
   );
 }
 
-/** Some pairs of a job, by their numbers. */
+/** Some pairs of a job, given by their indices. */
 interface Listed {
   readonly job: AreaJob;
   readonly list: Uint32Array;
@@ -107,7 +107,7 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
   return sides;
 }
 
-/** Whether all regions can be drawn: with a part of the pairs only those that it is about have room. */
+/** Whether all regions can be drawn. With a part of the pairs, only its own regions have room. */
 function isWhole({ plan }: AreaJob, list: Uint32Array): boolean {
   return plan.isNarrow && list === plan.narrow;
 }
@@ -119,7 +119,7 @@ function allOf(count: number): Members {
   return { members, local: members };
 }
 
-/** The regions that occur in listed pairs, ascending, and the place of each among them. */
+/** The regions in listed pairs, ascending, and the rank of each among them. */
 function distinct(regions: Uint32Array, list: Uint32Array, count: number): Members {
   const local = new Uint32Array(count);
   for (let i = 0; i < list.length; i++) local[regions[list[i]!]!] = 1;

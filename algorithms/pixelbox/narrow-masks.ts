@@ -39,11 +39,11 @@ export function narrowWords({ top, bottom }: Regions, region: number): number {
 
 /** Narrow regions on a device, and the places for their masks. */
 export interface NarrowRegions {
-  /** The runs of those whose vertices are on the host alone, and the rings of the others. */
+  /** The runs of regions whose vertices are only on the host, and the rings of the others. */
   readonly runs: {
     /** The word of every run's row. */
     readonly word: Column<'u32'>;
-    /** From · 2⁶ + to, counted from the left of the region's box. */
+    /** From · 2⁶ + to, relative to the left of the region's box. */
     readonly columns: Column<'u32'>;
   };
   readonly tables: readonly RingTable[];
@@ -51,7 +51,7 @@ export interface NarrowRegions {
   readonly words: number;
 }
 
-/** Puts selected regions, all of them narrow, on the device; regions are numbered as they come. */
+/** Uploads selected regions, which must be narrow. Regions are numbered in the order given. */
 export function uploadNarrowRegions(context: Context, selections: readonly Selection[]): NarrowRegions {
   const packed = packedRuns(roomForEdges(selections));
   const tables: RingTable[] = [];
@@ -80,7 +80,7 @@ export function uploadNarrowRegions(context: Context, selections: readonly Selec
   };
 }
 
-/** Room for every second edge, as level ones are around pixels. */
+/** Room for every second edge; around pixels, every second edge is horizontal. */
 function roomForEdges(selections: readonly Selection[]): number {
   return vertexTotal(selections.filter(({ regions }) => regions.vertices === undefined)) >> 1;
 }

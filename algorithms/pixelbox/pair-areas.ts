@@ -71,7 +71,7 @@ export async function pairAreas(
   return areas!;
 }
 
-/** Two sets of regions and pairs of theirs. */
+/** Two sets of regions, and pairs between them. */
 export interface PairAreaJob {
   readonly p: Regions;
   readonly q: Regions;

@@ -1,6 +1,6 @@
 import { type Column, expand, fn, sequence, u32 } from '../../primitives/index.ts';
 
-/** Pairs of regions, and the number that each has in the result. */
+/** Pairs of regions, and the row of each in the result. */
 export interface NumberedPairs {
   readonly pair: Uint32Array;
   readonly p: Uint32Array;
@@ -24,7 +24,7 @@ export function interleave<A extends Uint32Array | Int32Array>(...columns: reado
   return records;
 }
 
-/** Parts of rows: which row each belongs to, and which part of it it is. */
+/** Parts of rows: the row of each part, and its index in the row. */
 export interface ExpandedRows {
   readonly row: Column<'u32'>;
   readonly rank: Column<'u32'>;
@@ -32,7 +32,7 @@ export interface ExpandedRows {
 
 const part = fn('part', { row: u32, rank: u32 }, { row: u32, rank: u32 }, ({ row, rank }) => ({ row, rank }));
 
-/** Row i makes `counts[i]` parts, `capacity` in all. */
+/** Row i has `counts[i]` parts; all rows have `capacity`. */
 export function expandRows(counts: Column<'u32'>, capacity: number): ExpandedRows {
   return expand({ row: sequence(counts.length) }, counts, part, { capacity });
 }

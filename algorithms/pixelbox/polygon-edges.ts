@@ -18,7 +18,7 @@ export interface PolygonEdges {
   readonly rising: number;
   /** Whether every edge is horizontal or vertical. */
   readonly rectilinear: boolean;
-  /** Headers and edges; one column, as kernels bind few. i32 stand as their bits. */
+  /** Headers and edges in one column, because kernels bind few. i32 are stored as their bits. */
   readonly words: Column<'u32'>;
 }
 

@@ -108,7 +108,7 @@ export async function intersects(
   });
 }
 
-/** Runs the body as a scope with the areas of intersection, and frees them. */
+/** Calls `body` in a scope with the areas of intersection, and frees them. */
 async function withIntersections(
   call: string,
   context: Context,
@@ -138,10 +138,10 @@ const isSetOrShared = fn('isSetOrShared', { flag: u32, shared: u64 }, bool, ({ f
   flag.or(shared.lo).or(shared.hi).ne(0),
 );
 
-/** Threads that share the edges of p. */
+/** Number of threads that share the edges of p. */
 const LANES = 32;
 
-/** 1 for pairs without an area in common whose closures meet. */
+/** 1 for pairs that share no area but whose closures touch. */
 function closuresMeet(
   context: Context,
   p: PolygonEdges,

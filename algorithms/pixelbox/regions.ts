@@ -82,7 +82,7 @@ function measure(regions: Regions, region: number, start: number, end: number): 
   let top = y[start]!;
   let right = left;
   let bottom = top;
-  // The sums that are 2³¹ are negative.
+  // Sums of 2³¹ are negative.
   let far = (left + LIMIT) | (top + LIMIT);
   for (let i = start + ((end - start) & 1); i < end; i += 2) {
     const x0 = x[i]!;
@@ -129,7 +129,7 @@ function setBox(regions: Regions, region: number, left: number, top: number, rig
   regions.bottom[region] = bottom;
 }
 
-/** Vertices of a region. */
+/** Number of vertices of a region. */
 export function vertexCount({ polygonRings, ringVertices }: Regions, region: number): number {
   return ringVertices[polygonRings[region + 1]!]! - ringVertices[polygonRings[region]!]!;
 }

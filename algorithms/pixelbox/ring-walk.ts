@@ -30,7 +30,7 @@ export interface RingTable {
   readonly vertices: DeviceVertices;
 }
 
-/** Lists the rings of some regions, which are numbered from `first` on. */
+/** Lists the rings of some regions, numbered from `first`. */
 export function uploadRings(
   context: Context,
   { polygonRings, ringVertices }: Regions,
@@ -65,7 +65,7 @@ export function flipAroundRings({ rings, vertices }: RingTable, boxes: Column<'i
 
 /** State of a walk around a ring. Columns are counted from the left of the region's box. */
 const place = {
-  /** The vertex at the end of the edge, and the column of the one at its beginning. */
+  /** The vertex at the end of the edge, and the column of the vertex at its start. */
   at: u32,
   x: i32,
   /** The row that the walk has reached on the edge, and the bits from its column on. */

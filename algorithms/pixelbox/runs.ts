@@ -18,7 +18,7 @@ export interface Runs {
   readonly max: number;
 }
 
-/** Runs that may be together: a gibibyte and a half of coordinates. */
+/** Maximum number of runs: 1.5 GiB of coordinates. */
 const MAX_RUNS = 2 ** 27;
 
 /** Columns without runs, with room for some. */
@@ -54,7 +54,7 @@ export function appendRuns(runs: Runs, { polygonRings, ringVertices, x, y }: Reg
   }
 }
 
-/** From row to row along an edge its column changes, and from edge to edge. */
+/** The column changes from row to row along an edge, and from edge to edge. */
 function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end: number, region: number): void {
   let last = end - 1;
   while (last > start && y[last] === y[last - 1]) last--;
@@ -78,10 +78,10 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
   }
 }
 
-/** Rows a column, on average, from which it is quicker to search for the next column than to go row by row. */
+/** From this many rows per column on average, searching for the next column is faster than going row by row. */
 const STEEP = 64;
 
-/** The last row, from the given one on, in which an edge is still in a column. */
+/** The last row, from the given one on, in which an edge stays in a column. */
 function lastRowIn(column: number, x0: number, y0: number, x1: number, y1: number, row: number, step: number): number {
   let [inside, beyond] = [0, Math.abs(y1 - row)];
   while (beyond - inside > 1) {

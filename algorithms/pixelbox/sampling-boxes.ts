@@ -32,7 +32,7 @@ const aSquare: Kind = where(
   { code: 'pixelbox/block-size' },
 );
 
-/** Kinds of options that all methods have. */
+/** Kinds of options that all methods share. */
 export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'memoryBytes'> = {
   blockSize: optional(aSquare),
   memoryBytes: optional(aWhole(1, 2 ** 40, 'pixelbox/memory-bytes')),
@@ -132,7 +132,7 @@ async function unionOf(
   try {
     return context.scope(() => {
       const both = map(add64, { a: gather(areasP, pairs.p), b: gather(areasQ, pairs.q) });
-      // Stored, as one kernel cannot bind all that the union is made of.
+      // Stored, because one kernel cannot bind all inputs of the union.
       return context.materialize(map(sub64, { a: context.materialize(both), b: intersection }));
     });
   } finally {
@@ -165,7 +165,7 @@ export async function pixelBoxNoSep(
   return measureDirectly(context, p, q, pairs, planOf(options));
 }
 
-/** Areas that are both measured. */
+/** Areas of which both are measured. */
 export async function measureDirectly(
   context: Context,
   p: PolygonEdges,

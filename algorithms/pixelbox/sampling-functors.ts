@@ -24,7 +24,7 @@ export const BOX_STRIDE = 5;
 /** States of a sampling box. Decided boxes add to neither area, to the union, or to both areas. */
 export const STATES = { outside: 0, union: 1, both: 2, pixelize: 3, partition: 4 } as const;
 
-/** Boxes by their number: sub-box `number % grid²` of box `number / grid²` of a table. */
+/** Boxes by index: sub-box `number % grid²` of box `number / grid²` of a table. */
 export type SubBoxParameters = {
   readonly number: U32Shape;
   readonly boxes: ArrayParameter<'u32'>;
@@ -110,7 +110,7 @@ export const startWord: Functor<StartWordParameters, U32Shape> = fn(
 
 type StartSizeParameters = PairParameters & { readonly pair: U32Shape; readonly overlap: UniformParameter<'u32'> };
 
-/** The size of the box that a pair starts with. */
+/** The size of a pair's initial box. */
 export const startSize: Functor<StartSizeParameters, U64Shape> = fn(
   'startSize',
   { pair: u32, overlap: uniform(u32), ...pairOf },
@@ -140,7 +140,7 @@ type ChildWordParameters = Omit<SubBoxParameters, 'number'> & {
   readonly chosen: ArrayParameter<'u32'>;
 };
 
-/** Words of chosen sub-boxes, as boxes of their own. */
+/** Words of chosen sub-boxes, which become boxes. */
 export const childWord: Functor<ChildWordParameters, U32Shape> = fn(
   'childWord',
   { index: u32, chosen: array(u32), boxes: subBox.boxes, grid: subBox.grid },
@@ -206,7 +206,7 @@ export interface SamplingFunctors {
   readonly pixelCounts: Functor<PixelCountParameters, PixelCounts>;
 }
 
-/** Functors for rectilinear polygons or any, that measure the intersection alone or the union too. */
+/** Functors for rectilinear or for all polygons, which measure the intersection, with or without the union. */
 export function samplingFunctors(rectilinear: boolean, direct: boolean): SamplingFunctors {
   const key = `${rectilinear}, ${direct}`;
   const known = defined.get(key) ?? {

@@ -36,7 +36,7 @@ import {
   stateBySize,
 } from './sampling-functors.ts';
 
-/** Pairs of polygons by their numbers, one of each table. */
+/** Pairs of polygons, given by their indices in two tables. */
 export interface PolygonPairs {
   readonly p: Column<'u32'>;
   readonly q: Column<'u32'>;
@@ -46,15 +46,15 @@ export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aCo
 
 /** How sampling boxes are processed. */
 export interface SamplingPlan {
-  /** Whether the union is measured box by box too, in place of being derived. */
+  /** Whether the union is also measured box by box, instead of derived. */
   readonly direct: boolean;
   /** Whether pairs start with the intersection of their MBRs. */
   readonly overlap: boolean;
-  /** Columns and rows that a box is partitioned into. */
+  /** Number of columns and rows into which a box is partitioned. */
   readonly grid: number;
-  /** Boxes of fewer pixels are pixelized. */
+  /** Boxes with fewer pixels are pixelized. */
   readonly threshold: number;
-  /** Bytes that tables of boxes may take. */
+  /** Maximum bytes of tables of boxes. */
   readonly memoryBytes: number;
   /** Called with the pixels of the largest initial box. Throws if there are too many. */
   requireFits?(largest: number): void;
@@ -69,7 +69,7 @@ interface SamplingRun extends SamplingPlan {
   readonly functors: SamplingFunctors;
   readonly intersection: AreaSums;
   readonly union: AreaSums | undefined;
-  /** Boxes that are partitioned at a time. */
+  /** Number of boxes partitioned at a time. */
   readonly boxesAtOnce: number;
 }
 
@@ -118,7 +118,7 @@ export async function withStoredPairs<R>(
   body: (pairs: PolygonPairs) => Promise<R>,
 ): Promise<R> {
   const count = await context.count({ ...pairs });
-  // A count on the device would be one more binding of every kernel.
+  // A count on the device would be an additional binding of every kernel.
   const ofCount = typeof pairs.p.length === 'number' ? { ...pairs } : gather({ ...pairs }, sequence(count));
   const stored = context.materialize(ofCount);
   try {
@@ -186,7 +186,7 @@ function requireThere(side: string, largest: number, polygons: number): void {
 /** Bytes of a sub-box while its table is examined: its state, and its ranks among small and large ones. */
 const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 
-/** Sub-boxes at a time, so that their words are fewer than the rows that a column can have. */
+/** Number of sub-boxes at a time, so that their words fit in a column. */
 const MAX_SUB_BOXES = 2 ** 29;
 
 /**

@@ -5,7 +5,7 @@ import { cornerSweep } from './corner-sweep.ts';
 import type { Regions } from './regions.ts';
 import { areaOf, type SignedCorners, signedCorners } from './signed-corners.ts';
 
-/** Finds the areas of all pairs of a job that are done by signed corners, part by part. */
+/** Computes the areas of all pairs of a job that use signed corners, part by part. */
 export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes: number): Promise<void> {
   const { corners32, corners64, sweep } = job.plan;
   if (corners32.length + corners64.length + sweep.length === 0) return;
@@ -45,7 +45,7 @@ export async function addSignedAreas(context: Context, job: AreaJob, memoryBytes
 
 const cornersIn = ({ start }: SignedCorners, region: number): number => start[region + 1]! - start[region]!;
 
-/** Signs the corners of the regions in the lists of pairs, and finds the areas of these regions. */
+/** Finds the signed corners of the regions in the lists of pairs, and the areas of these regions. */
 function signSide(
   regions: Regions,
   used: Uint32Array,

@@ -44,7 +44,7 @@ interface Growing {
   readonly sign: number[];
 }
 
-/** Runs that a region with signed corners may have: their ends are sorted here. */
+/** Maximum number of runs of a region with signed corners, whose ends are sorted here. */
 const MAX_RUNS = 2 ** 24;
 const BIAS = 2 ** 31;
 
@@ -61,7 +61,7 @@ function addRegion(regions: Regions, region: number, found: Growing): void {
   }
 }
 
-/** Both ends of all runs by row, and in each by column: column and row of each, biased to be unsigned. */
+/** The ends of all runs, ordered by row and then by column: column and row of each, biased to be unsigned. */
 function sortedEnds({ from, to, row, length }: Runs): Uint32Array {
   const ends = new BigUint64Array(2 * length);
   const words = new Uint32Array(ends.buffer);
@@ -129,7 +129,7 @@ const someCorners: Kind = aRecord<SignedCorners>({
   sign: anInstance(Int32Array),
 });
 
-/** {@link signedArea} of one of many regions. */
+/** {@link signedArea} for one of many regions. */
 export function areaOf({ start, x, y, sign }: SignedCorners, region: number): bigint {
   let area = 0n;
   for (let i = start[region]!; i < start[region + 1]!; i++) area += BigInt(sign[i]!) * BigInt(x[i]!) * BigInt(y[i]!);

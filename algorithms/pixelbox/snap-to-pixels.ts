@@ -33,7 +33,7 @@ const GRID_OPTIONS: Kind = someOptions<GridOptions>({
 
 /** Polygons on the pixel grid, and how far they were changed. */
 export interface SnappedToPixels extends GridPolygons {
-  /** Vertices that lay between the corners of pixels and were moved to the nearest one. */
+  /** Number of vertices that were not on corners of pixels and were moved. */
   readonly moved: number;
   /** Polygons whose parts overlap, ascending; undefined if there are none. */
   readonly overlapping?: Uint32Array | undefined;

@@ -58,13 +58,13 @@ function addVertex(out: Outlines, x: number, y: number): void {
   out.y.push(y);
 }
 
-/** An edge that is not level, from its upper end; rows count downwards. */
+/** An edge that is not horizontal, from its upper end. Rows count downwards. */
 interface Edge {
   readonly sheet: number;
   readonly x: number;
   readonly top: number;
   readonly bottom: number;
-  /** Columns that it passes on its way down, negative to the left. */
+  /** Number of columns it passes on its way down, negative to the left. */
   readonly run: number;
 }
 
@@ -125,7 +125,7 @@ function sidesOf(active: readonly Edge[], row: number): number[] {
 /** The first column whose centre is on or right of an edge in the middle of a row. */
 function columnIn({ x, top, bottom, run }: Edge, row: number): number {
   const height = bottom - top;
-  // ⌈(run · (2t + 1) / height − 1) / 2⌉ for the row after t others.
+  // ⌈(run · (2t + 1) / height − 1) / 2⌉ for the t-th row of the edge, from 0.
   return run === 0 ? x : x - floorOf(-run, 2 * (row - top) + 1, height, 2 * height);
 }
 
@@ -152,15 +152,15 @@ function floorOf(a: number, b: number, c: number, d: number): number {
     return Number(quotient * by > exact ? quotient - 1n : quotient);
   }
   const quotient = Math.floor(dividend / d);
-  // The quotient of two doubles may be rounded up to the next whole number.
+  // The quotient of two f64 may be rounded up to the next integer.
   return quotient * d > dividend ? quotient - 1 : quotient;
 }
 
-/** Corners of an outline, row by row from left to right: two and two are the ends of a level edge. */
+/** Corners of an outline, row by row from left to right. Each two in turn are the ends of a horizontal edge. */
 interface Corners {
   readonly x: number[];
   readonly y: number[];
-  /** The corner at the other end of the upright edge at each. */
+  /** For each corner, the corner at the other end of its vertical edge. */
   readonly beneath: number[];
   /** Corners whose vertical edges continue downwards, by column. */
   readonly open: Map<number, number>;

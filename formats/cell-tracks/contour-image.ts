@@ -31,7 +31,7 @@ function drawContour(image: RgbImage, cells: TrackedFrame, cell: number): void {
   }
 }
 
-/** Places of cells are counted from the middle of the upper left pixel. */
+/** Positions of cells are relative to the centre of the upper left pixel. */
 function onImage([x, y]: readonly [number, number]): readonly [number, number] {
   return [x + 0.5, y + 0.5];
 }

@@ -1,13 +1,16 @@
 /** Cells with their contours from a tracker. */
 export interface Contours {
-  /** Centres in pixels: 0, 0 is the middle of the upper left one. */
+  /** Centres in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** Distances of the 20 points of a contour from the centre, 20 rows a cell: the first to the right, the next ones further down. */
+  /**
+   * Distances of the 20 points of a contour from the centre, 20 rows per cell: the first to the right, the next ones
+   * further down.
+   */
   readonly radii: Float32Array;
 }
 
-/** Points of a contour. */
+/** Number of points of a contour. */
 export const CONTOUR_POINTS = 20;
 
 const STEP = (2 * Math.PI) / CONTOUR_POINTS;
@@ -65,7 +68,7 @@ function shareOfContour({ radii }: Contours, cell: number, dx: number, dy: numbe
   const k = Math.floor(turn < 0 ? turn + CONTOUR_POINTS : turn) % CONTOUR_POINTS;
   const a = radii[CONTOUR_POINTS * cell + k]!;
   const b = radii[CONTOUR_POINTS * cell + ((k + 1) % CONTOUR_POINTS)]!;
-  // The place as s of the way to one point of the contour and t of the way to the next one.
+  // The position as s times the way to one point of the contour plus t times the way to the next.
   const [ax, ay, bx, by] = [a * COSINES[k]!, a * SINES[k]!, b * COSINES[k + 1]!, b * SINES[k + 1]!];
   const area = ax * by - ay * bx;
   return (dx * by - dy * bx + (ax * dy - ay * dx)) / area;

@@ -2,7 +2,7 @@ import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 import { CapacityError } from '../../primitives/errors.ts';
 import { paintCells } from './contours.ts';
 
-/** A result of the Cell Tracking Challenge in the making. */
+/** A result for the Cell Tracking Challenge under construction. */
 export interface CtcLabels {
   /** The labels of the pixels of the next frame, 0 for the background. */
   add(frame: TrackedFrame): Uint16Array;
@@ -13,7 +13,7 @@ export interface CtcLabels {
   tracks(): string;
 }
 
-/** Frames in which one label is seen, without a gap. */
+/** The frames in which one label is seen, without a gap. */
 interface LabelSpan {
   readonly label: number;
   readonly begin: number;

@@ -1,12 +1,12 @@
 import type { HostFrame } from '../../algorithms/cell-tracking/frame.ts';
 
-/** Which grey values are shown as black and as white. */
+/** The grey values shown as black and as white. */
 export interface DisplayRange {
   readonly black: number;
   readonly white: number;
 }
 
-/** Pixels that a range is found from. */
+/** Number of pixels that determine a range. */
 const SAMPLES = 2 ** 16;
 /** Fraction of pixels that become black, and of those that become white. */
 const CLIPPED = 0.002;
@@ -20,7 +20,7 @@ export function displayRange({ grey }: HostFrame): DisplayRange {
   return white > black ? { black, white } : { black: black - 1, white: white + 1 };
 }
 
-/** The grey values of a frame as bytes; those beyond the range are black and white. */
+/** The grey values of a frame as bytes. Values beyond the range become black or white. */
 export function shownGrey({ grey }: HostFrame, { black, white }: DisplayRange): Uint8Array {
   const scale = 255 / (white - black);
   const shown = new Uint8ClampedArray(grey.length);

@@ -10,11 +10,11 @@ export interface SpeedDistribution {
   readonly count: number;
   readonly mean: number;
   readonly max: number;
-  /** Width of a bin; the first one begins at 0. */
+  /** Width of a bin. The first begins at 0. */
   readonly width: number;
-  /** Speeds in each bin, up to the last one that has any. */
+  /** Speeds in each bin, up to the last non-empty one. */
   readonly counts: Float64Array;
-  /** The speed that a share of all, from 0 to 1, does not exceed: exact to a bin's width. */
+  /** A quantile of the speeds, exact to the width of a bin. */
   quantile(share: number): number;
 }
 
@@ -29,7 +29,7 @@ export function inBins(
   return { width: each * width, counts: together };
 }
 
-/** Bins that are drawn, and told. */
+/** Maximum number of bins drawn and reported. */
 export const SHOWN_BINS = 40;
 
 const BINS = 2048;
@@ -74,7 +74,7 @@ export function speedHistogram(): SpeedHistogram {
   };
 }
 
-/** Speeds are taken to be evenly spread within a bin. */
+/** Speeds are assumed to be evenly spread within a bin. */
 function quantileOf(counts: Float64Array, width: number, max: number, share: number): number {
   const total = counts.reduce((sum, count) => sum + count, 0);
   let before = 0;

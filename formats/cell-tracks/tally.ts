@@ -8,10 +8,10 @@ import { type TrackPath, trackPaths } from './track-paths.ts';
 export interface TrackFigures {
   readonly width: number;
   readonly height: number;
-  /** Frames that were tracked. */
+  /** Number of frames tracked. */
   readonly frames: number;
   readonly tracks: number;
-  /** Rows: cells over all frames. */
+  /** Number of rows: cells over all frames. */
   readonly cells: number;
   /** In px/frame. */
   readonly speeds: SpeedDistribution;
@@ -32,7 +32,7 @@ export interface Picture {
 /** Gathers the figures of a video, in memory that does not grow with it. */
 export interface TrackTally {
   add(frame: HostFrame, cells: TrackedFrame): void;
-  /** Which grey values are shown as black and as white, by the first frame. */
+  /** The grey values shown as black and as white, from the first frame. */
   range(): DisplayRange;
   figures(): TrackFigures;
 }

@@ -8,7 +8,7 @@ const TURN = 0.381966;
 const LIGHTNESSES = [0.62, 0.5, 0.72] as const;
 const SATURATION = 0.95;
 
-/** The colour of a track, the same in every frame and picture: bright, to be told from grey. */
+/** The colour of a track, the same in every frame and picture. It is bright, so that it stands out from grey. */
 export function trackColor(track: number): Rgb {
   const hue = (track * TURN) % 1;
   const lightness = LIGHTNESSES[track % LIGHTNESSES.length]!;
@@ -20,10 +20,10 @@ export function trackColor(track: number): Rgb {
   return readable([part(0), part(8), part(4)]);
 }
 
-/** Below this, on a scale to 255, a colour does not stand out from grey. */
+/** Below this brightness, on a scale to 255, a colour does not stand out from grey. */
 const MIN_LUMA = 115;
 
-/** A colour with as much white as makes it bright enough: pure blue is dark. */
+/** Adds white until a colour is bright enough; pure blue is dark. */
 function readable(color: Rgb): Rgb {
   const [red, green, blue] = color;
   const luma = 0.299 * red + 0.587 * green + 0.114 * blue;

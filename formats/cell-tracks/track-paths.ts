@@ -3,7 +3,7 @@ import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 /** Paths of tracks, in memory that does not grow with the video. */
 export interface TrackPaths {
   add(frame: TrackedFrame): void;
-  /** The points of each track in the order of frames, ascending by track. */
+  /** The points of each track, ordered by track and then by frame. */
   list(): TrackPath[];
   /** The paths contain every n-th frame. */
   every(): number;

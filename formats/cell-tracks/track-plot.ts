@@ -7,7 +7,7 @@ import type { TrackFigures } from './tally.ts';
 import { trackColor } from './track-color.ts';
 import { type TrackScale, type TrackUnits, unitsOf } from './track-scale.ts';
 
-/** What a plot shows. */
+/** Input of a plot. */
 export interface TrackPlot {
   readonly figures: TrackFigures;
   readonly scale: TrackScale;
@@ -72,7 +72,7 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
   const clip = `<clipPath id="track-frame"><rect width="${px(width * zoom)}" height="${px(height * zoom)}"/></clipPath>`;
   const lines = paths.map(({ track, points }) => {
     const color = hexColor(trackColor(track));
-    // Places are counted from the middle of the upper left pixel.
+    // Positions are relative to the centre of the upper left pixel.
     const places = points.map(([x, y]) => `${px((x + 0.5) * zoom)},${px((y + 0.5) * zoom)}`);
     const [endX, endY] = places.at(-1)!.split(',');
     const dot = `<circle cx="${endX}" cy="${endY}" r="2.2" fill="${color}" stroke="${INK}" stroke-width="0.6"/>`;
@@ -92,7 +92,7 @@ function drawPicture({ picture, width, height }: TrackFigures, zoom: number): st
   const { width: columns, height: rows, data, scale } = picture!;
   // Encoded by a library whose bytes do not depend on the version of Node.
   const png = Buffer.from(encode({ width: columns, height: rows, channels: 1, depth: 8, data })).toString('base64');
-  // The last pixels of a picture that was made smaller may reach beyond the frame.
+  // The last pixels of a reduced picture may reach beyond the frame.
   const size = `width="${px(columns * scale * zoom)}" height="${px(rows * scale * zoom)}"`;
   const frame = `width="${px(width * zoom)}" height="${px(height * zoom)}" fill="none" stroke="${HAIRLINE}"`;
   return (
@@ -101,7 +101,7 @@ function drawPicture({ picture, width, height }: TrackFigures, zoom: number): st
   );
 }
 
-/** About so much of the frame's width. */
+/** Approximate fraction of the frame's width. */
 const BAR_SHARE = 0.2;
 
 function drawScaleBar({ width, height }: TrackFigures, { pixelSize }: TrackScale, zoom: number): string {

@@ -2,7 +2,7 @@ import { aNumber, aRecord, type Kind, optional } from '../../primitives/kinds.ts
 
 /** Converts frames and pixels to seconds and micrometres, if known. */
 export interface TrackScale {
-  /** Frames a second. */
+  /** Frames per second. */
   readonly frameRate?: number | undefined;
   /** Side of a pixel in µm. */
   readonly pixelSize?: number | undefined;

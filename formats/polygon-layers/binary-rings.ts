@@ -20,7 +20,7 @@ export function readBinaryRing(
   for (let position = 0; position < positions; position++) {
     const east = view.getFloat64(start + 16 * position, true);
     const north = view.getFloat64(start + 16 * position + 8, true);
-    // Infinite less infinite is NaN.
+    // Infinity minus Infinity is NaN.
     if (!(east - east === 0 && north - north === 0)) throw notFinite(east, north, at);
     x[length + position] = east;
     y[length + position] = north;

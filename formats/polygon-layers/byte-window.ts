@@ -17,7 +17,7 @@ export interface ByteWindow {
   base: number;
   readonly blocks: AsyncIterator<Uint8Array>;
   ended: boolean;
-  /** Bytes that the stream's reader may take. */
+  /** Memory limit of the stream's reader, in bytes. */
   readonly memoryBytes: number;
 }
 
@@ -31,7 +31,7 @@ export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow 
   return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memoryBytes };
 }
 
-/** Lets the stream go, before its end too. */
+/** Closes the stream, also before its end. */
 export async function closeWindow({ blocks }: ByteWindow): Promise<void> {
   await blocks.return?.();
 }
@@ -41,7 +41,7 @@ export function offsetOf({ base, at }: ByteWindow): number {
   return base + at;
 }
 
-/** Bytes that are there and not yet taken. */
+/** Number of bytes available. */
 export function bytesThere({ at, end }: ByteWindow): number {
   return end - at;
 }

@@ -19,7 +19,7 @@ export interface AttributeRecord {
   readonly value: string | null | undefined;
 }
 
-/** Types of columns that are texts: characters, numbers, dates and truth values. */
+/** Types of columns that contain text: characters, numbers, dates and booleans. */
 const TEXTS = 'CNFDL';
 const DELETED = 42;
 

@@ -7,7 +7,7 @@ export interface FlatTable {
   readonly at: number;
 }
 
-/** The table that the bytes of a message begin with an offset to. */
+/** The root table of a message, to which its first bytes are an offset. */
 export function rootTable(view: DataView): FlatTable {
   return { view, at: view.getUint32(0, true) };
 }
@@ -61,19 +61,19 @@ export function vectorField(table: FlatTable, field: number, elementBytes: numbe
   return { view, start, length };
 }
 
-/** A field that is a table. */
+/** A table field. */
 export function tableField(table: FlatTable, field: number): FlatTable | undefined {
   const at = fieldOf(table, field);
   return at === undefined ? undefined : { view: table.view, at: at + table.view.getUint32(at, true) };
 }
 
-/** Element of a vector of tables. */
+/** An element of a vector of tables. */
 export function tableAt({ view, start }: Vector, index: number): FlatTable {
   const at = start + 4 * index;
   return { view, at: at + view.getUint32(at, true) };
 }
 
-/** A field that is a text. */
+/** A text field. */
 export function textField(table: FlatTable, field: number): string | undefined {
   if (fieldOf(table, field) === undefined) return undefined;
   const { view, start, length } = vectorField(table, field, 1);

@@ -62,7 +62,7 @@ export async function* readSingle(reading: Reading): AsyncGenerator<void, void, 
   });
 }
 
-/** Steps over a byte-order mark. */
+/** Skips a byte-order mark. */
 export async function skipMark(window: ByteWindow): Promise<void> {
   await need(window, 3);
   if (window.bytes[0] === 0xef && window.bytes[1] === 0xbb && window.bytes[2] === 0xbf) window.at += 3;
@@ -81,7 +81,7 @@ async function take(reading: Reading, wanted: number): Promise<void> {
   reading.window.at++;
 }
 
-/** Steps over the comma before the next member, or over the bracket that ends the list. */
+/** Skips the comma before the next member, or the bracket that ends the list. */
 async function separated(reading: Reading, close: number): Promise<boolean> {
   const { window } = reading;
   window.at = skipJsonSpace(window.bytes, window.at);

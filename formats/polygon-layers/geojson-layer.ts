@@ -6,7 +6,7 @@ import { HEAD_BYTES, kindOfRoot } from './layer-format.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
 
-/** Opens a text of GeoJSON: a collection is read in a stream, anything else is one record. */
+/** Opens a GeoJSON text. A collection is streamed; anything else is one record. */
 export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
   try {

@@ -9,7 +9,7 @@ import { emptyRecord, holdText, type JsonRecord, parseRecord, scanRecord } from 
 import { isFull } from './layer-columns.ts';
 import { type Reading, readRecord } from './layer-reading.ts';
 
-/** Parts the texts of a sequence (RFC 8142). */
+/** Separates the texts of a sequence (RFC 8142). */
 export const RECORD_SEPARATOR = 0x1e;
 const NEWLINE = 10;
 
@@ -81,7 +81,7 @@ function parseLine({ window, input }: Reading, record: JsonRecord, at: LineAt): 
     const column = line === undefined ? undefined : start - window.at + fault.offset + 1;
     return faultError(fault, { file: input.file, line, column, record: index });
   };
-  // The separator has done its work; a scanner stops at 0.
+  // Overwrites the separator by 0, at which scanners stop.
   bytes[end] = 0;
   const behind = scanRecord(record, bytes, start, end);
   if (behind === -1) holdText(record, bytes, start, end);

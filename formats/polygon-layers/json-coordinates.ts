@@ -30,7 +30,7 @@ export function emptyCoordinates(): CoordinateColumns {
   };
 }
 
-/** Forgets all arrays, and keeps their memory for those to come. */
+/** Drops all arrays, but keeps their memory for reuse. */
 export function clearCoordinates(columns: CoordinateColumns): void {
   columns.length = 0;
   columns.ringEnds.length = 0;

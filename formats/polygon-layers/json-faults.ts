@@ -22,7 +22,7 @@ export function faultOf(bytes: Buffer): TextFault {
   return syntaxFault(Buffer.byteLength(text.slice(0, fault?.offset)), fault?.reason ?? 'the engine refuses it');
 }
 
-/** A departure from the grammar of JSON. */
+/** A violation of the grammar of JSON. */
 export function syntaxFault(offset: number, reason: string): TextFault {
   return { offset, code: 'format/json-syntax', sentence: `The text is not valid JSON: ${reason}.` };
 }
@@ -36,12 +36,12 @@ function invalidUtf8(bytes: Buffer): number | undefined {
   return at;
 }
 
-/** The error for a fault at a place that is known. */
+/** The error for a fault at a known position. */
 export function faultError({ code, sentence }: TextFault, place: FormatError['place']): FormatError {
   return new FormatError(code, sentence, { place, remedy: REMEDY });
 }
 
-/** The error for a fault in a text of any length, read again up to there for its line and column. */
+/** The error for a fault in a text of any length, which is read again to find the line and column. */
 export async function faultErrorIn(input: LayerInput, fault: TextFault, record?: number): Promise<FormatError> {
   let line = 1;
   let [start, read] = [0, 0];

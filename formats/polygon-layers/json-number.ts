@@ -103,7 +103,7 @@ function readLongNumber(bytes: Buffer, start: number, end: number, fraction: num
   return negative ? -value : value;
 }
 
-/** More than the relative error of a correction. */
+/** Exceeds the relative error of a correction. */
 const DOUBT = 2 ** -48;
 /** Splits the 53 bits of an f64 into halves. */
 const SPLITTER = 2 ** 27 + 1;

@@ -26,7 +26,7 @@ export interface JsonRecord {
   paused: Pause | undefined;
 }
 
-/** Starts with memory for a small record. */
+/** An empty record, with memory for a small one. */
 export function emptyRecord(): JsonRecord {
   const text = Buffer.allocUnsafeSlow(4096);
   return { coordinates: emptyCoordinates(), split: false, text, textLength: 0, paused: undefined };
@@ -134,7 +134,7 @@ function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: 
   return behind;
 }
 
-/** Makes the bytes `start … end − 1` the text of a record, with all that is in them. */
+/** Makes the bytes `start … end − 1` the text of a record, including its coordinates. */
 export function holdText(record: JsonRecord, bytes: Buffer, start: number, end: number): void {
   record.split = false;
   record.textLength = 0;

@@ -55,7 +55,7 @@ export function beginPart(columns: LayerColumns): void {
   if (ringParts.length > polygonRings.at(-1)! && ringParts.at(-1) === columns.part) columns.part++;
 }
 
-/** Ends the polygon begun last, and keeps it. */
+/** Ends the current polygon and keeps it. */
 export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }: LayerColumns): void {
   const rings = ringVertices.length - 1;
   if (polygonRings.at(-1) === rings) noticed.push('zones/no-geometry');

@@ -46,7 +46,7 @@ const ENDINGS: ReadonlyMap<string, PolygonLayerFormat> = new Map([
   ['.wkt', 'wkt'],
 ]);
 
-/** Endings that texts with a feature a line have. */
+/** Extensions of texts with one feature per line. */
 const LINES: ReadonlySet<string> = new Set([
   '.ndjson',
   '.jsonl',

@@ -22,7 +22,7 @@ export interface LayerInput {
 /** Bytes read at a time. Processing them takes about 10 ms, during which the thread does nothing else. */
 const BLOCK_BYTES = 2 ** 20;
 
-/** Looks for a regular file on disk; a gzipped one is unpacked as it is read. */
+/** Opens a regular file. A gzipped file is unpacked while it is read. */
 export async function fileInput(file: string, memoryBytes?: number): Promise<LayerInput> {
   const { size, gzipped } = await lookAt(file, await sizeOf(file));
   const blocks: LayerInput['blocks'] = (signal) =>
@@ -66,7 +66,7 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
       const { bytesRead } = await reading;
       signal?.throwIfAborted();
       if (bytesRead === 0) return;
-      // The next block is read while this one is worked on.
+      // The next block is read while this one is processed.
       reading = readInto(handle, other);
       yield block.subarray(0, bytesRead);
       [block, other] = [other, block];
@@ -85,7 +85,7 @@ function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: n
   return reading;
 }
 
-/** Endings are of either case, as they come from systems that do not mind. */
+/** Extensions in either case, because some systems ignore case. */
 async function fileBeside(file: string, ending: string, memoryBytes?: number): Promise<LayerInput | undefined> {
   const wanted = basename(file, extname(file)) + ending;
   const names = await readdir(dirname(file));

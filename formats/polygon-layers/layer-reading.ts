@@ -5,7 +5,7 @@ import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { PolygonLayerOptions } from './polygon-layer.ts';
 
-/** One reading of a layer, from its first byte to its last. */
+/** One pass over a layer, from its first byte to its last. */
 export interface Reading {
   readonly input: LayerInput;
   readonly options: PolygonLayerOptions;
@@ -41,7 +41,7 @@ export function readRecord(reading: Reading, index: number, read: () => void): v
   }
 }
 
-/** Leaves out a record that cannot be read, or throws why. */
+/** Skips a record that cannot be read, or throws its error. */
 function leaveOut(reading: Reading, index: number, error: unknown): void {
   const bad = error instanceof FormatError || error instanceof GeometryError;
   if (!bad || reading.options.onBadRecord !== 'skip') throw error;

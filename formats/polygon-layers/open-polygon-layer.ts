@@ -79,7 +79,7 @@ export async function readPolygonLayer(file: string, options: PolygonLayerOption
   return readLayer(await openPolygonLayer(file, options));
 }
 
-/** Opens a layer in bytes that come from anywhere. */
+/** Opens a layer from any source of bytes. */
 export async function openLayer(input: LayerInput, options: PolygonLayerOptions): Promise<PolygonLayer> {
   const format = options.format ?? (await tellFormat(input));
   if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
@@ -107,7 +107,7 @@ export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
 /** Formats that are read at positions, which depend on the size of the file. */
 const BINARY: ReadonlySet<PolygonLayerFormat> = new Set(['flatgeobuf', 'shapefile']);
 
-/** Formats that know layers by name. */
+/** Formats with named layers. */
 const LAYERED: ReadonlySet<PolygonLayerFormat> = new Set(['topojson', 'geojson']);
 
 const OPENERS: Readonly<Record<PolygonLayerFormat, (input: LayerInput) => OpenedFormat | Promise<OpenedFormat>>> = {
@@ -207,7 +207,7 @@ function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
   return starts;
 }
 
-/** Parts of rings, which are numbered within their polygons. */
+/** Concatenates the parts of rings, which are numbered within their polygons. */
 function joinedParts(parts: readonly Uint32Array[]): Uint32Array {
   const column = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -43,10 +43,10 @@ export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
   memoryBytes: optional(aPositive()),
 });
 
-/** Some of the polygons of a layer, in the file's order. */
+/** Consecutive polygons of a layer. */
 export interface PolygonBatch {
   readonly zones: Zones;
-  /** So far the file has been read. */
+  /** Number of bytes read so far. */
   readonly bytesRead: number;
 }
 

@@ -17,7 +17,7 @@ function codeOfRoot(text: string): string | undefined {
   return found === null ? undefined : `${found[1]!.toUpperCase()}:${found[2]}`;
 }
 
-/** Names that Esri's software writes, which have no codes. */
+/** Names written by Esri's software without codes. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['gcs_wgs_1984', 'EPSG:4326'],
   ['wgs 84', 'EPSG:4326'],

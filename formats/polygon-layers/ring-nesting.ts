@@ -38,7 +38,7 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
   let area = 0;
   const box = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   for (let v = start, u = end - 1; v < end; u = v++) {
-    // From the first vertex: far from the origin, products would lose the area.
+    // Relative to the first vertex, because products of coordinates far from the origin would lose the area.
     area += (x[u]! - x[start]!) * (y[v]! - y[start]!) - (x[v]! - x[start]!) * (y[u]! - y[start]!);
     box.left = Math.min(box.left, x[v]!);
     box.right = Math.max(box.right, x[v]!);

@@ -11,7 +11,7 @@ import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-
 import { crsOfWkt } from './projection.ts';
 import { partsByDirection } from './ring-nesting.ts';
 
-/** First four bytes of a file, high byte first. */
+/** First four bytes of a file, big-endian. */
 export const SHAPEFILE_CODE = 9994;
 const VERSION = 1000;
 const HEAD_BYTES = 100;
@@ -20,7 +20,7 @@ const MAX_PRJ_BYTES = 2 ** 20;
 const NULL_SHAPE = 0;
 /** Polygon, PolygonZ and PolygonM. Heights and measures follow the points. */
 const POLYGONS: ReadonlySet<number> = new Set([5, 15, 25]);
-/** Points and lines, and patches of surfaces in space. */
+/** Points, lines, and surface patches in space. */
 const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31]);
 
 /**

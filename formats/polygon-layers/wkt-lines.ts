@@ -95,7 +95,7 @@ function requireLineEnd(cursor: ByteCursor, file: string): void {
   throw malformedText(cursor, file, 'Behind the geometry stands something else.', 'the end of the line', remedy);
 }
 
-/** The error with the line and the record in the file: a reader of one line knows its column alone. */
+/** Adds the line and the record in the file to an error; a reader of one line knows only its column. */
 function placedError(error: unknown, { input }: Reading, { index, line }: LineAt): unknown {
   if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
   const Kind = error instanceof GeometryError ? GeometryError : FormatError;

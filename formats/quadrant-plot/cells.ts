@@ -2,20 +2,20 @@ import type { HostMaqTree } from '../../algorithms/maq-tree/host-tree.ts';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
 import type { MapExtent } from '../zonal-plot/extent.ts';
 
-/** A part of the domain, in its steps, and how it becomes pixels. */
+/** A part of the domain, in steps, and its scale to pixels. */
 export interface QuadrantFrame {
   readonly left: number;
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  /** Pixels a step. */
+  /** Pixels per step. */
   readonly scale: number;
 }
 
 /** Margin around the drawing, relative to its size. */
 const PAD = 0.015;
 
-/** The largest frame, within given sides, that shows an extent in steps of the domain. */
+/** The largest frame of at most the given sides that shows an extent in steps of the domain. */
 export function frameOf({ left, bottom, right, top }: MapExtent, width: number, height: number): QuadrantFrame {
   const scale = Math.min(width / (right - left), height / (top - bottom));
   return {
@@ -27,7 +27,7 @@ export function frameOf({ left, bottom, right, top }: MapExtent, width: number, 
   };
 }
 
-/** All quadrants that polygons have, with some room around them. */
+/** The extent of all quadrants of polygons, with a margin. */
 export function extentOf({ nodes }: HostMaqTree): MapExtent {
   let [left, bottom, right, top] = [Infinity, Infinity, -Infinity, -Infinity];
   for (let node = 0; node < nodes.level.length; node++) {
@@ -44,17 +44,17 @@ export function extentOf({ nodes }: HostMaqTree): MapExtent {
   return { left: left - pad, bottom: bottom - pad, right: right + pad, top: top + pad };
 }
 
-/** Squares to draw: larger ones first. */
+/** Squares to draw, larger ones first. */
 export interface DrawnCells {
   /**
    * Quadrants up to this level are drawn as they are. Smaller ones are drawn as the square of this level around them.
    */
   readonly level: number;
-  /** Whether there are smaller ones. */
+  /** Whether smaller squares were left out. */
   readonly isCoarser: boolean;
   /** True if squares would be smaller than a pixel; false if there would be too many. */
   readonly isByPixels: boolean;
-  /** Left and bottom in the domain's columns and rows of the square's own level. */
+  /** Left and bottom of a square, in columns and rows of its own level. */
   readonly column: Uint32Array;
   readonly row: Uint32Array;
   readonly levels: Uint8Array;
@@ -90,7 +90,7 @@ function heldBelow(tree: HostMaqTree): Uint8Array {
   return held;
 }
 
-/** The same of a node alone. */
+/** Same for a node alone. */
 function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
   const [from, count] = [nodes.firstEntry[node]!, nodes.entryCount[node]!];
   for (let entry = from; entry < from + count; entry++) if (entries.boundary[entry] === 1) return 2;

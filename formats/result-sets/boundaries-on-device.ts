@@ -67,7 +67,7 @@ export async function parseBoundariesOn(
 
 const ARGUMENTS = { context: aContext, bytes: anInstance(Uint8Array), place: aText, options: BOUNDARY_TEXT };
 
-/** Appends the polygons of lines; how many bytes of them were left to the host. */
+/** Appends the polygons of lines. Returns the number of bytes that were left to the host. */
 function appendLines(
   columns: TileColumns,
   lines: Uint8Array,

@@ -115,7 +115,7 @@ function readRing(cursor: ByteCursor, columns: TileColumns, place: string): void
  */
 function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
   const { bytes } = cursor;
-  // No vertex of this kind is longer: so far from the end, no read of it needs to be checked.
+  // Maximum bytes of a vertex in the usual notation. Farther from the end than this, reads need no check.
   const safe = cursor.end - LONGEST_WHOLE_VERTEX;
   let { x, y, vertices } = columns;
   let at = cursor.at;

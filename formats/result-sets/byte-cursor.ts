@@ -42,7 +42,7 @@ export function peek({ bytes, at, end }: ByteCursor): number {
   return at < end ? bytes[at]! : char.newline;
 }
 
-/** Steps over spaces and tabs. */
+/** Skips spaces and tabs. */
 export function skipBlanks(cursor: ByteCursor): void {
   const { bytes, end } = cursor;
   let at = cursor.at;
@@ -129,7 +129,7 @@ function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   return after === start ? at : after;
 }
 
-/** ASCII as a string: of a number's length, this is much faster than a decoder. */
+/** ASCII as a string. For the length of a number this is much faster than a decoder. */
 function asciiBetween(bytes: Uint8Array, from: number, to: number): string {
   let text = '';
   for (let at = from; at < to; at++) text += String.fromCharCode(bytes[at]!);
@@ -153,7 +153,7 @@ function notANumber({ bytes }: ByteCursor, at: number, file: string): GeometryEr
   });
 }
 
-/** The error for a text that departs from its format at a place. */
+/** The error for a text that violates its format at a position. */
 export function malformedText(
   { bytes, at }: ByteCursor,
   file: string,
@@ -191,7 +191,7 @@ function quoteHere(bytes: Uint8Array, at: number): string {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The UTF-8 between two places as a string. */
+/** The UTF-8 between two positions as a string. */
 export function textBetween(bytes: Uint8Array, from: number, to: number): string {
   return decoder.decode(bytes.subarray(from, to));
 }

@@ -14,7 +14,7 @@ export interface ChosenFiles {
   readonly others: readonly string[];
 }
 
-/** Endings that tell a format, for messages. */
+/** Extensions of the formats, for messages. */
 export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
@@ -68,7 +68,7 @@ async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind
   return [...(kinds.get(undefined) ?? []), ...text];
 }
 
-/** Files of JSON without those that are of the other kind. */
+/** The JSON files of the given format. */
 async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly string[]): Promise<string[]> {
   const chosen: string[] = [];
   for (const name of names) {
@@ -85,7 +85,7 @@ export async function formatOf(kind: FileKind, path: string): Promise<ResultSetF
   return kind === 'json' ? ((await sniffJson(path)) ?? 'geojson') : kind;
 }
 
-/** The kind of file that a format is in. */
+/** The kind of file of a format. */
 export function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
   return format === 'geojson' || format === 'coco' ? 'json' : format;
 }

@@ -165,7 +165,7 @@ function parsedSpan(bytes: Uint8Array, { start, end }: JsonSpan, file: string): 
   try {
     return JSON.parse(decodeJson(bytes.subarray(start, end), file));
   } catch {
-    // The whole text has the line and the column of the fault.
+    // Reading the whole text gives the line and column of the fault.
     return parseJsonBytes(bytes, file);
   }
 }
@@ -185,7 +185,7 @@ const HEAD = new TextEncoder().encode('[');
 const SEPARATOR = new TextEncoder().encode(',\n');
 const TAIL = new TextEncoder().encode(']\n');
 
-/** The annotations of one image, as an array of JSON. */
+/** The annotations of one image, as a JSON array. */
 async function readSpans(
   { file, unpacked }: CocoSource,
   spans: readonly JsonSpan[],

@@ -253,7 +253,7 @@ function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id }: 
 
 const HEXADECIMAL = /^0[01][0-9a-f]{8,}$/i;
 
-/** PostGIS exports well-known binary in hexadecimal digits unless it is told otherwise. */
+/** PostGIS exports hexadecimal well-known binary by default. */
 function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
   if (bytes[at] !== char.zero || !HEXADECIMAL.test(textBetween(bytes, at, Math.min(end, at + TELLING)))) return;
   throw new FormatError('format/binary-geometry', 'The geometry is well-known binary.', {

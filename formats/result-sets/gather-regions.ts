@@ -116,7 +116,7 @@ function byComponent(runs: GrowingRuns): Numbering {
   };
 }
 
-/** Two arrays of numbers, as the engine stores them when they grow. */
+/** Bytes of two growing arrays of numbers, as the engine stores them. */
 const BYTES_PER_COMPONENT = 24;
 
 interface Row {
@@ -154,7 +154,7 @@ function join(parent: number[], a: number, b: number): number {
   return Math.min(rootA, rootB);
 }
 
-/** The first of all that are joined, with the way to it halved. */
+/** The root of a component, with path halving. */
 function rootOf(parent: number[], member: number): number {
   let at = member;
   while (parent[at] !== at) {
@@ -218,7 +218,7 @@ function growingRuns({ memoryBytes = Number.POSITIVE_INFINITY, place }: GatherOp
       other = bytes;
     },
     checkRoom(rows, height) {
-      // One column at a time is copied at the end.
+      // Only one column at a time is copied at the end.
       const needed = length * (BYTES_PER_RUN + 4) + other;
       if (needed <= memoryBytes) return;
       throw overMemory('The label image has too many runs of pixels.', {

@@ -3,7 +3,7 @@ import { findJsonFault } from '../json-syntax.ts';
 import { requireJsonRoom } from '../memory.ts';
 import { placeIn } from './byte-cursor.ts';
 
-/** The UTF-8 of a text of JSON as a string; a byte-order mark is dropped. */
+/** The UTF-8 of a JSON text as a string, without a byte-order mark. */
 export function decodeJson(bytes: Uint8Array, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -36,7 +36,7 @@ export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: nu
   }
 }
 
-/** The error for bytes that depart from JSON at a place, which can be told of files that are too long for one string. */
+/** The error for a JSON syntax error at a position. Works for files too long for one string. */
 export function jsonFaultAt(bytes: Uint8Array, at: number, reason: string, file: string): FormatError {
   const told = at >= bytes.length ? 'the text ends too early' : reason;
   return new FormatError('format/json-syntax', `The text is not valid JSON: ${told}.`, {

@@ -68,7 +68,7 @@ export function* membersOf(
   }
 }
 
-/** The elements of the array that begins at `start`, in the way of {@link membersOf}. */
+/** The elements of the array that begins at `start`, read like {@link membersOf}. */
 export function* elementsOf(bytes: Uint8Array, start: number, ended: JsonEnd = unheard): Generator<JsonSpan> {
   let at = skipJsonSpace(bytes, start + 1);
   if (bytes[at] === CLOSE_ARRAY) return ended(at + 1);

@@ -16,7 +16,7 @@ import {
 } from './result-set.ts';
 import { traceRegions } from './trace-labels.ts';
 
-/** The regions of a label image, by runs of their pixels. */
+/** The regions of a label image, as runs of pixels. */
 export interface LabelTile {
   readonly ids: TextColumn;
   readonly labels: LabelRegions;

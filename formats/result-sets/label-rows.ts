@@ -9,7 +9,7 @@ export interface LabelRows {
   each(visit: (row: Labels) => void): void;
 }
 
-/** The rows of labels that are there as a whole. */
+/** The rows of labels that are completely in memory. */
 export function rowsOf(labels: Labels, width: number, height: number): LabelRows {
   return {
     width,

@@ -69,7 +69,7 @@ function pairColumns(
       pairUp(upright, open, column, corner);
       continue;
     }
-    // The left one of the two belongs to the pixel below, the right one to the pixel above.
+    // Of the two, the left one belongs to the pixel below, the right one to the pixel above.
     pairUp(upright, open, column, corner + 1);
     pairUp(upright, open, column, corner);
     corner++;
@@ -77,7 +77,7 @@ function pairColumns(
   return upright;
 }
 
-/** Joins a corner to the open one above it in its column, or leaves it open. */
+/** Joins a corner to the open corner above it in its column, or leaves it open. */
 function pairUp(upright: Int32Array, open: Int32Array, column: number, corner: number): void {
   const above = open[column]!;
   if (above === -1) {

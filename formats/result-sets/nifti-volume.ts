@@ -67,7 +67,7 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
   }
 }
 
-/** Deflate packs no better than this. */
+/** Maximum compression ratio of deflate. */
 const BEST_RATIO = 1032;
 /** Maximum size of a volume unpacked in memory, the maximum length of an array. */
 const MAX_UNPACKED = 2 ** 33;
@@ -98,7 +98,7 @@ async function checkLength(
 
 /** A slice in the file, and its labels. */
 const SLICE_FACTOR = 2;
-/** Blocks as they are unpacked, and all in one piece. */
+/** Memory for the unpacked blocks and their concatenation. */
 const UNPACK_FACTOR = 2;
 
 function volumeBytes(header: NiftiHeader): number {

@@ -127,7 +127,7 @@ function readDimensions(
   return [width, height, slices];
 }
 
-/** A volume of 1,600 voxels a side. */
+/** A volume of 1,600³ voxels. */
 const MAX_VOXELS = 2 ** 32;
 const MAX_SLICES = 2 ** 16;
 
@@ -136,7 +136,7 @@ export function sliceBytes({ width, height, stored }: NiftiHeader): number {
   return width * height * SIZES[stored];
 }
 
-/** Type that the labels of a volume have once they are read: floats become i32. */
+/** Type of a volume's labels after reading: floats become i32. */
 export function labelTypeOf({ stored }: NiftiHeader): LabelType {
   return stored === 'f32' || stored === 'f64' ? 'i32' : stored;
 }

@@ -64,7 +64,7 @@ export function createParsePool<Tile = PolygonTile>(options: ParsePoolOptions = 
     died: threadDied,
     closed: poolClosed,
   });
-  // Threads that the caller starts take parameters of the caller's own.
+  // Threads started by the caller may take other parameters.
   const kinds = options.start === undefined ? PARSE : { ...PARSE, parameters: someRecord };
   return {
     threads: pool.threads,
@@ -87,14 +87,14 @@ const PARSE = {
   signal: optional(aSignal),
 };
 
-/** Starts a thread that parses; the source runs unbuilt through a loader. */
+/** Starts a parsing thread. An unbuilt source runs through a loader. */
 export function startParser(): PoolThread {
   const entry = import.meta.url.endsWith('.ts') ? './parse-worker-boot.mjs' : './parse-worker.js';
-  // Flags of the process are not for the threads: loaders would be set up twice, and some are refused.
+  // Threads do not inherit the flags of the process: loaders would be set up twice, and some flags are refused.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }
 
-/** The bytes in a buffer of their own, that can be moved to another thread. */
+/** The bytes in a buffer of their own, which can be transferred to another thread. */
 function movable(bytes: Uint8Array): Uint8Array {
   const own = bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
   return own ? bytes : Uint8Array.from(bytes);

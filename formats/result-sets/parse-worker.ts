@@ -18,7 +18,7 @@ port.on('message', ({ source, parameters }: ParseRequest) => {
   port.postMessage({ tile } satisfies ParseReply, buffersOf(tile));
 });
 
-// Bytes that cannot be read here, as they were moved elsewhere before.
+// The bytes cannot be read here, because they were transferred elsewhere before.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies ParseReply));
 
 function buffersOf({ ids, polygons }: PolygonTile): ArrayBuffer[] {

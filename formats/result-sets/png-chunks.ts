@@ -1,14 +1,14 @@
 import { FormatError } from '../../primitives/errors.ts';
 
-/** A PNG before its data are unpacked. */
+/** A PNG before its data is unpacked. */
 export interface PngChunks {
   readonly width: number;
   readonly height: number;
   /** Bits of a sample. */
   readonly depth: number;
-  /** Colour type: 0 of grey values, 2 of RGB, 3 of a palette, 4 and 6 of the first two with transparency. */
+  /** Colour type: 0 grey, 2 RGB, 3 palette, 4 grey with transparency, 6 RGB with transparency. */
   readonly colour: number;
-  /** Samples of a pixel. */
+  /** Samples per pixel. */
   readonly samples: number;
   readonly interlaced: boolean;
   /** Bytes of a row, without its filter byte. */
@@ -21,7 +21,7 @@ export interface PngChunks {
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const CHUNK = { IHDR: 0x49484452, PLTE: 0x504c5445, IDAT: 0x49444154, IEND: 0x49454e44 };
-/** Set in the type of chunks that a decoder may skip. */
+/** Bit in the type of optional chunks. */
 const ANCILLARY = 0x20000000;
 
 /**
@@ -102,7 +102,7 @@ interface Chunk {
   readonly whole: Uint8Array;
 }
 
-/** The chunks that may not be skipped, with their checksums checked. */
+/** The required chunks, with verified checksums. */
 function* criticalChunks(bytes: Uint8Array, file: string): Generator<Chunk> {
   const view = viewOf(bytes);
   for (let at = SIGNATURE.length, type = 0; type !== CHUNK.IEND; ) {
@@ -119,7 +119,7 @@ function* criticalChunks(bytes: Uint8Array, file: string): Generator<Chunk> {
   }
 }
 
-/** The file without the chunks that may be skipped. */
+/** The file without optional chunks. */
 export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
   const pieces = [bytes.subarray(0, SIGNATURE.length), ...[...criticalChunks(bytes, file)].map(({ whole }) => whole)];
   const kept = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
@@ -131,7 +131,7 @@ export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
   return kept;
 }
 
-/** Deflate packs no better than this. */
+/** Maximum compression ratio of deflate. */
 const BEST_RATIO = 1032;
 
 /**

@@ -123,7 +123,7 @@ function nearest(left: number, above: number, corner: number): number {
   return toAbove <= toCorner ? above : corner;
 }
 
-/** Takes the samples out of rows; every row overwrites those of the last. */
+/** Extracts the samples of rows. Every row overwrites those of the last. */
 export function samplesOf({
   width,
   depth,

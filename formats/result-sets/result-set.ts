@@ -25,7 +25,7 @@ export interface PolygonTile {
   readonly size?: { readonly width: number; readonly height: number } | undefined;
 }
 
-/** The formats a result set may be in. */
+/** The formats of result sets. */
 export type ResultSetFormat = 'geojson' | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
 
 /** Whether tiles of a format are label images. */
@@ -45,7 +45,7 @@ export interface TileSource {
   readonly format: ResultSetFormat;
   /** The file, if it contains just this tile. A thread that parses the tile can then read it itself. */
   readonly file?: string | undefined;
-  /** The tile's own bytes, read from disk or cut out of the volume. */
+  /** Reads the tile's own bytes from disk, or cuts them out of the volume. */
   load(signal?: AbortSignal): Promise<Uint8Array>;
   /** Parameters of `parseTile` in `formats/result-sets/parse-tile.ts`, which can be sent to a worker thread. */
   readonly parameters: TileParameters;
@@ -77,7 +77,7 @@ const aLabelSize: Kind = aRecord<NonNullable<TileParameters['labels']>>({
   type: aWord(['u8', 'i8', 'u16', 'i16', 'u32', 'i32']),
 });
 
-/** The parameters that the options of a result set have too. */
+/** The parameters that are also options of a result set. */
 export const tileKinds: Pick<
   FieldKinds<TileParameters>,
   'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'
@@ -96,7 +96,7 @@ export const someParameters: Kind = someOptions<TileParameters>({
   labels: optional(aLabelSize),
 });
 
-/** One of the two sides of a comparison: its tiles, in order of their names. */
+/** One side of a comparison: its tiles, ordered by name. */
 export interface ResultSet {
   readonly path: string;
   readonly format: ResultSetFormat;

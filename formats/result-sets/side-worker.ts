@@ -13,7 +13,7 @@ import { bytesOf } from './tile-bytes.ts';
 export interface SideParameters extends TileParameters {
   readonly pixelSize: number;
   readonly fill: FillRule | undefined;
-  /** Label images become regions of pixels and are not traced: both sides of all tiles are label images. */
+  /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
   readonly countsLabels: boolean;
 }
 
@@ -32,7 +32,7 @@ port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters
   port.postMessage({ tile } satisfies SideReply, buffersOf(tile));
 });
 
-// Bytes that cannot be read here, as they were moved elsewhere before.
+// The bytes cannot be read here, because they were transferred elsewhere before.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies SideReply));
 
 function readSide(bytes: Uint8Array, { pixelSize, fill, countsLabels, ...parameters }: SideParameters): TileSide {

@@ -12,7 +12,7 @@ export interface TileColumns {
   idLength: number;
   idStarts: Uint32Array;
   polygonRings: Uint32Array;
-  /** Polygons begun. */
+  /** Number of polygons begun. */
   polygons: number;
   ringVertices: Uint32Array;
   rings: number;
@@ -96,7 +96,7 @@ export function beginPolygonNamed(columns: TileColumns, name: string | number): 
   beginPolygon(columns, bytes, 0, bytes.length);
 }
 
-/** Begins a part of the polygon begun last: a polygon of a multipolygon, a collection or a COCO segmentation. */
+/** Begins a part of the current polygon: a polygon of a multipolygon, a collection or a COCO segmentation. */
 export function beginPart({ polygonRings, polygons, rings, furtherParts }: TileColumns): void {
   if (rings > polygonRings[polygons]! && furtherParts.at(-1) !== rings) furtherParts.push(rings);
 }
@@ -205,7 +205,7 @@ function dropClosing(columns: TileColumns, start: number): void {
   columns.vertices = end;
 }
 
-/** Ends the polygon begun last. */
+/** Ends the current polygon. */
 export function endPolygon(columns: TileColumns): void {
   // A part without rings is dropped.
   if (columns.furtherParts.at(-1) === columns.rings) columns.furtherParts.pop();

@@ -63,9 +63,9 @@ async function read(
   return pool.parse(source, parameters, signal);
 }
 
-/** The source runs unbuilt through a loader. */
+/** An unbuilt source runs through a loader. */
 export function startSideParser(): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './side-worker-boot.mjs' : './side-worker.js';
-  // Flags of the process are not for the threads: loaders would be set up twice, and some are refused.
+  // Threads do not inherit the flags of the process: loaders would be set up twice, and some flags are refused.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }

@@ -14,7 +14,7 @@ export type { Labels } from './label-rows.ts';
 export interface TraceLabelsOptions {
   readonly width: number;
   readonly height: number;
-  /** Whether a polygon is a connected component of a label, which is the default, or all of it. */
+  /** Whether a polygon is a connected component of a label (default), or a whole label. */
   readonly regions?: RegionKind | undefined;
 }
 
@@ -112,7 +112,10 @@ function paintRow({ height, rowRuns, start, end, region }: LabelRegions, y: numb
   for (let run = rowRuns[y]!; run < rowRuns[y + 1]!; run++) row.fill(region[run]! + 1, start[run]!, end[run]!);
 }
 
-/** Visits a point once for every region that has a corner there: regions that have several pixels, at the first. */
+/**
+ * Visits a point once for every region that has a corner there. A region with several pixels at the point is visited at
+ * the first.
+ */
 function visitPoint(
   upperLeft: number,
   upperRight: number,

@@ -62,7 +62,7 @@ function endLine(cursor: ByteCursor, file: string): void {
   if (peek(cursor) !== char.newline) throw malformed(cursor, file, 'the end of the line');
 }
 
-/** Steps over white space, newlines included: a geometry may be broken into lines. */
+/** Skips white space, including newlines, because a geometry may span several lines. */
 export function skipSpace(cursor: ByteCursor): void {
   const { bytes, end } = cursor;
   let at = cursor.at;
@@ -99,7 +99,7 @@ export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: str
   else endPolygon(columns);
 }
 
-/** Steps over the parentheses that end collections, and the comma before the next member; returns how many stay open. */
+/** Skips the parentheses that end collections, and the comma before the next member. Returns how many stay open. */
 function closeCollections(cursor: ByteCursor, depth: number, file: string): number {
   let open = depth;
   while (open > 0) {
@@ -181,7 +181,7 @@ function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file:
   } while (separated(cursor, file));
 }
 
-/** Steps over the comma before the next member, or over the parenthesis that ends the list. */
+/** Skips the comma before the next member, or the parenthesis that ends the list. */
 function separated(cursor: ByteCursor, file: string): boolean {
   skipSpace(cursor);
   if (peek(cursor) === char.comma) {
@@ -209,7 +209,7 @@ function readPart(cursor: ByteCursor, file: string): number {
   return readCoordinate(cursor, file);
 }
 
-/** Steps over the white space that parts two numbers. */
+/** Skips the white space between two numbers. */
 function skipGap(cursor: ByteCursor, file: string): void {
   const start = cursor.at;
   skipSpace(cursor);

@@ -36,7 +36,7 @@ export function popcount(word: number): number {
   return Math.imul((sums + (sums >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Copies bits, lowest first, to words whose bits there are 0. */
+/** Copies bits, lowest first, into words whose bits there are 0. */
 export function copyBits(to: Uint32Array, first: number, from: Uint32Array, start: number, count: number): void {
   for (let done = 0; done < count; ) {
     const [source, target] = [start + done, first + done];
@@ -47,7 +47,7 @@ export function copyBits(to: Uint32Array, first: number, from: Uint32Array, star
   }
 }
 
-/** {@link copyBits}, from bytes, the lowest bit of each first. */
+/** {@link copyBits} from bytes, with the lowest bit of each byte first. */
 export function copyByteBits(to: Uint32Array, first: number, from: Uint8Array, start: number, count: number): void {
   for (let done = 0; done < count; ) {
     const [source, target] = [start + done, first + done];

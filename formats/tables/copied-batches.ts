@@ -4,7 +4,7 @@ import { isWide, narrowInto, type WideIntegers, widenInto } from './narrow.ts';
 import { arrayOf, type CellArray, type Chunk, sliceOf } from './rebatch.ts';
 import type { TableBatch } from './table-file.ts';
 
-/** How rows are copied. */
+/** Options for copying rows. */
 export interface CopyOptions {
   readonly rowsPerBatch: number;
   /** Total number of rows. */

@@ -1,4 +1,4 @@
-/** Integers of 64 bits. */
+/** 64-bit integers. */
 export type WideIntegers = BigInt64Array<ArrayBufferLike> | BigUint64Array<ArrayBufferLike>;
 
 export function isWide(values: ArrayBufferView): values is WideIntegers {

@@ -40,7 +40,7 @@ export async function openTable(path: string, options: TableOptions = {}): Promi
   requireArguments('openTable', { path, options }, ARGUMENTS);
   options.signal?.throwIfAborted();
   const format = options.format ?? (await formatOf(path));
-  // Each reader is loaded when it is needed: their modules take longer than small files.
+  // Each reader is loaded on demand, because loading takes longer than reading a small file.
   if (format === 'csv') return (await import('./csv/csv.ts')).openCsv(await fileInput(path), options);
   const source = await openFileBytes(path);
   try {

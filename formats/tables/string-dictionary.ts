@@ -1,6 +1,6 @@
 import { CapacityError } from '../../primitives/errors.ts';
 
-/** The strings of a column, each once, in the order in which they were met. */
+/** The distinct strings of a column, in order of first occurrence. */
 export interface StringDictionary {
   /** Only grows; existing codes stay valid. */
   readonly strings: readonly string[];
@@ -17,7 +17,7 @@ const FIRST_BYTES = 2 ** 12;
 const FIRST_SLOTS = 2 ** 8;
 const MAX_BYTES = 2 ** 31 - 1;
 
-// A byte-order mark is a character of the text like others.
+// A byte-order mark is part of the text.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function stringDictionary(file: string, column: string): StringDictionary {
@@ -28,7 +28,7 @@ export function stringDictionary(file: string, column: string): StringDictionary
   let hashes = new Uint32Array(FIRST_SLOTS);
   /** Hash table with linear probing: code + 1 at the hash of its string. */
   let slots = new Uint32Array(FIRST_SLOTS);
-  // Another seed a dictionary, so that no file can be written whose strings all meet in one slot.
+  // A new seed for each dictionary, so that no file can be crafted whose strings all fall into one slot.
   const seed = Math.floor(Math.random() * 2 ** 32);
   /** For the last string looked up: whether it has bytes above 127. */
   let high = 0;
@@ -72,7 +72,7 @@ export function stringDictionary(file: string, column: string): StringDictionary
     return code;
   }
 
-  /** Twice the slots, and every code at its place among them. */
+  /** Doubles the slots and reinserts every code. */
   function spread(): void {
     slots = new Uint32Array(2 * slots.length);
     const mask = slots.length - 1;

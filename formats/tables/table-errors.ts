@@ -59,7 +59,7 @@ function unreadColumn(file: string, { name, what }: UnreadField): FormatError {
   });
 }
 
-/** Refuses columns of one name: a table is a record of columns. */
+/** Throws if columns share a name, because a table is a record of columns. */
 export function checkNames(file: string, names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {

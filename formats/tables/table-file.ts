@@ -24,17 +24,17 @@ export interface UnreadField {
   readonly what: string;
 }
 
-/** Formats of tables that are read. */
+/** Supported formats of tables. */
 export type TableFormat = 'parquet' | 'arrow' | 'csv';
 
-/** A table in a file, to be read batch by batch, as often as needed. */
+/** A table in a file, which can be read batch by batch, several times. */
 export interface TableFile {
   /** Name of the file in errors. */
   readonly file: string;
   readonly format: TableFormat;
   /** The columns that can be read, in the order of the file. */
   readonly fields: readonly TableField[];
-  /** The columns that cannot, and why. */
+  /** The columns that cannot be read, and why. */
   readonly unread: readonly UnreadField[];
   /** Number of rows; undefined if it is only known at the end. */
   readonly rows: number | undefined;
@@ -44,7 +44,7 @@ export interface TableFile {
   close(): Promise<void>;
 }
 
-/** Which part of a table is read, and how. */
+/** The part of a table to read, and how. */
 export interface BatchOptions {
   /** Names of columns to read. Default: all that can be read. Parquet and Arrow skip the data of other columns. */
   readonly columns?: readonly string[] | undefined;
@@ -58,7 +58,7 @@ export interface BatchOptions {
 
 /** Some rows of a table. */
 export interface TableBatch {
-  /** The first row's number, from 0. */
+  /** Index of the first row, from 0. */
   readonly first: number;
   readonly rows: number;
   /**

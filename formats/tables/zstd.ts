@@ -1,4 +1,4 @@
-/** Unpacks bytes to a length that is known. */
+/** Unpacks bytes to a known length. */
 export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
 
 /** Maximum memory of the decoder, which does not check whether it got any. */

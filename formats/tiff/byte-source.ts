@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
 
-/** Bytes that can be read from anywhere in them: a file, or memory. */
+/** Random-access bytes: a file, or memory. */
 export interface ByteSource {
   /** Name of the source in errors. */
   readonly file: string;
@@ -85,7 +85,7 @@ function checkRange(file: string, size: number, offset: number, length: number, 
   if (!(offset >= 0 && length >= 0 && offset + length <= size)) throw truncated(file, size, offset, length);
 }
 
-/** The error for bytes that a file should have and has not. */
+/** The error for bytes missing in a file. */
 export function truncated(file: string, size: number, offset: number, length: number, what = 'The file'): FormatError {
   return new FormatError('format/truncated', `${what} needs bytes beyond the end of the file.`, {
     expected: `bytes ${offset} to ${offset + length}`,

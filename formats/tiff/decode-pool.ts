@@ -4,9 +4,9 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 import { createThreadPool } from '../thread-pool.ts';
 import { decodeRun, type RunRequest } from './decode-run.ts';
 
-/** Threads that decode blocks straight into the cells of windows, which they share with the caller. */
+/** Threads that decode blocks straight into the cells of windows, which are shared with the caller. */
 export interface DecodePool {
-  /** Runs that keep all threads busy. */
+  /** Number of runs that keep all threads busy. */
   readonly lanes: number;
   /** Decodes a run. Falls back to this thread if no thread is available, or if the thread died. */
   decode(request: RunRequest): Promise<void>;
@@ -15,7 +15,7 @@ export interface DecodePool {
   close(): Promise<void>;
 }
 
-/** More threads than these wait for memory and the disk. */
+/** More threads would only wait for memory and the disk. */
 const MAX_THREADS = 16;
 
 /**
@@ -45,9 +45,9 @@ export function createDecodePool(threads?: number, start: () => Worker = startDe
   };
 }
 
-/** Starts a thread that decodes; the source runs unbuilt through a loader. */
+/** Starts a decoding thread. An unbuilt source runs through a loader. */
 export function startDecoder(): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './decode-worker-boot.mjs' : './decode-worker.js';
-  // Flags of the process are not for the threads: loaders would be set up twice, and some are refused.
+  // Threads do not inherit the flags of the process: loaders would be set up twice, and some flags are refused.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }

@@ -8,7 +8,7 @@ import type { Piece } from './pieces.ts';
 import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
 
-/** Pieces to be read, decoded and put into the cells of a window by a thread. */
+/** Pieces for a thread to read, decode and place in the cells of a window. */
 export interface RunRequest {
   /** The file, open for reading. */
   readonly descriptor: number;

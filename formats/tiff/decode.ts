@@ -29,7 +29,7 @@ export async function decodeBlock(
   return toSamples(bytes, size, coding, file, block);
 }
 
-/** The same on the calling thread. */
+/** Same, on the calling thread. */
 export function decodeBlockNow(
   packed: Uint8Array,
   size: number,
@@ -75,7 +75,7 @@ function inflateOptions(size: number, coding: BlockCoding): InflateOptions {
   return { chunkSize: size + CHUNK_SLACK, maxOutputLength: coding.blockRows * rowBytes(coding) + CHUNK_SLACK };
 }
 
-/** So that the whole output fits one chunk with room to see that it ends: zlib then makes no second chunk. */
+/** Large enough that the whole output fits in one chunk and zlib notices its end, so it makes no second chunk. */
 const CHUNK_SLACK = 64;
 
 function notInflated(file: string, block: number, cause: unknown): FormatError {

@@ -86,7 +86,7 @@ function putRational(view: DataView, at: number, value: number, littleEndian: bo
   view.setUint32(at + 4, isSmall ? MILLION : 1, littleEndian);
 }
 
-/** The first bytes of a TIFF whose directory stands at `offset`. */
+/** The first bytes of a TIFF whose directory is at `offset`. */
 export function encodeHeader(offset: number, littleEndian: boolean, big: boolean): Uint8Array {
   const view = new DataView(new ArrayBuffer(big ? 16 : 8));
   view.setUint16(0, littleEndian ? 0x4949 : 0x4d4d);

@@ -199,7 +199,7 @@ async function readNumbers(
   return Float64Array.from({ length: count }, (_, i) => type.get(view, i * type.bytes, littleEndian));
 }
 
-/** Longer than the text of any number. */
+/** Exceeds the text length of any number. */
 const MAX_TEXT = 1024;
 
 async function readText(
@@ -234,7 +234,7 @@ export function damaged(file: string, reason: string): FormatError {
   });
 }
 
-/** A 64-bit unsigned number as f64: exact up to 2^53, and larger than any file beyond. */
+/** A 64-bit unsigned number as f64. It is exact up to 2^53, and exceeds any file size beyond. */
 function wide(view: DataView, at: number, littleEndian: boolean): number {
   return Number(view.getBigUint64(at, littleEndian));
 }

@@ -10,12 +10,12 @@ export interface Packing {
   readonly compression: 'none' | 'deflate';
   readonly level: number;
   readonly predictor: Predictor;
-  /** Words of a row of the block, and samples that stand together in it. */
+  /** Words per row of the block, and interleaved samples per cell. */
   readonly rowWords: number;
   readonly interleaved: number;
 }
 
-/** Packs the samples of a block, which it may change. */
+/** Compresses the samples of a block, which it may modify. */
 export async function encodeBlock(words: Words, packing: Packing): Promise<Uint8Array> {
   const bytes = toBytes(words, packing);
   return packing.compression === 'none' ? bytes : deflateBytes(bytes, { level: packing.level });

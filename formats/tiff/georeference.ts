@@ -85,7 +85,7 @@ function badPlacement(what: string, got: string, file: string): FormatError {
   });
 }
 
-/** Keys of GeoTIFF that matter here, and values of theirs. */
+/** The GeoTIFF keys used here, and their values. */
 const KEY = { modelType: 1024, rasterType: 1025, geodeticCrs: 2048, angularUnit: 2054, projectedCrs: 3072 } as const;
 const PIXEL_IS_POINT = 2;
 const MODEL_PROJECTED = 1;
@@ -93,7 +93,7 @@ const MODEL_GEOGRAPHIC = 2;
 const USER_DEFINED = 32767;
 const DEGREES: ReadonlySet<number | undefined> = new Set([undefined, 9102, 9122]);
 
-/** The keys whose value stands in the directory itself: codes and types do. */
+/** Keys whose value is in the directory itself, such as codes and types. */
 async function readKeys(directory: TiffDirectory): Promise<ReadonlyMap<number, number>> {
   const words = (await directory.numbers('geoKeyDirectory')) ?? new Float64Array();
   const keys = new Map<number, number>();

@@ -1,6 +1,6 @@
 import type { Words } from './samples.ts';
 
-/** Decoded blocks that another window will want, the last used ones. */
+/** A cache of decoded blocks for further windows, least recently used first out. */
 export interface KeptBlocks {
   has(block: number): boolean;
   get(block: number, bytes: number, decode: () => Promise<Words>): Promise<Words>;

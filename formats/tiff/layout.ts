@@ -18,7 +18,7 @@ export interface BlockCoding {
   readonly predictor: Predictor;
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Samples that stand together in a block, and which of them is the band's. */
+  /** Number of interleaved samples in a block, and the band's index among them. */
   readonly interleaved: number;
   readonly position: number;
 }
@@ -28,7 +28,7 @@ export interface BandLayout extends BlockCoding {
   readonly width: number;
   readonly height: number;
   readonly tiled: boolean;
-  /** Blocks side by side, and in all for this band. */
+  /** Blocks per row of blocks, and blocks of this band. */
   readonly blocksAcross: number;
   readonly blocks: number;
   /** Position and length of each block of this band; both 0 for a block that was never written. */
@@ -104,7 +104,7 @@ async function readSample(directory: TiffDirectory, samples: number, band: numbe
   throw unsupported('sample-type', `samples of type ${name}`, file);
 }
 
-/** A sample type by name: `u16`, `f64`, `4-bit unsigned`, `complex f32`. */
+/** Name of a sample type: `u16`, `f64`, `4-bit unsigned`, `complex f32`. */
 function describeSample(format: number, bits: number): string {
   const whole = bits === 8 || bits === 16 || bits === 32 || bits === 64;
   if (format === 1 || format === 4) return whole ? `u${bits}` : `${bits}-bit unsigned`;
@@ -262,7 +262,7 @@ export function decodedRows(
   return tiled ? blockRows : Math.min(blockRows, height - Math.floor(block / blocksAcross) * blockRows);
 }
 
-/** Bytes of a row of a block. */
+/** Bytes per row of a block. */
 export function rowBytes({ blockColumns, interleaved, sample }: BlockCoding): number {
   return blockColumns * interleaved * SAMPLE_BYTES[sample];
 }

@@ -20,7 +20,7 @@ export interface MaskedBand {
   readonly source: ByteSource;
   readonly directory: TiffDirectory;
   readonly layout: BandLayout;
-  /** From 1. */
+  /** Number of the band, from 1. */
   readonly band: number;
   readonly keepBytes: number;
   checkBlocks(layout: BandLayout, file: string): void;
@@ -67,7 +67,7 @@ async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]>
   return masks;
 }
 
-/** More directories than any file has; they may form a ring. */
+/** More directories than any file has. Directories may form a cycle. */
 const MAX_DIRECTORIES = 4096;
 
 async function followingDirectories(first: TiffDirectory) {
@@ -99,7 +99,7 @@ async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<
   }
 }
 
-/** A mask of the size of the band; one of another size is noted. */
+/** A mask of the band's size. A mask of another size is noted and ignored. */
 async function maskIn(
   of: MaskedBand,
   source: ByteSource,
@@ -162,7 +162,7 @@ function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   return { ...directory, numbers, number: async (tag) => (await numbers(tag, 1))?.[0] };
 }
 
-/** Values of the tag ExtraSamples that make a band one of opacity: as it is, or with colours multiplied by it. */
+/** Values of the tag ExtraSamples for an alpha band: unassociated, or premultiplied. */
 const ALPHA: ReadonlySet<number> = new Set([1, 2]);
 
 async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {

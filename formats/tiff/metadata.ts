@@ -23,7 +23,10 @@ function numberOf(text: string | undefined, otherwise: number): number | undefin
   return value !== undefined && Number.isFinite(value) ? value : undefined;
 }
 
-/** The text of the item of GDAL's metadata that has a role for a band: `<Item name="SCALE" sample="0" role="scale">0.1</Item>`. */
+/**
+ * The text of the item of GDAL's metadata with a role for a band: `<Item name="SCALE" sample="0"
+ * role="scale">0.1</Item>`.
+ */
 function itemOf(metadata = '', role: string, band: number): string | undefined {
   for (const [, attributes, text] of metadata.matchAll(/<Item\b([^>]*)>([^<]*)<\/Item>/g)) {
     const named = new Map(

@@ -30,7 +30,7 @@ export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   packbits: 2 ** 20,
 };
 
-/** The pieces that a window meets. */
+/** The pieces that overlap a window. */
 export function* listPieces(window: Window, layout: BandLayout): Generator<Piece> {
   const { blockColumns, blockRows, blocksAcross } = layout;
   if (window.columns === 0 || window.rows === 0) return;
@@ -66,7 +66,7 @@ function wholeBlock(window: Window, layout: BandLayout, block: number, left: num
   };
 }
 
-/** The rows of an uncompressed block that the window wants: no others are read. */
+/** The rows of an uncompressed block that the window needs. Other rows are not read. */
 function* listRows(window: Window, layout: BandLayout, block: number, left: number, top: number): Generator<Piece> {
   const first = Math.max(top, window.row);
   const last = Math.min(top + layout.blockRows, window.row + window.rows);
@@ -85,13 +85,13 @@ export function rowsAtOnce(layout: BandLayout): number {
   return Math.min(layout.blockRows, Math.max(1, Math.floor(RUN_BYTES / rowBytes(layout))));
 }
 
-/** Pieces that stand close together in the file, in its order. */
+/** Pieces that are close together in the file, in file order. */
 export type PieceRun = readonly Piece[];
 
-/** Bytes between two pieces that are cheaper to read than to skip. */
+/** A gap of this many bytes between two pieces is cheaper to read than to skip. */
 const GAP_BYTES = 16 * 2 ** 10;
 
-/** Puts pieces that are there into runs. */
+/** Groups existing pieces into runs. */
 export function groupRuns(pieces: Piece[], decodedBytes: number): PieceRun[] {
   pieces.sort((a, b) => a.offset - b.offset);
   const runs: Piece[][] = [];

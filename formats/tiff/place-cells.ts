@@ -24,7 +24,7 @@ export function copyPiece(target: Words, window: Window, layout: BlockLayout, pi
   }
 }
 
-/** The whole block that a piece is of, beyond the raster too. */
+/** The whole block of a piece, including cells beyond the raster. */
 export function blockOf({ left, top }: Place, { blockColumns, blockRows }: BlockLayout): Window {
   return { column: left, row: Math.floor(top / blockRows) * blockRows, columns: blockColumns, rows: blockRows };
 }

@@ -8,7 +8,7 @@ export function undoDifferences(words: Words, rowWords: number, stride: number):
   for (let row = 0; row + rowWords <= words.length; row += rowWords) addUp(words, row, row + rowWords, stride);
 }
 
-/** Adds to every word from `from` to `to` the one `stride` before it. */
+/** Adds to every word from `from` to `to` the word `stride` before it. */
 function addUp(words: Words, from: number, to: number, stride: number): void {
   for (let first = from; first < from + stride; first++) {
     let sum = 0;
@@ -46,7 +46,7 @@ function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number): Uint3
   return words;
 }
 
-/** The same, four bytes at a time. */
+/** Same, four bytes at a time. */
 function undoByWords(bytes: Uint8Array, rowWords: number): Uint32Array {
   const packed = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
   const words = new Uint32Array(packed.length);

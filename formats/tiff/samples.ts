@@ -46,7 +46,7 @@ export function cellsOver(sample: Sample, buffer: ArrayBufferLike, length: numbe
   return new Cells(buffer, 0, length);
 }
 
-/** Unsigned words as wide as a sample: to move samples without looking at them, so that every bit of a NaN survives. */
+/** Unsigned words as wide as a sample, for moving samples bit by bit, so that NaN payloads survive. */
 export type Words = Uint8Array | Uint16Array | Uint32Array;
 
 /** The bytes as words of 1, 2 or 4 bytes in the machine's order. Copies them if they are not aligned. */

@@ -9,9 +9,9 @@ import { groupRuns, listPieces, type Piece, type PieceRun, RUN_DECODED_BYTES } f
 import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
 
-/** Reads windows of one band, decoding no more blocks than they meet. */
+/** Reads windows of one band. Decodes only blocks that overlap them. */
 export interface WindowReader {
-  /** Reads a window; blocks that are not wanted are left as they are. */
+  /** Reads a window. The cells of unwanted blocks are not written. */
   read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /** Same for a window of whole blocks, block by block. Unwanted blocks are left out. */
   readBlocks(
@@ -39,10 +39,10 @@ export interface WindowReaderOptions {
   readonly threads?: number | undefined;
 }
 
-/** Bytes of a window from which on threads are started for it. */
+/** Threads are started from this many bytes of a window on. */
 const WORTH_THREADS = 4 * 2 ** 20;
 
-/** Bytes that a run decodes to on a thread: small enough that all threads end together. */
+/** Decoded bytes of a run on a thread, small enough that all threads end at about the same time. */
 const THREAD_RUN_BYTES = 2 * 2 ** 20;
 
 /** Maximum number of buffers kept for reuse. */
@@ -142,7 +142,7 @@ function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start
   return { start: place.startOf.get(piece.block)!, window: blockOf(piece, layout) };
 }
 
-/** Puts the blocks of some pieces side by side. */
+/** Concatenates the blocks of some pieces. */
 function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[]) {
   const { blockColumns, blockRows, blocksAcross } = layout;
   const startOf = new Map<number, number>();
@@ -161,7 +161,7 @@ function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[
   return { starts, startOf, length };
 }
 
-/** The pieces that have to be read, after those that were never written have been filled. */
+/** Fills the pieces that were never written, and returns those to read. */
 function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number): Piece[] {
   return pieces.filter((piece) => {
     if (layout.byteCounts[piece.block] !== 0) return true;

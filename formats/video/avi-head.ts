@@ -23,10 +23,10 @@ export interface AviHead {
   readonly movi: Chunk;
 }
 
-/** More streams than any video has; their numbers have two digits. */
+/** More streams than any video has; stream numbers have two digits. */
 const MAX_STREAMS = 100;
 
-/** Formats of streams are a head of 40 bytes and a palette. */
+/** The format of a stream is a header of 40 bytes and a palette. */
 const MAX_FORMAT = 2 ** 16;
 
 /**

@@ -19,7 +19,7 @@ export interface AviPixels {
   decode(bytes: Uint8Array, place: ErrorPlace): Grey;
 }
 
-/** The head of a bitmap. */
+/** The header of a bitmap. */
 interface BitmapHead {
   readonly file: string;
   readonly width: number;
@@ -114,7 +114,7 @@ function colourRows({ width, depth, topDown }: BitmapHead, channel: VideoChannel
 
 function paletteRows({ width, palette, topDown }: BitmapHead, channel: VideoChannel): RawRows {
   const isGrey = palette.length === 0 || isGreyPalette(palette, BGRX);
-  // Without a palette, indices are taken for grey values.
+  // Without a palette, indices are used as grey values.
   const table = palette.length === 0 ? undefined : paletteTable(palette, BGRX, channel);
   const take: RawRows['take'] = (bytes, from, to, at) => {
     if (table === undefined) to.set(bytes.subarray(from, from + width), at);
@@ -143,7 +143,7 @@ function planeRows(head: BitmapHead, factor: number): RawRows {
   return { ...greyRows(head, 'grey'), chromaBytes, isLuma: true };
 }
 
-/** Two pixels in four bytes: luma is every second one. */
+/** Two pixels in four bytes; every second byte is luma. */
 function pairRows({ width }: BitmapHead, first: number): RawRows {
   const take: RawRows['take'] = (bytes, from, to, at) => takeSamples(bytes, from + first, 2, to, at, width);
   return { sampleBytes: 1, rowBytes: 4 * Math.ceil(width / 2), topDown: true, isLuma: true, notes: [], take };

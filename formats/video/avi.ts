@@ -139,7 +139,10 @@ async function* frameChunks({ source, head, number, notes }: Walk): AsyncGenerat
 
 type ChunkKind = 'list' | 'frame' | 'palette' | 'other';
 
-/** Chunks of a stream: its number, and `db` or `dc` of frames, `pc` of palettes, `wb` of audio, `tx` of text, `ix` of indices. */
+/**
+ * Chunks of a stream: its number, then `db` or `dc` for frames, `pc` for palettes, `wb` for audio, `tx` for text, `ix`
+ * for indices.
+ */
 const STREAM_CHUNK = /^(?:(\d\d)(db|dc|pc|wb|tx|sb|ix)|ix(\d\d))$/;
 
 /** The kind of a chunk among frames; undefined if it is not allowed there. */

@@ -6,7 +6,7 @@ import type { VideoStream } from './video.ts';
 /** Sequential bytes from a pipe or a file. */
 export interface ByteStream {
   readonly file: string;
-  /** Bytes that were taken or skipped. */
+  /** Number of bytes consumed or skipped. */
   readonly offset: number;
   /** Up to `length` of the next bytes, without consuming them. */
   peek(length: number, signal: AbortSignal): Promise<Uint8Array>;
@@ -29,7 +29,7 @@ export interface ByteStream {
 const FIRST_BYTES = 2 ** 24;
 const LINE_FEED = 10;
 
-/** Reads a stream of Node piece by piece; it is destroyed when this is closed. */
+/** Reads a Node stream piece by piece. Closing this destroys the stream. */
 export function byteStream(source: VideoStream, file: string): ByteStream {
   const pieces = source[Symbol.asyncIterator]();
   let piece: Uint8Array = new Uint8Array(0);

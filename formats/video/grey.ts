@@ -55,14 +55,14 @@ export function takeSamples(samples: Grey, from: number, step: number, to: Grey,
   else for (let pixel = 0, next = from; pixel < count; pixel++, next += step) to[at + pixel] = samples[next]!;
 }
 
-/** Grey values of the indices of a palette of red, green and blue; indices that it has not are black. */
+/** Grey values for the indices of a palette of red, green and blue. Indices beyond the palette are black. */
 export function paletteTable(colours: Uint8Array, order: PixelOrder, channel: VideoChannel): Uint8Array {
   const table = new Uint8Array(256);
   takeChannel(colours, 0, order, channel, table, 0, Math.min(256, Math.floor(colours.length / order.step)));
   return table;
 }
 
-/** Whether all colours of a palette are greys. */
+/** Whether all colours of a palette are grey. */
 export function isGreyPalette(colours: Uint8Array, { step, red, green, blue }: PixelOrder): boolean {
   for (let at = 0; at + step <= colours.length; at += step) {
     if (colours[at + red] !== colours[at + green] || colours[at + green] !== colours[at + blue]) return false;

@@ -4,7 +4,7 @@ import { standardTables } from './jpeg-tables.ts';
 import type { VideoChannel } from './video.ts';
 import { CONVERT, frameChanged } from './video-error.ts';
 
-/** The size that frames have to have. */
+/** The required size of frames. */
 interface FrameSize {
   readonly width: number;
   readonly height: number;
@@ -20,10 +20,10 @@ interface JpegHead extends FrameSize {
   readonly scanAt: number;
 }
 
-/** Decodes frames of Motion JPEG to grey values: the luma, as it is stored, or a colour by the formula of JFIF. */
+/** Decodes frames of Motion JPEG to grey values: luma as stored, or a colour by the formula of JFIF. */
 export type JpegDecoder = (bytes: Uint8Array, place: ErrorPlace) => Uint8Array;
 
-/** Loads the decoder, and makes one for frames of a size. */
+/** Loads the decoder and configures it for frames of a size. */
 export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promise<JpegDecoder> {
   const { decode } = await import('jpeg-js');
   const pixels = size.width * size.height;
@@ -32,7 +32,7 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
     const head = readHead(bytes, place);
     checkHead(head, size, bytes, place);
     const { isRgb, components } = head;
-    // Without the transform, the first of three samples is the luma.
+    // Without the transform, the first of three samples is luma.
     const colorTransform = components === 3 && !isRgb && channel !== 'grey';
     try {
       const options = {
@@ -54,7 +54,7 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
 }
 
 const MARKER = { start: 0xd8, end: 0xd9, scan: 0xda, tables: 0xc4, adobe: 0xee };
-/** Baseline, extended and progressive; the others are lossless or arithmetic. */
+/** Baseline, extended and progressive. The other types are lossless or arithmetic. */
 const FRAMES: readonly number[] = [0xc0, 0xc1, 0xc2];
 const OTHER_FRAMES: readonly number[] = [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf];
 

@@ -1,4 +1,6 @@
-/** Compares names so that numbers in them count as numbers: `frame2` before `frame10`. Equal numbers go by their zeros. */
+/**
+ * Compares names with numbers by value: `frame2` before `frame10`. Equal numbers are ordered by their leading zeros.
+ */
 export function compareNatural(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
   for (let at = 0; at < Math.min(left.length, right.length); at++) {
@@ -19,7 +21,7 @@ function compareParts(a: string, b: string): number {
   return left.length - right.length || compareText(left, right);
 }
 
-/** By code units, so that no language of the machine plays a part. */
+/** By code units, so that the result does not depend on the locale. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

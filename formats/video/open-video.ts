@@ -77,7 +77,7 @@ async function openPath(path: string, channel: VideoChannel, signal: AbortSignal
     throw fileError(path, error);
   });
   if (found.isDirectory()) return openPngFolder(path, channel);
-  // Pipes and devices cannot be read at any place.
+  // Pipes and devices do not allow random access.
   if (!found.isFile()) return openStream(createReadStream(path), path, channel, signal);
   const bytes = await openFileBytes(path);
   try {

@@ -9,7 +9,7 @@ import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';
 import { ALPHA_NOTE, greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
 
-/** A frame out of a PNG. */
+/** Decodes a frame from a PNG. */
 export interface PngFrame {
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,7 @@ export interface PngFrame {
   readonly notes: readonly Note[];
 }
 
-/** Decodes a PNG of any colours: values of 16 bits stay as they are, fewer than 8 are spread to 0 … 255. */
+/** Decodes a PNG of any colours. 16-bit values stay as they are; fewer than 8 bits are scaled to 0 … 255. */
 export async function decodePng(bytes: Uint8Array, file: string, channel: VideoChannel): Promise<PngFrame> {
   const png = readPngImage(bytes, file);
   const { width, height, depth } = png;
@@ -36,7 +36,7 @@ type PlaceRow = (samples: Grey, row: number) => void;
 const PALETTE = 3;
 const TRUE_COLOURS: readonly number[] = [2, 6];
 
-/** Puts the samples of a row among the grey values. */
+/** Converts the samples of a row to grey values. */
 function placeRow(
   { width, colour, depth, samples: step, palette }: PngChunks,
   channel: VideoChannel,
@@ -55,7 +55,7 @@ function placeRow(
   };
 }
 
-/** Values of a few bits over the range of 8. */
+/** Scales values of a few bits to 8 bits. */
 function spreadTable(depth: number): Uint8Array {
   const max = 2 ** depth - 1;
   return Uint8Array.from({ length: max + 1 }, (_, value) => (255 / max) * value);
@@ -83,10 +83,10 @@ async function eachRow(png: PngChunks, file: string, place: PlaceRow): Promise<v
   }
 }
 
-/** Room in which zlib sees that the data end. */
+/** Extra room in which zlib notices the end of the data. */
 const SLACK = 64;
 
-/** Rows of an interlaced PNG come in no order: it is decoded as a whole. */
+/** Rows of an interlaced PNG are not in order, so it is decoded as a whole. */
 function eachDecodedRow(
   { width, height, depth, samples: step }: PngChunks,
   bytes: Uint8Array,

@@ -1,6 +1,6 @@
 const MAX_LETTERS = 40;
 
-/** Text of a file as an error shows it: in quotes, cut, and without letters that a terminal obeys. */
+/** Text of a file in an error: quoted, shortened, and without characters that control a terminal. */
 export function quoted(text: string): string {
   // JSON does not escape control characters beyond ASCII.
   return JSON.stringify(text.slice(0, MAX_LETTERS)).replace(

@@ -7,7 +7,7 @@ import { quoted } from './quoted.ts';
 export interface TiffMetadata {
   readonly frameRate: number | undefined;
   readonly pixelSize: number | undefined;
-  /** Frames that ImageJ says there are. */
+  /** Number of frames stated by ImageJ. */
   readonly images: number | undefined;
 }
 
@@ -45,7 +45,10 @@ function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 && value < Number.POSITIVE_INFINITY ? value : undefined;
 }
 
-/** Lines of `name=value`. Stacks of sections alone are taken for frames, as ImageJ calls frames of a video that it imported. */
+/**
+ * Lines of `name=value`. Stacks with sections only are read as frames, because ImageJ calls frames of an imported video
+ * sections.
+ */
 function readImageJ(text: string, resolution: number | undefined, file: string): TiffMetadata {
   const values = new Map(text.split('\n').map((line) => line.trim().split('=', 2) as [string, string | undefined]));
   const count = (name: string): number | undefined => countOf(name, values.get(name), file);
@@ -76,7 +79,7 @@ function countOf(name: string, text: string | undefined, file: string): number |
   });
 }
 
-/** Attributes of the first element Pixels. */
+/** Attributes of the first `Pixels` element. */
 function readOme(text: string, file: string): TiffMetadata {
   const pixels = /<Pixels\s[^>]*>/.exec(text)?.[0] ?? '';
   const attribute = (name: string): string | undefined =>
@@ -97,7 +100,7 @@ function readOme(text: string, file: string): TiffMetadata {
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, min: 60, h: 3600 };
 
-/** µm of a unit, by the names that ImageJ and OME write; the letter µ comes in bytes of several encodings. */
+/** Micrometres per unit, by the names that ImageJ and OME write. The letter µ occurs in several encodings. */
 function micrometres(unit = ''): number | undefined {
   if (/^(microns?|um|micromet(er|re)s?|(\u00c2?\u00b5|\u00ce\u00bc|\u03bc|\\u00b5)m)$/i.test(unit)) return 1;
   return UNITS[unit.toLowerCase()];
@@ -111,7 +114,7 @@ interface StackSizes {
   readonly frames: number;
 }
 
-/** Refuses stacks whose pages are not one frame after the other. */
+/** Throws for stacks whose pages are not consecutive frames. */
 function checkStack({ channels, slices, frames }: StackSizes, file: string): void {
   if (channels === 1 && (slices === 1 || frames === 1)) return;
   throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not frames alone.', {
@@ -122,7 +125,7 @@ function checkStack({ channels, slices, frames }: StackSizes, file: string): voi
   });
 }
 
-/** Coarser pixels are not a microscope's: 1000 dots an inch. */
+/** Pixels coarser than 1000 dpi are not from a microscope. */
 const MAX_PIXEL_SIZE = 25.4;
 
 /** From the tags ResolutionUnit and XResolution. Most programs write 72 or 300 dpi without meaning it. */

@@ -19,7 +19,7 @@ export interface TiffPage {
   readonly colours: Colours;
   /** Bits to invert, for signed samples and if 0 is white. */
   readonly turned: number;
-  /** Grey values of indices of a palette. */
+  /** Grey values for the indices of a palette. */
   readonly table: Uint8Array | undefined;
   readonly notes: readonly Note[];
 }
@@ -82,7 +82,7 @@ async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string)
   return Uint8Array.from({ length: 768 }, (_, i) => map[(i % 3) * 256 + Math.floor(i / 3)]! >> 8);
 }
 
-/** Blocks of a video are all there, and do not share bytes: memory for a frame is bounded by the file's size. */
+/** All blocks of a video must exist and not share bytes, so that memory for a frame is bounded by the file's size. */
 function checkBlocks({ byteCounts }: BandLayout, { file, size }: ByteSource): void {
   let sum = 0;
   for (const [block, bytes] of byteCounts.entries()) {

@@ -44,7 +44,7 @@ interface Stack {
   readonly frameCount: number | undefined;
 }
 
-/** Whether a page is one piece of uncompressed bytes. */
+/** Whether a page is one contiguous piece of uncompressed bytes. */
 function isPlain({ layouts }: TiffPage): boolean {
   const [layout] = layouts;
   if (layouts.length !== 1 || layout!.compression !== 'none' || layout!.tiled) return false;

@@ -1,13 +1,13 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** The largest frame that is read: pixels along a side, and in all. */
+/** Maximum size of a frame: pixels along a side, and in total. */
 const MAX_SIDE: number = 2 ** 16 - 1;
 const MAX_PIXELS: number = 2 ** 28;
 
 /** Remedy: convert to a supported format. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';
 
-/** Refuses frames without pixels, and such as are larger than any camera's. */
+/** Throws for frames without pixels, and for frames larger than any camera's. */
 export function checkSize(width: number, height: number, place: ErrorPlace): void {
   const whole = [width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_SIDE);
   if (whole && width * height <= MAX_PIXELS) return;
@@ -19,7 +19,7 @@ export function checkSize(width: number, height: number, place: ErrorPlace): voi
   });
 }
 
-/** The error for a frame that is not like the first one. */
+/** The error for a frame that differs from the first one in size or type. */
 export function frameChanged(expected: string, got: string, place: ErrorPlace): FormatError {
   return new FormatError('format/frame-changed', 'The frame is not like those before it.', {
     expected,
@@ -49,7 +49,7 @@ export function noFrames(got: string, place: ErrorPlace): FormatError {
   });
 }
 
-/** The error for a channel that is not there. */
+/** The error for a missing channel. */
 export function noChannel(channel: string, got: string, place: ErrorPlace): FormatError {
   return new FormatError('format/unsupported-channel', `The channel ${channel} cannot be taken out of this video.`, {
     expected: 'pixels of red, green and blue',

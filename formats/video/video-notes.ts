@@ -11,13 +11,13 @@ export const PALETTE_NOTE: Note = {
   message: 'Pixels are indices of a palette with colours; the colours are taken, not the indices.',
 };
 
-/** That a channel of a grey video is its grey values. */
+/** The note that a channel of a grey video is its grey values. */
 export function greyChannelNotes(channel: VideoChannel): Note[] {
   if (channel === 'grey') return [];
   return [{ code: 'video/grey', message: `The video is grey: its channel ${channel} is its grey values.` }];
 }
 
-/** That values do not go up to the top of their type. */
+/** The note that values do not use the full range of their type. */
 export function depthNote(bits: number): Note {
   const message = `Grey values have ${bits} bits, and go from 0 to ${2 ** bits - 1}.`;
   return { code: 'video/bit-depth', message };

@@ -9,7 +9,7 @@ export interface VideoFrame extends HostFrame {
   readonly grey: Uint8Array | Uint16Array;
 }
 
-/** Containers that are read. */
+/** Supported containers. */
 export type VideoFormat = 'avi' | 'tiff' | 'png' | 'y4m';
 
 /** The channel to read from coloured pixels. */
@@ -44,7 +44,7 @@ export interface Video {
   close(): Promise<void>;
 }
 
-/** A readable stream of Node, such as `process.stdin`; programs without Node's types have its type too. */
+/** A readable Node stream, such as `process.stdin`. The type is declared here for programs without Node's types. */
 export interface VideoStream extends AsyncIterable<Uint8Array> {
   destroy(): unknown;
 }
@@ -53,7 +53,7 @@ export interface VideoStream extends AsyncIterable<Uint8Array> {
 export interface VideoOptions {
   /** The channel to read from coloured pixels. Default `grey`, which is Rec. 601's luma. */
   readonly channel?: VideoChannel | undefined;
-  /** Ends the opening. */
+  /** Aborts the opening. */
   readonly signal?: AbortSignal | undefined;
 }
 

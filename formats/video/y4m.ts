@@ -46,7 +46,7 @@ interface Y4mHead {
   readonly samples: Samples;
 }
 
-/** Bits of a sample, and how many columns and rows share chroma; no chroma for grey. */
+/** Bits of a sample, and the columns and rows that share chroma. Grey has no chroma. */
 interface Samples {
   readonly name: string;
   readonly bits: number;
@@ -147,7 +147,7 @@ async function readFrameHead(stream: ByteStream, place: ErrorPlace, signal: Abor
   throw badHead('a line FRAME', line === undefined ? 'other bytes' : quoted(line), place);
 }
 
-/** Samples of two bytes, the low one first. */
+/** Samples of two bytes, low byte first. */
 function wordsOf(bytes: Uint8Array): Uint16Array {
   const { buffer, byteOffset, length } = LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, 2);
   return new Uint16Array(buffer, byteOffset, length / 2);
@@ -158,7 +158,7 @@ function badHead(expected: string, got: string, place: ErrorPlace): FormatError 
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 is damaged.', { expected, got, remedy, place });
 }
 
-/** Pipes of PowerShell take bytes for text. */
+/** Pipes of PowerShell convert bytes as text. */
 function changedOnTheWay(line: string, place: ErrorPlace): FormatError {
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 was changed on the way, as if it were text.', {
     expected: 'a first line that ends with a line feed alone',

@@ -5,7 +5,7 @@ export interface Bars {
   readonly zone: number;
   readonly lower: readonly number[];
   readonly upper: readonly number[];
-  /** Share of the zone's cells that carry data, by bar. */
+  /** Fraction of the zone's cells with data, by bar. */
   readonly share: readonly number[];
 }
 
@@ -14,9 +14,9 @@ export interface BarSet {
   readonly zones: readonly Bars[];
   readonly low: number;
   readonly high: number;
-  /** Whether all bars are equally wide, so that their heights can be compared. */
+  /** Whether all bars have equal widths, so that their heights can be compared. */
   readonly even: boolean;
-  /** Whether bins were put together to be drawn. */
+  /** Whether bins were merged for drawing. */
   readonly merged: boolean;
 }
 
@@ -29,7 +29,7 @@ interface Bin {
   readonly count: number;
 }
 
-/** Makes bars of the bins of some zones; more bins than can be told apart are put together. */
+/** Makes bars from the bins of some zones. If there are too many bins to distinguish, they are merged. */
 export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): BarSet {
   const binsByZone = zones.map((zone) => binsOf(histogram, zone));
   const bins = widenValues(binsByZone, histogram.binning.kind === 'unique');

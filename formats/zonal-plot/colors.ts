@@ -4,7 +4,7 @@ import { niceStep, valueText } from './page.ts';
 
 /** Maps values to colours. If both ends are equal, or NaN because there are no values, all values have one colour. */
 export interface Colors {
-  /** Values at the ends of the scale; those beyond take the colour of the end. */
+  /** Values at the ends of the scale. Values beyond take the colour of the end. */
   readonly low: number;
   readonly high: number;
   /** Whether some mean lies below or above the ends. */

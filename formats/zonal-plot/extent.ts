@@ -35,7 +35,7 @@ export function intersectionOf(a: MapExtent, b: MapExtent): MapExtent {
   return shared.left < shared.right && shared.bottom < shared.top ? shared : a;
 }
 
-/** The bounds of every ring, as it is written. */
+/** The bounds of every ring, as written. */
 export function ringExtents({ ringVertices, x, y }: Polygons): MapExtent[] {
   return Array.from({ length: ringVertices.length - 1 }, (_, ring) => {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];

@@ -88,7 +88,7 @@ function drawBars(
     marginRight: 2,
     x: { domain: [bars.low, bars.high], label: null, inset: 1 },
     y: { domain: [0, Math.max(...rects.map(({ height }) => height))], label: null },
-    // A single band would be made smaller by the padding between bands.
+    // With a single band, padding between bands would only shrink it.
     fx: { axis: null, paddingInner: columns === 1 ? 0 : 0.14, paddingOuter: 0 },
     fy: { axis: null, paddingInner: rows === 1 ? 0 : above / (barHeight + above), paddingOuter: 0 },
     marks: [
@@ -96,7 +96,7 @@ function drawBars(
       axisY({ ticks: yTicks, tickSize: 0, color: MUTED, ...(bars.even ? { tickFormat: '.0%' } : {}) }),
       axisX(niceTicks(bars.low, bars.high, xTicks), { tickSize: 3, color: MUTED, tickFormat: tickText(bars, xTicks) }),
       rect(rects, { ...facet, x1: 'lower', x2: 'upper', y1: 0, y2: 'height', fill: 'color', inset: 0.25 }),
-      // The line is dark, and so are some bars.
+      // The line needs a light outline, because it is dark and so are some bars.
       ruleX(labels, { ...facet, x: 'mean', stroke: HALO, strokeWidth: 3.5, strokeOpacity: 0.85 }),
       ruleX(labels, { ...facet, x: 'mean', stroke: INK, strokeWidth: 1 }),
       ruleY([0], { stroke: MUTED }),
@@ -108,7 +108,7 @@ function drawBars(
   return { svg: `<g font-size="10" text-anchor="middle" fill="currentColor">${contentOf(chart)}</g>`, height };
 }
 
-/** Without its frame and style sheet, which fit a chart to a web page and move one that is part of a drawing. */
+/** Without its frame and style sheet, which are for a chart on a web page and would move a part of a drawing. */
 function contentOf(chart: Element): string {
   chart.querySelector('style')?.remove();
   return chart.innerHTML;

@@ -8,7 +8,7 @@ const BARS = 60;
 const STOPS = 24;
 const KEY_WIDTH = 84;
 const ONLY_KEY_WIDTH = 112;
-/** Share of the ramp at each end that belongs to the end's label. */
+/** Fraction of the ramp at each end that is reserved for the end's label. */
 const END_ROOM = 0.18;
 
 /**

@@ -30,7 +30,7 @@ function widestGap(intervals: readonly MapExtent[]): number {
   return cut;
 }
 
-/** A longitude from −180 up to, not including, 180. */
+/** A longitude in [−180, 180). */
 function wrap(longitude: number): number {
   return longitude - 360 * Math.floor((longitude + 180) / 360);
 }

@@ -16,9 +16,9 @@ export interface Drawing {
 
 /** A drawn map. */
 export interface ZoneMap extends Drawing {
-  /** Whether zones without data are in sight. */
+  /** Whether zones without data are visible. */
   readonly showsNoData: boolean;
-  /** Outlying regions drawn in frames of their own, at scales of their own. */
+  /** Outlying regions, drawn in separate frames with their own scales. */
   readonly insets: number;
 }
 
@@ -26,7 +26,7 @@ const TALLEST = 680;
 const INSET_HEIGHT = 130;
 const INSET_WIDTH = 240;
 const GAP = 12;
-/** Beyond this many zones, borders are drawn so thin that they do not hide the colours. */
+/** From this many zones on, borders are thin, so that they do not hide the colours. */
 const MANY_ZONES = 400;
 
 /**
@@ -89,7 +89,7 @@ function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): La
   return { polygons, shifts, bounds, shown };
 }
 
-/** The part of a region that the raster covers, which may be written a turn away. */
+/** The part of a region that the raster covers, whose longitudes may differ by a turn. */
 function clipToRaster(region: MapExtent, grid: RasterGrid): MapExtent {
   const raster = rasterExtent(grid);
   if (!grid.geographic) return intersectionOf(region, raster);

@@ -5,7 +5,7 @@ export const MARGIN = 36;
 export const INK = '#1b1e24';
 export const MUTED = '#5c6470';
 export const HAIRLINE = '#d8dce2';
-/** Around dark lines, which then show on dark ground too. */
+/** Outline of dark lines, which makes them visible on dark ground. */
 export const HALO = '#fff';
 /** Fill of zones without data. */
 export const NO_DATA = '#e9ebee';
@@ -50,12 +50,12 @@ export function px(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-/** A count with thousands set apart. */
+/** A count with thousands separators. */
 export function countText(count: number | bigint): string {
   return count.toLocaleString('en-US');
 }
 
-/** A value in the digits that a step between neighbouring values shows. */
+/** A value with the digits needed to distinguish neighbouring values. */
 export function valueText(value: number, step: number): string {
   const magnitude = Math.max(Math.abs(value), step);
   const text =
@@ -74,11 +74,11 @@ export function niceTicks(low: number, high: number, count: number): number[] {
   const step = niceStep((high - low) / count);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  // Twelve digits hide that a multiple of 0.1 is not exactly one.
+  // Twelve digits hide that multiples of 0.1 are not exact.
   return Array.from({ length: last - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(12)));
 }
 
-/** The nearest of 1, 2 and 5 times a power of ten that is not below `rough`. */
+/** The smallest of 1, 2 and 5 times a power of ten that is not below `rough`. */
 export function niceStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);

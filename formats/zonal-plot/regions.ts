@@ -2,7 +2,7 @@ import { type MapExtent, unionOf } from './extent.ts';
 
 /** The main region contains at least this fraction of the zones … */
 const MAX_ZONES = 0.95;
-/** … and can be drawn this much larger when it stands alone … */
+/** … and can be drawn this much larger if it stands alone … */
 const GAIN = 1.4;
 /** … and the others are separated by this fraction of the whole map. */
 const APART = 0.03;
@@ -34,7 +34,7 @@ interface Cluster {
   readonly zones: number;
 }
 
-/** Squares along each side of the grid on which zones are found to touch. */
+/** Squares along each side of the grid that determines which zones touch. */
 const SQUARES = 256;
 
 /** Groups zones that share squares of a fine grid, or lie in neighbouring ones. */
@@ -63,7 +63,7 @@ function connected(zones: readonly MapExtent[], whole: MapExtent): Cluster[] {
   return [...members.values()].map((group) => ({ extent: unionOf(group)!, zones: group.length }));
 }
 
-/** Numbers the groups of occupied squares that touch by a side or a corner, from 1. */
+/** Numbers, from 1, the groups of occupied squares that touch at a side or a corner. */
 function labelComponents(occupied: Uint8Array): Uint16Array {
   const labels = new Uint16Array(occupied.length);
   let label = 0;
@@ -91,7 +91,7 @@ function neighbours(square: number): number[] {
   return found;
 }
 
-/** Beyond this many clusters zones are scattered, and no region is the main one. */
+/** With more clusters than this, zones are scattered and no region is the main one. */
 const MAX_CLUSTERS = 200;
 
 /** Repeatedly joins the nearest two clusters until all are apart and there are few enough. */

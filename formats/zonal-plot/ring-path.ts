@@ -6,12 +6,12 @@ export interface Frame {
   readonly extent: MapExtent;
   readonly width: number;
   readonly height: number;
-  /** Pixels along x and y for a unit of coordinates. */
+  /** Pixels per unit of coordinates, along x and y. */
   readonly scaleX: number;
   readonly scaleY: number;
 }
 
-/** The largest frame that shows an extent, with some room around it, within given sides. */
+/** The largest frame of at most the given sides that shows an extent with a margin. */
 export function fitFrame(shown: MapExtent, geographic: boolean, width: number, height: number): Frame {
   const pad = 0.015 * Math.max(shown.right - shown.left, shown.top - shown.bottom) || 1;
   const extent = {
@@ -20,7 +20,7 @@ export function fitFrame(shown: MapExtent, geographic: boolean, width: number, h
     bottom: shown.bottom - pad,
     top: shown.top + pad,
   };
-  // Near the poles a degree of longitude has no length left to draw.
+  // Near the poles, a degree of longitude is too short to draw.
   const middle = Math.min(80, Math.abs(extent.bottom + extent.top) / 2);
   const aspect = geographic ? Math.cos((middle * Math.PI) / 180) : 1;
   const [spanX, spanY] = [extent.right - extent.left, extent.top - extent.bottom];

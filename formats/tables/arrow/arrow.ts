@@ -11,7 +11,7 @@ import { type CodeMap, type ColumnData, hostColumn, textCodes } from './columns.
 import { type Message, type Region, readIndex } from './messages.ts';
 import { type ArrowField, Type, tableFieldOf } from './schema.ts';
 
-/** No buffer of a file that is meant as one unpacks to more. */
+/** Maximum unpacked size of a buffer in a valid file. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 
 /** Opens an Arrow file or stream. Reads only the headers of its messages. */
@@ -68,7 +68,7 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
     }
   }
 
-  /** The strings of a dictionary as codes of the file's. */
+  /** Maps the strings of a dictionary to codes of the file. */
   async function codeMap(field: ArrowField, message: Message): Promise<CodeMap> {
     const values: ArrowField = { ...field, dictionary: undefined };
     const data = await dataOf(source, message, places([values], isRecent, message), values);

@@ -100,7 +100,7 @@ function typed<A>(Class: TypedClass<A>, bytes: Uint8Array<ArrayBuffer> | undefin
   if (length === 0) return new Class(new ArrayBuffer(0), 0, 0);
   if (bytes === undefined || bytes.length < length * Class.BYTES_PER_ELEMENT)
     throw new RangeError('its values are cut off');
-  // Buffers that were unpacked may begin anywhere.
+  // Unpacked buffers may be unaligned.
   if (bytes.byteOffset % Class.BYTES_PER_ELEMENT !== 0) return typed(Class, bytes.slice(), length);
   return new Class(bytes.buffer, bytes.byteOffset, length);
 }
@@ -114,7 +114,7 @@ function flagsOf(bytes: Uint8Array, length: number): Uint8Array {
 
 const MILLISECONDS = 86_400_000n;
 
-/** Dates that are stored as milliseconds. */
+/** Dates stored as milliseconds. */
 function daysOf(times: BigInt64Array, validity: Uint32Array | undefined): Int32Array {
   const days = new Int32Array(times.length);
   for (let row = 0; row < days.length; row++) {
@@ -127,7 +127,7 @@ function daysOf(times: BigInt64Array, validity: Uint32Array | undefined): Int32A
   return days;
 }
 
-/** Decimals of several words, which have to fit the first one. */
+/** Decimals of several words, whose values must fit in the first word. */
 function narrowed(
   bytes: Uint8Array<ArrayBuffer>,
   words: number,
@@ -222,7 +222,7 @@ function mappedCodes(
     if (code === undefined) throw new RangeError('a code is not in its dictionary');
     if (code >= 0) codes[row] = code;
     else {
-      // A null of the dictionary is one of the column.
+      // A null in the dictionary is a null of the column.
       valid = valid === undefined || valid === validity ? allButNulls(validity, length) : valid;
       valid[row >>> 5]! &= ~(1 << (row & 31));
     }

@@ -15,7 +15,7 @@ import { type ArrowField, fieldsOf } from './schema.ts';
 /** The parts of an Arrow file. */
 export interface ArrowIndex {
   readonly fields: readonly ArrowField[];
-  /** Whether unions have no bits of validity, as since version 5. */
+  /** Whether unions have no validity bits, as since version 5. */
   readonly isRecent: boolean;
   /** Dictionaries and record batches, in reading order. */
   readonly messages: readonly Message[];

@@ -46,7 +46,7 @@ export interface ArrowField {
   readonly name: string;
   readonly nullable: boolean;
   readonly typeId: number;
-  /** Bits of a whole number, a float or a decimal. */
+  /** Bits of an integer, a float or a decimal. */
   readonly bits: number;
   readonly isSigned: boolean;
   /** Unit of dates and times; 0 is the coarsest. */

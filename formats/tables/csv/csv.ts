@@ -243,7 +243,7 @@ function inferColumn(
   if (nulls < rows) hasCells[index] = true;
 }
 
-/** The narrowest type that all cells have. */
+/** The narrowest type that fits all cells. */
 function inferred(possible: number): FieldType {
   if (possible & infer.BOOL) return { type: 'bool' };
   if (possible & infer.I32) return { type: 'i32' };

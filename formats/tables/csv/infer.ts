@@ -29,7 +29,7 @@ export function dropBlanks(bytes: Buffer, from: number, to: number): number {
   return at;
 }
 
-/** Which of the `possible` types a cell can be read as. It has no blanks around it. */
+/** The types among `possible` as which a cell can be read. The cell has no blanks around it. */
 export function typesOf(bytes: Buffer, from: number, to: number, possible: number): number {
   const first = bytes[from]!;
   if (first <= 57) {
@@ -64,7 +64,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
     value = value * 10 + digit;
   }
   const digits = at - start;
-  // A zero in front of digits is part of a name, which a number would lose.
+  // A leading zero belongs to a name, and would be lost in a number.
   if (digits > 1 && bytes[start] === ZERO) return 0;
   if (at < to)
     return isFraction(bytes, start, at, to)
@@ -73,7 +73,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
         ? F64
         : 0;
   if (digits === 0) return 0;
-  // Whole numbers have no −0.
+  // Integers have no −0.
   if (isNegative && value === 0) return F64;
   if (digits <= SAFE_DIGITS) {
     const narrow = value <= MAX_I32 + (isNegative ? 1 : 0) ? I32 : 0;

@@ -9,27 +9,27 @@ export interface Fields {
   ends: Uint32Array;
   /** How each field is written. */
   kinds: Uint8Array;
-  /** Line that each row begins in, from 1. */
+  /** Line in which each row begins, from 1. */
   lines: Uint32Array;
 }
 
 /** Kinds of fields. */
 export const PLAIN = 0;
 const QUOTED = 1;
-/** With doubled quotes in it. */
+/** Quoted, and contains doubled quotes. */
 export const ESCAPED = 2;
 
 /** The syntax of a CSV, and the position reached. */
 export interface Reading {
   readonly file: string;
   readonly delimiter: number;
-  /** Undefined while the first row is looked for. */
+  /** Undefined until the first row is found. */
   readonly columns: number | undefined;
   /** Number of the next line. */
   line: number;
 }
 
-/** No record that is meant as one is longer: a quote is open, or lines do not end. */
+/** Maximum length of a record. A longer one has an open quote, or a file without line ends. */
 export const LONGEST_RECORD: number = 2 ** 24;
 
 const QUOTE = 34;
@@ -155,7 +155,7 @@ function grow(fields: Fields): Fields {
   return fields;
 }
 
-/** The bytes of a field with doubled quotes, each as one. */
+/** The bytes of a field, with doubled quotes reduced to one. */
 export function unescaped(bytes: Buffer, from: number, to: number): Buffer {
   const text = Buffer.allocUnsafe(to - from);
   let length = 0;

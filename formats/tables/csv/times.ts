@@ -45,7 +45,7 @@ export function parseTime(bytes: Buffer, from: number, to: number): Time | undef
   return { days, micros, isDate: false, isUtc: at < to };
 }
 
-/** Minutes that a clock is ahead of UTC. */
+/** Minutes by which a clock is ahead of UTC. */
 function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
   if (bytes[from] === 90) return to === from + 1 ? 0 : undefined;
   const found = /^([+-])(\d\d)(?::?(\d\d))?$/.exec(bytes.toString('latin1', from, Math.min(to, from + 8)));
@@ -71,7 +71,7 @@ function daysOf(year: number, month: number, day: number): number {
   const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const max = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);
   if (!(day >= 1 && day <= max) || Number.isNaN(year)) return Number.NaN;
-  // Years begin in March, so that the day that is added comes last (Hinnant, chrono-compatible low-level date algorithms).
+  // Years begin in March, so that the leap day comes last (Hinnant, chrono-compatible low-level date algorithms).
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
   const ofEra = shifted - era * 400;

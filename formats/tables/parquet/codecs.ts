@@ -16,7 +16,7 @@ export const CODECS: { readonly [codec in CompressionCodec]?: () => Promise<Unpa
 
 let snappy: Promise<Unpack> | undefined;
 
-/** Streams of gzip, and of zlib, which old writers have left. */
+/** Gzip streams, and zlib streams from old writers. */
 function gunzip(bytes: Uint8Array, length: number): Uint8Array {
   const bounds = { maxOutputLength: Math.max(1, length) };
   return bytes[0] === 0x78 ? inflateSync(bytes, bounds) : gunzipSync(bytes, bounds);
@@ -26,7 +26,7 @@ async function loadSnappy(): Promise<Unpack> {
   const { snappyUncompressor } = await import('hysnappy');
   const unpack = snappyUncompressor();
   return (bytes, length) => {
-    // It unpacks as much as the bytes say.
+    // The decoder unpacks as much as the bytes say.
     if (snappyLength(bytes) !== length) throw new RangeError('its compressed length is another');
     return unpack(bytes, length);
   };

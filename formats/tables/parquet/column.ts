@@ -10,7 +10,7 @@ import { readHybrid, readValidity } from './hybrid.ts';
 import { gather, newValues, type PlainColumn, readPlain, requireBytes, type Values, valueBytes } from './plain.ts';
 import { checkedStruct } from './thrift-check.ts';
 
-/** No page of a file that is meant as one is larger. */
+/** Maximum size of a page in a valid file. */
 const MAX_PAGE_BYTES = 2 ** 28;
 
 /** Memory that is reused for the next row group or page, because fresh memory costs more than the work in it. */
@@ -20,7 +20,7 @@ export interface ReadingMemory {
   codes(count: number): Uint32Array;
 }
 
-/** Memory for one reader; without `reuse`, cells of each row group are its own. */
+/** Memory for one reader. Without `reuse`, each row group gets memory of its own. */
 export function readingMemory(reuse: boolean): ReadingMemory {
   const values = new Map<string, Values>();
   let codes = new Uint32Array(0);
@@ -39,7 +39,7 @@ export function readingMemory(reuse: boolean): ReadingMemory {
   };
 }
 
-/** A column of a row group in the making. */
+/** A column of a row group under construction. */
 interface Reading {
   readonly column: PlainColumn;
   readonly memory: ReadingMemory;
@@ -49,7 +49,7 @@ interface Reading {
   readonly validity: Uint32Array | undefined;
   /** The values of the pages' dictionary codes. */
   dictionary: Values | undefined;
-  /** Rows read so far. */
+  /** Number of rows read so far. */
   row: number;
 }
 
@@ -96,7 +96,7 @@ export function readColumn(
   return hostColumn(reading);
 }
 
-/** A field of another type may be anything, such as a number with a fraction. */
+/** A field of another type may be anything, for example a number with a fraction. */
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
@@ -224,7 +224,7 @@ function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void
   (into as Uint8Array).set(flags);
 }
 
-/** The first bytes of all values, then their second ones, and so on. */
+/** The first bytes of all values, then their second bytes, and so on. */
 function readStreams(column: PlainColumn, bytes: Buffer, at: number, into: Values): void {
   const width = valueBytes(column.element);
   if (width === undefined || column.element.type === 'INT96') throw new RangeError('its values cannot be split');
@@ -242,7 +242,7 @@ function hostColumn({ column, values, validity, rows }: Reading): HostColumn {
   return { ...cellsOf(column.field, values, column.dictionary?.strings ?? []), ...valid } as HostColumn;
 }
 
-/** Values as a column of the type that they have on the host. */
+/** The values as a host column of their type. */
 function cellsOf(field: TableField, values: Values, dictionary: readonly string[]): object {
   if (field.type === 'string') return { type: 'string', codes: values, dictionary };
   if (field.type === 'decimal') return { type: 'decimal', scale: field.scale, values };

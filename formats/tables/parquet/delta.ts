@@ -1,7 +1,7 @@
 import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
 import { type PlainColumn, requireBytes, storeBytes, type Values } from './plain.ts';
 
-/** Reads whole numbers that are stored as differences: INT32 and INT64. */
+/** Reads integers stored as differences: INT32 and INT64. */
 export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const reader = readerOf(bytes, start);
@@ -10,7 +10,7 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   else if (into.BYTES_PER_ELEMENT === 4) {
     const words = new Int32Array(into.buffer, into.byteOffset, into.length);
     deltaBinaryUnpack(reader, words.length, words);
-    // Then all values, which are sums from the first on, lack this bit.
+    // If so, all values lack this bit, because they are sums that start with the first one.
     if (hasWideFirst(bytes, start)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
   } else {
     const narrow = new Int32Array(into.length);
@@ -19,7 +19,7 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   }
 }
 
-/** Varints before the first value: values of a block, miniblocks of a block, values in all. */
+/** Varints before the first value: values per block, miniblocks per block, total number of values. */
 const HEADER_NUMBERS = 3;
 
 /**
@@ -29,12 +29,12 @@ const HEADER_NUMBERS = 3;
 function hasWideFirst(bytes: Buffer, start: number): boolean {
   let at = start;
   for (let numbers = 0; numbers < HEADER_NUMBERS; at++) if (bytes[at]! < 128) numbers++;
-  // A byte has 7 bits and says whether another follows; the sign is the lowest bit.
+  // A byte has 7 bits and a flag for another byte. The sign is the lowest bit.
   const isLong = bytes.subarray(at, at + 4).every((byte) => byte >= 128);
   return isLong && (bytes[at + 4]! & 16) !== 0;
 }
 
-/** Reads byte arrays whose lengths stand before them, as differences. */
+/** Reads byte arrays preceded by their lengths, which are stored as differences. */
 export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
   if (into.length === 0) return;
   const lengths = new Int32Array(into.length);

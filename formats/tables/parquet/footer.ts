@@ -22,11 +22,11 @@ export interface ParquetFooter {
   readonly groups: readonly RowGroup[];
 }
 
-/** A column that is read. */
+/** A column to read. */
 export interface ParquetField {
   readonly field: TableField;
   readonly element: SchemaElement;
-  /** Its place among the columns of every row group. */
+  /** Its index among the columns of every row group. */
   readonly index: number;
 }
 
@@ -131,7 +131,7 @@ function chunkOf(
     Number(data.total_compressed_size),
   ];
   const start = dictionary > 0 && dictionary < page ? dictionary : page;
-  // A field of another type is a number that may have a fraction.
+  // A field of another type may be a number with a fraction.
   const isWhole = Number.isSafeInteger(start) && Number.isSafeInteger(length);
   if (!(isWhole && start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
     throw new RangeError(`the column ${data.path_in_schema.join('.')} would lie at ${start} with ${length} bytes`);

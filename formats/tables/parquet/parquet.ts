@@ -31,7 +31,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     for (const [i, group] of groups.entries()) {
       signal?.throwIfAborted();
       const bytes = await ahead;
-      // The next row group is read while this one is worked on.
+      // The next row group is read while this one is processed.
       ahead = bytesOf(source, groups[i + 1], chosen);
       const columns: [string, HostColumn][] = [];
       for (const [at, field] of chosen.entries()) {
@@ -74,7 +74,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
         columns,
       );
       const chosen = names.map(({ name }) => fields.find(({ field }) => field.name === name)!);
-      // Row groups that become parts of batches are copied, and their memory is taken again.
+      // Row groups that become parts of batches are copied, so that their memory can be reused.
       const isCopied =
         rowsPerBatch !== undefined && groups.length > 1 && groups.every(({ rows }) => rows < rowsPerBatch);
       const chunks = groupsOf(chosen, readingMemory(isCopied), signal);

@@ -40,7 +40,7 @@ export function emptyColumn(field: TableField): HostColumn {
   return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
 }
 
-/** `into[i] = from[places[i]]`, bit for bit. As words: values of 64 bits would each become an object on the way. */
+/** `into[i] = from[places[i]]`, bit for bit. Works on words, because 64-bit values would each become an object. */
 export function gather(from: Values, places: Uint32Array, into: Values): void {
   if (into.BYTES_PER_ELEMENT === 1) {
     for (let i = 0; i < into.length; i++) into[i] = from[places[i]!]!;
@@ -134,7 +134,7 @@ function readFixed(field: TableField, bytes: Buffer, start: number, width: numbe
   }
 }
 
-/** A whole number in two's complement, high byte first. */
+/** An integer in two's complement, big-endian. */
 function bigEndian(bytes: Buffer, from: number, to: number): bigint {
   if (from === to) throw new RangeError('a decimal has no bytes');
   let value = BigInt(bytes.readInt8(from));

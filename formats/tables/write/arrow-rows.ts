@@ -96,7 +96,7 @@ function buffersOf(column: HostColumn, length: number): object {
   }
 }
 
-/** Decimals of 128 bits: two words each, the low one first. */
+/** 128-bit decimals: two words each, low word first. */
 function wideDecimals(units: BigInt64Array | Int32Array, length: number): BigUint64Array {
   const words = new BigInt64Array(2 * length);
   for (let row = 0; row < length; row++) {

@@ -18,7 +18,7 @@ const validity: Kind = optional(anInstance(Uint32Array));
 // The strings are not checked, because many batches share them.
 const dictionary: Kind = where('an array of texts', Array.isArray);
 
-/** Rows of columns that have the fields. */
+/** Rows whose columns match the fields. */
 export function rowsOf(fields: readonly TableField[]): Kind {
   return (part, path, homes) => {
     const flaw = aRecord({

@@ -27,7 +27,7 @@ function realText(value: number): string {
   return Object.is(value, -0) ? '-0.0' : String(value);
 }
 
-/** As few digits as tell a number from other f32. */
+/** The fewest digits that distinguish a number from other f32. */
 function shortF32(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return realText(value);
   for (let digits = 6; digits < 9; digits++) {
@@ -48,7 +48,7 @@ function decimalText(units: bigint, scale: number): string {
  * in ISO 8601.
  */
 function dateText(days: number): string {
-  // Years begin in March, so that the day that is added comes last (Hinnant, chrono-compatible low-level date algorithms).
+  // Years begin in March, so that the leap day comes last (Hinnant, chrono-compatible low-level date algorithms).
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const ofEra = shifted - era * 146_097;

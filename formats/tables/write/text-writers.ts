@@ -2,7 +2,7 @@ import type { HostColumn, HostTable } from '../../../algorithms/tables/host-tabl
 import type { TableField } from '../table-file.ts';
 import { type CellText, cellText, nullsOf } from './cell-text.ts';
 
-/** Rows on their way to a file. */
+/** Rows to write. */
 export interface Rows {
   readonly rows: number;
   readonly columns: HostTable;
@@ -31,7 +31,7 @@ function csvCell(field: TableField, column: HostColumn): CellText {
   return (row) => (isNull(row) ? '' : text(row));
 }
 
-/** Blanks at an end are quoted too: some readers take them off. */
+/** Leading and trailing blanks are quoted too, because some readers strip them. */
 function quoted(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

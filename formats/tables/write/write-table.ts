@@ -135,7 +135,7 @@ function formatOf(path: string): WrittenTableFormat {
 }
 
 /**
- * The fields of columns on the host, to write them by.
+ * The fields of host columns, for writing them.
  *
  * @example
  * fieldsOfTable({ fare: { type: 'f64', values: Float64Array.of(2.5) } }); // [{ type: 'f64', name: 'fare', nullable: false }]
