@@ -326,7 +326,7 @@ describe('experiments of users', () => {
       `export default { name: 'late', run: ({ x }) => x, inputs: async () => { throw new Error('ouch'); } };`,
     );
     const late = await bench('--experiment', '@late.mjs', '--only', 'late', '--sizes', '2', ...QUICK);
-    expect([late.exitCode, late.stderr]).toEqual([2, expect.stringContaining('inputs of the experiment late gave')]);
+    expect([late.exitCode, late.stderr]).toEqual([2, expect.stringContaining('inputs of experiment late must return')]);
   });
 
   test('are named where the function that makes them throws, or their answer is none', async () => {

@@ -106,7 +106,7 @@ describe('open on a page without WebGPU', () => {
     const page = await openPage({}, without);
     expect(await on(page, 'use', { backend: 'webgpu' })).toMatchObject({
       code: 'device/no-adapter',
-      message: expect.stringMatching(/no WebGPU here.*https/),
+      message: expect.stringMatching(/not available here.*https/),
     });
   });
 });
