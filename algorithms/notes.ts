@@ -23,7 +23,7 @@ export const someNotes: Kind = anArrayOf(
 
 /** Counts occurrences by code, and keeps the first few names. */
 export interface NoteTally {
-  /** Counts one more occurrence of `code` in the zone called `zone`. */
+  /** Counts one more occurrence of `code`, in the zone with this name. */
   add(code: string, zone: string): void;
   /** One note per code, in order of first occurrence. `sentences` makes the words before the names from a count. */
   notes(sentences: Readonly<Record<string, (count: number) => string>>): Note[];

@@ -57,6 +57,6 @@ function requirePixels(largest: number): void {
   throw new CapacityError('pixelbox/pixels', 'The MBR of a pair has too many pixels to look at each.', {
     expected: `fewer than ${MAX_PIXELS} pixels`,
     got: largest,
-    remedy: 'Use pixelBox, which looks at regions.',
+    remedy: 'Use pixelBox, which examines regions.',
   });
 }

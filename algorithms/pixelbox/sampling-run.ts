@@ -177,7 +177,7 @@ async function lookAtPairs(
 
 function requireThere(side: string, largest: number, polygons: number): void {
   if (largest < polygons) return;
-  throw new ArgumentError('pixelbox/polygon', `A pair names a polygon ${side} that is not there.`, {
+  throw new ArgumentError('pixelbox/polygon', `A pair names a polygon ${side} that does not exist.`, {
     expected: `a number below ${polygons}`,
     got: largest,
   });

@@ -115,7 +115,7 @@ const isInside = (step: number): boolean => step >= 0 && step <= DOMAIN_STEPS;
 function requireDomain({ left, bottom, size }: Domain): void {
   const isPlace = Number.isFinite(left) && Number.isFinite(bottom);
   if (isPlace && size > 0 && Number.isFinite(left + size) && Number.isFinite(bottom + size)) return;
-  throw new ArgumentError('quadrants/domain', 'The domain is no square of the plane.', {
+  throw new ArgumentError('quadrants/domain', 'The domain is not a square of the plane.', {
     expected: 'a finite corner, and a size above 0',
     got: `left ${left}, bottom ${bottom}, size ${size}`,
   });

@@ -74,7 +74,7 @@ const somePoints: Kind = aRecord<PlacedPoints>({ x: aColumn('u32'), y: aColumn('
 
 function stepOf(at: number, from: number, size: number, point: number): number {
   if (Number.isNaN(at)) {
-    throw new ArgumentError('queries/points', 'A coordinate of a point is no number.', {
+    throw new ArgumentError('queries/points', 'A coordinate of a point is not a number.', {
       expected: 'a number',
       got: at,
       place: { record: point },

@@ -61,7 +61,7 @@ export const someWindows: Kind = aRecord<PlacedWindows>({ sides: aColumn('u32'),
 
 function stepOf(side: number, from: number, size: number, window: number): number {
   if (Number.isNaN(side)) {
-    throw new ArgumentError('queries/windows', 'A side of a window is no number.', {
+    throw new ArgumentError('queries/windows', 'A side of a window is not a number.', {
       expected: 'a number',
       got: side,
       place: { record: window },

@@ -154,7 +154,7 @@ type IntegerOperand = ValueOperand & { readonly family: 'integer' };
 
 function requireIntegers(kind: string, operand: ValueOperand): IntegerOperand {
   if (operand.family === 'integer') return operand;
-  throw tableError('type', `There is no ${kind} of these.`, {
+  throw tableError('type', `${kind} does not support this type.`, {
     expected: 'integers, decimals or f32',
     got: describeOperand(operand),
   });

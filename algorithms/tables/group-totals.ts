@@ -84,7 +84,7 @@ function totalOf(
   if (kind === 'sum' || kind === 'avg') {
     if (operand.family === 'f32') return floatSumTotal(operand, counts);
     if (operand.family === 'integer') return sumTotal(operand, counts, rows);
-    throw tableError('type', `There is no ${kind} of these.`, {
+    throw tableError('type', `${kind} does not support this type.`, {
       expected: 'integers, decimals or f32',
       got: describeOperand(operand),
     });

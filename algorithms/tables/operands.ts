@@ -92,7 +92,7 @@ function asInteger(kind: keyof typeof SYMBOLS, operand: Operand): IntegerPart {
 }
 
 function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
-  return tableError('type', `There is no ${SYMBOLS[kind]} of these.`, {
+  return tableError('type', `${SYMBOLS[kind]} does not support these types.`, {
     expected: 'integers, decimals or f32',
     got,
     remedy: 'Use f64, dates, strings and bools only as columns and literals, without arithmetic.',

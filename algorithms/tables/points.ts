@@ -11,7 +11,7 @@ import { columnsPart, mapPart, type QuestionPart } from './part.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 
 export interface PointColumnsOptions {
-  /** Which points there are; all where left out. */
+  /** The valid points. Default: all. */
   readonly validity?: Validity | undefined;
 }
 

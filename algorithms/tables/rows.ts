@@ -11,7 +11,7 @@ import { f32OfKey, f64OfKey } from './sortable.ts';
 import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
 
 export interface ReadRowsOptions {
-  /** The columns to read; all where left out. */
+  /** The columns to read. Default: all. */
   readonly names?: readonly string[] | undefined;
 }
 

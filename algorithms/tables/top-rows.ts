@@ -13,7 +13,7 @@ import { chosenBy, flagsOf, type Where } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 import { countsWhere, orderedValues, valueOperand } from './values.ts';
 
-/** Which rows {@link topRows} takes. */
+/** Options of {@link topRows}. */
 export interface TopRowsOptions {
   /** Name of the column to order by. */
   readonly by: string;

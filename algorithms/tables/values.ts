@@ -39,7 +39,7 @@ export function countsWhere(
   return combineParts('and', [chosen, valid], ([a, b]) => a!.and(b!));
 }
 
-/** Whether all rows count. */
+/** Whether all rows count, which needs no code. */
 export function isEveryRow(counts: QuestionPart<Bool>): boolean {
   return counts.structure === 'true';
 }

@@ -54,7 +54,7 @@ export function binEdges(binning: Binning): BinEdges {
 function requireEvenBins(low: number, high: number, width: number): number {
   const bins = evenBinCount(low, high, width);
   if (bins === undefined) {
-    throw new ArgumentError('zonal/bins', 'These are no equal bins.', {
+    throw new ArgumentError('zonal/bins', 'The bins must have equal width.', {
       expected: 'high above low, and a width that divides their distance',
       got: `${low}:${high}:${width}`,
     });

@@ -96,7 +96,7 @@ function tooSmall(memoryBytes: number, bytes: number, zones: number): OutOfMemor
   return new OutOfMemoryError('zonal/window-memory-bytes', 'The histograms of a single tile do not fit in memory.', {
     expected: `at most ${bytesText(memoryBytes)}`,
     got: `${bytesText(bytes)} for ${zones} zones`,
-    remedy: 'Use fewer bins, or raise the limit (--memory, of which a quarter is for this).',
+    remedy: 'Use fewer bins, or raise the limit (--memory; a quarter of it is used for this).',
   });
 }
 

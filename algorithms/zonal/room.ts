@@ -17,6 +17,6 @@ export function requireRoom(zones: number, bins: number, memoryBytes: number): v
     expected: `at most ${bytesText(memoryBytes)}`,
     got: `${bytesText(bytes)} for ${zones} zones × ${bins} bins`,
     remedy:
-      'Use fewer bins, count fewer zones at a time, or raise the limit (--memory, of which a quarter is for this).',
+      'Use fewer bins, count fewer zones at a time, or raise the limit (--memory; a quarter of it is used for this).',
   });
 }

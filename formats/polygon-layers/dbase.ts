@@ -143,7 +143,7 @@ function isUtf8(decoder: TextDecoder, bytes: Buffer): boolean {
 }
 
 function malformed(file: string, expected: string, got: string): FormatError {
-  return new FormatError('format/malformed-dbase', 'The attributes are no dBASE file.', {
+  return new FormatError('format/malformed-dbase', 'The attributes are not a dBASE file.', {
     expected,
     got,
     remedy: 'Copy the file again, or take it away if the polygons need no names.',

@@ -52,7 +52,7 @@ async function readPreamble(window: ByteWindow, input: LayerInput): Promise<numb
   await requireBytes(window, input, MAGIC_BYTES + 4, 'The header');
   const { bytes } = window;
   if (bytes.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) !== 0 || bytes.compare(FLATGEOBUF_MAGIC, 0, 3, 4, 7) !== 0) {
-    throw headerError(input.file, 'The file is no FlatGeobuf.', 'the letters "fgb", twice', 'other bytes');
+    throw headerError(input.file, 'The file is not FlatGeobuf.', 'the letters "fgb", twice', 'other bytes');
   }
   if (bytes[3] !== VERSION) {
     throw headerError(input.file, 'The file is of another version.', `FlatGeobuf ${VERSION}`, `${bytes[3]}`);

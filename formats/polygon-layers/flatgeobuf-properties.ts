@@ -37,7 +37,7 @@ export function propertyText(
   const { view, start, length } = vectorField(feature, 1, 1);
   for (let next = start; next < start + length; ) {
     const column = columns[view.getUint16(next, true)];
-    if (column === undefined) throw new RangeError('A property is of a column that is not there.');
+    if (column === undefined) throw new RangeError('A property refers to a column that does not exist.');
     const fixed = FIXED[column.type];
     const from = next + 2 + (fixed === undefined ? 4 : 0);
     const bytes = fixed === undefined ? view.getUint32(next + 2, true) : fixed[0];

@@ -60,7 +60,7 @@ async function attributesOf(
   const beside = await input.beside('.dbf');
   if (beside !== undefined) return openAttributes(beside, column, signal);
   if (column === undefined) return undefined;
-  throw new FormatError('format/missing-file', 'There are no attributes to name the polygons by.', {
+  throw new FormatError('format/missing-file', 'There are no attributes from which to name the polygons.', {
     expected: 'a file beside it that ends in .dbf',
     got: 'none',
     remedy: 'Copy all files of the Shapefile, or name no property.',

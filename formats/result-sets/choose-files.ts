@@ -102,7 +102,7 @@ function noTiles(
     return new FormatError('format/no-tiles', sentence, {
       expected: `files of the format ${wanted}`,
       got: listKinds(kinds),
-      remedy: 'Leave the format out where endings tell it: the one that is named holds for both sets of a comparison.',
+      remedy: 'Omit the format if extensions give it; a given format applies to both sets of a comparison.',
       place: { file: path },
     });
   }

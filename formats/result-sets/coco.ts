@@ -111,7 +111,7 @@ function malformed({ called, place }: AnnotationPlace, expected: string, got: un
 }
 
 function notFinite(x: unknown, y: unknown, { called, place }: AnnotationPlace): GeometryError {
-  return new GeometryError('geometry/not-finite', `A coordinate of ${called} is no finite number.`, {
+  return new GeometryError('geometry/not-finite', `A coordinate of ${called} is not a finite number.`, {
     expected: 'finite numbers',
     got: `(${shallowText(x)}, ${shallowText(y)})`.slice(0, 60),
     remedy: 'Correct or remove the annotation.',

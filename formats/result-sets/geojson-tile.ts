@@ -116,7 +116,7 @@ function readRing(columns: TileColumns, ring: unknown, at: FeatureAt): void {
 }
 
 function notFinite(position: unknown, place: FeatureAt): GeometryError {
-  return new GeometryError('geometry/not-finite', `A position of feature ${place.record} is no pair of numbers.`, {
+  return new GeometryError('geometry/not-finite', `A position of feature ${place.record} is not a pair of numbers.`, {
     expected: 'positions of two finite numbers',
     got: kindOfValue(position),
     remedy: 'Correct or remove the feature.',

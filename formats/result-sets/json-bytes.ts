@@ -8,8 +8,8 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new FormatError('format/not-utf8', 'The text is not UTF-8 or too long for one string, so it is no JSON.', {
-      remedy: 'Check that the file is complete and of that kind; split it where it is larger than 500 MB.',
+    throw new FormatError('format/not-utf8', 'The text is not UTF-8 or too long for one string, so it is not JSON.', {
+      remedy: 'Check that the file is complete and of that kind; split it if it is larger than 500 MB.',
       place: { file },
       cause,
     });

@@ -166,7 +166,7 @@ function wholeLabels({ stored, littleEndian }: NiftiHeader, slice: Uint8Array, p
       stored === 'f32' ? view.getFloat32(voxel * size, littleEndian) : view.getFloat64(voxel * size, littleEndian);
     if ((value | 0) !== value) {
       const got = `${value} at voxel ${voxel} of the slice`;
-      throw malformed('A voxel is no label.', 'whole numbers of 32 bits', got, place);
+      throw malformed('A voxel is not a label.', 'whole numbers of 32 bits', got, place);
     }
     out.setInt32(voxel * 4, value, true);
   }

@@ -161,7 +161,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 }
 
 function notLabels(got: string, file: string): FormatError {
-  return new FormatError('format/not-labels', 'The PNG is no label image that can be read.', {
+  return new FormatError('format/not-labels', 'The PNG is not a supported label image.', {
     expected: 'grey values or palette indices',
     got,
     remedy: 'Save the labels as a grey image of 8 or 16 bits, or with a palette, not interlaced.',

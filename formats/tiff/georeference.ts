@@ -44,7 +44,7 @@ async function readPlacement(directory: TiffDirectory, file: string, notes: Note
   }
   const matrix = await directory.numbers('modelTransformation');
   if (matrix !== undefined && matrix.length >= 8) return matrixPlacement(matrix, file);
-  throw new FormatError('format/no-geotransform', 'The TIFF does not say where its cells lie.', {
+  throw new FormatError('format/no-geotransform', 'The TIFF is not georeferenced.', {
     expected: 'ModelPixelScale with ModelTiepoint, or ModelTransformation',
     got: tiepoint === undefined ? 'neither' : 'tie points without a scale (ground control points)',
     remedy: 'Give it a place with gdal_translate -a_ullr, or warp it with gdalwarp.',

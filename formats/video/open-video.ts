@@ -126,7 +126,7 @@ async function openStream(
 
 function notVideo(magic: string, file: string): FormatError {
   const got = kindOf(magic);
-  return new FormatError('format/not-video', 'This is no video that is read.', {
+  return new FormatError('format/not-video', 'This is not a supported video.', {
     expected: 'an AVI, a TIFF of several pages, a folder of PNGs, or Y4M',
     got,
     remedy: got === 'a PNG' ? 'Name the folder of the PNGs.' : CONVERT,
@@ -136,7 +136,7 @@ function notVideo(magic: string, file: string): FormatError {
 
 /** The error for a stream that is not Y4M, the only format read from streams. */
 function notY4m(magic: string, file: string): FormatError {
-  return new FormatError('format/not-video', 'The stream is no video that is read.', {
+  return new FormatError('format/not-video', 'The stream is not a supported video.', {
     expected: `Y4M, which begins with ${Y4M_MAGIC}`,
     got: kindOf(magic),
     remedy:

@@ -86,7 +86,7 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     { raster: '@doubles.tif' },
     /^doubles\.tif: .+ type f64.+ Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE\.$/,
   ],
-  ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ where its cells lie.+gdalwarp\.$/],
+  ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ not georeferenced.+gdalwarp\.$/],
   ['a raster that is none', { raster: '@zones.json' }, /^zones\.json: The file is not a TIFF\..+gdal_translate\.$/],
   [
     'a gzipped raster',

@@ -111,7 +111,7 @@ function startOf(bytes: Buffer, file: string): number {
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   if (isWide) throw notUtf8(file, 1);
   if (bytes.subarray(0, 4096).includes(0)) {
-    throw new FormatError('format/not-table', 'This is no table that is read.', {
+    throw new FormatError('format/not-table', 'This is not a supported table.', {
       expected: 'Parquet, Arrow IPC, or CSV',
       got: 'bytes that are no text',
       remedy: 'Convert it to one of these.',
@@ -284,7 +284,7 @@ function badCell(
   const line = lines[row]!;
   if (field.type === 'string') return notUtf8(file, line);
   const text = bytes.toString('utf8', starts[at]!, Math.min(ends[at]!, starts[at]! + 40));
-  return new FormatError('csv/bad-cell', `A cell of the column "${field.name}" is none of its type.`, {
+  return new FormatError('csv/bad-cell', `A cell of the column "${field.name}" does not have its type.`, {
     expected: field.type === 'decimal' ? `a decimal with at most ${field.scale} digits behind the point` : field.type,
     got: JSON.stringify(text),
     remedy: 'Correct it, leave it empty, or declare another type of the column.',

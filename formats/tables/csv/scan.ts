@@ -183,7 +183,7 @@ export function openQuote({ file, line }: Pick<Reading, 'file' | 'line'>): Forma
 }
 
 function badQuote({ file, line }: Reading): FormatError {
-  return new FormatError('csv/bad-quote', 'Something stands between a closing quote and the end of its field.', {
+  return new FormatError('csv/bad-quote', 'There is text between a closing quote and the end of its field.', {
     remedy: 'Double the quotes inside of fields.',
     place: { file, line },
   });
