@@ -6,7 +6,7 @@ import { scalarOperation } from './scalar-operations.ts';
 import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
 import type { Code, Label } from './wasm-code.ts';
 import { I32, simd, V128 } from './wasm-encoder.ts';
-import { type Int32, type Lanes, type Scalar, type Vector, v128, vector } from './wasm-expressions.ts';
+import { fourFrom, type Int32, type Scalar, type Vector, v128, vector } from './wasm-expressions.ts';
 import type { Int32Local, Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 import { block, br, brIf, loop, when } from './wasm-statements.ts';
 
@@ -319,8 +319,9 @@ export class MaskedCode {
     if (operand.kind === 'literal') return v128(lanesOf(operand.type, operand.value));
     if (operand.kind === 'uniform') return this.#splats.get(operand.name)!;
     if (this.#kindOf(operand) !== 'consecutive') return this.#vectors.get(operand.id)![u]!;
-    const places = [0, 1, 2, 3].map((lane) => 4 * u + lane) as unknown as Lanes;
-    return this.#integer(operand).splat().add(v128(places));
+    return this.#integer(operand)
+      .splat()
+      .add(fourFrom(4 * u));
   }
 
   #keepVector(operand: Operand, u: number): VectorLocal {

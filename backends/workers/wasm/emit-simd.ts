@@ -8,11 +8,11 @@ import { I32, I64, op, V128 } from './wasm-encoder.ts';
 import {
   choose,
   Float32,
+  fourFrom,
   Int32,
   type Int64,
   i32,
   i64,
-  type Lanes,
   loadingInt32,
   loadSplat,
   type Scalar,
@@ -217,9 +217,7 @@ export class VectorCode {
   #computed(node: Node): Vector {
     switch (node.kind) {
       case 'index':
-        return this.#sources
-          .index!.splat()
-          .add(v128([0, 1, 2, 3].map((lane) => lane + this.#offset) as unknown as Lanes));
+        return this.#sources.index!.splat().add(fourFrom(this.#offset));
       case 'read':
         return this.#loaded(node);
       case 'shared':
@@ -249,7 +247,7 @@ export class VectorCode {
     }
     const count = operands[1];
     const shift = (name === 'shl' || name === 'shr') && !count!.varying ? count : undefined;
-    if (shift === undefined && pushesTwice(name, from)) for (const operand of operands) this.local(operand);
+    if (shift === undefined && usesTwice(name, from)) for (const operand of operands) this.local(operand);
     const values = operands.map((operand) => this.value(operand));
     return vectorOperation(this.#code, name, from, type, values, shift && this.#integer(shift));
   }
@@ -395,7 +393,7 @@ function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] |
 }
 
 /** Operations whose code takes an operand more than once. */
-function pushesTwice(name: OperationNode['name'], from: ScalarType): boolean {
+function usesTwice(name: OperationNode['name'], from: ScalarType): boolean {
   if (name === 'min' || name === 'max') return from === 'f32';
   return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';
 }

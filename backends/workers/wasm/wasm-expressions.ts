@@ -296,6 +296,11 @@ export function v128(lanes: Lanes): Vector {
   return new Vector(sequence([], vectorInstruction(simd.const, ...bytes)));
 }
 
+/** Lanes with a number and the three after it. */
+export function fourFrom(first: number): Vector {
+  return v128([first, first + 1, first + 2, first + 3]);
+}
+
 /** Loads from `offset` bytes after an address, which need not be aligned. */
 export function load(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load, offset)));

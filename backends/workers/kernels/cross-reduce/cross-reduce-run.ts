@@ -15,8 +15,8 @@ import { extracted, lanesOf, splatOf, wordsOf } from '../../wasm/vector-operatio
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32, V128 } from '../../wasm/wasm-encoder.ts';
 import {
+  fourFrom,
   type Int32,
-  type Lanes,
   loadSplat,
   loadVector,
   parameter,
@@ -132,9 +132,8 @@ function emitWorth(
   sum: readonly VectorLocal[],
   right: readonly VectorLocal[],
 ): VectorLocal[] {
-  const places = [0, 1, 2, 3].map((lane) => LANES * vector + lane) as unknown as Lanes;
   lanes.begin(0);
-  lanes.supply(parameters[0]!, FIRST.splat().add(v128(places)));
+  lanes.supply(parameters[0]!, FIRST.splat().add(fourFrom(LANES * vector)));
   const given = parameters.slice(1);
   for (const [leaf, local] of sum.entries()) lanes.bind(given[leaf]!, local);
   for (const [leaf, type] of entryOf(leftOwn.module).results.entries()) {

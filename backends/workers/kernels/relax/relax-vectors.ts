@@ -6,7 +6,7 @@ import { VectorCode } from '../../wasm/emit-simd.ts';
 import { extracted, lanesOf, wordsOf } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, V128 } from '../../wasm/wasm-encoder.ts';
-import { type Int32, i32, type Lanes, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import { fourFrom, type Int32, i32, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
 import { block, br, brIf, forRounds, loop, store } from '../../wasm/wasm-statements.ts';
 import {
@@ -118,7 +118,7 @@ function rowOf(
     first
       .add(at.shrU(2))
       .splat()
-      .add(v128([0, 1, 2, 3].map((lane) => lane + ahead / 4) as unknown as Lanes));
+      .add(fourFrom(ahead / 4));
   return {
     /** Starts the code for the four cells that lie so many bytes behind the beginning of the row, whose first cell is given. */
     begin(bytes: Int32, more: number, first: Int32): void {
