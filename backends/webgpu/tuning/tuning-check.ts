@@ -1,9 +1,11 @@
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { isRecord } from '../../../primitives/given.ts';
 import type { Subgroups } from '../device/device.ts';
-import type { Silence } from '../device/silence.ts';
+import type { Silence } from './silence.ts';
 import { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
+
+const REMEDY = 'Use the members that quadrille tune prints, each with a value of its kind.';
 
 /** The allowed values of members that are words. */
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
@@ -54,7 +56,7 @@ function requireLike(data: unknown, model: unknown, path: string): void {
   } else if (typeof model === 'string') {
     if (!WORDS.has(data)) throw wrongMember(path, [...WORDS].join(' or '), data);
   } else {
-    throw wrongMember(path, `one of ${Object.keys(defaultTuning).join(', ')} and their members`, path);
+    throw noMember(path);
   }
 }
 
@@ -96,11 +98,19 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
   return tuning;
 }
 
+function noMember(path: string): ArgumentError {
+  return new ArgumentError('tuning/member', `A tuning has no member '${path}'.`, {
+    expected: `one of ${Object.keys(defaultTuning).join(', ')} and their members`,
+    got: path,
+    remedy: REMEDY,
+  });
+}
+
 function wrongMember(path: string, expected: string, got: unknown): ArgumentError {
-  const sentence = path === '' ? 'The data is not a tuning.' : `A tuning has no member '${path}'.`;
+  const sentence = path === '' ? 'The data is not a tuning.' : `The member '${path}' of a tuning is invalid.`;
   return new ArgumentError('tuning/member', sentence, {
     expected,
     got: typeof got === 'object' ? JSON.stringify(got) : got,
-    remedy: 'Use the members that quadrille tune prints, each with a value of its kind.',
+    remedy: REMEDY,
   });
 }

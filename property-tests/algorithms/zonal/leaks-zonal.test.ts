@@ -10,6 +10,13 @@ import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 const side = 96;
 const cells = Float32Array.from({ length: side * side }, (_, i) => (i % 977) / 8);
 const raster = rasterOf(cells, side, 'f32', { blockRows: 32 });
+/** A raster of which every cell has a value of its own. */
+const distinct = rasterOf(
+  Float32Array.from({ length: 160 * 160 }, (_, i) => i),
+  160,
+  'f32',
+  { blockRows: 32 },
+);
 /** Windows of a few tiles. */
 const small = { tile: 32, memoryBytes: 32_000 } as const;
 const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 65)]]);
@@ -59,8 +66,8 @@ const endings: { readonly [ending: string]: Ending } = {
     await expect(zonalHistogram(context, job(signal, { binning: falling }))).rejects.toThrow('do not increase');
   },
   'too many unique values': async (context, signal) => {
-    const binning = { binning: unique, memoryBytes: 40_000, tile: 32 };
-    await expect(zonalHistogram(context, job(signal, binning))).rejects.toMatchObject({
+    const changes = { raster: distinct, binning: unique, memoryBytes: 170_000, tile: 32 };
+    await expect(zonalHistogram(context, job(signal, changes))).rejects.toMatchObject({
       code: 'zonal/unique-memory-bytes',
     });
   },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import type { Silence } from '../../../backends/webgpu/device/silence.ts';
+import type { Silence } from '../../../backends/webgpu/tuning/silence.ts';
 import { defaultTuning, type LookBackTuning } from '../../../backends/webgpu/tuning/tuning.ts';
 import type { HostArray } from '../../../primitives/columns/host-array.ts';
 import { Context } from '../../../primitives/context.ts';

@@ -61,15 +61,15 @@ describe('members of tunings', () => {
   test.each([
     [3, 'The data is not a tuning. Expected an object, got 3.'],
     [{ scam: {} }, "A tuning has no member 'scam'."],
-    [{ scan: 4 }, "A tuning has no member 'scan'."],
-    [{ scan: { items: '8' } }, "A tuning has no member 'scan.items'."],
-    [{ scan: { items: 0.5 } }, "A tuning has no member 'scan.items'."],
-    [{ sort: { sweep: { on: 1 } } }, "A tuning has no member 'sort.sweep.on'."],
-    [{ blockBy: 'subgroup' }, "A tuning has no member 'blockBy'."],
-    [{ reduce: { threads: 96 } }, "A tuning has no member 'reduce.threads'. Expected a power of two from 1"],
-    [{ reduce: { groups: 0 } }, "A tuning has no member 'reduce.groups'. Expected a whole number from 1"],
-    [{ scan: { tries: -1 } }, "A tuning has no member 'scan.tries'. Expected a whole number from 0"],
-    [{ sort: { tile: 128 } }, "A tuning has no member 'sort.tile'. Expected a power of two from 256"],
+    [{ scan: 4 }, "The member 'scan' of a tuning is invalid."],
+    [{ scan: { items: '8' } }, "The member 'scan.items' of a tuning is invalid."],
+    [{ scan: { items: 0.5 } }, "The member 'scan.items' of a tuning is invalid."],
+    [{ sort: { sweep: { on: 1 } } }, "The member 'sort.sweep.on' of a tuning is invalid."],
+    [{ blockBy: 'subgroup' }, "The member 'blockBy' of a tuning is invalid."],
+    [{ reduce: { threads: 96 } }, "The member 'reduce.threads' of a tuning is invalid. Expected a power of two from 1"],
+    [{ reduce: { groups: 0 } }, "The member 'reduce.groups' of a tuning is invalid. Expected a whole number from 1"],
+    [{ scan: { tries: -1 } }, "The member 'scan.tries' of a tuning is invalid. Expected a whole number from 0"],
+    [{ sort: { tile: 128 } }, "The member 'sort.tile' of a tuning is invalid. Expected a power of two from 256"],
   ])('%j are refused', (data, sentence) => {
     expect(() => requireTuning(data)).toThrow(sentence);
   });
@@ -86,7 +86,9 @@ describe('members of tunings', () => {
   test('go with the subgroups of the device', () => {
     const tuning = chosenTuning(defaultTuning, { scan: { threads: 64 } });
     expect(requireUsable(tuning, { min: 4, max: 64 })).toBe(tuning);
-    expect(() => requireUsable(tuning, { min: 4, max: 128 })).toThrow("no member 'scan.threads'");
+    expect(() => requireUsable(tuning, { min: 4, max: 128 })).toThrow(
+      "The member 'scan.threads' of a tuning is invalid",
+    );
     const without = { ...tuning, subgroups: false };
     expect(requireUsable(without, { min: 4, max: 128 })).toBe(without);
   });

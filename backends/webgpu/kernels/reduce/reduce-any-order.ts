@@ -1,6 +1,6 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
-import type { Silence } from '../../device/silence.ts';
+import type { Silence } from '../../tuning/silence.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { emitProgram, programKey } from '../../launches/link.ts';

@@ -1,7 +1,7 @@
 import { capacityOf, type MonoidProgram, type ScanCommand } from '../../../../primitives/contract/backend.ts';
 import { addsFlags, combineGraph } from '../../../analyses/monoid-shapes.ts';
 import { type Subgroups, widthOf } from '../../device/device.ts';
-import type { Silence } from '../../device/silence.ts';
+import type { Silence } from '../../tuning/silence.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
 import type { LookBackTuning } from '../../tuning/tuning.ts';

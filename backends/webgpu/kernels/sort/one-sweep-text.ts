@@ -1,4 +1,4 @@
-import type { Silence } from '../../device/silence.ts';
+import type { Silence } from '../../tuning/silence.ts';
 import { dispatchWord, GROUP_NUMBER } from '../../launches/parameters.ts';
 import type { SweepTuning } from '../../tuning/tuning.ts';
 import { lines } from '../shared/lines.ts';
