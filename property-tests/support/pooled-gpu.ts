@@ -16,12 +16,15 @@ type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
 /** A device that outlives its users. */
 interface PooledDevice {
+  /** Dawn needs it as long as the device. */
   readonly adapter: GPUAdapter;
   readonly device: GPUDevice;
   /** What it was asked for with. */
   readonly key: string;
   /** Results of `REUSABLE` methods by their descriptors, the last one used last. */
   readonly made: Map<string, object>;
+  /** Resolves when the device is through with what its last user asked of it. */
+  ready: Promise<unknown>;
   /** Whether the device was lost, or reported an error to nobody. */
   isBroken: boolean;
   /** Is told of errors that no scope catches. */
@@ -49,7 +52,9 @@ function pool(real: GPU): GPU {
     if (adapter === null) return null;
     const requestDevice = async (descriptor: GPUDeviceDescriptor): Promise<GPUDevice> => {
       const key = JSON.stringify([options, descriptor]);
-      return lend(takeIdle(key) ?? (await open(adapter, descriptor, key)));
+      const pooled = takeIdle(key);
+      await pooled?.ready;
+      return lend(pooled === undefined || pooled.isBroken ? await open(adapter, descriptor, key) : pooled);
     };
     return replacing(adapter, { requestDevice });
   };
@@ -67,7 +72,15 @@ function takeIdle(key: string): PooledDevice | undefined {
 
 async function open(adapter: GPUAdapter, descriptor: GPUDeviceDescriptor, key: string): Promise<PooledDevice> {
   const device = await adapter.requestDevice(descriptor);
-  const pooled: PooledDevice = { adapter, device, key, made: new Map(), isBroken: false, onError: undefined };
+  const pooled: PooledDevice = {
+    adapter,
+    device,
+    key,
+    made: new Map(),
+    ready: Promise.resolve(),
+    isBroken: false,
+    onError: undefined,
+  };
   device.addEventListener('uncapturederror', (event) => {
     pooled.isBroken = true;
     pooled.onError?.(event);
@@ -121,17 +134,17 @@ function lend(pooled: PooledDevice): GPUDevice {
       for (const buffer of buffers) buffer.destroy();
       for (; scopes > 0; scopes--) device.popErrorScope().catch(() => {});
       pooled.onError = undefined;
-      void giveBack(pooled);
+      giveBack(pooled);
       onDestroyed!({ __brand: 'GPUDeviceLostInfo', reason: 'destroyed', message: 'Device was destroyed.' });
     },
   });
 }
 
-/** Keeps a device for its next user once it is through with its work. */
-async function giveBack(pooled: PooledDevice): Promise<void> {
-  await pooled.device.queue.onSubmittedWorkDone();
-  if (pooled.isBroken || idle.length >= MAX_IDLE) pooled.device.destroy();
-  else idle.push(pooled);
+/** Keeps a device for its next user. */
+function giveBack(pooled: PooledDevice): void {
+  pooled.ready = pooled.device.queue.onSubmittedWorkDone().catch(() => {});
+  if (!pooled.isBroken && idle.length < MAX_IDLE) idle.push(pooled);
+  else pooled.ready.then(() => pooled.device.destroy());
 }
 
 /** What a method of the device returned for an equal descriptor, or returns now. */
