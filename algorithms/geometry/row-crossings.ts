@@ -45,12 +45,6 @@ export interface RowCrossingsOptions {
  * The row crossings of all edges of snapped polygons, clipped to the rows of the raster.
  *
  * Half-open in map space: a centre on a left or bottom edge is inside, on a right or top edge outside.
- *
- * @example
- * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
- * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
- * const { firstRow, rows } = rowCrossings(snapToGrid(zones.polygons, grid), grid, { shifts: [[0]] });
- * [firstRow, rows]; // [Int32Array [1, 1], Uint32Array [2, 2]]
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
   const { shifts, ringSheets } = options;
