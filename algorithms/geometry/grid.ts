@@ -32,10 +32,6 @@ export function gridStep(grid: Pick<RasterGrid, 'stepX' | 'stepY'>): [x: number,
  * @param origin - Names of the zones in errors.
  * @throws `GeometryError` `geometry/beyond-grid`, which names the zone, if a coordinate is not finite or lies beyond
  * 2⁴⁹ steps.
- * @example
- * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
- * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
- * snapToGrid(zones.polygons, grid).column.map((steps) => steps / STEPS_PER_CELL); // Float64Array [1, 3, 1]
  */
 export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
   return {
