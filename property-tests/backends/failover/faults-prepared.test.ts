@@ -179,7 +179,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
     async () => {
       let short = 0;
       // Every budget opens a backend, which compiles its kernels anew.
-      const growth = THOROUGH ? (name === 'reference' ? 1.1 : 1.7) : 3;
+      const growth = THOROUGH ? (name === 'reference' ? 1.1 : 1.7) : 5;
       for (let memoryBytes = 256; memoryBytes < 16_384; memoryBytes = Math.ceil(memoryBytes * growth)) {
         const context = new Context(await open(memoryBytes));
         for (let round = 0; round < 2; round++) {
