@@ -5,7 +5,7 @@ import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../pr
 import { aHostKind, type HostKind, type HostKinds, someFields } from './host-kinds.ts';
 import { edgeWords } from './integers.ts';
 
-/** How many rows: few, and around every edge at which some backend changes its ways. */
+/** Row counts: small ones, and values around every size at which some backend switches its method. */
 export const rowCount: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 70 }), weight: 12 },
   { arbitrary: fc.constantFrom(0, 1, 3, 4, 5, 31, 32, 33, 63, 64, 65, 255, 256, 257), weight: 8 },
@@ -13,18 +13,18 @@ export const rowCount: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.constantFrom(65535, 65536, 65537), weight: 1 },
 );
 
-/** How many rows where a plain loop takes long over each. */
+/** Row counts for laws whose plain loop is slow per row. */
 export const fewRows: fc.Arbitrary<number> = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 40 }), weight: 8 },
   { arbitrary: fc.constantFrom(63, 64, 65, 255, 256, 257, 1023, 1024, 1025), weight: 7 },
   { arbitrary: fc.constantFrom(2049, 4097), weight: 1 },
 );
 
-/** What the values of a column are like. */
+/** The patterns that a column's values can follow. */
 const patterns = ['zeros', 'small', 'ascending', 'descending', 'runs', 'equal', 'edges', 'random'] as const;
 type Pattern = (typeof patterns)[number];
 
-/** What a column is made of: small to print and to shrink, however long the column. */
+/** A pattern and a seed that determine a column. Even a long column prints and shrinks as a small recipe. */
 export interface Recipe {
   readonly pattern: Pattern;
   readonly seed: number;
@@ -43,7 +43,7 @@ export type HostRows<F extends { readonly [name: string]: HostKind }> = {
 };
 
 /**
- * Columns of equal length, made of recipes; prints as those.
+ * Columns of equal length, generated from recipes. A counterexample prints as its recipes.
  *
  * @example
  * const [rows] = fc.sample(rowsOf({ key: 'u32', flag: 'bool' }, fc.constant(3)), 1);
@@ -65,7 +65,7 @@ export function rowsOf<const F extends { readonly [name: string]: HostKind }>(
 }
 
 /**
- * One column of its kind.
+ * Generates one column of a kind from its recipe.
  *
  * @example
  * hostColumn('i16', 4, { pattern: 'zeros', seed: 1 }); // Int16Array [0, 0, 0, 0]
@@ -118,7 +118,7 @@ function wordsOf(pattern: Pattern, rows: number, next: () => number): Uint32Arra
   return Uint32Array.from({ length: rows }, (_, i) => value[pattern](i));
 }
 
-/** Bits of zeros, ones, NaNs quiet and signalling, infinities, and of the smallest and largest of either kind. */
+/** Bits of ±0, ±1, quiet and signalling NaNs, infinities, and the smallest and largest normal and subnormal numbers. */
 const edgeFloats: readonly number[] = [
   0, 0x80000000, 0x3f800000, 0xbf800000, 0x7fc00000, 0xffc00000, 0x7fc00001, 0x7f800001, 0x7f800000, 0xff800000, 1,
   0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x4b800000, 0x3dcccccd,
@@ -141,7 +141,7 @@ function calmBits(word: number): number {
 }
 
 /**
- * Steele, Lea and Flood's SplitMix, 32 bits of it: the same words for the same seed everywhere.
+ * A 32-bit SplitMix generator (Steele, Lea and Flood). A seed gives the same words on every machine.
  *
  * @example
  * [randomWords(1)(), randomWords(2)()]; // [1580013426, 140556409]

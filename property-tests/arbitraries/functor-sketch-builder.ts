@@ -20,7 +20,7 @@ const scalars: { readonly [T in ScalarType]: Scalar<T> } = { u32, i32, f32, bool
 type AnyValue = Value<ScalarType>;
 type AnyFunctor = Functor<Parameters, { readonly [name: string]: Scalar<ScalarType> }>;
 
-/** Writes a sketch with the builder: the functor of its entry, which returns a record r0, r1 …. */
+/** Renders a sketch with the builder, as the functor of its entry. The functor returns a record r0, r1 …. */
 export function functorOfSketch(sketch: Sketch): AnyFunctor {
   const functors = new Map<string, AnyFunctor>();
   for (const own of sketch.functions) functors.set(own.name, writeFunctor(sketch, functors, own));

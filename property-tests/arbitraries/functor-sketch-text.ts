@@ -1,7 +1,7 @@
 import { OPERATIONS, type OperationName, type ScalarType } from '../../primitives/ir/operations.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
-/** The high word of a product, which WGSL lacks, from halves. */
+/** Computes the high word of a product from 16-bit halves, because WGSL has no such operation. */
 const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
   let low = (a & 0xffffu) * (b & 0xffffu);
   let one = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
@@ -9,7 +9,7 @@ const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
   return (a >> 16u) * (b >> 16u) + (one >> 16u) + (two >> 16u);
 }`;
 
-/** Writes a sketch as WGSL text; its last function is the entry, which returns a struct r0, r1 …. */
+/** Renders a sketch as WGSL text. The last function is the entry, and it returns a struct r0, r1 …. */
 export function textOfSketch(sketch: Sketch): string {
   return [
     ...sketch.arrays.map(({ name, type }) => `var<storage> ${name}: array<${type}>;`),
@@ -56,7 +56,7 @@ function writeStatement(result: string, statement: SketchStatement): string {
 
 const compound: Partial<Record<OperationName, string>> = { add: '+', sub: '-', mul: '*', div: '/', and: '&', or: '|' };
 
-/** `v += e` where it can be, so that both forms are seen. */
+/** Writes `v += e` where the value allows it, so that tests cover both forms of assignment. */
 function writeAssignment(name: string, value: SketchExpression): string {
   if (value.kind === 'operation') {
     const [first, second] = value.operands;
@@ -67,7 +67,7 @@ function writeAssignment(name: string, value: SketchExpression): string {
   return `${name} = ${write(value)};`;
 }
 
-/** As a `for`, or as a `loop` with `continuing`, by turns. */
+/** Alternates between a `for` and a `loop` with `continuing`. */
 function writeFor(result: string, { name, from, to, body }: SketchStatement & { readonly kind: 'for' }): string {
   const end = `${name}_end`;
   const head = `let ${end} = ${write(to)};`;

@@ -2,17 +2,17 @@ import { OPERATIONS, type OperationName, operationNames, type ScalarType } from 
 import { toF32 } from '../../primitives/ir/semantics.ts';
 
 /**
- * A random program as a tree of names, before it is written down: as a module, by the builder, or as text. One sketch
- * rendered three ways must compute the same.
+ * A random program as a syntax tree that refers to variables by name. It can be rendered as an IR module, with the
+ * builder, or as WGSL text, and all three must compute the same results.
  */
 export interface Sketch {
-  /** Helpers, each calling only those before it; the last one is the entry. */
+  /** Each function calls only earlier ones. The last one is the entry. */
   readonly functions: readonly SketchFunction[];
   readonly arrays: readonly Named[];
   readonly uniforms: readonly Named[];
 }
 
-/** The types of what a sketch's entry returns. */
+/** The result types of a sketch's entry. */
 export function resultTypesOf({ functions }: Sketch): readonly ScalarType[] {
   return functions.at(-1)!.results;
 }
@@ -46,7 +46,7 @@ export type SketchExpression =
       readonly type: ScalarType;
       readonly callee: string;
       readonly args: readonly SketchExpression[];
-      /** Which of the callee's results it is. */
+      /** The number of the callee's result that is used. */
       readonly result: number;
     };
 
@@ -70,9 +70,9 @@ export type SketchStatement =
   | { readonly kind: 'break' | 'continue' }
   | { readonly kind: 'return'; readonly values: readonly SketchExpression[] };
 
-/** What may occur in a sketch. */
+/** The features that a sketch may use. */
 export interface SketchOptions {
-  /** Loops, early returns and jumps; without them, straight lines with branches. */
+  /** Loops, early returns and jumps. Without them, control flow consists of branches alone. */
   readonly loops: boolean;
   /** Reads of captured arrays at computed indices. */
   readonly reads: boolean;
@@ -92,10 +92,10 @@ export const everything: SketchOptions = {
   boolCaptures: true,
 };
 
-/** What four lanes can evaluate at once. */
+/** Programs that can be evaluated in four lanes at once. */
 export const straightLine: SketchOptions = { ...everything, loops: false, reads: false, integerDivision: false };
 
-/** Draws a number from 0 to bound − 1; when the tape is at its end, always 0. */
+/** Draws a number from 0 to bound − 1. At the end of the tape, it always returns 0. */
 export type Draw = (bound: number) => number;
 
 export function drawFrom(tape: ArrayLike<number>): Draw {
@@ -103,7 +103,7 @@ export function drawFrom(tape: ArrayLike<number>): Draw {
   return (bound) => (at < tape.length ? tape[at++]! % bound : 0);
 }
 
-/** What an operation takes to give a type: operand types, and how often it is chosen. */
+/** A way to produce a type: an operation, its operand types, and the weight with which it is chosen. */
 interface Production {
   readonly name: OperationName;
   readonly operands: readonly ScalarType[];
@@ -117,7 +117,7 @@ function operationsOn(type: ScalarType, signature: string): OperationName[] {
   });
 }
 
-/** They divide by zero, which is defined, and give few different results. */
+/** Random operands often divide by zero, which is defined, and the results vary little. */
 const divisions: readonly OperationName[] = ['div', 'rem'];
 
 function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
@@ -139,7 +139,7 @@ function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
   if (type === 'f32') {
     const arithmetic = of([...operationsOn('f32', 'binary'), 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
     const conversions = [...of(['convert'], 'u32'), ...of(['convert'], 'i32'), ...of(['convert'], 'bool')];
-    // Random bits are seldom a number that stays within range.
+    // Random bits rarely form a number whose arithmetic stays within range.
     const bits = options.floats === 'some' ? of(['bits'], 'u32') : [];
     return [...arithmetic, ...of(operationsOn('f32', 'unary'), 'f32'), ...conversions, ...bits, ...selection];
   }
@@ -167,7 +167,7 @@ const literals: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [true, false],
 };
 
-/** What the statement or expression at hand can see. */
+/** Everything in scope at a statement or expression. */
 interface Surroundings {
   readonly sketch: { readonly functions: SketchFunction[]; readonly arrays: Named[]; readonly uniforms: Named[] };
   readonly options: SketchOptions;
@@ -186,7 +186,7 @@ const typesOf: Record<SketchOptions['floats'], readonly ScalarType[]> = {
   mostly: ['f32', 'f32', 'f32', 'f32', 'u32', 'i32', 'bool'],
 };
 
-/** Draws a well-typed program, in which every loop ends after a few rounds. */
+/** Draws a well-typed program whose loops all end after a few iterations. */
 export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
   const types = typesOf[options.floats];
   const captures = options.boolCaptures ? types : types.filter((type) => type !== 'bool');
@@ -235,7 +235,7 @@ function drawBlock(outer: Surroundings, depth: number, returns: boolean): Sketch
   return statements;
 }
 
-/** What a function returns; everything but f32 that can be seen leaves its trace in the first result, which is u32. */
+/** Draws a function's results. The first is a u32 that depends on every visible variable except those of type f32. */
 function drawResults(at: Surroundings, depth: number): SketchExpression[] {
   const [first, ...rest] = at.results.map((type) => drawExpression(at, type, depth));
   const trace = at.names.reduce<SketchExpression>((all, { name, type }) => {
@@ -316,7 +316,7 @@ function drawFor(at: Surroundings, depth: number): SketchStatement {
   return { kind: 'for', name: index.name, from: small(at.draw(2)), to, body: drawBlock(inside, depth - 1, false) };
 }
 
-/** A loop on a condition, with a countdown that nothing else sets. */
+/** Draws a loop on a condition, with a countdown that nothing else assigns. */
 function drawWhile(at: Surroundings, depth: number): Drawn {
   const fuel: Named = { name: at.fresh(), type: 'u32' };
   const left: SketchExpression = { kind: 'name', ...fuel };
@@ -353,14 +353,14 @@ function drawExpression(at: Surroundings, type: ScalarType, depth: number): Sket
   return operation(type, name, first, ...rest);
 }
 
-/** A second operand: by turns a literal, the first one again, or any expression. */
+/** Draws a second operand: a literal, the first operand again, or any expression. */
 function drawOther(at: Surroundings, first: SketchExpression, type: ScalarType, depth: number): SketchExpression {
   const choice = at.draw(8);
   if (choice === 0 && first.type === type) return first;
   return choice > 5 ? drawLiteral(at.draw, type) : drawExpression(at, type, depth);
 }
 
-/** An index that is often within a short array. */
+/** Draws an index that often lies within a short array. */
 function drawIndex(at: Surroundings, depth: number): SketchExpression {
   const index = drawExpression(at, 'u32', depth);
   return at.draw(3) === 0 ? index : operation('u32', 'and', index, small(7));
@@ -371,7 +371,7 @@ function drawLeaf({ draw, names, sketch }: Surroundings, type: ScalarType): Sket
   const uniforms = sketch.uniforms.filter((uniform) => uniform.type === type);
   const choice = draw(6);
   if (visible.length > 0 && choice < 4) {
-    // Of two draws the later one, so that what has just been written is read.
+    // The larger of two draws favours recent variables, so that a value just written is often read.
     const at = Math.max(draw(visible.length), draw(visible.length));
     return { kind: 'name', type, name: visible[at]!.name };
   }
@@ -381,7 +381,7 @@ function drawLeaf({ draw, names, sketch }: Surroundings, type: ScalarType): Sket
   return drawLiteral(draw, type);
 }
 
-/** A literal, often one of the first: those that identities are about. */
+/** Draws a literal, often one of the first in the list, which algebraic identities involve. */
 function drawLiteral(draw: Draw, type: ScalarType): SketchExpression {
   const pool = literals[type];
   return { kind: 'literal', type, value: pool[draw(2) === 0 ? draw(Math.min(4, pool.length)) : draw(pool.length)]! };

@@ -4,14 +4,14 @@ import { toF32 } from '../../primitives/ir/semantics.ts';
 import { type Draw, drawFrom, drawSketch, everything, type Sketch, type SketchOptions } from './functor-sketch.ts';
 import { textOfSketch } from './functor-sketch-text.ts';
 
-/** A well-typed random program; it shrinks to shorter ones. */
+/** Well-typed random programs, which shrink to shorter ones. */
 export function sketches(options: SketchOptions = everything): fc.Arbitrary<Sketch> {
   return fc
     .uint32Array({ minLength: 300, maxLength: 1200, size: 'max' })
     .map((tape) => drawSketch(drawFrom(tape), options));
 }
 
-/** Numbers at which the operations of a type go wrong when they do. */
+/** Values at which a wrong implementation of a type's operations is most likely to show. */
 const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   u32: [0, 1, 2, 7, 31, 32, 33, 0xffff, 0x10000, 16777217, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff],
   i32: [0, 1, -1, 2, 7, -7, 31, 32, 65535, -65536, 16777217, 2147483647, -2147483647, -2147483648],
@@ -47,12 +47,14 @@ const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [false, true],
 };
 
-/** Numbers that keep arithmetic within range, and that compilers have rules about. */
+/** Numbers that keep arithmetic within range and that compilers simplify. */
 const calmEdges: readonly number[] = [0, -0, 1, -1, 0.5, 2];
 
 /**
- * One value of a type: an edge, a small number, or 32 random bits; f32 over the whole range of exponents. `calm` leaves out
- * all edges of f32 but zeros and small powers of two and keeps its exponents small, so that arithmetic stays within range.
+ * Draws one value of a type: an edge case, a small number, or 32 random bits. f32 values cover all exponents.
+ *
+ * With `calm`, the f32 edge cases are zeros and small powers of two, and exponents are small. Arithmetic then stays
+ * within range.
  */
 export function drawValue(draw: Draw, type: ScalarType, calm = false): number | boolean {
   const choice = calm && type === 'f32' ? [0, 1, 1, 3, 3, 3][draw(6)]! : draw(4);
@@ -71,7 +73,7 @@ function drawFloat(draw: Draw, choice: number): number {
   return sign * toF32((1 + draw(2 ** 23) / 2 ** 23) * 2 ** exponent);
 }
 
-/** Repeatable draws without an end: mulberry32 (Tommy Ettinger, 2017). */
+/** An endless, repeatable source of draws: mulberry32 (Tommy Ettinger, 2017). */
 export function drawForever(seed: number): Draw {
   let state = seed >>> 0;
   return (bound) => {
@@ -82,7 +84,7 @@ export function drawForever(seed: number): Draw {
   };
 }
 
-/** What a sketch is run on: the arguments of a number of evaluations, its arrays and its uniforms. */
+/** The inputs of a sketch: one row of arguments for each evaluation, the captured arrays, and the uniforms. */
 export interface Inputs {
   readonly rows: readonly (readonly (number | boolean)[])[];
   readonly arrays: { readonly [name: string]: readonly (number | boolean)[] };
@@ -101,7 +103,7 @@ function drawInputs(draw: Draw, { functions, arrays, uniforms }: Sketch, count: 
   };
 }
 
-/** A program and what to run it on. */
+/** A program and its inputs. */
 export interface FuzzCase {
   readonly sketch: Sketch;
   readonly inputs: Inputs;

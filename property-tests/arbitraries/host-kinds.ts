@@ -1,8 +1,8 @@
 import { aWord, type Flaw, type Kind, someRecord } from '../../primitives/kinds.ts';
 
 /**
- * What a column holds on the host. `tiny` is u32 below 4; `normal` is f32 but for subnormals, which a device may flush;
- * `calm` is f32 whose sums are neither subnormal nor infinite nor NaN; `sign` is 1 or −1.
+ * Column kinds and their host arrays. `tiny` is u32 below 4. `normal` is f32 without subnormals, which a device may
+ * flush. `calm` is f32 whose sums are neither subnormal nor infinite nor NaN. `sign` is 1 or −1.
  */
 export interface HostKinds {
   readonly u32: Uint32Array;
@@ -32,7 +32,7 @@ export const someFields: Kind = (given, path, homes) =>
     (flaw, [name, kind]) => flaw ?? aHostKind(kind, `${path}.${name}`, homes),
     undefined,
   );
-/** Columns on the host: arrays, or records of such. */
+/** Host columns: an array, or a record of arrays. */
 export const someRows: Kind = (given, path, homes) => {
   if (Array.isArray(given) || ArrayBuffer.isView(given)) return undefined;
   const flaw = someRecord(given, path, homes);

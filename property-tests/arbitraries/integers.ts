@@ -2,29 +2,29 @@ import fc from 'fast-check';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { aBigint, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
-/** The words at which carries, signs and shifts go wrong. */
+/** Words at which errors in carries, signs and shifts show. */
 export const edgeWords: readonly number[] = [
   0, 1, 2, 3, 31, 32, 33, 0xffff, 0x10000, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
 ];
 
-/** A u32, limits and small numbers often. */
+/** A u32, often a limit or a small number. */
 export const word: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(...edgeWords),
   fc.integer({ min: 0, max: 0xffffffff }),
   fc.integer({ min: 0, max: 16 }),
 );
 
-/** An i32, limits and small numbers often. */
+/** An i32, often a limit or a small number. */
 export const integer32: fc.Arbitrary<number> = word.map((x) => x | 0);
 
-/** An i32 within ±(2³⁰−1), so that any two differ by less than 2³¹; the limits often. */
+/** An i32 within ±(2³⁰−1), often a limit. Any two differ by less than 2³¹. */
 export const coordinate32: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(0, 1, -1, 2 ** 30 - 1, -(2 ** 30 - 1), 2 ** 30 - 2),
   fc.integer({ min: -(2 ** 30 - 1), max: 2 ** 30 - 1 }),
   fc.integer({ min: -4, max: 4 }),
 );
 
-/** 64 bits, each word at its limits often. */
+/** A 64-bit value, each word of which is often a limit. */
 export const word64: fc.Arbitrary<bigint> = fc.tuple(word, word).map(([lo, hi]) => BigInt(lo) | (BigInt(hi) << 32n));
 
 interface Words {
@@ -58,7 +58,7 @@ export const ofSigned = (x: bigint): Words => {
   return ofUnsigned(BigInt.asUintN(64, x));
 };
 /**
- * Words as an unsigned 64-bit integer: the inverse of {@link ofUnsigned}.
+ * The unsigned 64-bit integer of two words: the inverse of {@link ofUnsigned}.
  *
  * @example
  * unsigned({ lo: 5, hi: 1 }); // 4294967301n
@@ -68,7 +68,7 @@ export const unsigned = (words: Words): bigint => {
   return BigInt(words.lo) | (BigInt(words.hi) << 32n);
 };
 /**
- * Words as a two's complement 64-bit integer: the inverse of {@link ofSigned}.
+ * The two's complement 64-bit integer of two words: the inverse of {@link ofSigned}.
  *
  * @example
  * signed({ lo: 4294967295, hi: 4294967295 }); // -1n

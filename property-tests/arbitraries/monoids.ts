@@ -24,11 +24,11 @@ import { type HostKind, someFields } from './host-kinds.ts';
 /** The leaves of a value, in the order of its shape; bools are 0 and 1. */
 export type Leaves = readonly number[];
 
-/** A monoid, the kinds of column it is tried on, and the same in plain JavaScript. */
+/** A monoid, the column kinds it is tested on, and its identity and operator in plain JavaScript. */
 export interface MonoidSample {
   readonly name: string;
   readonly monoid: Monoid<Shape>;
-  /** One field of that name for a monoid of scalars. */
+  /** The kind of each field. A monoid of scalars has one field. */
   readonly fields: { readonly [name: string]: HostKind };
   readonly identity: Leaves;
   readonly combine: (a: Leaves, b: Leaves) => Leaves;
@@ -54,11 +54,11 @@ const scalar = (
   combine: (a: number, b: number) => number,
 ): MonoidSample => sample(name, of, { value: kind }, [identity], ([a], [b]) => [combine(a!, b!)]);
 
-/** The smaller of two f32 as the semantics have it. */
+/** The smaller of two f32 by the rules of the functor IR: NaN loses to any number. */
 const minOf = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
 const maxOf = (a: number, b: number): number => -minOf(-a, -b);
 
-/** 2 × 2 matrices of u32: products of them do not commute. */
+/** Products of 2 × 2 matrices of u32, which do not commute. */
 const matrices = monoid({
   of: { a: u32, b: u32, c: u32, d: u32 },
   identity: { a: 1, b: 0, c: 0, d: 1 },
@@ -70,14 +70,14 @@ const matrices = monoid({
   }),
 });
 
-/** x ↦ m·x + c, the left one applied first. */
+/** Compositions of x ↦ m·x + c; the left operand is applied first. */
 const affine = monoid({
   of: { m: u32, c: u32 },
   identity: { m: 1, c: 0 },
   combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
 });
 
-/** Closing brackets before opening ones: what is left of a text of brackets when the pairs are taken out. */
+/** The bicyclic monoid: the closing and opening brackets that remain once all matching pairs are removed. */
 const bicyclic = monoid({
   of: { closing: u32, opening: u32 },
   identity: { closing: 0, opening: 0 },
@@ -87,7 +87,7 @@ const bicyclic = monoid({
   },
 });
 
-/** The greatest common divisor, which commutes, by a loop. */
+/** The greatest common divisor, which commutes, computed in a loop. */
 const commonDivisor = monoid({
   of: u32,
   identity: 0,
@@ -120,7 +120,7 @@ function addWide([aLo, aHi]: Leaves, [bLo, bHi]: Leaves): Leaves {
   return [Number(BigInt.asUintN(32, sum)), Number(BigInt.asUintN(32, sum >> 32n))];
 }
 
-/** Monoids for which every way of placing brackets gives the same bytes; half of them do not commute. */
+/** Monoids that give the same bytes in every bracketing. Half of them do not commute. */
 export const exactMonoids: readonly MonoidSample[] = [
   scalar('plus(u32)', plus(u32), 'u32', 0, add),
   scalar('plus(i32)', plus(i32), 'i32', 0, (a, b) => (a + b) | 0),
@@ -171,35 +171,35 @@ export const exactMonoids: readonly MonoidSample[] = [
   scalar('last', last, 'tiny', 0, (a, b) => (b === 0 ? a : b)),
 ];
 
-/** A mean under way: a sum of f32 and how many there are. */
+/** The state of a running mean: a sum of f32 and a count. */
 const mean = monoid({
   of: { sum: f32, rows: u32 },
   identity: { sum: 0, rows: 0 },
   combine: ({ a, b }) => ({ sum: a.sum.add(b.sum), rows: a.rows.add(b.rows) }),
 });
 
-/** x ↦ ±x + c of f32, the left one applied first. */
+/** Compositions of x ↦ ±x + c on f32; the left operand is applied first. */
 const flips = monoid({
   of: { m: f32, c: f32 },
   identity: { m: 1, c: 0 },
   combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
 });
 
-/** Monoids whose bytes depend on the brackets, which stand as the canonical tree has them. */
+/** Monoids whose bytes depend on the bracketing. The canonical tree prescribes it. */
 export const inexactMonoids: readonly MonoidSample[] = [
   scalar('plus(f32)', plus(f32), 'calm', 0, (a, b) => Math.fround(a + b)),
   sample('mean', mean, { sum: 'calm', rows: 'tiny' }, [0, 0], ([s, m], [t, n]) => [Math.fround(s! + t!), add(m!, n!)]),
   sample('flips', flips, { m: 'sign', c: 'calm' }, [1, 0], ([m, c], [n, d]) => [m! * n!, Math.fround(n! * c! + d!)]),
 ];
 
-/** A monoid and rows of values for it; prints as its name and their recipe. */
+/** A monoid and rows of values for it. It prints as the monoid's name and the recipe of the rows. */
 export interface SampleRows {
   readonly sample: MonoidSample;
   readonly rows: HostRows<MonoidSample['fields']>;
 }
 
 /**
- * One of the monoids with rows for it.
+ * Picks one of the monoids and generates rows for it.
  *
  * @example
  * const [{ sample, rows }] = fc.sample(rowsForAny(exactMonoids, fc.constant(3)), 1);

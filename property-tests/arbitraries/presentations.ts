@@ -9,7 +9,7 @@ import { copyIf, gather, reverse, slice } from '../../primitives/index.ts';
 import { aWord, type Kind, where } from '../../primitives/kinds.ts';
 import { someRows } from './host-kinds.ts';
 
-/** The same rows as a primitive may meet them. */
+/** The forms in which a primitive may be given the same rows. */
 const presentations = [
   'stored',
   'slice',
@@ -23,21 +23,20 @@ const presentations = [
 ] as const;
 export type Presentation = (typeof presentations)[number];
 
-/** Any of them. */
 export const presentation: fc.Arbitrary<Presentation> = fc.constantFrom(...presentations);
 
 type HostTable = { readonly [name: string]: HostArray };
 type Presented<H extends HostTable> = { readonly [K in keyof H]: Column<ColumnTypeOf<H[K]>> };
 
-/** One column at least. */
+/** Whether the rows have at least one column. */
 const isTable = (rows: unknown): boolean =>
   typeof rows === 'object' && rows !== null && isPlain(rows) && Object.keys(rows).length > 0;
 const someColumns: Kind = (given, path, homes) =>
   where('a record of arrays', isTable)(given, path, homes) ?? someRows(given, path, homes);
 
 /**
- * Host rows as a table: stored as they are, as views that undo what was done to them before, or with a length that only
- * the device knows, among rows that must not be seen.
+ * Presents host rows as a table. The rows are stored as they are, or transformed on the host and restored by a view, or
+ * given a length that only the device knows and surrounded by rows that must not be visible.
  *
  * @example
  * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count');
@@ -100,7 +99,7 @@ function mapArrays(rows: HostTable, change: (array: HostArray) => HostArray): Ho
   return Object.fromEntries(Object.entries(rows).map(([name, array]) => [name, change(array)]));
 }
 
-/** Element `from(i)` at every i; where there is none, one that would be noticed. */
+/** Gathers element `from(i)` for every i. Where that is out of range, it stores a value that a test would notice. */
 function pick(array: HostArray, length: number, from: (i: number, length: number) => number): HostArray {
   const take = <A extends { [i: number]: unknown }>(result: A, source: ArrayLike<unknown>, junk: unknown): A => {
     for (let i = 0; i < length; i++) {
@@ -111,7 +110,7 @@ function pick(array: HostArray, length: number, from: (i: number, length: number
   };
   if (!ArrayBuffer.isView(array)) return take(new Array<boolean>(length), array as readonly boolean[], true);
   if (array instanceof Float32Array) {
-    // As words, so that every NaN keeps its bits.
+    // Elements are copied as words, so that every NaN keeps its bits.
     const words = new Uint32Array(array.buffer, array.byteOffset, array.length);
     return new Float32Array(take(new Uint32Array(length), words, 0x4d2b3c4d).buffer);
   }

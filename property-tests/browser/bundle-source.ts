@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Bundles a program of `property-tests/browser` for pages. */
+/** Bundles a program in `property-tests/browser` for a page. */
 export async function bundleSource(name: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, name)],
@@ -9,7 +9,7 @@ export async function bundleSource(name: string): Promise<string> {
     write: false,
     format: 'esm',
     target: 'es2022',
-    // Minified as users do: names of functions and classes are gone then.
+    // Users minify too, which changes the names of functions and classes.
     minify: true,
     logLevel: 'silent',
   });

@@ -5,17 +5,17 @@ import { rollup } from 'rollup';
 import { build as buildWithVite, createLogger, type Logger, type Rolldown } from 'vite';
 import webpack from 'webpack';
 
-/** What a bundler made of a program. */
+/** The output of a bundler. */
 export interface Bundle {
-  /** The script that a page loads, by its path, and whether it is a module. */
+  /** The path of the script that a page loads. `module` says whether it is a module. */
   readonly script: string;
   readonly module: boolean;
-  /** All scripts, those of workers too, by their paths. */
+  /** All scripts by path, including those of workers. */
   readonly scripts: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
 }
 
-/** Bundles `folder/entry` for pages as a bundler does of itself; rejects where it fails. */
+/** Bundles `folder/entry` for pages with a bundler's default settings. It rejects if the bundler fails. */
 export type Bundler = (folder: string, entry: string) => Promise<Bundle>;
 
 export const bundlers: Readonly<Record<string, Bundler>> = {
@@ -96,7 +96,7 @@ function collectingLogger(): { readonly warnings: string[]; readonly logger: Log
 
 type Done = (error: null, result?: unknown) => void;
 
-/** As much of a file system as webpack writes to. */
+/** The part of a file system that webpack needs for writing. */
 function collectingFiles(scripts: Record<string, string>): object {
   return {
     join,

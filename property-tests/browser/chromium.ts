@@ -12,7 +12,7 @@ import manifest from '../../package.json' with { type: 'json' };
 const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@sparticuz', 'chromium');
 const version = manifest.devDependencies['@sparticuz/chromium'];
 
-/** A headless Chromium whose WebGPU runs on the CPU, as a fallback adapter. The machine needs nothing installed for it. */
+/** Launches a headless Chromium whose WebGPU fallback adapter runs on the CPU. Nothing has to be installed for it. */
 export async function launchChromium(): Promise<Browser> {
   const folder = await unpackedChromium();
   const webgpu = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
@@ -24,7 +24,7 @@ export async function launchChromium(): Promise<Browser> {
   });
 }
 
-/** The folder of the browser, unpacked beside its place and renamed, so that several processes may do it at once. */
+/** Returns the browser's folder. Each process unpacks under its own name and renames, so several can do so at once. */
 async function unpackedChromium(): Promise<string> {
   const target = join(tmpdir(), `quadrille-chromium-${version}`);
   if (existsSync(target)) return target;
@@ -41,7 +41,7 @@ async function unpackedChromium(): Promise<string> {
   return target;
 }
 
-/** The package unpacks into the folder for temporary files, and uses what is there already. */
+/** Unpacks the browser. The package unpacks into the temporary folder and reuses files that it finds there. */
 async function unpackBrowser(folder: string): Promise<void> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;
@@ -53,7 +53,7 @@ async function unpackBrowser(folder: string): Promise<void> {
   }
 }
 
-/** Shared libraries that Chromium needs, which the package unpacks on the machines of one vendor alone. */
+/** Unpacks shared libraries that Chromium needs. The package itself does so only on one vendor's machines. */
 async function unpackLibraries(folder: string): Promise<void> {
   const archive = await promisify(brotliDecompress)(await readFile(join(PACKAGE, 'bin', 'al2023.tar.br')));
   await mkdir(folder);

@@ -5,7 +5,7 @@ import { allLaws } from '../laws/all.ts';
 import { type HostTable, words } from '../laws/compare.ts';
 import { createRun, type Law, type LawRun } from '../laws/law.ts';
 
-/** What laws are tried on. */
+/** The cases that laws are tried on. */
 export interface Trial {
   readonly laws: readonly string[];
   readonly seed: number;
@@ -13,8 +13,8 @@ export interface Trial {
 }
 
 /**
- * Tries laws on a backend, and tells for each law which bytes came out of all its cases: a digest, which is the same
- * wherever the same cases have the same results.
+ * Tries laws on a backend and returns a digest of the result bytes for each law. Equal results of the same cases give
+ * equal digests on every machine.
  */
 export async function digestsOf(backend: Backend, reference: Backend, trial: Trial): Promise<Record<string, string>> {
   const contexts = [new Context(backend), new Context(reference)] as const;
@@ -42,7 +42,7 @@ function lawsOf({ laws }: Trial): readonly Law[] {
   return laws.map((name) => allLaws.find((law) => law.name === name)!);
 }
 
-/** A digest of all words, the names of columns among them, that goes on from another one: FNV-1a. NaN is NaN. */
+/** Continues an FNV-1a digest with all words of a table and the names of its columns. All NaNs count as equal. */
 function digestOf(table: HostTable, from: number): number {
   if (!isTable(table)) return [...Array.from(table), table.length].reduce(mix, from);
   return Object.keys(table)

@@ -1,4 +1,4 @@
-// What the tests of pages do there, with the entry points that pages take.
+// The part of the page tests that runs in the page. It uses the entry points for pages.
 
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
@@ -25,7 +25,7 @@ import {
 } from '../../page.ts';
 import { digestsOf, type Trial } from './laws-program.ts';
 
-/** What came of opening a context and using it. */
+/** The outcome of opening and using a context. */
 export interface Outcome {
   /** The backend that ran. */
   readonly ran: string;
@@ -33,14 +33,14 @@ export interface Outcome {
   readonly sorted: readonly number[];
 }
 
-/** What is told of an error. */
+/** An error as reported to the test. */
 export interface Told {
   readonly error: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** Workers that the page has started so far. */
+/** All workers that the page has started so far. */
 const started: Worker[] = [];
 const PageWorker = globalThis.Worker;
 globalThis.Worker = class extends PageWorker {
@@ -79,7 +79,7 @@ const tests = {
   digests: async (backend: PageBackend, trial: Trial): Promise<Record<string, string>> =>
     digestsOf(await backends[backend](), createReferenceBackend(), trial),
 
-  /** Histograms of runs, large enough for every worker, so often that most reads have to be waited for. */
+  /** Computes histograms of runs that keep every worker busy, often enough that most reads have to wait. */
   async busy(options: OpenOptions, rounds: number): Promise<number[]> {
     await using context = await open(options);
     const rows = Uint32Array.from({ length: 300_000 }, (_, i) => (i * 7919) % 1009);
@@ -95,7 +95,7 @@ const tests = {
     return sums;
   },
 
-  /** Runs more kernels than are kept, each with a result of its own. */
+  /** Runs more kernels than the cache holds, each with a different result. */
   async manyKernels(kernels: number): Promise<number[]> {
     await using context = new Context(await openWorkers({ keptKernels: 8 }));
     const column = context.column(Uint32Array.from({ length: 5000 }, (_, i) => i));
@@ -108,7 +108,7 @@ const tests = {
     return sums;
   },
 
-  /** A loop that does not end, on workers that are given up after a while. */
+  /** Runs an endless loop on workers that are terminated after a while. */
   async endless(options: OpenOptions): Promise<number> {
     const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
       const sum = Var(x);
@@ -123,7 +123,7 @@ const tests = {
     return first!;
   },
 
-  /** A worker throws, as its messages were disturbed, and the context goes on as it is told to. */
+  /** Makes a worker throw by tampering with its messages. The context carries on as its options say. */
   async faulty(options: OpenOptions): Promise<Outcome> {
     const before = started.length;
     const over: string[] = [];
@@ -134,13 +134,13 @@ const tests = {
       ...options,
     });
     started[before]!.postMessage({ kind: 'forget', functions: [], phase: 0 });
-    // Too large for the calling thread.
+    // The column is too large to be sorted on the calling thread.
     const column = context.column(Uint32Array.from({ length: 300_000 }, (_, i) => 300_000 - i));
     const sorted = await context.read(sort(column));
     return { ran: context.backend.name, warnings: over, sorted: [...sorted.slice(0, 3)] };
   },
 
-  /** The place of an error in a functor. */
+  /** Returns the source location of an error in a functor. */
   place(): unknown {
     try {
       return fn('wrong', { x: u32 }, u32, ({ x }) => (x as unknown as { sin(): typeof x }).sin()).module;
@@ -152,9 +152,9 @@ const tests = {
 
 export type Tests = typeof tests;
 
-/** Does what a test asks for; an error of the library is told as what it says. */
+/** Runs what a test asks for. An error of the library is returned as data. */
 async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown> {
-  // What a debugger's evaluation calls at once, no policy of the page forbids.
+  // The page's policy does not apply to code that a debugger's evaluation calls synchronously.
   await new Promise((resolve) => setTimeout(resolve));
   try {
     return await (tests[name] as (...args: readonly unknown[]) => unknown)(...args);
@@ -166,7 +166,7 @@ async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown
 
 Object.assign(globalThis, { run });
 
-// Where the program is that of a worker, its address says what to do.
+// When this program runs as a worker, its URL says what to do.
 const { searchParams } = new URL(globalThis.location.href);
 const asked = searchParams.get('test');
 if (asked !== null) {

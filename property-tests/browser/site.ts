@@ -1,32 +1,32 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How a page is served. */
+/** Options of a served page. */
 export interface PageOptions {
-  /** Its script, by the path of a file of the site. */
+  /** The path of the page's script on the site. */
   readonly script: string;
-  /** Whether that is a module; true by default. */
+  /** Whether the script is a module; true by default. */
   readonly module?: boolean;
-  /** Whether it has the headers that isolate it from other origins; true by default. */
+  /** Whether the page is served with the headers for cross-origin isolation; true by default. */
   readonly isolated?: boolean;
-  /** Its Content-Security-Policy. */
+  /** The page's Content-Security-Policy. */
   readonly policy?: string;
 }
 
 /** A small web server on this machine. */
 export interface Site {
-  /** The address of a page. */
+  /** Returns the URL of a page. */
   page(options: PageOptions): string;
   close(): Promise<void>;
 }
 
-/** The headers that isolate a page. */
+/** The headers for cross-origin isolation. */
 export const ISOLATION = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
 } as const;
 
-/** Serves scripts by their paths, and pages that load them. */
+/** Serves scripts by path, and pages that load them. */
 export async function serve(scripts: Readonly<Record<string, string>>): Promise<Site> {
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://localhost');

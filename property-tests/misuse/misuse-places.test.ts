@@ -24,7 +24,7 @@ import {
 
 const { u32 } = q;
 
-/** What may stand where a table is wanted, and is none. */
+/** Wrong values for an argument that must be a table. */
 const notTables: readonly (readonly [wrong: string, given: unknown, code: string])[] = [
   ['nothing', undefined, 'column/type'],
   ['null', null, 'column/type'],
@@ -43,7 +43,7 @@ const notTables: readonly (readonly [wrong: string, given: unknown, code: string
   ['a released column', gone, 'column/released'],
 ];
 
-/** Every place of a primitive that takes a table. */
+/** Every argument of a primitive that must be a table. */
 const tablePlaces: readonly (readonly [place: string, call: (given: unknown) => unknown, names: string])[] = [
   ['copyIf table', (t) => p.copyIf!(t, isOdd), 'copyIf'],
   ['removeIf table', (t) => p.removeIf!(t, isOdd), 'removeIf'],
@@ -76,7 +76,7 @@ const tablePlaces: readonly (readonly [place: string, call: (given: unknown) => 
   ['adopt', (t) => c.adopt!(t), 'adopt'],
 ];
 
-/** What may stand where one column is wanted. */
+/** Wrong values for an argument that must be a single column. */
 const notColumns: readonly (readonly [wrong: string, given: unknown, code: string])[] = [
   ...notTables.filter(([wrong]) => wrong !== 'a record of a promise'),
   ['a record', { x }, 'column/type'],
@@ -202,7 +202,7 @@ const everyOf = (places: readonly Place[], given: readonly Given[]): Row[] =>
     given.map(([wrong, value, code]): Row => [`${place}, ${wrong}`, () => call(value), code, names]),
   );
 
-/** Places that take some of what others do not, or refuse it for another reason. */
+/** Cases left out: the argument accepts the value, or refuses it with another code. */
 const taken: readonly string[] = [
   'scatter onto, nothing',
   'expand counts, a number',

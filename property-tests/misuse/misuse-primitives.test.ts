@@ -25,7 +25,7 @@ import {
 
 const { bool, f32, u32 } = q;
 
-/** Wrong in a way of its own. */
+/** Wrong calls that the general lists do not cover. */
 const rows: readonly Row[] = [
   ['gather, a column of another context', () => p.gather!(x, stranger), 'column/contexts', 'gather'],
   [

@@ -3,11 +3,11 @@ import { createReferenceBackend } from '../../backends/reference/index.ts';
 import * as q from '../../index.ts';
 import { bool, fn, u32 } from '../../index.ts';
 
-/** Calls that `tsc` refuses: what a program that is not checked may make. */
+/** Functions with loose types, for calls that `tsc` would refuse but an unchecked program can make. */
 export type Loose = Record<string, (...args: unknown[]) => unknown>;
 export const p: Loose = q as unknown as Loose;
 
-// Files that run in one thread share them, so that none may close them.
+// Test files that run in one thread share these contexts, so no file may close them.
 export const context: q.Context = new q.Context(createReferenceBackend());
 const foreign = new q.Context(createReferenceBackend());
 export const c: Loose = context as unknown as Loose;
@@ -58,10 +58,10 @@ export const step: unknown = fn(
 export const arrow = (a: unknown): unknown => a;
 export const sum: q.Monoid<typeof u32> = q.plus(u32);
 
-/** A wrong call: what is wrong, the call, the code of its error, and what the message names. */
+/** A wrong call: a description of the mistake, the call, its error code, and a word that the message must contain. */
 export type Row = readonly [wrong: string, call: () => unknown, code: string, names: string];
 
-/** Tries every one of the calls, each under a name of its own. */
+/** Declares one test for each wrong call. */
 export function refuses(rows: readonly Row[]): void {
   describe('wrong calls', () => {
     test('have names of their own', () => {
@@ -81,7 +81,7 @@ export function refuses(rows: readonly Row[]): void {
       expect((error as Error).message).toContain(names);
       expect((error as Error).message.length).toBeLessThan(600);
       if (code.endsWith('/promise')) expect((error as Error).message).toMatch(/promise.*await/);
-      // What is refused takes no memory.
+      // A refused call allocates nothing.
       expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
     });
   });

@@ -25,7 +25,7 @@ import {
 
 type Call = (...args: unknown[]) => unknown;
 
-/** Everything that the package exports and that can be called, once, by the first entry point that has it. */
+/** Every callable export of the package. An export of several entry points is listed once, for the first of them. */
 async function exportedCalls(): Promise<Map<string, Call>> {
   const found = new Map<string, Call>();
   const seen = new Set<unknown>();
@@ -45,7 +45,7 @@ function isClass(value: object): boolean {
   return /^class\b/.test(Function.prototype.toString.call(value));
 }
 
-/** Methods that take arguments. */
+/** The names of a class's methods that take arguments. */
 function methodsOf(prototype: object): string[] {
   return Object.entries(Object.getOwnPropertyDescriptors(prototype))
     .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function' && value.length > 0)
@@ -74,7 +74,7 @@ const tables: ValidCalls = {
 const AN_ERROR = 'an error is made of whatever it is given, so that making it hides nothing';
 const MADE_INSIDE = 'only the library makes one, for every operand of a functor or every result';
 const NO_ARGUMENTS = 'takes no argument';
-/** Exports without a valid call here, and why. */
+/** Exports that are not tested here, with the reason. */
 const EXEMPT: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     [...exported.keys()].filter((name) => /^new \w+(Error|Warning)$/.test(name)).map((name) => [name, AN_ERROR]),
@@ -95,10 +95,10 @@ const EXEMPT: { readonly [name: string]: string } = {
 };
 
 const OTHERS_MEMORY = 'gives back memory that is not its own';
-/** Garbage collection may free stored views of earlier calls during one. It does not do so again and again. */
+/** A garbage collection during a call may free stored views of earlier calls. It does not happen on every try. */
 const TRIES = 5;
 
-/** What is wrong with how a call ends that was given garbage; nothing where it ends as it should. */
+/** Describes how a call with a garbage argument misbehaves, or returns undefined if it fails as it should. */
 async function flawOf(
   call: Call,
   args: Arguments,
@@ -132,12 +132,12 @@ async function flawOf(
   return undefined;
 }
 
-/** Where a record is missing, the first of its fields may be named. */
+/** The fields of a valid record. If the record is missing, the error may name its first field instead. */
 function fieldsOf(valid: unknown): string[] {
   return typeof valid === 'object' && valid !== null && !Array.isArray(valid) ? Object.keys(valid) : [];
 }
 
-/** Waits for a promise, and for the first of what a generator yields; closes what can be closed. */
+/** Awaits a result and, if it is a generator, its first value. Closes a result that has a `close` method. */
 async function settled(result: unknown): Promise<void> {
   const awaited = await (result as Promise<unknown>);
   const { next, close } = (awaited ?? {}) as Partial<AsyncGenerator & { close(): unknown }>;
@@ -145,7 +145,10 @@ async function settled(result: unknown): Promise<void> {
   if (typeof close === 'function' && awaited !== context && awaited !== foreign) await (awaited as Context).close();
 }
 
-/** What is of the right kind may be wrong in a way that is told in other words: of no columns, of another monoid's type. */
+/**
+ * Whether the error must name the argument. It need not if the value is of the right kind but wrong in another way: a
+ * table without columns, say, or a column of a type that does not suit the monoid.
+ */
 function mustBeNamed(given: unknown, valid: unknown, { code }: QuadrilleError): boolean {
   return code !== 'column/contexts' && !isAlike(given, valid) && !(valid instanceof Column && mayBeTable(given));
 }
@@ -200,7 +203,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
   });
 
   test('refuses options that it does not have', async () => {
-    // The parameters of a functor are its own.
+    // The parameters of `fn` may have any names.
     const records = name === 'fn' ? [] : pathsIn(args()).filter((path) => isOptions(path, partAt(args(), path)));
     for (const path of records) {
       const own = args();
@@ -215,7 +218,7 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
   });
 });
 
-/** Arguments that are options, and options that are records of options. */
+/** Names of arguments that hold options, and of options that are records of options themselves. */
 const OPTIONS = ['options', 'job', 'policy', 'parameters'];
 const INNER_OPTIONS = ['limits', 'matching', 'migrate', 'policy', 'detection', 'tracking', 'linking'];
 

@@ -13,7 +13,7 @@ const words = (...all: number[]): Uint32Array => Uint32Array.from(all);
 const places = (...all: number[]): Int32Array => Int32Array.from(all);
 const rings = { polygonRings: words(0, 1), ringVertices: words(0, 4) };
 const square = { ...rings, x: places(0, 2, 2, 0), y: places(0, 0, 2, 2) };
-/** Polygons in the coordinates of a map. */
+/** Polygons in map coordinates. */
 const polygons = {
   ...rings,
   x: Float64Array.of(0, 2, 2, 0),
@@ -25,7 +25,7 @@ const placed = quadrants.placeInDomain(polygons, domain);
 const decomposed = await quadrants.decompose(context, placed, { levels: 2, keepsEdges: true });
 const tree = await maq.buildMaqTree(context, [decomposed]);
 export const hostTree: maq.HostMaqTreeWithEdges = await maq.readMaqTree(context, tree);
-/** With edges or without, where those can be left out. */
+/** Marks the `edges` of a value as optional. */
 const optionalEdges = <T extends { readonly edges: object }>({ edges, ...rest }: T): Arguments => ({
   ...rest,
   'edges?': edges,
@@ -119,7 +119,7 @@ const expression = { kind: 'column', name: 'n' };
 const condition = { kind: 'compare', operator: '<', left: expression, right: { kind: 'literal', value: 3 } };
 const someRows = tables.selectRows(numbersTable, { kind: 'always' });
 const selection = (): Arguments => ({ table: numbersTable, words: someRows.words });
-/** Literals of all types are taken where one is, and those that do not go with a column are told by the column. */
+/** A literal of any type is accepted in place of another. Whether it suits a column is checked with that column. */
 const literalsAt = (...paths: readonly string[]): { readonly [given: string]: string } => {
   const given = ['null', 'NaN', 'a negative fraction', 'a number', 'a text', 'true', 'a bigint'];
   return Object.fromEntries(paths.flatMap((path) => given.map((each) => [`${path}: ${each}`, 'a literal'])));

@@ -145,7 +145,7 @@ export const formatCalls: ValidCalls = {
     call: async (...args: unknown[]) =>
       (await (formats.openVideo as (...all: unknown[]) => Promise<formats.Video>)(...args)).close(),
   },
-  // Its file is looked at as that of quadrantPlot; drawing it takes long.
+  // quadrantPlot tests the checks of `file`, which both share. Drawing an image takes long.
   quadrantImage: () => ({
     file: opaque({ ...file, sets: [{ name: 'a', names: ['0'] }], tree: hostTree }),
     'options?': {},

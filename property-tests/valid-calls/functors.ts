@@ -2,7 +2,7 @@ import * as q from '../../primitives/index.ts';
 import { fn, u32 } from '../../primitives/index.ts';
 import { type Arguments, opaque, type ValidCall, type ValidCalls } from './valid-call.ts';
 
-/** What there is in the body of a functor. */
+/** The values available in a functor's body. */
 interface Body {
   readonly a: q.U32;
   readonly i: q.I32;
@@ -10,12 +10,12 @@ interface Body {
   readonly flag: q.Bool;
 }
 
-/** Values are made in the body that is being written: arguments are the names of some until then. */
+/** Functor values exist only while a body is recorded. Until then, arguments hold placeholders for these names. */
 const VALUES: readonly (keyof Body)[] = ['a', 'i', 'f', 'flag'];
 const values = Object.fromEntries(VALUES.map((name) => [name, opaque({ name })])) as Record<keyof Body, object>;
 const { a, i, f, flag } = values;
 
-/** A call in the body of a functor. */
+/** A valid call that is made inside a functor's body. */
 function inBody(call: (...args: unknown[]) => unknown, args: () => Arguments): ValidCall {
   return {
     args,
@@ -37,7 +37,7 @@ function inside(given: unknown, body: Body): unknown {
   return Object.fromEntries(Object.entries(given).map(([key, part]) => [key, inside(part, body)]));
 }
 
-/** The valid call of a functor: a value for every parameter. */
+/** The valid call of a functor, with a value for every parameter. */
 export function callOfFunctor(functor: q.Functor<q.Parameters, q.Shape>): ValidCall {
   return inBody(functor as never, () => ({ args: valuesOf(functor.parameters as never) }));
 }

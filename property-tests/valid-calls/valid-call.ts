@@ -2,26 +2,26 @@ import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Column, Context, fn, u32 } from '../../primitives/index.ts';
 
 /**
- * The arguments of a call that succeeds, by their names, in their order. A name that ends with `?` may be left out; one that ends
- * with `*` takes columns of any type and context. The same holds for the fields of records.
+ * The arguments of a valid call, by name and in order. An argument whose name ends with `?` is optional. One whose name
+ * ends with `*` accepts columns of any type and context. The same holds for the fields of records.
  */
 export type Arguments = { readonly [name: string]: unknown };
 
-/** A call of an exported function, class or method that succeeds, to be spoiled one argument at a time. */
+/** A valid call of an exported function, class or method. Tests replace one argument at a time with garbage. */
 export interface ValidCall {
-  /** Made anew for every call. */
+  /** Creates new arguments for every call. */
   readonly args: () => Arguments;
-  /** In place of the exported function. */
+  /** The function to call; by default, the exported one. */
   readonly call?: (...args: unknown[]) => unknown;
-  /** What is taken though it looks wrong: why, by the path of the argument and the name of what is given, or `*` for all. */
-  /** Why its errors do not name the argument. */
+  /** The reason why errors of this call need not name the argument. */
   readonly unnamed?: string;
+  /** Values that are accepted although they look wrong: `path: garbage` or `path: *`, with the reason. */
   readonly takes?: { readonly [given: string]: string };
 }
 
 export type ValidCalls = { readonly [name: string]: ValidCall | (() => Arguments) };
 
-/** Calls of an object's methods. */
+/** Valid calls of an object's methods. */
 export function methods(
   type: string,
   object: object,
@@ -56,14 +56,14 @@ const gone: readonly Column[] = [
 context.dispose(gone);
 const double = fn('double', { x: u32 }, u32, ({ x }) => x.mul(2));
 
-/** Objects that are whole: nobody puts them together out of fields. */
+/** Objects whose fields are not spoiled, because users do not build them by hand. */
 const whole = new WeakSet<object>();
 export function opaque<T extends object>(object: T): T {
   whole.add(object);
   return object;
 }
 
-/** What is wrong nearly everywhere, by name. */
+/** Values that are wrong for nearly every argument, by name. */
 export const garbage: { readonly [name: string]: (valid: unknown) => unknown } = {
   nothing: () => undefined,
   null: () => null,
@@ -92,7 +92,7 @@ function like(valid: unknown, columns: readonly Column[]): Column {
   return columns.find(({ type }) => valid instanceof Column && valid.type === type) ?? columns[0]!;
 }
 
-/** Whether something is of the kind of a valid argument, as far as can be told without knowing what it is for. */
+/** Whether a value has the same JavaScript type or class as a valid argument, or is a column of the same type. */
 export function isAlike(given: unknown, valid: unknown): boolean {
   const isList = Array.isArray(valid) && ArrayBuffer.isView(given);
   return isList || kindOf(given) === kindOf(valid);
@@ -104,7 +104,7 @@ function kindOf(value: unknown): string {
   return Object.prototype.toString.call(value);
 }
 
-/** The paths to all that can be spoiled: arguments, fields of records in them, first elements of arrays. */
+/** The paths of everything that can be spoiled: arguments, fields of their records, first elements of their arrays. */
 export function pathsIn(args: Arguments): string[][] {
   return Object.entries(args).flatMap(([name, value]) => [[name], ...pathsBelow(value).map((path) => [name, ...path])]);
 }
@@ -120,7 +120,7 @@ function isPlainRecord(value: unknown): value is Arguments {
 
 export const nameOf = (name: string): string => name.replace(/[?*]$/, '');
 
-/** The arguments as they are called with; with one of them, or a part of it, replaced where a path is given. */
+/** Strips `?` and `*` from argument names and, if a path is given, replaces the value there. */
 export function called(value: unknown, path: readonly string[] | undefined, given: unknown): unknown {
   if (path?.length === 0) return given;
   const [first, ...rest] = path ?? [];
@@ -130,7 +130,7 @@ export function called(value: unknown, path: readonly string[] | undefined, give
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [nameOf(name), below(name, part)]));
 }
 
-/** What stands at a path. */
+/** The value at a path. */
 export function partAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((part: unknown, name) => (part as Arguments)[name], value);
 }
