@@ -11,7 +11,7 @@ import { numberText, polygons, type WrittenPolygon } from '../support/result-set
 const TIMEOUT_MS = 300_000;
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A tile as plain data, its numbers as the bytes that they are; or what is thrown instead. */
+/** A tile as plain data with its coordinates as raw bytes, or the error that was thrown. */
 type Outcome = { readonly tile: unknown } | { readonly thrown: unknown };
 
 function plainTile({ ids, polygons: { polygonRings, ringVertices, x, y }, notes }: PolygonTile): unknown {
@@ -73,7 +73,7 @@ function textOf(list: readonly WrittenPolygon[], how: Style): string {
   return how.marked ? `\uFEFF${text}` : text;
 }
 
-/** Small whole numbers, mostly, so that rings are short, flat and closed often. */
+/** Mostly small integers, so that rings are often short, flat and closed. */
 const whole = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 3 }), weight: 3 },
   { arbitrary: fc.integer({ min: -(2 ** 20), max: 2 ** 20 }), weight: 2 },
@@ -88,7 +88,7 @@ const wholePolygons: fc.Arbitrary<readonly WrittenPolygon[]> = fc.array(
 );
 const files = fc.tuple(fc.oneof(wholePolygons, polygons), style).map(([list, how]) => encode(textOf(list, how)));
 
-/** Bytes that the format gives a meaning to, and few others. */
+/** Mostly bytes that have a meaning in the format. */
 const meant = fc.constantFrom(...encode('  \n\n\t\r;|,,-+.eE:#01123456789aä'), 0, 0xef, 0xff);
 const noise = fc.oneof(
   fc.array(meant, { maxLength: 300 }).map((bytes) => Uint8Array.from(bytes)),
@@ -204,7 +204,7 @@ onEveryBackend((opened, { runs }) => {
   });
 });
 
-/** Whether a ring's last vertex is not its first, and its vertices are not all on one line. */
+/** Whether a ring is not closed and its vertices are not all collinear. */
 function isPlain(ring: readonly (readonly [number, number])[]): boolean {
   const [[fromX, fromY], [nextX, nextY], last] = [ring[0]!, ring[1]!, ring.at(-1)!];
   if (last[0] === fromX && last[1] === fromY) return false;

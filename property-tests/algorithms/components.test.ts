@@ -13,7 +13,7 @@ interface Grid {
   readonly cells: readonly boolean[];
 }
 
-/** The labels by a union-find, whose sets have their first cell as root. */
+/** Labels by union-find; the root of a set is its first cell. */
 function labelsByUnion({ width, cells }: Grid, connectivity: Connectivity): number[] {
   const parents = cells.map((_, i) => i);
   const rootOf = (i: number): number => {
@@ -36,7 +36,7 @@ function labelsByUnion({ width, cells }: Grid, connectivity: Connectivity): numb
 const connectivities: readonly Connectivity[] = [4, 8];
 const connectivity = fc.constantFrom(...connectivities);
 
-/** Grids between nearly empty and nearly full: around the middle, components are large and have holes with others in them. */
+/** Grids from nearly empty to nearly full. About half full, components are large and have holes that contain others. */
 const grid: fc.Arbitrary<Grid> = fc
   .record({
     width: fc.integer({ min: 1, max: 24 }),
@@ -54,7 +54,7 @@ function drawn(...rows: readonly string[]): Grid {
   return { width: rows[0]!.length, cells: rows.flatMap((row) => [...row].map((cell) => cell !== ' ')) };
 }
 
-/** A path one cell wide from the outside to the middle, with one cell between its turns. */
+/** A path one cell wide from the outside to the middle, with a gap of one cell between its turns. */
 function spiral(size: number): Grid {
   const cells = new Array<boolean>(size * size).fill(false);
   let [x, y, dx, dy] = [0, 0, 1, 0];
@@ -71,7 +71,7 @@ function spiral(size: number): Grid {
   }
 }
 
-/** The same, seen from its four sides. */
+/** The grid turned by 90 degrees. */
 function turned({ width, cells }: Grid): Grid {
   const height = cells.length / width;
   return {
@@ -110,7 +110,7 @@ describe('connected components', () => {
     });
 
     test.each(Object.entries(shapes))('are those of a union-find for %s, from any side', async (_, shape) => {
-      // Nothing has no sides.
+      // Turning an empty grid changes nothing.
       for (const turns of shape.cells.length === 0 ? [0] : someOf([0, 1, 2, 3], 1)) {
         let seen = shape;
         for (let turn = 0; turn < turns; turn++) seen = turned(seen);
@@ -155,7 +155,7 @@ describe('connected components', () => {
   test.each(someOf(connectivities, 1))(
     'are those of a union-find for every grid of 4 by 4 cells, %i-connected',
     async (connectivity) => {
-      // All of them above one another, with an empty row between.
+      // All grids stacked on top of each other, with an empty row in between.
       const cells = Array.from({ length: 2 ** 16 }, (_, bits) => bits).flatMap((bits) =>
         Array.from({ length: 20 }, (_, i) => i < 16 && ((bits >> i) & 1) === 1),
       );

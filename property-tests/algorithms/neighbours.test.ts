@@ -16,7 +16,10 @@ import { assertSame } from '../laws/compare.ts';
 import { byDistance, type HostPoints, listsOf, rowOf } from '../support/neighbours-by-hand.ts';
 import { expectRefusal, openReference } from '../support/reference-context.ts';
 
-/** Coordinates of points that lie spread, on a lattice, in one place, on a line, in clusters with far ones, or are bad. */
+/**
+ * Coordinates of points: scattered, on a lattice, in one place, on a line, in clusters with distant outliers, or not
+ * finite.
+ */
 const clouds: readonly ((u: number, i: number, d: number) => number)[] = [
   (u) => u,
   (u) => Math.floor(u * 5) - 2,
@@ -37,7 +40,7 @@ function cloud(kind: number, count: number, dimensions: number, seed: number): H
   return { elements, dimensions };
 }
 
-/** Points about the corners of a cube: as many corners are equally far but for a few roundings of the coordinates. */
+/** Points near the corners of a cube: corners are equally far away up to a few roundings of the coordinates. */
 function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed: number): HostPoints {
   const { elements } = cloud(0, count * dimensions, 1, seed);
   const moved = elements.map((u) => {
@@ -48,7 +51,7 @@ function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed
 }
 
 const kind = fc.nat(clouds.length - 1);
-/** Around leaves, the runs of brute force, and levels of the tree. */
+/** Counts around the sizes of leaves, of brute-force runs, and of tree levels. */
 const count = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constantFrom(64, 65, 127, 129, 300));
 const k = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constantFrom(LIST, LIST + 1, 40));
 const seed = fc.nat(2 ** 20);

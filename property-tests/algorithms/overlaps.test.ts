@@ -15,11 +15,11 @@ import type { Ring } from '../support/ring-columns.ts';
 
 const END = 2 ** 30;
 
-/** What there is of a region in a cell. */
+/** The part of a region in a cell. */
 type Part = Pick<PartByHand, 'corner' | 'edges'>;
 type Point = readonly [x: number, y: number];
 
-/** A cell of the domain, with places that matter for it. */
+/** A cell of the domain, with vertices that matter for it. */
 interface Frame {
   readonly x: number;
   readonly y: number;
@@ -29,7 +29,9 @@ interface Frame {
 
 const inDomain = (at: number): number => Math.min(END, Math.max(0, at));
 
-/** Cells of few steps, and vertices on the grid in and around them: all coincides, touches and cancels. */
+/**
+ * Cells of a few steps, with vertices on the grid in and around them, so that edges often coincide, touch and cancel.
+ */
 const tiny: fc.Arbitrary<Frame> = fc
   .record({ shift: fc.nat(3), column: fc.constantFrom(0, 5, -1), row: fc.constantFrom(0, 9, -1) })
   .map(({ shift, column, row }) => {
@@ -40,7 +42,7 @@ const tiny: fc.Arbitrary<Frame> = fc
     return { x, y, side, vertex: fc.tuple(near(x), near(y)) };
   });
 
-/** Cells of any side, and vertices at the ends of the domain, at the cell's sides and next to them, and anywhere. */
+/** Cells of any size, with vertices at the ends of the domain, at or next to the cell's sides, and anywhere. */
 const huge: fc.Arbitrary<Frame> = fc
   .record({ shift: fc.nat(30), across: fc.nat(2 ** 30), up: fc.nat(2 ** 30) })
   .map(({ shift, across, up }) => {
@@ -69,7 +71,7 @@ const ringsOf = (vertex: fc.Arbitrary<Point>): fc.Arbitrary<Ring[]> => {
       [a, d],
     ],
   );
-  // All through one point.
+  // All edges pass through one point.
   const star = fc
     .tuple(vertex, fc.array(fc.tuple(vertex, vertex), { minLength: 1, maxLength: 5 }))
     .map(([centre, rays]): Ring => rays.flatMap(([a, b]) => [centre, a, b]));
@@ -84,7 +86,7 @@ const cellRing = ({ x, y, side }: Pick<Frame, 'x' | 'y' | 'side'>): Ring => [
   [x, y + side],
 ];
 
-/** Two regions that have nothing to do with each other, that share borders, that are the same, or that complete each other. */
+/** Two regions that are unrelated, share borders, are equal, or complement each other. */
 const regionsIn = (frame: Frame): fc.Arbitrary<readonly [p: Ring[], q: Ring[]]> => {
   const rings = ringsOf(frame.vertex);
   const apart = fc.tuple(rings, rings);
@@ -124,7 +126,7 @@ interface Row extends CellCase {
 
 const withAnswers = (all: readonly CellCase[]): Row[] => all.map((one) => ({ ...one, byHand: overlapByHand(one) }));
 
-/** Asks for the overlaps of rows of two parts each. */
+/** Computes the overlaps of rows with two parts each. */
 async function overlapsOf(
   context: Context,
   rows: readonly {
@@ -175,11 +177,11 @@ const reversed = ({ corner, edges }: Part): Part => ({
   corner,
   edges: edges.map(([ax, ay, bx, by]): Edge => [bx, by, ax, ay]).reverse(),
 });
-/** All of a cell, and what is not in a region. */
+/** A whole cell. */
 const whole: Part = { corner: true, edges: [] };
 const complementOf = ({ corner, edges }: Part): Part => ({ corner: !corner, edges });
 
-/** More edges in a cell than are looked at in the first turn, on a grid where they meet in few places. */
+/** More edges in a cell than the first turn examines, on a grid where they meet in few places. */
 const manyEdges: fc.Arbitrary<CellCase> = fc.integer({ min: 2, max: 3 }).chain((shift) => {
   const side = 2 ** shift;
   const vertex = fc.tuple(fc.nat(side), fc.nat(side));

@@ -1,4 +1,4 @@
-/** GICOV as plain loops: of real numbers, and of the whole numbers and f32 that devices compute with. */
+/** GICOV as plain loops: once in f64, and once in the integers and f32 that devices compute with. */
 
 export interface PlainFrame {
   readonly width: number;
@@ -17,7 +17,7 @@ export interface PlainScores {
   readonly radius: Float64Array;
 }
 
-/** Slopes along x and y, doubled; at the edges the whole difference counts. */
+/** Doubled slopes along x and y; at the edges of the frame, one-sided differences are doubled. */
 export function doubledSlopes({ width, height, grey }: PlainFrame): [Float64Array, Float64Array] {
   const [x, y] = [new Float64Array(width * height), new Float64Array(width * height)];
   for (let row = 0, i = 0; row < height; row++) {
@@ -50,14 +50,14 @@ function samplesOf(radius: number, points: number): Sample[] {
   });
 }
 
-/** Calls with the pixels that are as far as the margin from all edges. */
+/** Visits the pixels that are at least `margin` away from every edge. */
 function eachInside({ width, height }: PlainFrame, margin: number, visit: (x: number, y: number, i: number) => void) {
   for (let y = margin; y < height - margin; y++) {
     for (let x = margin; x < width - margin; x++) visit(x, y, y * width + x);
   }
 }
 
-/** The scores of real numbers. */
+/** The scores in f64. */
 export function plainGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
   const [slopeX, slopeY] = doubledSlopes(frame);
   const score = new Float64Array(slopeX.length);
@@ -81,7 +81,7 @@ export function plainGicov(frame: PlainFrame, { radii, points, margin }: Circles
   return { score, radius };
 }
 
-/** The scores as devices have to give them, bit by bit. */
+/** The scores that devices must give, bit by bit. */
 export function exactGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
   const f = Math.fround;
   const [slopeX, slopeY] = doubledSlopes(frame);

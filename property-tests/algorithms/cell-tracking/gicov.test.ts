@@ -58,7 +58,7 @@ const drawing = fc
   })
   .map(({ width, height, discs, seed }) => drawn(width, height, discs, seed));
 
-/** Frames of all sorts of grey values: 8 bits, 16 bits with an offset, fractions, and one value alone. */
+/** Frames of various grey values: 8 bits, 16 bits with an offset, fractions, and a single value. */
 const frame: fc.Arbitrary<HostFrame> = fc.oneof(
   drawing,
   drawing.map((each) => ({ ...each, grey: Uint16Array.from(each.grey, (value) => 40_000 + 97 * value) })),

@@ -17,7 +17,7 @@ interface Disc extends PlainCircle {
   readonly contrast: number;
 }
 
-/** Discs with soft edges on an even ground, with noise. */
+/** Discs with soft edges on an even background, with noise. */
 function drawn(discs: readonly Disc[], noise: number, seed: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length: WIDTH * HEIGHT }, (_, i) => {
@@ -54,9 +54,9 @@ const disc = fc.record({
   radius: eighths(4, 6),
   contrast: fc.constantFrom(-90, 60, 90),
 });
-/** A circle around a disc, off by a pixel at most. */
+/** The offset of a circle from a disc: one pixel at most. */
 const off = fc.record({ x: eighths(-1, 1), y: eighths(-1, 1), radius: eighths(-1, 1) });
-/** Circles at the border, beyond the frame, of no radius, or nowhere. */
+/** Circles at the border, outside of the frame, without a positive radius, or without a finite place. */
 const stray = fc.record({
   x: fc.constantFrom(0, 5, 8, WIDTH - 8, WIDTH, -3, 1e6, Number.NaN, Number.NEGATIVE_INFINITY),
   y: fc.constantFrom(0, 18, HEIGHT - 8, 1e9, Number.NaN),

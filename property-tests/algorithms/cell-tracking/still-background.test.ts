@@ -29,7 +29,7 @@ const video = fc
   });
 const quantile = fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }));
 
-/** −0 is below 0. */
+/** Orders −0 before 0. */
 function ascending(a: number, b: number): number {
   return a === b ? Number(Object.is(b, -0)) - Number(Object.is(a, -0)) : a < b ? -1 : 1;
 }
@@ -49,7 +49,7 @@ onEveryBackend((opened, { runs }) => {
 describe('stillBackground', () => {
   test('goes through many frames band by band, and frees what it took', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2 }));
-    // 3 rows of 2^13 pixels of 1,024 frames are more than the 2^24 of a band.
+    // Three rows of 2^13 pixels in 1,024 frames exceed the 2^24 samples of a band.
     const [width, height] = [2 ** 13, 3];
     const frames = Array.from({ length: 1024 }, (_, frame) => ({
       ...{ width, height },

@@ -21,7 +21,7 @@ import { lostBefore } from '../../support/faulty-backend.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
 import { slow } from '../../support/webgpu-support.ts';
 
-/** A disc of radius 4 that is brighter than 100 by 80. */
+/** Discs of radius 4, brighter by 80 than the background of 100. */
 function drawDiscs(width: number, height: number, discs: readonly (readonly [x: number, y: number])[]): HostFrame {
   const grey = Uint8Array.from({ length: width * height }, (_, i) => {
     const [x, y] = [i % width, Math.floor(i / width)];
@@ -59,7 +59,7 @@ async function onWorkers(frames: readonly HostFrame[], options?: TrackCellsOptio
   return found;
 }
 
-/** Three cells, one of which goes out of the frame and one of which comes in; the last is hidden in the frames 4 to 9. */
+/** Three cells: one leaves the frame, one enters it, and the last is hidden in frames 4 to 9. */
 const crossing = Array.from({ length: 15 }, (_, t) =>
   drawDiscs(56, 40, [
     [44 + 1.5 * t, 10],
@@ -132,7 +132,7 @@ describe('tracks', () => {
   });
 
   test('of two snakes on one cell the older goes on', async () => {
-    // The second disc runs into the first and is gone.
+    // The second disc merges into the first and disappears.
     const frames = Array.from({ length: 9 }, (_, t) =>
       drawDiscs(
         60,
@@ -165,7 +165,7 @@ describe('tracks', () => {
 });
 
 describe('cells', () => {
-  /** One disc of a radius that goes to the right by three pixels a frame. */
+  /** One disc that moves to the right by three pixels a frame. */
   const discOf = (radius: number) =>
     Array.from({ length: 4 }, (_, t) => ({
       ...{ width: 240, height: 160 },
@@ -216,7 +216,7 @@ describe('cells', () => {
 });
 
 describe('frames', () => {
-  /** A context that counts writes of as many words as a frame has. */
+  /** A context that counts the writes that are as long as a frame. */
   function openCounting({ width, height }: { readonly width: number; readonly height: number }) {
     const backend = createReferenceBackend();
     let uploads = 0;
@@ -248,7 +248,7 @@ describe('frames', () => {
       Array.from({ length: 14 }, () => empty),
     );
     expect([frames.length, uploads()]).toEqual([14, 5]);
-    // A cell that comes in the sixth frame is found in the seventh.
+    // A cell that appears in the sixth frame is found in the seventh.
     await collect(context, [...Array.from({ length: 5 }, () => empty), ...crossing.slice(0, 4)]);
     expect(uploads() - 5).toBe(2 + 3);
     expect(context.backend.counters.liveBuffers).toBe(0);
@@ -293,7 +293,7 @@ describe('frames', () => {
       bytes.push(context.backend.counters.liveBytes);
     }
     expect(Math.max(...bytes)).toBe(bytes[12]);
-    // One that was left out is given up when a later one is followed.
+    // A frame that was left out is freed when a later one is tracked.
     await tracker.track(crossing[0]!, 29, undefined);
     expect(context.backend.counters.liveBytes).toBeLessThan(bytes[0]! + 8 * 56 * 40);
     await tracker.close();
@@ -370,7 +370,7 @@ describe('a generated video', () => {
     return { f1, off: centreErrors[centreErrors.length >> 1]!, whole: trackAccuracy(pairs, size).withoutSwitch };
   }
 
-  // What five seeds of 60 frames reach stands in bench/results/2026-11-24-cell-tracking.md.
+  // The scores over five seeds of 60 frames are in bench/results/2026-11-24-cell-tracking.md.
   const videos = [
     ['over a faint texture', {}, false, { f1: 0.97, whole: 0.95 }],
     ['of 84 cells', { cells: 84 }, false, { f1: 0.97, whole: 0.95 }],

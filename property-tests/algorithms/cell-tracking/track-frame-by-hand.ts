@@ -1,6 +1,6 @@
 import { roundEven } from '../../../primitives/ir/semantics.ts';
 
-/** A cell as it was. */
+/** A cell as found in the previous frame. */
 export interface PlainCell {
   readonly x: number;
   readonly y: number;
@@ -16,7 +16,7 @@ export interface PlainFrame {
 }
 
 export interface PlainOptions {
-  /** Of length 1. */
+  /** A unit vector. */
   readonly direction: { readonly x: number; readonly y: number };
   readonly flow: { readonly x: number; readonly y: number };
   readonly maxRadius: number;
@@ -26,7 +26,7 @@ export interface PlainOptions {
   readonly minMove: number;
 }
 
-/** A cell as a frame has it, with its window, its field and what these took. */
+/** A cell as found in this frame, with its window, its field and the rounds that they took. */
 export interface PlainResult {
   readonly window: PlainWindow;
   readonly field: readonly number[];
@@ -42,7 +42,7 @@ export interface PlainResult {
 const f = Math.fround;
 const SNAXELS = 20;
 
-/** What a frame makes of a cell, by going through it pixel by pixel and snaxel by snaxel; every operation is rounded to f32. */
+/** Tracks a cell in a frame, pixel by pixel and snaxel by snaxel; every operation is rounded to f32. */
 export function trackByHand(frame: PlainFrame, cell: PlainCell, options: PlainOptions): PlainResult {
   const window = windowByHand(frame, cell, options);
   const image = imageByHand(frame, window);
@@ -106,10 +106,10 @@ const SIDES: readonly (readonly [number, number])[] = [
   ...([[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1], [-1, -1], [1, -1], [-1, 1]] as const), // biome-ignore format: one line
 ];
 
-/** Of images and fields, from 0 to 1. */
+/** The value that represents 1 in images and fields, which range from 0 to 1. */
 const UNITS = 2 ** 20;
 
-/** Images and fields are whole numbers; their weighted terms are rounded. */
+/** Images and fields are integers; their weighted terms are rounded. */
 function flowByHand(image: readonly number[], { width, height }: PlainWindow, { flow, maxRounds }: PlainOptions) {
   let field = [...image];
   let rounds = 0;
@@ -156,7 +156,7 @@ function snakeByHand(
     const size = f(Math.sqrt(f(f(x * x) + f(y * y))));
     return size > 0 ? [f(x / size), f(y / size)] : [0, 0];
   });
-  /** What is seen at a point, as whole numbers; undefined outside of the window. */
+  /** The samples at a point, as integers; undefined outside of the window. */
   const seenAt = (x: number, y: number): [number, number, number] | undefined => {
     const inside = !isFlat && width >= 2 && height >= 2 && x >= 0 && x <= width - 1 && y >= 0 && y <= height - 1;
     if (!inside) return undefined;

@@ -20,7 +20,7 @@ const DEFAULTS: PlainOptions = {
   minMove: 0.1,
 };
 
-/** Grey values that look like noise over a few soft discs, the same for the same seed. */
+/** Grey values that look like noise over a few soft discs; deterministic for a seed. */
 function noisy(width: number, height: number, seed: number, discs: readonly PlainCell[], levels: number): number[] {
   let state = seed >>> 0;
   return Array.from({ length: width * height }, (_, i) => {
@@ -31,7 +31,7 @@ function noisy(width: number, height: number, seed: number, discs: readonly Plai
   });
 }
 
-/** A disc as a cell whose snake begins there. */
+/** A cell whose snake starts at a disc. */
 function cellAt(x: number, y: number, radius: number, path = y): PlainCell {
   const kept = f(radius);
   return { x: f(x), y: f(y), path: f(path), radius: kept, radii: Array.from({ length: 20 }, () => kept) };
@@ -53,7 +53,7 @@ function given(
   };
 }
 
-/** What {@link trackFrame} returns of cells, by hand. */
+/** The expected result of {@link trackFrame}, computed by hand. */
 function expected(frame: PlainFrame, cells: readonly PlainCell[], options: PlainOptions) {
   const found = cells.map((cell) => trackByHand(frame, cell, options));
   return {
@@ -77,7 +77,7 @@ const direction = fc
   .tuple(fc.integer({ min: -4, max: 4 }), fc.integer({ min: -4, max: 4 }))
   .filter(([x, y]) => x !== 0 || y !== 0)
   .map(([x, y]) => ({ x, y }));
-/** Places in a frame of 40 × 30, some at its edges, beyond it, or nowhere. */
+/** Coordinates in a frame of 40 × 30, some of them at its edges, outside of it, or NaN. */
 const coordinate = (size: number) =>
   fc.oneof(
     { arbitrary: fc.integer({ min: 0, max: 8 * size }).map((eighths) => eighths / 8), weight: 9 },
@@ -85,7 +85,7 @@ const coordinate = (size: number) =>
   );
 const someCell = fc.record({ x: coordinate(40), y: coordinate(30), radius: fc.constantFrom(0, 1, 2, 2.5, 3, 5) });
 
-/** A length of 1, as the algorithm makes it. */
+/** A vector scaled to length 1 by the same operations as in the algorithm. */
 function unit({ x, y }: { readonly x: number; readonly y: number }) {
   const scale = Math.max(Math.abs(x), Math.abs(y));
   const [a, b] = [x / scale, y / scale];
@@ -140,7 +140,7 @@ testLaws([
       }));
       const byHand = expected(frame, cells, options);
       const lost = expected(frame, finite, options);
-      // A cell that is nowhere is lost at 0.
+      // A cell at NaN is lost at 0.
       const places = {
         x: byHand.x.map((x, i) => (Number.isNaN(x) ? lost.x[i]! : x)),
         y: byHand.y.map((y, i) => (Number.isNaN(y) ? lost.y[i]! : y)),

@@ -27,13 +27,13 @@ import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 const TILES = 200;
 const BROKEN = 117;
-/** Of a file that ends within a vertex. */
+/** The error of a file that ends within a vertex. */
 const CODE = 'geometry/not-finite';
 
 let shop: Workshop;
 let [p, q, torn]: ResultSet[] = [];
 let reference: Context;
-/** What a run that nothing happens to finds, of all tiles and of all but the broken one. */
+/** The results of undisturbed runs, over all tiles and over all but the broken one. */
 let [whole, good]: CrossComparison[] = [];
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ afterAll(async () => {
   await shop.remove();
 });
 
-/** Some boxes a tile, in places and sizes that differ from tile to tile and, by a little, from side to side. */
+/** Some boxes for a tile. Places and sizes differ between tiles and, slightly, between sides. */
 function boxes(tile: number, side: number): string {
   const line = (_: unknown, i: number): string => {
     const [left, top] = [10 * i + ((tile + side) % 3), tile % 7];
@@ -73,7 +73,7 @@ function boxes(tile: number, side: number): string {
 
 type Changes = Partial<CrossCompareJob<TileSource>> & {
   readonly context?: Context | undefined;
-  /** Is called when so many tiles are being read. */
+  /** Actions by the number of the call to `parse`. */
   readonly atParse?: { readonly [calls: number]: () => void };
 };
 
@@ -93,7 +93,7 @@ async function compare({ context = reference, atParse = {}, ...changes }: Change
   }
 }
 
-/** All threads that are started while something is done. */
+/** The result of `work`, and all threads that were started during it. */
 async function threadsOf<R>(
   work: (threads: readonly Worker[]) => Promise<R>,
 ): Promise<{ result: R; threads: readonly Worker[] }> {
@@ -111,7 +111,7 @@ const kill = (...threads: readonly (Worker | undefined)[]): void => {
   for (const thread of threads) void thread!.terminate();
 };
 
-/** What was thrown, and what caused that. */
+/** The codes of an error and of its causes. */
 function codesOf(error: unknown): unknown[] {
   return error instanceof Error ? [(error as { code?: unknown }).code, ...codesOf(error.cause)] : [];
 }
@@ -141,7 +141,7 @@ describe('a thread of the parser that is killed', () => {
       onDevice.push(tile.name);
       return parseHere(tile, signal);
     };
-    // As a tile fails whose threads died twice.
+    // Fails like a tile whose threads died twice.
     const parse = (tile: TileSource, signal: AbortSignal): Promise<TileSide> =>
       tile.name === String(BROKEN)
         ? Promise.reject(new DeviceLostError('device/parser', 'The thread that parsed the tile died.'))
@@ -199,7 +199,7 @@ describe('a worker of the backend that is killed', () => {
     let dead = false;
     const { result } = await threadsOf(async (started) => {
       const watch = setInterval(() => {
-        // The first two are the backend's, those after them parse.
+        // The first two threads are the backend's; the later ones parse.
         if (dead || started.length < 3) return;
         dead = true;
         kill(started[0]);

@@ -25,7 +25,7 @@ const openBoth = (names: readonly string[], regions: Regions): Promise<ResultSet
 const parse = async (tile: TileSource) =>
   tileSide(parseTile(await tile.load(), tile.parameters), { place: tile.place });
 
-/** Areas of the regions, areas of the pairs, and how many are missing, in an order that does not hang on numbering. */
+/** Areas of the regions and pairs, and numbers of missing regions, in an order that does not depend on numbering. */
 interface Figures {
   readonly pairs: readonly string[];
   readonly missing: readonly number[];

@@ -126,7 +126,7 @@ describe('totalsOf', () => {
     expect(histogram.reduce((sum, count) => sum + count, 0)).toBe(pairs);
     expect(candidates).toBeGreaterThanOrEqual(pairs);
     expect(meeting).toBeGreaterThanOrEqual(candidates);
-    // Where polygons of a side do not overlap, a ratio above ½ is a match.
+    // If polygons of one side do not overlap, every ratio above ½ is a match.
     expect(matching.matches).toBeGreaterThanOrEqual(ratios.filter((ratio) => ratio > 0.5).length);
   });
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([reference!.close(), workers!.close()]));
 
-/** A tile as the tests have it: a label image under a name, or something that cannot be read. */
+/** A tile of the tests: a label image with a name, or a tile that cannot be read. */
 interface TestTile {
   readonly name: string;
   readonly image: LabelImage | undefined;
@@ -25,7 +25,7 @@ interface TestTile {
 type TestJob = CrossCompareJob<TestTile>;
 
 const parse = async ({ name, image }: TestTile): Promise<TileSide> => {
-  // Tiles are ready in another order than they were asked for.
+  // Tiles become ready in a different order than they were requested.
   await new Promise((resolve) => setTimeout(resolve, name.length % 3));
   if (image === undefined) throw new FormatError('format/syntax', 'This is no tile.', { place: { file: name } });
   return sideOf(image);
@@ -109,7 +109,7 @@ describe('crossCompare', () => {
       const good = images.flatMap((pair, index) => (index === broken ? [] : [{ name: nameAt(index), pair }]));
       const without = await compared({
         ...jobOf([]),
-        // A name of its own keeps single tiles from being paired whatever they are called.
+        // Two sets of one tile each are paired whatever their names; an additional tile on both sides prevents that.
         p: {
           path: 'a',
           tiles: [...good.map(({ name, pair }) => ({ name, image: pair.p })), { name: 'zz', image: EMPTY }],

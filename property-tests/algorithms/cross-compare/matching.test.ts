@@ -42,7 +42,7 @@ const figuresOf = ({ ratio }: RatedPairs, matches: Uint32Array): { count: number
   sum: matches.reduce((sum, pair) => sum + ratio[pair]!, 0),
 });
 
-/** The most matches, and their highest sum, over all ways to choose. */
+/** The maximum number of matches, and the highest sum for that number, over all choices. */
 function exhaustive({ p, q, ratio }: RatedPairs, minIou: number): { count: number; sum: number } {
   const best = (pair: number, usedP: number, usedQ: number): { count: number; sum: number } => {
     if (pair === p.length) return { count: 0, sum: 0 };
@@ -103,7 +103,7 @@ describe('matchPairs', () => {
     }
   });
 
-  /** Runs of pixels in a row: sides whose polygons do not overlap. */
+  /** Runs of pixels in a row, so that polygons of a side do not overlap. */
   const runs = fc
     .array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 5 })), { maxLength: 12 })
     .map((lengths) => lengths.flatMap(([inside, length], run) => Array<number>(length).fill(inside ? run : -1)));

@@ -13,7 +13,7 @@ import {
 
 const geos = await Geos.open();
 
-/** Coordinates in which GEOS is exact: areas below 2^53. */
+/** Coordinates for which GEOS is exact: areas stay below 2^53. */
 const exact = { extent: 2 ** 26 };
 
 describe('rectilinear pairs', () => {

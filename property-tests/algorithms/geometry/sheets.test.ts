@@ -14,7 +14,7 @@ import {
 } from '../../support/parted-support.ts';
 import { box, type Rings } from '../../support/zonal-support.ts';
 
-/** Whether two parts of one polygon overlap, by the library. */
+/** Whether two parts of one polygon overlap, according to the library. */
 function overlap(a: Rings, b: Rings): boolean {
   const polygons = partedPolygons([[a, b]]);
   const rings = (part: number): number[] =>

@@ -23,9 +23,11 @@ interface Box {
 
 const LIMIT = 2 ** 30;
 
-/** Whether a segment has a point strictly inside a box: an open interval of its length is left of all four sides. */
+/**
+ * Whether a segment has a point strictly inside a box: an open interval of it is on the inner side of all four sides.
+ */
 function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right, top }: Box): boolean {
-  // Greater than 0 where a point is on the inner side, at the start and at the end of the segment.
+  // For the start and the end of the segment: positive if the point is on the inner side.
   const sides = [
     [ax - left, bx - left],
     [right - ax, right - bx],
@@ -33,7 +35,7 @@ function entersBox([[ax, ay], [bx, by]]: [Vertex, Vertex], { left, bottom, right
     [top - ay, top - by],
   ].map(([start, end]) => [BigInt(start!), BigInt(end!)] as const);
   if (sides.some(([start, end]) => start <= 0n && end <= 0n)) return false;
-  // Fractions of the way at which the segment comes in and goes out, as numerator and denominator.
+  // Fractions of the segment at which it enters and leaves, as numerator and denominator.
   const enters = sides.filter(([start]) => start <= 0n).map(([start, end]) => [-start, end - start] as const);
   const leaves = sides.filter(([, end]) => end <= 0n).map(([start, end]) => [start, start - end] as const);
   return enters.every(([n, d]) => leaves.every(([m, e]) => n * e < m * d));
@@ -117,7 +119,7 @@ describe.each(kinds)('polygons: $kind', ({ rectilinear, rings }) => {
   });
 });
 
-/** Near the limits of coordinates, near 0, and anywhere. */
+/** Near the coordinate limits, near 0, and anywhere. */
 const far = fc.oneof(
   fc.integer({ min: -LIMIT, max: LIMIT }),
   fc.integer({ min: 0, max: 3 }).chain((from) => fc.constantFrom(LIMIT - from, -LIMIT + from, from, -from)),
@@ -154,7 +156,7 @@ describe('coordinates up to ±2^30', () => {
     }, 120_000);
     test('pixels are those that the even-odd rule holds in whole numbers', async () => {
       const pixels = fc.array(farVertex, { minLength: 1, maxLength: 60 });
-      // Pixels beside an edge, which take products.
+      // Pixels beside an edge, whose test needs products.
       const beside = fc.tuple(
         farVertex,
         farVertex,

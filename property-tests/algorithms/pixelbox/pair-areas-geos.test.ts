@@ -11,7 +11,7 @@ import { rectilinearPairs } from '../../support/arbitrary-rectilinear.ts';
 
 const geos = await Geos.open();
 
-/** Polygon i of one side with polygon i of the other, by GEOS. */
+/** Areas by GEOS of polygon i of one side and polygon i of the other. */
 function areasByGeos(first: Polygons, second: Polygons): ReturnType<Geos['areas']>[] {
   return Array.from({ length: first.polygonRings.length - 1 }, (_, i) => geos.areas(first, i, second, i));
 }

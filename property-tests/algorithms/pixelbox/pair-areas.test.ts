@@ -27,7 +27,7 @@ const inOrder = (count: number): RegionPairs => {
   return { p: each, q: each };
 };
 
-/** Pixels of boxes this small can be drawn whatever the method. */
+/** Boxes small enough for every method to draw their pixels. */
 const SMALL: RectilinearOptions = { extent: 100, reach: 2 ** 30 };
 const LARGE: RectilinearOptions = {};
 
@@ -157,7 +157,7 @@ const rectangle = (width: number, height: number): [number, number][] => [
   [0, height],
 ];
 
-/** A comb of so many teeth, one pixel wide and one apart. */
+/** A comb with `teeth` teeth, one pixel wide and one pixel apart. */
 const comb = (teeth: number): [number, number][] => [
   ...Array.from({ length: teeth }, (_, i): [number, number][] => [
     [2 * i, 1],

@@ -45,7 +45,7 @@ function pixelsOf(rings: Rings): Vertex[] {
   return all.filter(([x, y]) => holdsPixel(rings, x, y));
 }
 
-/** Closures meet where two pixels are the same, or have a side or a corner in common. */
+/** Two polygons intersect if they share a pixel, or if two of their pixels share a side or a corner. */
 function expectedOf([p, q]: readonly [Rings, Rings]): Relations {
   const [ofP, ofQ] = [pixelsOf(p), pixelsOf(q)];
   const distance = ([x, y]: Vertex, [u, v]: Vertex): number => Math.max(Math.abs(x - u), Math.abs(y - v));
@@ -61,7 +61,7 @@ describe('relations of rectilinear polygons', () => {
         rectilinearRings(SIZE),
         rectilinearRings(SIZE).map((all) => all.slice(0, 1)),
       );
-      // Many pairs a launch: most of random ones overlap.
+      // Most random pairs overlap, so each launch has many.
       const pairs = fc.array(fc.tuple(rings, rings), { minLength: 1, maxLength: 40 });
       await fc.assert(
         fc.asyncProperty(pairs, async (all) => {
@@ -95,7 +95,7 @@ describe('beside GEOS', () => {
     geos = await (await import(specifier)).default();
   });
 
-  /** The union of pixels, which GEOS makes of squares. */
+  /** The union of pixels, built from squares by GEOS. */
   function unionOf(pixels: readonly Vertex[]): number {
     const square = ([x, y]: Vertex): string =>
       `POLYGON ((${x} ${y}, ${x + 1} ${y}, ${x + 1} ${y + 1}, ${x} ${y + 1}, ${x} ${y}))`;
@@ -114,7 +114,7 @@ describe('beside GEOS', () => {
     const pixel = fc.tuple(fc.integer({ min: -3, max: 2 }), fc.integer({ min: -3, max: 2 }));
     const pixels = fc.uniqueArray(pixel, { maxLength: 14, selector: String });
     const pair = fc.tuple(pixels, pixels, fc.constantFrom(0, 1, 2)).map(([p, q, kind]): [Vertex[], Vertex[]] => {
-      // Apart but for their sides, or one in the other.
+      // Disjoint except for shared sides, or one inside the other.
       if (kind === 1) return [p, q.filter(([x, y]) => !p.some(([u, v]) => u === x && v === y))];
       return kind === 2 ? [p, p.filter((_, i) => i % 2 === 0)] : [p, q];
     });

@@ -19,13 +19,15 @@ export function gridPolygonsOf(polygons: readonly Rings[]): GridPolygons {
   };
 }
 
-/** Edges of all rings, in any direction, but those without length. */
+/** The edges of all rings, except those of length 0. */
 export function edgesOf(rings: Rings): [Vertex, Vertex][] {
   const all = rings.flatMap((ring) => ring.map((to, i): [Vertex, Vertex] => [ring.at(i - 1)!, to]));
   return all.filter(([from, to]) => from[0] !== to[0] || from[1] !== to[1]);
 }
 
-/** Even-odd at a pixel's centre: whether edges that meet its row strictly right of it are odd in number. */
+/**
+ * Whether a pixel is inside by the even-odd rule: an odd number of edges cross its row strictly right of its centre.
+ */
 export function holdsPixel(rings: Rings, x: number, y: number): boolean {
   const [cx, cy] = [2n * BigInt(x) + 1n, 2n * BigInt(y) + 1n];
   let inside = false;
@@ -39,7 +41,7 @@ export function holdsPixel(rings: Rings, x: number, y: number): boolean {
   return inside;
 }
 
-/** Pixels of both and of either polygon, one by one. */
+/** Counts the pixels of the intersection and of the union one by one. */
 export function countPixels(p: Rings, q: Rings): { intersection: bigint; union: bigint } {
   const vertices = [...p, ...q].flat();
   const [xs, ys] = [vertices.map(([x]) => x), vertices.map(([, y]) => y)];
@@ -54,12 +56,15 @@ export function countPixels(p: Rings, q: Rings): { intersection: bigint; union: 
   return { intersection, union };
 }
 
-/** A u64 column that was read, as numbers. */
+/** A u64 column that was read, as bigints. */
 export function bigints({ lo, hi }: { readonly lo: Uint32Array; readonly hi: Uint32Array }): bigint[] {
   return Array.from(lo, (low, i) => BigInt(low) + (BigInt(hi[i]!) << 32n));
 }
 
-/** Rings of horizontal and vertical edges with corners within `size` of 0: they may cross, touch and cover each other. */
+/**
+ * Rings of horizontal and vertical edges with coordinates from −size to size. They may cross, touch and cover each
+ * other.
+ */
 export function rectilinearRings(size: number): fc.Arbitrary<Rings> {
   const coordinate = fc.integer({ min: -size, max: size });
   const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 1, maxLength: 5 }).map((turns) =>
@@ -79,7 +84,7 @@ export function rectilinearRings(size: number): fc.Arbitrary<Rings> {
   return fc.array(fc.oneof(ring, box), { maxLength: 4 });
 }
 
-/** Rings of any edges. */
+/** Rings with edges in any direction. */
 export function anyRings(size: number): fc.Arbitrary<Rings> {
   const coordinate = fc.integer({ min: -size, max: size });
   const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 1, maxLength: 7 });

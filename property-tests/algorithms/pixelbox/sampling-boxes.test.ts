@@ -24,7 +24,7 @@ interface Areas {
   readonly union: bigint;
 }
 
-/** Uploads, measures pairs [p, q] of one set of polygons, reads and frees. */
+/** Uploads a set of polygons, measures its pairs [p, q], reads the areas and frees everything. */
 async function measure(
   context: Context,
   polygons: readonly Rings[],
@@ -54,9 +54,9 @@ function allPairs(count: number): [number, number][] {
 }
 
 const blockSize = fc.constantFrom(4, 9, 16, 64);
-/** From boxes of one pixel to all of them. */
+/** From splitting down to single pixels to not splitting at all. */
 const threshold = fc.oneof(fc.integer({ min: 2, max: 40 }), fc.constantFrom(2, 3, 2048, 2 ** 24));
-/** Some hold a few boxes at a time only. */
+/** Some budgets hold only a few boxes at a time. */
 const memoryBytes = fc.constantFrom(2 ** 28, 40_000, 300_000);
 const options = fc.record({
   blockSize,
@@ -106,7 +106,9 @@ describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
   });
 });
 
-/** Flips two pixels at opposite corners, so that MBRs are all the same and grids of 2^k × 2^k cut along whole pixels. */
+/**
+ * Flips two pixels at opposite corners: all MBRs are then the same, and grids of 2^k × 2^k cut them along whole pixels.
+ */
 function framed(rings: Rings): Rings {
   const pixel = (x: number, y: number) =>
     [
@@ -162,7 +164,7 @@ describe('areas past 2^32', () => {
       );
     }, 240_000);
 
-    // Boundaries as long as these take the others some ten seconds.
+    // Boundaries of this length take other backends about ten seconds.
     if (!THOROUGH && name !== 'workers') return;
     test('are measured where boundaries run across boxes', async () => {
       const side = 70_000;
@@ -350,10 +352,10 @@ test('the host waits as often as is documented, and nothing stays', async () => 
   const { counters } = context.backend;
   const [live, before] = [counters.liveBuffers, counters.readbacks];
   const areas = await pixelBox(context, edges, edges, pairs);
-  // The largest MBR is 4 words; the window of pairs and its 64 sub-boxes are 2 counts each.
+  // Four readbacks for the largest MBR, and two each for the window of pairs and its 64 sub-boxes.
   expect(counters.readbacks - before).toBe(8);
   context.dispose(areas);
-  // What says how many rows `expand` made is kept until the host waits again.
+  // The number of rows that `expand` made is kept until the host waits again.
   await context.sync();
   expect(counters.liveBuffers).toBe(live);
   await context.close();
@@ -361,7 +363,7 @@ test('the host waits as often as is documented, and nothing stays', async () => 
 
 test('tables of boxes fit in memory, however many there are', async () => {
   const memoryBytes = 2 ** 18;
-  // Beside them: a polygon, a pair, its areas, and sums over all rows of a launch.
+  // Room for everything else: a polygon, a pair, its areas, and sums over all rows of a launch.
   const context = new Context(createReferenceBackend({ limits: { memoryBytes: memoryBytes + 2 ** 12 } }));
   const edges = uploadPolygonEdges(
     context,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Quadrants } from '../../../algorithms/quadrants/index.ts';
 import type { Context } from '../../../primitives/context.ts';
 
-/** A quadrant that a polygon has. */
+/** A quadrant of a polygon. */
 export interface QuadrantRow {
   readonly set: number;
   readonly polygon: number;
@@ -11,7 +11,7 @@ export interface QuadrantRow {
   readonly boundary: number;
 }
 
-/** A quadrant of a level up to 30; few codes at each, so that polygons share quadrants and hold one another's. */
+/** A quadrant of a level up to 30. Codes are few, so that polygons share quadrants and contain those of others. */
 const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
   const last = (1n << BigInt(2 * level)) - 1n;
   const code = fc.oneof(
@@ -22,7 +22,7 @@ const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
   return fc.record({ level: fc.constant(level), code });
 });
 const shallow = place.filter(({ level }) => level <= 3);
-/** Quadrants of a few polygons in three sets, each once a polygon. */
+/** Quadrants of a few polygons in three sets; a polygon has each quadrant at most once. */
 export const quadrantRows: fc.Arbitrary<QuadrantRow[]> = fc.uniqueArray(
   fc
     .tuple(fc.oneof(shallow, place), fc.nat({ max: 4 }), fc.nat({ max: 2 }), fc.nat({ max: 1 }))
@@ -32,7 +32,7 @@ export const quadrantRows: fc.Arbitrary<QuadrantRow[]> = fc.uniqueArray(
 
 const SETS = [0, 1, 2];
 
-/** The rows on a device, set by set. */
+/** Uploads the rows, set by set. */
 export function uploadRows(context: Context, all: readonly QuadrantRow[]): Quadrants[] {
   const column = (of: readonly QuadrantRow[], field: (row: QuadrantRow) => number) =>
     context.column(Uint32Array.from(of, field));

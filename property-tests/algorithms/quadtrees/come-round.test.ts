@@ -4,7 +4,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Rings, zonesOf } from '../../support/zonal-support.ts';
 
-/** Whether even-odd holds a point that no edge touches. */
+/** Whether a point that no edge touches is inside by the even-odd rule. */
 function holds(rings: Rings, px: number, py: number): boolean {
   const crossed = rings.flatMap((ring) =>
     ring.filter(([x1, y1], i) => {
@@ -19,7 +19,7 @@ const vertex = fc.tuple(fc.integer({ min: -500, max: 500 }), fc.integer({ min: -
 const polygons = fc.array(fc.array(fc.array(vertex, { minLength: 3, maxLength: 6 }), { maxLength: 3 }), {
   maxLength: 3,
 });
-/** Off all vertices and cuts. */
+/** A point off all vertices and cuts. */
 const point = fc
   .tuple(fc.integer({ min: -180, max: 179 }), fc.integer({ min: -90, max: 89 }))
   .map(([x, y]) => [x + 0.371, y + 0.413] as const);

@@ -16,7 +16,7 @@ interface Node {
   readonly entries: QuadrantRow[];
 }
 
-/** The tree by insertion of each row from the root down, and then level by level. */
+/** Builds the tree by inserting each row from the root down, and lists its nodes level by level. */
 function treeByHand(all: readonly QuadrantRow[]): Node[] {
   const root: Node = { level: 0, code: 0n, children: [], entries: [] };
   for (const row of all) {
@@ -127,7 +127,7 @@ onEveryBackend((opened, { runs }) => {
         ];
         expect('edges' in inParts).toBe(keepsEdges);
         expect(await readMaqTree(context, inParts)).toEqual(await readMaqTree(context, inOne));
-        // The others were freed on the way.
+        // `frees` has already freed the other inputs.
         context.dispose(inOne, inParts, whole);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
       }),

@@ -23,7 +23,7 @@ const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantB
   }));
 };
 
-/** The level of the smallest quadrant that holds the box of a polygon's edges, up to the last. */
+/** The level of the smallest quadrant that contains the bounding box of a polygon's edges; at most `levels`. */
 function enclosingLevel(rings: readonly Ring[], levels: number): number {
   const ends = rings.flatMap((ring) =>
     ring.filter(([x, y], i) => {
@@ -54,7 +54,7 @@ function enclosingLevel(rings: readonly Ring[], levels: number): number {
   return level;
 }
 
-/** Inside quadrants as their parts of the next level at which splits end. */
+/** Cuts quadrants down to the next level at which splits end. */
 function cutDown(
   quadrants: readonly QuadrantByHand[],
   all: readonly (readonly Ring[])[],
@@ -120,7 +120,7 @@ onEveryBackend((opened, { runs }) => {
     const found = await decomposeDepthFirst(context, columnsOfRings([[triangle]]), { levels: 8, split: 4 });
     const waits = context.backend.counters.readbacks - readbacks;
     const boundary = (await rowsOf(context, found)).filter(({ boundary }) => boundary).length;
-    // A round splits one quadrant into four.
+    // Each round splits one quadrant into four.
     expect(waits).toBeLessThan(boundary / 4 / 5);
   });
 

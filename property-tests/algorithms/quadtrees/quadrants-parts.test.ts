@@ -26,14 +26,14 @@ import { overlapByHand } from '../../support/overlaps-by-hand.ts';
 import { ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
 
-/** One step is 1. */
+/** A domain in which one step is 1. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 const PLANE = { x: 0, y: 0, side: DOMAIN_STEPS };
 
-/** A polygon: its parts, each of them rings. */
+/** A polygon: a list of parts with their rings. */
 type Parts = readonly (readonly Ring[])[];
 
-/** Polygons of parts that touch, cross, nest and repeat one another. */
+/** Polygons whose parts touch, cross, nest and repeat one another. */
 const polygons: fc.Arbitrary<Parts[]> = fc.array(ringSets, { maxLength: 3 });
 
 function placed(all: readonly Parts[], fill?: FillRule): DomainPolygons {
@@ -67,12 +67,14 @@ async function rowsOf(context: Context, quadrants: Quadrants): Promise<Row[]> {
 const startOf = ({ level, code }: Row): bigint => code << BigInt(60 - 2 * level);
 const endOf = ({ level, code }: Row): bigint => (code + 1n) << BigInt(60 - 2 * level);
 
-/** The steps that polygons share surely and at most, by their quadrants, pair by pair. */
+/**
+ * For each pair of polygons, the minimum and maximum of the area they share, in steps, according to their quadrants.
+ */
 function sharedByRows(regions: readonly Row[], polygons: readonly Row[]): Map<string, [min: bigint, max: bigint]> {
   const shared = new Map<string, [bigint, bigint]>();
   for (const a of regions.filter(({ boundary }) => boundary < 2)) {
     for (const b of polygons.filter(({ boundary }) => boundary < 2)) {
-      // One of them holds the other, or they share nothing.
+      // Either one contains the other, or they share nothing.
       const smaller = a.level < b.level ? b : a;
       const [from, to] = [startOf(smaller), endOf(smaller)];
       if (from < startOf(a) || from < startOf(b) || to > endOf(a) || to > endOf(b)) continue;
@@ -141,7 +143,7 @@ onEveryBackend((opened, { runs }) => {
           else if (before?.polygon === row.polygon) expect(startOf(row)).toBeGreaterThanOrEqual(endOf(before));
           if (before !== undefined) expect(row.polygon).toBeGreaterThanOrEqual(before.polygon);
         }
-        // All together they cover what the parts' quadrants cover, and no more.
+        // Together they cover the same cells as the quadrants of the parts, and no more.
         const cellsOf = (some: readonly Pick<Row, 'polygon' | 'level' | 'code'>[]): Set<string> =>
           new Set(
             some.flatMap(({ polygon, level, code }) => {
@@ -155,7 +157,8 @@ onEveryBackend((opened, { runs }) => {
         const byHand = all.flatMap((parts, polygon) => parts.flatMap((rings) => splitByHand(polygon, rings, levels)));
         const [covered, possible] = [cellsOf(rows), cellsOf(byHand)];
         expect([...covered].filter((cell) => !possible.has(cell))).toEqual([]);
-        // A part without area may run through a part of the same sheet, so that a quadrant in that is on a boundary.
+        // A part without area may run through another part of the same sheet, and turn a quadrant inside that part into
+        // a boundary one.
         for (const cell of cellsOf(byHand.filter(({ boundary }) => !boundary))) expect(covered.has(cell)).toBe(true);
       }),
       { numRuns: runs },

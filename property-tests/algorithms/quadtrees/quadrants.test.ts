@@ -28,7 +28,7 @@ const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantB
   }));
 };
 
-/** From and up to which step of the domain in Morton order a quadrant is. */
+/** The range of steps of a quadrant, in Morton order. */
 function spanOf(level: number, code: bigint): [from: bigint, to: bigint] {
   const shift = BigInt(60 - 2 * level);
   return [code << shift, (code + 1n) << shift];
@@ -133,7 +133,7 @@ onEveryBackend((opened, { runs }) => {
           if (boundary) continue;
           const { column, row } = placeOf(level, code);
           const side = DOMAIN_STEPS / 2 ** level;
-          // A share of the side is exact, a column and a share would be rounded up to the next column.
+          // `u * side` is exact, whereas `column + u` could be rounded up to the next column.
           const point = [column * side + Math.floor(u * side), row * side + Math.floor(v * side)] as const;
           expect(ringsHold(all[polygon]!, point)).toBe(true);
         }

@@ -16,7 +16,7 @@ import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygon
 import { placeOf, ringsHold, splitByHand } from '../../support/quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';
 
-/** One step is 1. */
+/** A domain in which one step is 1. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 interface Area {
@@ -191,7 +191,7 @@ onEveryBackend((opened, { runs }) => {
   });
 
   test('bounds hold the area and close in with the level', { timeout: 120_000 }, async () => {
-    // On a grid, so that the area is a number of cells.
+    // On a grid, so that the area is a whole number of cells.
     const cell = DOMAIN_STEPS / 8;
     const at = fc.nat({ max: 8 }).map((i) => i * cell);
     const rectangle = fc.tuple(at, at, at, at).map(

@@ -9,7 +9,7 @@ import { onEveryBackend } from '../../backends.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
 import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
 
-/** One step is 1. */
+/** A domain in which one step is 1. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 /** On sides of quadrants, next to them, and anywhere. */
@@ -50,7 +50,7 @@ onEveryBackend((opened, { runs }) => {
     timeout: 120_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
-    // Numbers that fill 64 bits, and those that pass them.
+    // Numbers that fill 64 bits, and numbers that exceed them.
     const sizes = fc.constantFrom({ sets: 2 ** 28, polygons: 2 ** 32 }, { sets: 2 ** 32, polygons: 2 ** 32 });
     const queries = fc.array(windows, { minLength: 1, maxLength: 3 });
     await fc.assert(
@@ -60,7 +60,7 @@ onEveryBackend((opened, { runs }) => {
         const sets = uploadRows(context, rows);
         const tree = await buildMaqTree(context, sets);
         const wide = { ...tree, extent: { ...tree.extent, ...size } };
-        // What one query finds is what the next one is guessed by.
+        // Each query guesses its capacity from the results of the one before.
         for (const asked of all) await checkQuery(context, tree, wide, rows, asked, capacity);
         context.dispose(sets, tree);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
@@ -102,7 +102,7 @@ async function checkQuery(
   expect(placesOf(sorted)).toEqual(placesOf(found).sort((a, b) => a - b));
   expect([...found.query]).toEqual([...found.query].sort((a, b) => a - b));
   for (const [i, node] of found.node.entries()) {
-    // What holds a node does not come after it.
+    // No ancestor of a node comes after it.
     const inside = found.node.subarray(i + 1, found.query.lastIndexOf(found.query[i]!) + 1);
     const holds = (outer: number): boolean =>
       levels[outer]! < levels[node]! && codeAt(node) >> BigInt(2 * (levels[node]! - levels[outer]!)) === codeAt(outer);

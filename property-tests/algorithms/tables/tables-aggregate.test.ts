@@ -17,13 +17,13 @@ const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;
 const ALL = [...NUMBERS, 'f', 'l', 'm', 'n', 'b', 't', 's'] as const;
 const scaleOf = (name: string): number => (name === 'd' ? 2 : 0);
 
-/** The values that count, in their order. */
+/** The column's values except nulls, in order. */
 function sortedValues(rows: SampleTable['rows'], name: string): Cell[] {
   const some = rows.map((row) => row[name]!).filter((cell) => cell !== null);
   return some.sort((a, b) => order({ value: a, scale: 0 }, { value: b, scale: 0 }));
 }
 
-/** A cell of the oracle as a table gives it. */
+/** A cell of the oracle, as a table returns it. */
 function cellOf(name: string, cell: Cell | undefined): unknown {
   if (cell === undefined || cell === null) return null;
   if (name === 'd') return { units: cell, scale: 2 };
@@ -119,7 +119,7 @@ describe('aggregate', () => {
     );
     test('finds the same when it is prepared', () => fc.assert(preparedAgrees, { numRuns: runs }), TIMEOUT_MS);
 
-    // GPUs may take subnormal numbers for zero: none are among these, nor among their differences.
+    // GPUs may flush subnormal numbers to zero, so neither values nor their differences are subnormal.
     const normal = fc.float({ min: -1000, max: 1000, noNaN: true }).map((x) => (Math.abs(x) < 2 ** -80 ? 0 : x));
     const floats = fc.array(normal.map(Math.fround), {
       maxLength: 3000,
@@ -155,7 +155,7 @@ describe('aggregate', () => {
   });
 });
 
-/** The set of Govindaraju and others, whose greatest they find bit by bit. */
+/** The example set of Govindaraju et al., who find its maximum bit by bit. */
 const SET = Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232);
 
 test('of {10 … 232} the greatest is 232, as is the first from the greatest on', async () => {

@@ -19,7 +19,7 @@ const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;
 
 type Row = SampleTable['rows'][number];
 
-/** A value of a column of the host, as the oracle has it. */
+/** A value of a host column, as a cell of the oracle. */
 function cellAt(column: t.HostColumn, i: number): Cell {
   const { validity } = column;
   if (validity !== undefined && ((validity[i >> 5]! >> (i & 31)) & 1) === 0) return null;
@@ -123,7 +123,7 @@ function exactSum(values: readonly number[]): number {
   return Number(units) / 2 ** 149;
 }
 
-/** f32 whose magnitudes are zero, or lie at most so many powers of two above 2^first. */
+/** Zeros, and f32 with exponents in a limited range from `first` on. */
 const narrowFloats = fc
   .tuple(fc.integer({ min: -149, max: 60 }), fc.constantFrom(0, 1, 7, 8, 9, 31, 39))
   .chain(([first, range]) => {

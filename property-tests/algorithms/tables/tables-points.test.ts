@@ -12,7 +12,7 @@ import { columnsOfRings } from '../../support/ring-columns.ts';
 import { type Cell, truthAt } from '../../support/table-questions.ts';
 
 const TIMEOUT_MS = 120_000;
-/** One step is 1. */
+/** A domain in which one step is 1. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
 type Point = readonly [x: number, y: number];
@@ -20,7 +20,7 @@ const next = fc.constantFrom(-1, 0, 1);
 const beside = fc.tuple(vertex, next, next).map(([[x, y], dx, dy]): Point => [x + dx, y + dy]);
 const points = fc.array(fc.oneof(vertex, beside), { minLength: 1, maxLength: 70, size: 'max' });
 
-/** A tree of two sets, and which points their polygons hold. */
+/** A tree of two sets, and the points that their polygons contain. */
 const twoSets = fc.tuple(polygons, polygons);
 
 async function treeOf(context: Context, sets: readonly Parameters<typeof columnsOfRings>[0][], levels: number) {

@@ -10,7 +10,7 @@ import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 const side = 96;
 const cells = Float32Array.from({ length: side * side }, (_, i) => (i % 977) / 8);
 const raster = rasterOf(cells, side, 'f32', { blockRows: 32 });
-/** A raster of which every cell has a value of its own. */
+/** A raster whose cells all differ. */
 const distinct = rasterOf(
   Float32Array.from({ length: 160 * 160 }, (_, i) => i),
   160,
@@ -34,7 +34,7 @@ const job = (signal: AbortSignal, changes: Partial<ZonalJob> = {}): ZonalJob => 
   ...changes,
 });
 
-/** The raster, but for what happens at the nth window. */
+/** The raster, with an action at the nth window. */
 const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<never>): RasterSource => {
   let windows = 0;
   return {
@@ -94,7 +94,7 @@ const endings: { readonly [ending: string]: Ending } = {
   },
 };
 
-/** What the context counts after each ending. */
+/** The result that the context must still give after each ending. */
 const expected = plain(await zonalHistogram(new Context(createReferenceBackend()), job(new AbortController().signal)));
 
 onEveryBackend((opened) => {
@@ -113,7 +113,7 @@ onEveryBackend((opened) => {
         expect(held()).toEqual(before);
         expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
       }
-      // And the context works on.
+      // The context can still be used.
       const { signal } = new AbortController();
       expect(plain(await zonalHistogram(context, job(signal)))).toBe(expected);
     },

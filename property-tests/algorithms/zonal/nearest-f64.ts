@@ -1,4 +1,4 @@
-/** A fraction of whole numbers; the denominator is above 0. */
+/** A fraction of integers with a positive denominator. */
 export interface Fraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
@@ -24,7 +24,7 @@ export function multiplyAdd(a: Fraction, b: Fraction, c: Fraction): Fraction {
 const words = new BigInt64Array(1);
 const floats = new Float64Array(words.buffer);
 
-/** The f64 with another number of steps from 0; zeros are none apart. */
+/** The next f64 above or below; 0 and −0 are one value. */
 function stepped(value: number, by: 1n | -1n): number {
   floats[0] = value;
   const steps = value < 0 || Object.is(value, -0) ? -(words[0]! & (2n ** 63n - 1n)) : words[0]!;
@@ -34,12 +34,12 @@ function stepped(value: number, by: 1n | -1n): number {
 }
 
 /**
- * Whether a finite f64 is the one nearest to a fraction: neither neighbour is nearer. Where two are equally near, it is the
- * even one.
- * Fractions from half a step above the largest f64 on have none.
+ * Whether a finite f64 is the nearest one to a fraction: neither neighbour is nearer. Of two equally near ones, it must
+ * be the even one.
+ * Fractions from half a step above the largest f64 on have no nearest f64.
  */
 export function isNearest(value: number, { numerator, denominator }: Fraction): boolean {
-  /** So many times the denominator of the value. */
+  /** The distance to another fraction, multiplied by `denominator`. */
   const distance = (other: Fraction): Fraction => {
     const difference = numerator * other.denominator - other.numerator * denominator;
     return { numerator: difference < 0n ? -difference : difference, denominator: other.denominator };

@@ -51,7 +51,7 @@ const draft: fc.Arbitrary<Draft> = fc
     return { sample, cells, edges: edges.toSorted((a, b) => a - b), nodata: stored };
   });
 
-/** All cells, row by row, as one zone. */
+/** Counts all cells, row by row, as one zone. */
 const count = (context: Context, { sample, cells, nodata }: Draft, binning: object) =>
   zonalHistogram(context, {
     zones: zonesOf([[box(-1, -1, cells.length + 1, 2)]]),
@@ -64,7 +64,7 @@ const bySlot = (found: ZonalHistogram): object => ({
   outside: [found.nodata, found.below, found.above].map(([n]) => Number(n)),
 });
 
-/** The rule in f64, value by value. */
+/** The expected result, by the binning rule in f64. */
 function slotsOf({ cells, edges, nodata }: Draft): object {
   const bins = new Map<number, number>();
   const outside = [0, 0, 0];
@@ -125,7 +125,7 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
 const times = (values: readonly number[], wanted: number): number => values.filter((v) => v === wanted).length;
 
 describe('even bins', () => {
-  // The last number is that of the decimals.
+  // The last number is the number of decimals.
   const cases = [
     [0, 1, 0.05, 2],
     [-1, 1, 0.01, 2],
@@ -157,7 +157,7 @@ describe('even bins', () => {
       const strays = lower.filter((edge, i) => {
         const sum = low + i * width;
         const isNear = Math.abs(edge - sum) <= 2 ** -51 * Math.max(Math.abs(low), Math.abs(sum));
-        // It has no decimals but those that were given.
+        // An edge has no more decimals than the given numbers.
         return !isNear || (decimals <= 100 ? Number(edge.toFixed(decimals)) : sum) !== edge;
       });
       expect(strays).toHaveLength(0);

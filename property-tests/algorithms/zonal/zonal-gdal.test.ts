@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => context?.close());
 
-/** A job that GDAL and this library both do. */
+/** A job for both GDAL and this library. */
 interface Job {
   readonly name: 'counties' | 'castro';
   readonly zones: string;
@@ -52,10 +52,10 @@ interface NearCell {
   readonly row: number;
 }
 
-/** What stands for nodata, below and above in a row of counts; bins follow. */
+/** Positions in a row of counts; the bins follow. */
 const SLOTS = { nodata: 0, below: 1, above: 2, bins: 3 };
 
-/** The counts of every zone as GDAL found them. */
+/** The counts of every zone by GDAL. */
 function countsByGdal({ name, bins }: Job): { names: string[]; counts: number[][] } {
   const [, ...lines] = readFileSync(join(fixtures, `${name}.csv`), 'utf8')
     .trim()
@@ -85,7 +85,7 @@ function countsOf({ names, bins, nodata, below, above }: ZonalHistogram, { binni
   return counts;
 }
 
-/** The edges of a zone between points of cells, where a whole number is a centre. */
+/** The edges of a zone in coordinates in which cell centres are integers. */
 function* edgesOf({ polygons }: Zones, zone: number, grid: RasterGrid): Generator<readonly [number[], number[]]> {
   const { polygonRings, ringVertices, x, y } = polygons;
   const point = (at: number): number[] => [
@@ -116,7 +116,7 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
       const columns = [start[0]!, end[0]!].sort((a, b) => a - b);
       const slope = (end[0]! - start[0]!) / (end[1]! - start[1]!);
       for (let row = Math.ceil(rows[0]! - tolerance); row <= rows[1]! + tolerance; row++) {
-        // On a steep edge a row's candidates are around one column, on a flat one anywhere along it.
+        // Near a steep edge, a row's candidates are around one column; near a flat one, they lie anywhere along it.
         const steep = Math.abs(slope) < 1;
         const at = start[0]! + (row - start[1]!) * slope;
         const first = steep ? Math.round(at) : Math.ceil(columns[0]! - tolerance);
@@ -132,7 +132,10 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
   });
 }
 
-/** Whether a cell's centre is in a zone by the rule of this library, in integers: even-odd, left and bottom edges in. */
+/**
+ * Whether a cell's centre is inside a zone by this library's rule, in integers: even-odd, left and bottom edges are
+ * inside.
+ */
 function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell): boolean {
   const snapped = snapToGrid(zones.polygons, grid);
   const centre = (cell: number): bigint => BigInt(cell) * 2n ** 20n + 2n ** 19n;
@@ -153,7 +156,7 @@ function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell):
   return inside;
 }
 
-/** A near cell as the fixture has it: zone, column, row, distance, slot, whether GDAL has it in. */
+/** A near cell in the fixture: zone, column, row, distance, slot, and whether it is inside according to GDAL. */
 type StoredCell = readonly [number, number, number, number, number, boolean];
 
 async function load(job: Job): Promise<{ zones: Zones; raster: RasterSource; near: StoredCell[] }> {
@@ -210,7 +213,7 @@ describe('a square whose corners are centres', () => {
     [1.5, 4.5],
   ];
 
-  /** The cells of a 6 × 6 raster that are in the square, row 0 first. */
+  /** The cells of a 6 × 6 raster that lie in the square, from row 0 on. */
   async function cellsHere(rows: 'north-up' | 'south-up', ring: readonly number[][]): Promise<string[]> {
     const zones: Zones = {
       names: ['square'],
@@ -235,7 +238,7 @@ describe('a square whose corners are centres', () => {
       nodata: undefined,
       blockColumns: 6,
       blockRows: 6,
-      // Every cell holds its own number, so that the values found name the cells.
+      // Every cell holds its own number, so that the values found identify the cells.
       read: async () => Uint8Array.from({ length: 36 }, (_, cell) => cell),
       close: async () => {},
     };

@@ -34,7 +34,7 @@ const zonesWith = (all: readonly Parts[]): Zones => ({
   crs: undefined,
 });
 
-/** Whether even-odd holds a point, left and bottom edges in. */
+/** Whether a point is inside by the even-odd rule; left and bottom edges are inside. */
 function holds(rings: Rings, px: number, py: number): boolean {
   const crossed = rings.flatMap((ring) =>
     ring.filter(([x1, y1], i) => {
@@ -46,18 +46,18 @@ function holds(rings: Rings, px: number, py: number): boolean {
   return crossed.length % 2 === 1;
 }
 
-/** The cells of a raster of one row a unit whose centres a rule takes, as their numbers. */
+/** The numbers of the cells whose centre satisfies a rule. Each row of the raster is one unit high. */
 function cellsWhere({ width, height }: RasterSource, rule: (x: number, y: number) => boolean): number[] {
   const all = Array.from({ length: width * height }, (_, i) => i);
   return all.filter((i) => rule((i % width) + 0.5, height - Math.floor(i / width) - 0.5));
 }
 
-/** The values of every zone where all cells differ: which cells it has. */
+/** The values in every zone. All cells differ, so these identify the zone's cells. */
 function valuesOf({ bins, names }: ZonalHistogram): number[][] {
   return names.map((_, zone) => [...bins.lower].filter((_, row) => bins.zone[row] === zone));
 }
 
-/** Every cell has its number for its value. */
+/** The value of every cell is its number. */
 const numbered = (width: number, height: number, grid: Partial<RasterSource> = {}): RasterSource =>
   rasterOf(
     Uint16Array.from({ length: width * height }, (_, i) => i),
@@ -66,7 +66,7 @@ const numbered = (width: number, height: number, grid: Partial<RasterSource> = {
     grid,
   );
 
-/** Parts in the middle of a raster of 100 × 80 cells, over the seams of its tiles. */
+/** Parts in the middle of a raster of 100 × 80 cells, across tile borders. */
 const zoneOfParts = fc
   .tuple(
     fc.array(fc.oneof(simplePart, wildPart), { maxLength: 5 }),
@@ -86,7 +86,7 @@ describe('a zone of several parts', () => {
     const job = { zones: zonesWith(all), raster, binning: unique, tile, memoryBytes, statistics: false };
     const united = await zonalHistogram(reference, job).catch((error: Error) => error);
     if (united instanceof Error) {
-      // A single tile may have more unique values than the smaller memory holds.
+      // A single tile may have more unique values than fit the smaller memory.
       expect([memoryBytes, (united as { code?: string }).code]).toEqual([
         60_000,
         expect.stringMatching(/^zonal\/.*memory-bytes$/),
@@ -169,7 +169,7 @@ describe('a zone of several parts', () => {
 describe('a zone beside GEOS', () => {
   test('has the area of the union of its parts', async () => {
     const geos = await Geos.open();
-    // Ten cells a step: of rectangles the cells are the area, of others nearly so.
+    // Ten cells a step: the number of cells equals the area of rectangles, and approximates that of other shapes.
     const pairs = fc
       .sample(fc.tuple(simplePart, simplePart), { numRuns: 200, seed: 3 })
       .map((pair) => movedParts(pair, (x, y) => [x * 10, y * 10]));
@@ -240,7 +240,7 @@ describe('parts of zones', () => {
       expect(cancelled.stderr).toContain(
         'note: 1 zone has parts that overlap; by the even-odd rule what two of them cover is outside: "0".\n',
       );
-      // By the even-odd rule, one path would have a hole where two parts overlap.
+      // By the even-odd rule, a single path would have a hole where two parts overlap.
       const pathsIn = async (name: string) => [
         ...(await readFile(shop.path(name), 'utf8')).matchAll(/<path fill="[^"]*" d="M/g),
       ];

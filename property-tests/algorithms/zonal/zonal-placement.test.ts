@@ -10,10 +10,10 @@ import { box, cellsOf, plain, type Rings, rasterOf, zonesOf } from '../../suppor
 const context = openReference();
 const binning = { kind: 'unique' } as const;
 
-/** A raster of the whole earth, ten degrees a cell, in which every cell has its own value. */
+/** A raster of the whole earth, at ten degrees a cell, whose cells all differ. */
 function world(west: number): RasterSource {
   const cells = Uint16Array.from({ length: 36 * 18 }, (_, i) => {
-    // The value follows the place, not the column: the same wherever the raster begins.
+    // The value depends on the place rather than the column, so it is the same wherever the raster begins.
     const longitude = (west + (i % 36) * 10 + 720) % 360;
     return Math.floor(i / 36) * 36 + longitude / 10;
   });
@@ -51,7 +51,7 @@ describe('longitudes', () => {
 
   test('of a zone round the whole earth, or more than once round it, are counted once, or twice', async () => {
     expect(cellsOf(await count(world(0), [[box(-180, 0, 180, 10)]]))).toEqual([36]);
-    // Even-odd over the copies: where a zone covers a cell twice, it is out again.
+    // Even-odd over the copies: a cell that a zone covers twice is outside.
     expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([34]);
   });
 
@@ -190,7 +190,7 @@ describe('progress', () => {
     expect(read).toBeLessThanOrEqual(side * side);
   });
 
-  /** Whether a window meets the square of 40 cells at a corner, or touches it. */
+  /** Whether a window meets or touches the square of 40 cells at a corner. */
   function meets({ column, row, columns, rows }: Window, [x, y]: readonly [number, number]): boolean {
     const top = side - y - 40;
     return column <= x + 40 && column + columns >= x && row <= top + 40 && row + rows >= top;
@@ -218,7 +218,7 @@ describe('progress', () => {
       expect(JSON.parse(all.at(-1)!)).toMatchObject({ passedCells: large.width * large.height });
       const some = windowsFor(boxesOf(columns.map((first) => [first, first + 1])));
       expect(some.length).toBeLessThan(all.length);
-      // A window that no zone meets is not halved; where halves come, they end where the whole would.
+      // A window that no zone meets is not halved. The halves of a window end where the whole would.
       if (!halved) expect(all).toEqual(expect.arrayContaining(some));
       const ends = some.map((window) => JSON.parse(window));
       for (const { row, column, rows, columns, passedCells } of ends) {
@@ -245,7 +245,7 @@ describe('progress', () => {
       let cells = 0;
       [...jobWindows(raster, boxesOf([[0, 20_000]]), 1, limits)].forEach(({ plan: { window } }, at) => {
         const { row, column, rows, columns } = window;
-        // The counters of the statistics have room for so many.
+        // The counters of the statistics have room for at most 2^24 cells.
         expect(rows * columns).toBeLessThanOrEqual(2 ** 24);
         cells += rows * columns;
         for (const down of blocksOf(row, rows, blockRows)) {

@@ -10,7 +10,7 @@ import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 import { isNearest } from './nearest-f64.ts';
 
-/** Bits of f32 whose exponents lie in one group, in two that are neighbours, or anywhere. */
+/** Bits of f32 whose exponents lie in one group, in two neighbouring groups, or anywhere. */
 const exponents = fc.oneof(
   fc.constant({ min: 112, max: 140 }),
   fc.constant({ min: 100, max: 140 }),
@@ -48,13 +48,13 @@ const draft: fc.Arbitrary<{ readonly sample: Sample; readonly cells: Cells }> = 
 
 const binnings = fc.constantFrom<Binning>({ kind: 'even', low: 0, high: 1, width: 1 }, { kind: 'none' });
 
-/** Least, greatest, sum and mean by the definition: exact fractions, rounded once. */
+/** Min, max, sum and mean by definition: exact fractions, rounded once. */
 function expected(values: readonly number[]): number[] {
   if (values.length === 0) return Array(4).fill(Number.NaN);
   const bounds = [values.reduce((a, b) => Math.min(a, b)) + 0, values.reduce((a, b) => Math.max(a, b)) + 0];
   const infinite = values.filter((value) => !Number.isFinite(value)).reduce((a, b) => a + b, 0);
   if (infinite !== 0) return [...bounds, infinite, infinite];
-  // Every f32 is a whole number of 2⁻¹⁴⁹.
+  // Every f32 is a multiple of 2⁻¹⁴⁹.
   const sum = values.reduce((total, value) => total + BigInt(value * 2 ** 149), 0n);
   return [...bounds, ratio(sum, 1n << 149n), ratio(sum, BigInt(values.length) << 149n)];
 }
@@ -63,7 +63,7 @@ describe('a fraction', () => {
   const whole = fc.oneof(
     fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
     fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
-    // Halfway between two f64, or next to that.
+    // Halfway between two f64, or next to it.
     fc
       .record({
         bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),
@@ -82,7 +82,7 @@ describe('a fraction', () => {
     'is rounded to the nearest f64, subnormal ones too',
     (numerator, denominator) => {
       const rounded = ratio(numerator, denominator);
-      // From half a step above the largest f64 on it is infinite.
+      // Fractions from half a step above the largest f64 on are rounded to infinity.
       const isInfinite = (numerator < 0n ? -numerator : numerator) >= (2n ** 1024n - 2n ** 970n) * denominator;
       if (isInfinite) expect(rounded).toBe(numerator < 0n ? -Infinity : Infinity);
       else expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });

@@ -29,7 +29,7 @@ const zones = zonesOf([[box(0, 0, 70, 40)], [box(3.5, 2.5, 60.5, 39.5)], [box(10
 
 const samples = fc.constantFrom<Sample>('u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f32');
 
-/** Some values of a sample, its extremes among them. */
+/** Some values of a sample type, its extremes among them. */
 const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
   if (sample === 'f32') {
     const value = fc.oneof(
@@ -42,14 +42,14 @@ const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
   return fc.array(fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max, 0)), { minLength: 1, maxLength: 12 });
 };
 
-/** Products and sums of the first are exact, those of the others are rounded. */
+/** Products and sums of the first kind are exact; the others are rounded. */
 const scalings = fc.oneof(
   fc.record({ scale: fc.constantFrom(0.25, -0.5, 2, -1), offset: fc.constantFrom(0, -40, 0.5) }),
   fc.record({
     scale: fc.constantFrom(0.1, -0.1, 1e-9, 3.7e5, -1e-20),
     offset: fc.double({ min: -100, max: 100, noNaN: true }),
   }),
-  // Sums and means among the least numbers there are.
+  // Sums and means close to the smallest f64.
   fc.record({
     scale: fc.constantFrom(Number.MIN_VALUE, -3e-310, 7e-300),
     offset: fc.oneof(
@@ -90,13 +90,13 @@ function rasterWith({ sample, stored, scaling, nodata, mask }: Band) {
 
 const ONE = fractionOf(1);
 
-/** What is stored of the cells of a box that have data. */
+/** The stored values of the cells with data in a box. */
 function storedIn(band: Band, corners: readonly number[]): number[] {
   const stored = valuesIn({ ...band, scaling: undefined }, corners);
   return stored.filter((value) => !Number.isNaN(value));
 }
 
-/** What the cells of a box stand for; NaN for those without data. */
+/** The values of the cells in a box; NaN for cells without data. */
 function valuesIn(band: Band, [left, bottom, right, top]: readonly number[]): number[] {
   const { cells, shown } = rasterWith(band);
   const { scale, offset } = band.scaling ?? { scale: 1, offset: 0 };
@@ -145,7 +145,7 @@ describe('values of cells', () => {
     },
   );
 
-  /** Sums and means are the f64 nearest to those of the exact products. */
+  /** The sum and the mean must be the f64 nearest to the exact ones. */
   function checkSums(sum: number, mean: number, band: Band, corners: readonly number[]): void {
     const stored = storedIn(band, corners);
     const { scale, offset } = band.scaling ?? { scale: 1, offset: 0 };
@@ -186,7 +186,7 @@ describe('values of cells', () => {
       raster,
       binning: { kind: 'unique' },
     });
-    // 9 times the f64 nearest to 0.1, and 4 times that to 0.001: exact in hundreds of bits, then rounded.
+    // 9 times the f64 nearest to 0.1 plus 4 times the f64 nearest to 0.001: exact in hundreds of bits, then rounded.
     const tenth = 0x1999999999999an; // × 2^-56
     const thousandth = 0x10624dd2f1a9fcn; // × 2^-62
     const exact = 9n * (tenth << 6n) + 4n * thousandth;

@@ -27,7 +27,7 @@ afterAll(async () => {
   await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
 });
 
-/** Even-odd in map space, left and bottom edges in: exact, since the test's coordinates are small whole quarters. */
+/** Even-odd in map space, left and bottom edges inside. It is exact, since the coordinates are small multiples of ¼. */
 function holds(rings: Rings, px: number, py: number): boolean {
   let inside = false;
   for (const ring of rings) {
@@ -140,7 +140,7 @@ describe('cells counted per zone', () => {
     const raster = rasterOf(new Uint8Array(36), 6, 'u8');
     const edges = { kind: 'edges', edges: [0, 1] } as const;
     const { cells } = await zonalHistogram(reference, { zones: zonesOf([square]), raster, binning: edges });
-    // Centres at x, y of 1.5, 2.5 and 3.5: nine of them.
+    // Nine cell centres: x and y of 1.5, 2.5 and 3.5.
     expect(cells[0]).toBe(9n);
   });
 });
@@ -186,7 +186,7 @@ test('a raster with nodata gives the same bytes on all backends, windows by wind
   expect(expected.nodata[0]).toBeGreaterThan(0n);
   expect(plain(await zonalHistogram(workers, job))).toBe(plain(expected));
   expect(plain(await zonalHistogram(webgpu, job))).toBe(plain(expected));
-  // Little memory forces small windows, which changes nothing.
+  // Less memory forces smaller windows, which must not change the result.
   expect(plain(await zonalHistogram(workers, { ...job, memoryBytes: 100_000 }))).toBe(plain(expected));
   await raster.close();
 }, 120_000);
