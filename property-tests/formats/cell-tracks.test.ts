@@ -42,7 +42,7 @@ const cell: fc.Arbitrary<CellRow> = fc.record({
   speed: fc.oneof(fc.constant(Number.NaN), f32(0, 5)),
   radii: fc.array(f32(0.25, 12), { minLength: CONTOUR_POINTS, maxLength: CONTOUR_POINTS }),
 });
-/** Frames of a video in which tracks come, go and come again. */
+/** Frames of a video in which tracks appear, vanish and reappear. */
 const frames: fc.Arbitrary<TrackedFrame[]> = fc
   .array(fc.uniqueArray(cell, { maxLength: 6, selector: ({ track }) => track }), { minLength: 1, maxLength: 8 })
   .map((all) => all.map((cells, index) => trackedFrame(index, cells)));
@@ -51,7 +51,7 @@ interface ReadRow {
   readonly [name: string]: number;
 }
 
-/** The rows of a CSV; numbers that are blank are left out. */
+/** The rows of a CSV; blank numbers are left out. */
 function rowsOf(csv: string): ReadRow[] {
   const [header, ...lines] = csv
     .trimEnd()
@@ -138,7 +138,7 @@ describe('paintCells', () => {
 });
 
 describe('ctcLabels', () => {
-  /** The pieces of `res_track.txt` by label. */
+  /** The tracks in `res_track.txt` by label. */
   const pieces = (text: string): Map<number, { begin: number; end: number; parent: number }> =>
     new Map(
       text

@@ -76,7 +76,7 @@ describe('files of MAQ-trees', () => {
       shared.set(encoded);
       expect(openMaq(shared)).toEqual(written);
       const { polygon } = openMaq(shared).tree.entries;
-      // Without a copy where that can be.
+      // The column is a view, without a copy, if it is aligned.
       expect(polygon.buffer === shared.buffer).toBe(shift % 4 === 0);
     },
   );
@@ -97,7 +97,7 @@ describe('files of MAQ-trees', () => {
   test.prop([maqFile, fc.nat()])('are refused where all bits of a word are others', (written, at) => {
     const words = new Uint32Array(encodeMaq(written));
     const places = [...words.keys()].slice(3);
-    // What a medium gives back that has lost a word: of zeros ones, and of ones zeros.
+    // A medium that has lost a word returns ones for zeros, or zeros for ones.
     const uniform = places.filter((place) => words[place] === 0 || words[place] === 2 ** 32 - 1);
     const place = uniform.length === 0 ? places[at % places.length]! : uniform[at % uniform.length]!;
     words[place] = ~words[place]!;

@@ -12,10 +12,10 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 const target = (): string => join(folder, 'out');
-/** What a user sees: hidden names are left out. */
+/** The names that a user sees, without hidden ones. */
 const shown = async (): Promise<string[]> => (await readdir(target())).filter((name) => !name.startsWith('.')).sort();
 
-/** More than any process has by default. */
+/** Above the greatest process id. */
 const NO_PROCESS = 4_194_305;
 
 describe('stageFolder', () => {

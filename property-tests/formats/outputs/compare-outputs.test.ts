@@ -64,7 +64,7 @@ describe('comparePlot', () => {
   );
 });
 
-/** A tile without rows, of which only the figures matter. */
+/** A tile without rows; only its figures matter. */
 function tileOf(tile: string, ratios: readonly number[]): TileComparison {
   const none = {
     ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },

@@ -17,7 +17,7 @@ describe('numbers', () => {
       .tuple(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom('e3', 'E-12', 'e+0', 'e999'))
       .map(([a, e]) => `${a}`.split('e')[0] + e),
   );
-  /** Decimals in the middle between two f64, where rounding is hardest, and beside it. */
+  /** Decimals halfway between two f64, where rounding is hardest, and decimals close to these. */
   const middles = fc
     .tuple(
       fc.integer({ min: 2 ** 52, max: 2 ** 53 - 1 }),
@@ -61,7 +61,10 @@ describe('coordinates', () => {
   const rings = fc.array(fc.array(position, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });
   const nested = fc.oneof(rings, fc.array(rings, { minLength: 1, maxLength: 3 }), deep);
 
-  /** Depth of the positions of an array that is one of a Polygon or a MultiPolygon, with no array empty. */
+  /**
+   * The nesting depth of an array of positions as in a Polygon or a MultiPolygon; undefined for other arrays, or if any
+   * is empty.
+   */
   const depthOf = (value: unknown): number | undefined => {
     if (!Array.isArray(value) || value.length === 0) return undefined;
     if (value.every((part) => typeof part === 'number')) return value.length >= 2 ? 1 : undefined;
@@ -95,7 +98,7 @@ describe('coordinates', () => {
       const bytes = Buffer.from(`${text}${behind}\0`);
       const record = emptyRecord();
       const end = scanRecord(record, bytes, 0, bytes.length - 1);
-      // A number or a word may go on where nothing stands behind it.
+      // A number or a literal may continue if the text ends there.
       if (end === -1) expect([behind, /^["[{]/.test(text)]).toEqual(['', false]);
       else expect([end, parseRecord(record)]).toEqual([Buffer.byteLength(text), JSON.parse(text)]);
     },

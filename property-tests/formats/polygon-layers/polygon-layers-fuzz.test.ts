@@ -32,7 +32,7 @@ const mixed = [
 ];
 const list = [...featuresOf(written), ...mixed];
 
-/** A file of each format that is read without error. */
+/** A valid file of each format. */
 const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
   geojson: bytesOf(JSON.stringify({ type: 'FeatureCollection', crs: null, features: list, name: 'x' })),
   'geojson-lines': bytesOf(list.map((feature) => `\x1e${JSON.stringify(feature)}`).join('\n')),
@@ -43,7 +43,7 @@ const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
 };
 const FORMATS = Object.keys(VALID) as PolygonLayerFormat[];
 
-/** One change to a file: a piece of it is replaced by other bytes, or by another piece of it. */
+/** A change to a file: a piece of it is replaced by other bytes or by another piece of it. */
 type Change = (bytes: Uint8Array) => Uint8Array;
 const piece = fc.tuple(fc.nat({ max: 3000 }), fc.oneof(fc.constantFrom(0, 1, 4), fc.nat({ max: 40 })));
 const word = (value: number, low: boolean): Uint8Array => {
@@ -68,7 +68,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
       (bytes) =>
         spliced(bytes, at % (bytes.length + 1), length, piece),
   ),
-  // In place, which the lengths and offsets of a binary format survive.
+  // Replaces bytes in place, so that the lengths and offsets of a binary format stay valid.
   fc.tuple(fc.nat({ max: 3000 }), inserted).map(
     ([at, piece]): Change =>
       (bytes) =>
@@ -88,7 +88,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 const changes = fc.array(change, { minLength: 1, maxLength: 4 });
 const changed = (bytes: Uint8Array, list: readonly Change[]) => list.reduce((file, one) => one(file), bytes);
 
-/** A whole answer, or an error of ours with a code. */
+/** Expects a complete result, or an error of the library with a code. */
 async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void> {
   let answer: ReadZones;
   try {
@@ -108,7 +108,7 @@ async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void
   expect(x.length).toBeLessThanOrEqual(max);
 }
 
-/** Starts of rows begin at 0, never fall and end at the number of what is in the rows. */
+/** Row starts begin at 0, never decrease, and end at the number of elements. */
 function expectStarts(starts: Uint32Array, end: number): void {
   expect([starts[0], starts[starts.length - 1]]).toEqual([0, end]);
   for (let row = 1; row < starts.length; row++) expect(starts[row]! >= starts[row - 1]!).toBe(true);
@@ -120,7 +120,7 @@ const policy: fc.Arbitrary<PolygonLayerOptions> = fc.record({
 });
 
 describe.each(FORMATS)('the reader of %s', (format) => {
-  // Only of TopoJSON may the text be shorter than what it asks for: rings share arcs.
+  // A file is at least as long as its number of vertices, except for TopoJSON, whose rings share arcs.
   const read = (bytes: Uint8Array, options: PolygonLayerOptions, sizes?: BlockSizes) => {
     const beside = { '.dbf': dbaseOf('name', [...names, 'd']) };
     return expectAnswer(
@@ -151,7 +151,7 @@ describe.each(FORMATS)('the reader of %s', (format) => {
       const options = { format, onBadRecord: 'skip' } as const;
       const cut = await readBytes(VALID[format].subarray(0, length), options).catch((error) => error);
       if (cut instanceof QuadrilleError) continue;
-      // Of lines, those before the cut are whole.
+      // In formats with a record per line, the lines before the cut are complete.
       expect(format === 'geojson-lines' || format === 'wkt' || length > VALID[format].length - 2).toBe(true);
       expect([...cut.zones.polygons.x]).toEqual([...whole.x].slice(0, cut.zones.polygons.x.length));
     }

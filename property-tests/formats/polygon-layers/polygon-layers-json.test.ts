@@ -18,7 +18,7 @@ import {
   readText,
 } from '../../support/polygon-layers-support.ts';
 
-/** What a reading gives, but for the words of its notes. */
+/** The zones and notes that were read, without the wording of the notes. */
 const answer = ({ zones, notes }: ReadZones) => ({
   zones: { ...zones, file: undefined },
   notes: notes.map(({ code, count, zone }) => [code, count, zone]).sort(),
@@ -161,7 +161,8 @@ describe('a text in a stream', () => {
         await outcome(() => parseZones(damaged)),
       ];
       if (typeof ours === 'string' || typeof theirs === 'string') {
-        // What is no JSON is refused by both. A stream refuses two members "features", and others where they end.
+        // Both refuse text that is not JSON. Otherwise either may refuse more: a stream, for one, a second member
+        // "features".
         if (theirs === 'format/json-syntax') expect(typeof ours).toBe('string');
       } else expect(ours).toEqual(theirs);
     },
@@ -206,7 +207,7 @@ describe('a text in a stream', () => {
     const text = collection([feature(polygon)]);
     const escaped = text.replace('coordinates', 'c\\u006fordinates').replace('geometry', 'ge\\u006fmetry');
     expect(answer(await readText(escaped))).toEqual(answer(await readText(text)));
-    // An array of one number is none of ours where the key is spelled in another way.
+    // An array of one number is only an error if the spelling of the key is the usual one.
     const other = '{"type":"Polygon","c\\u006fordinates":[0]}';
     const both = collection([feature({ type: 'GeometryCollection', geometries: [polygon, 'OTHER'] })]);
     expect(await failure(both.replace('"OTHER"', other))).toMatchObject({ code: 'geometry/not-finite' });
@@ -232,7 +233,7 @@ describe('a text with a feature a line', () => {
       const text = bom + list.map((value) => mark + JSON.stringify(value)).join(newline) + (ends ? newline : '');
       const expected = answer(await readText(collection(list)));
       expect(answer(await readText(text, { format: 'geojson-lines' }, sizes))).toEqual(expected);
-      // Of one feature without a line's end, nothing tells that others could follow; it reads the same.
+      // A single feature without a line break could also be plain GeoJSON; the result is the same.
       expect(answer(await readText(text, {}, sizes))).toEqual(expected);
     },
   );

@@ -115,7 +115,7 @@ describe('a Shapefile', () => {
     });
   });
 
-  /** The file with its first records alone. */
+  /** The file with only its first records. */
   const shapefileHeadOf = (bytes: Uint8Array, records: number): Uint8Array => {
     let end = 100;
     for (let record = 0; record < records; record++) end += 8 + 2 * new DataView(bytes.buffer).getInt32(end + 4);

@@ -3,7 +3,7 @@ import { partsByDirection } from '../../../formats/polygon-layers/ring-nesting.t
 import { fc, test } from '../../law-test.ts';
 import { box, type Rings } from '../../support/zonal-support.ts';
 
-/** Outlines turn clockwise, holes the other way. */
+/** Outlines are clockwise, holes counterclockwise. */
 const outline = (...corners: Parameters<typeof box>): Rings[number] => [...box(...corners)].reverse();
 const hole = box;
 

@@ -26,7 +26,7 @@ const labelImage = (max: number): fc.Arbitrary<LabelImage> =>
       }),
     );
 
-/** Components of equal labels by flooding, each the set of its pixels, in order of their first. */
+/** Components of equal labels by flooding. Each is a list of its pixels, in the order of their first pixels. */
 function floodComponents({ width, height, labels }: LabelImage): number[][] {
   const seen = new Set<number>();
   const components: number[][] = [];
@@ -56,7 +56,7 @@ function floodComponents({ width, height, labels }: LabelImage): number[][] {
   return components;
 }
 
-/** Pixels whose centre a polygon covers. */
+/** The pixels whose centre lies in a polygon. */
 function pixelsOf(rings: ReturnType<typeof written>[number]['rings'], { width, height }: LabelImage): number[] {
   const pixels: number[] = [];
   for (let row = 0; row < height; row++) {
@@ -80,7 +80,7 @@ function expectRectilinear(tile: PolygonTile): void {
     for (const ring of rings) {
       for (const [v, [x, y]] of ring.entries()) {
         const [nextX, nextY] = ring[(v + 1) % ring.length]!;
-        // Level and upright edges in turn, level first: no vertex on a straight line.
+        // Horizontal and vertical edges alternate, so that no vertex is inside a straight line.
         expect(v % 2 === 0 ? y === nextY && x !== nextX : x === nextX && y !== nextY).toBe(true);
       }
     }
@@ -101,7 +101,7 @@ describe('a traced label image', () => {
       );
       expect(new Set(polygons.map(({ id }) => id)).size).toBe(components.length);
       for (const [index, { rings }] of polygons.entries()) {
-        // Outer rings go one way round and holes the other, or their areas would not add up: signs by nesting.
+        // The sum adds outer rings and subtracts holes by nesting: the largest ring is the outer one.
         const signed = rings.map((ring) => Math.abs(doubleArea(ring)) / 2);
         expect(2 * Math.max(...signed) - signed.reduce((sum, area) => sum + area, 0)).toBe(components[index]!.length);
       }
@@ -145,7 +145,7 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return Buffer.concat([head, body, tail]);
 }
 
-/** A PNG of one sample a pixel, of few bits, with or without a palette. */
+/** A PNG of one sample a pixel with few bits, with or without a palette. */
 function smallPng({ width, height, labels }: LabelImage, depth: number, palette: boolean): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -215,7 +215,7 @@ describe('a PNG of labels', () => {
   });
 });
 
-/** Run lengths down the columns, background first. */
+/** Lengths of runs down the columns, starting with the background. */
 function runsOf({ width, height, labels }: LabelImage): number[] {
   const counts = [0];
   let value = 0;
@@ -228,7 +228,7 @@ function runsOf({ width, height, labels }: LabelImage): number[] {
   return counts;
 }
 
-/** The text of run lengths, five bits a character, the lowest first. */
+/** Run lengths as text: five bits a character, lowest first. */
 function compress(counts: readonly number[]): string {
   let text = '';
   for (const [index, count] of counts.entries()) {

@@ -10,7 +10,7 @@ import { fc, test } from '../../law-test.ts';
 const boundaries = (place: string): TileParameters => ({ format: 'boundaries', place });
 const encode = (text: string) => new TextEncoder().encode(text);
 const tileText = (index: number) => `p${index} 0,0 ${index + 1},0 0,1\n`;
-/** Some megabytes, that keep a thread busy for a while. */
+/** Some megabytes, which keep a thread busy for a while. */
 const longText = (): Uint8Array => encode(tileText(1).repeat(200_000));
 
 async function withPool<T>(threads: number, use: (pool: ParsePool, started: PoolThread[]) => Promise<T>): Promise<T> {
@@ -194,6 +194,6 @@ test('a thread that answers while it is being ended is waited for all the same',
   const aborted = pool.close();
   await answer.catch(() => undefined);
   await aborted;
-  // A process without anything that holds it ends, with code 13 where it still awaits something.
+  // Without `unref`: a process that nothing keeps alive would exit with code 13 while it still awaits an answer.
   expect(calls).toEqual(['ref', 'post', 'terminate']);
 });

@@ -173,7 +173,7 @@ GEOMETRYCOLLECTION EMPTY`,
   const whole = 'MULTIPOLYGON Z (((0 0 1, 1 0 nan, 1 1 1, 0 0 1)), EMPTY)';
   test.prop([fc.nat({ max: whole.length - 'POLYGON'.length - 1 })])('that is cut at its end says so', (cut) => {
     const text = whole.slice(0, whole.length - 1 - (cut % (whole.length - 'MULTIPOLYGON Z '.length)));
-    // A keyword that is cut, and a number that is no number any more, are seen as what they are.
+    // A cut keyword or a cut number is a different error.
     fc.pre(!/[A-Z]$|n$|na$/.test(text.trimEnd().replace(/EMPTY$|Z$/, '')));
     expect(() => read('wkt', text)).toThrow(
       expect.objectContaining({
@@ -250,7 +250,7 @@ describe('delimited text', () => {
       ['7', 0],
       ['8', 1],
     ]);
-    // Names of columns that are numbers, as some programs write them.
+    // Column names that are numbers, as some programs write them.
     expect(ids(`,0,1\n0,a,${square}\n`)).toEqual([['0', 1]]);
     expect(ids(`x,y\n1,\n2,${square}\n`)).toEqual([
       ['0', 0],

@@ -6,7 +6,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Cell, cellsOf, hostOf, someColumns, tableOf } from '../../support/table-files-support.ts';
 
-/** Integers of 64 bits, most of which fit 32. */
+/** 64-bit integers, most of which fit 32 bits. */
 function mostlyNarrow(...strangers: bigint[]): fc.Arbitrary<bigint> {
   return fc.oneof(
     { weight: 20, arbitrary: fc.bigInt({ min: 0n, max: 2n ** 31n - 1n }) },
@@ -22,7 +22,7 @@ const columnsOfIntegers = someColumns(60, [
   [{ type: 'string' }, fc.constantFrom('', 'a', 'ü')],
 ]);
 
-/** Pieces of a table in memory that is overwritten before the next piece comes. */
+/** Chunks of a table whose memory is overwritten before the next one. */
 async function* lent(table: Chunk, rowsPerChunk: number): AsyncGenerator<Chunk> {
   for (let at = 0; at < table.rows; at += rowsPerChunk) {
     const { rows, columns } = sliceOf(table, at, Math.min(rowsPerChunk, table.rows - at));
@@ -39,7 +39,7 @@ function copied(column: HostColumn): HostColumn {
   return { ...column, [column.type === 'string' ? 'codes' : 'values']: arrayOf(column).slice() } as HostColumn;
 }
 
-/** As a number where it is whole and 64 bits wide. */
+/** Whole numbers as bigints. */
 const plain = (cell: Cell): Cell => (typeof cell === 'bigint' ? cell : typeof cell === 'number' ? BigInt(cell) : cell);
 
 describe('batches that are copied', () => {

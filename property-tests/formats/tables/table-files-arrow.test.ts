@@ -20,12 +20,12 @@ function fare(row: number): Cell {
   return row % 6 === 0 ? null : BigInt(row * 101 - 5000);
 }
 
-/** Decimals of 32 bits stay what they are. */
+/** Cells of a 32-bit decimal are numbers rather than bigints. */
 function narrowed(cell: Cell): Cell {
   return cell === null ? null : Number(cell);
 }
 
-/** What fixtures/table-files.py wrote. */
+/** The content that fixtures/table-files.py wrote. */
 const EXPECTED: { readonly [name: string]: (row: number) => Cell } = {
   id: (row) => row,
   small: (row) => (row % 100) - 50,
@@ -71,7 +71,7 @@ describe('Arrow of pyarrow', () => {
     const path = join(folder, 'pyarrow-deltas.arrows');
     const codes = ['a', 'b', 'a', null, 'ü', null, 'a', 'd', 'c'];
     expect(await readPath(path)).toEqual({ cells: { code: codes }, batchRows: [3, 4, 2] });
-    // A second pass begins with the first dictionary again.
+    // A second pass starts with the first dictionary again.
     const table = await openTable(path);
     await readAll(table);
     expect((await readAll(table, { rowsPerBatch: 4 })).cells).toEqual({ code: codes });

@@ -21,7 +21,7 @@ function written({ text, quoted }: Field): string {
   return quoted || /[",;\r\n\t|]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** What a field is read as. */
+/** The cell that a field is read as. */
 const cellOf = ({ text, quoted }: Field): Cell => (text === '' && !quoted ? null : text);
 
 const grid = fc

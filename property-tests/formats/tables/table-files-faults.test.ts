@@ -26,7 +26,7 @@ const folder = join(import.meta.dirname, '..', '..', 'fixtures', 'table-files');
 const column = columnFromArray;
 const words = ['a', 'b', null, 'a', 'ü', ''];
 
-/** Columns of many kinds, some of which are not read. */
+/** Columns of many types. Lists are not supported. */
 const arrowTable = tableFromColumns({
   id: column([1, 2, 3, null, 5, 6], int32()),
   code: column(words, dictionary(utf8(), int8())),
@@ -63,7 +63,7 @@ const SOURCES: readonly (readonly [name: string, bytes: Uint8Array])[] = [
   ['a stream of Arrow', tableToIPC(arrowTable, { format: 'stream' })!],
 ];
 
-/** Whole columns of equal length, or one of our errors, told in full. */
+/** Expects whole columns of equal length, or an error of the library with all its details. */
 async function expectTold(bytes: Uint8Array): Promise<ReadTable | undefined> {
   const path = await fileOf(bytes);
   try {
@@ -96,7 +96,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     for (let length = 1; length < bytes.length; length += step) {
       const read = await expectTold(bytes.subarray(0, length));
       if (read === undefined) continue;
-      // What a stream ends with may be missing, and what is cut off in its magic is text.
+      // A stream may lack its end marker, and a file that is cut within its magic number is text.
       if (length > 8) expect(name).toBe('a stream of Arrow');
       if (length > 8)
         for (const [column, cells] of Object.entries(read.cells))
@@ -116,7 +116,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
     numRuns: caseCount(250),
   })('with lengths that are none, is read or refused', async (at, value, nearEnd) => {
     const changed = new Uint8Array(bytes);
-    // Metadata of Parquet and footers of Arrow lie at the end.
+    // The metadata of Parquet and the footer of Arrow lie at the end.
     const first = nearEnd ? Math.max(0, changed.length - 1500) : 0;
     const place = first + (at % (changed.length - first - 4));
     new DataView(changed.buffer).setUint32(place, value, true);
@@ -144,7 +144,7 @@ test('metadata of Parquet whose numbers are of another type are read or refused'
 });
 
 describe('what is refused at once', () => {
-  /** A Parquet file of metadata alone. */
+  /** A Parquet file that only has metadata. */
   function parquetOf(metadata: readonly number[] | Uint8Array): Buffer {
     const length = Buffer.alloc(4);
     length.writeUInt32LE(metadata.length);
@@ -160,7 +160,7 @@ describe('what is refused at once', () => {
       () => Buffer.from('PAR1\0\0\0\0\xff\xff\xff\x7fPAR1', 'latin1'),
       { code: 'format/damaged-table' },
     ],
-    // A list of so many lists, and a number that does not end: what reads them would take all memory, or hours.
+    // Reading a list of that length, or a number without an end, would take all memory or hours.
     [
       'metadata with a list that is too long',
       () => parquetOf([0x29, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0]),

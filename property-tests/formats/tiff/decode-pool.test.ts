@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A raster of f32 in tiles that do not fit its sides. */
+/** A raster of f32 whose sides are not multiples of its tiles. */
 const [width, height] = [300, 200];
 const cells = Float32Array.from({ length: width * height }, (_, i) => Math.sin(i) * 1000);
 const whole = { column: 0, row: 0, columns: width, rows: height };
@@ -58,7 +58,7 @@ describe('threads that decode', () => {
         for (const [index, window] of windows.entries()) {
           const read = await source.read(window);
           expect(bytesOf(read)).toEqual(expected[index]);
-          // What is left over in cells must not be seen again.
+          // Old content of reused cells must not reappear.
           read.fill(77);
           source.reuse!(read);
         }

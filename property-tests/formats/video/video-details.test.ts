@@ -33,7 +33,7 @@ describe('Motion JPEG', () => {
         jpegs.map((each) => chunkOf('00dc', each)),
       ),
     );
-  /** Without the segments of Huffman tables, which are the standard ones. */
+  /** The JPEG without its Huffman tables, which are the standard ones. */
   function withoutTables(bytes: Uint8Array): Uint8Array {
     const view = Buffer.from(bytes);
     const at = view.indexOf(Buffer.from([0xff, 0xc4]));
@@ -134,7 +134,7 @@ describe('TIFF', () => {
       { tag: 'stripOffsets', type: 'long', values: [2000] },
     ] as const;
     const head = tiffBytes({ ...shape, frames: [frames[0]!] }, { fields });
-    // Offsets have to lie in the file where the directory is made; images follow it.
+    // The encoder requires offsets inside the file, so zeros extend the head up to the images.
     const bytes = Buffer.concat([head, new Uint8Array(2000 - head.length), ...frames]);
     expect((await readAll(await fileOf(bytes))).frames).toEqual(expected);
     const cut = await readAll(await fileOf(bytes.subarray(0, -1)));

@@ -39,7 +39,7 @@ const SOURCES: readonly (readonly [string, Uint8Array])[] = [
   ['Y4M', y4m],
 ];
 
-/** Ends in frames of the right size or in one of our errors, told in full. */
+/** Expects frames of the right size, or an error of the library with all its details. */
 function expectTold({ error, video, frames: read }: Outcome): void {
   for (const frame of read) expect(frame.length).toBe(video!.width * video!.height);
   if (error === undefined) return;
@@ -53,7 +53,7 @@ function expectTold({ error, video, frames: read }: Outcome): void {
 
 describe.each(SOURCES)('damage of %s', (_, bytes) => {
   test('cut anywhere, gives frames before the cut and then an error that is told', async () => {
-    // Other places are tried in every run of the tests.
+    // Every run of the tests tries different places.
     const every = THOROUGH ? 1 : 4;
     const [first] = fc.sample(fc.nat(every - 1), 1) as [number];
     for (let length = first; length < bytes.length; length += every) {

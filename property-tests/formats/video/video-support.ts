@@ -8,14 +8,14 @@ import { encodeDirectory, encodeHeader, type Field } from '../../../formats/tiff
 
 export type Samples = Uint8Array | Uint16Array;
 
-/** Frames of samples, row after row. */
+/** Frames of samples in row-major order. */
 export interface Frames {
   readonly width: number;
   readonly height: number;
   readonly frames: readonly Samples[];
 }
 
-/** Small videos of `samples` samples a pixel. */
+/** Small videos with `samples` samples a pixel. */
 export function someFrames(bits: 8 | 16, samples = 1): fc.Arbitrary<Frames> {
   const array = (bits === 8 ? fc.uint8Array : fc.uint16Array) as (
     size: fc.IntArrayConstraints,
@@ -37,7 +37,7 @@ export function someFrames(bits: 8 | 16, samples = 1): fc.Arbitrary<Frames> {
     });
 }
 
-/** Rec. 601's luma by fractions that are exact in f64. */
+/** The luma of Rec. 601, with coefficients that are exact in f64. */
 export function lumaByHand(samples: Samples, step = 3): number[] {
   return Array.from({ length: samples.length / step }, (_, i) => {
     const [red, green, blue] = samples.subarray(step * i, step * i + 3);
@@ -48,19 +48,19 @@ export function lumaByHand(samples: Samples, step = 3): number[] {
 const folder = await mkdtemp(join(tmpdir(), 'video-'));
 let files = 0;
 
-/** A path that no test has used. */
+/** A path that no test has used yet. */
 export function newPath(): string {
   return join(folder, `${files++}`);
 }
 
-/** Writes bytes to a file of their own. */
+/** Writes bytes to a new file. */
 export async function fileOf(bytes: Uint8Array): Promise<string> {
   const path = newPath();
   await writeFile(path, bytes);
   return path;
 }
 
-/** What a video gave before it ended, and what it ended with. */
+/** The frames of a video before it ended, and the error that ended it. */
 export interface Outcome {
   readonly video: Video | undefined;
   readonly frames: readonly number[][];
@@ -80,7 +80,7 @@ export async function readAll(source: Parameters<typeof openVideo>[0], options?:
   return { video, frames, error: undefined };
 }
 
-/** Samples as bytes, in the order of this machine or turned about. */
+/** Samples as bytes in the given byte order. */
 export function bytesOf(samples: Samples, littleEndian = true): Uint8Array {
   if (samples instanceof Uint8Array) return samples;
   const view = new DataView(new ArrayBuffer(2 * samples.length));
@@ -88,18 +88,18 @@ export function bytesOf(samples: Samples, littleEndian = true): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** How a TIFF is written. */
+/** Options for writing a TIFF. */
 export interface TiffForm {
   readonly littleEndian?: boolean;
   readonly big?: boolean;
   readonly deflated?: boolean;
   readonly rowsPerStrip?: number;
-  /** Places of pages in the file, by number. */
+  /** The order of the pages in the file. */
   readonly order?: readonly number[];
   readonly fields?: readonly Field[];
 }
 
-/** A TIFF of a page a frame, directories behind their data. */
+/** A TIFF with a page for each frame; directories follow their data. */
 export function tiffBytes({ width, height, frames }: Frames, form: TiffForm = {}): Uint8Array {
   const { littleEndian = true, big = false, deflated = false, rowsPerStrip = height, fields = [] } = form;
   const samples = frames[0]!.length / (width * height);
@@ -151,14 +151,14 @@ export function tiffBytes({ width, height, frames }: Frames, form: TiffForm = {}
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Frames of grey as YUV4MPEG2; `chroma` bytes follow each. */
+/** Grey frames as YUV4MPEG2; `chroma` bytes follow each of them. */
 export function y4mBytes({ width, height, frames }: Frames, coding: string, chroma = 0): Uint8Array {
   const parts: Uint8Array[] = [Buffer.from(`YUV4MPEG2 W${width} H${height} F30000:1001 Ip A1:1 ${coding}\n`)];
   for (const frame of frames) parts.push(Buffer.from('FRAME\n'), bytesOf(frame), new Uint8Array(chroma).fill(7));
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** A chunk of a RIFF, padded. */
+/** A padded RIFF chunk. */
 export function chunkOf(id: string, ...bodies: readonly Uint8Array[]): Uint8Array {
   const body = Buffer.concat(bodies);
   const head = Buffer.alloc(8);
@@ -172,7 +172,7 @@ export function listOf(type: string, ...chunks: readonly Uint8Array[]): Uint8Arr
   return chunkOf('LIST', Buffer.from(type, 'latin1'), ...chunks);
 }
 
-/** The head of an AVI's stream of images. */
+/** The header of an AVI's video stream. */
 export interface AviStreamHead {
   readonly width: number;
   readonly height: number;
@@ -183,7 +183,7 @@ export interface AviStreamHead {
   readonly type?: string;
 }
 
-/** Head and format of a stream. */
+/** The header and format of a stream. */
 export function aviStream({
   width,
   height,
@@ -208,7 +208,7 @@ export function aviStream({
   return listOf('strl', chunkOf('strh', head), chunkOf('strf', format, palette));
 }
 
-/** An AVI of streams and of chunks in its list of frames. */
+/** An AVI with streams and with chunks in its list of frames. */
 export function aviOf(
   streams: readonly Uint8Array[],
   chunks: readonly Uint8Array[],
