@@ -13,13 +13,13 @@ import { openPooledGpu } from './support/pooled-gpu.ts';
 /** A backend that tests run on. */
 export interface TestBackend {
   readonly name: string;
-  /** Cases that a law is tried on there: fewer where each takes long. */
+  /** The number of cases per law. It is lower where a case takes long. */
   readonly runs: number;
-  /** Throws where the backend is not to be had: no test is passed over in silence. */
+  /** Opens the backend. It throws if the backend is unavailable, so that no test is skipped silently. */
   open(limits?: Partial<Limits>): Promise<Backend>;
 }
 
-/** Every backend that there is; the one place that lists them. */
+/** Every backend. No other list of them exists. */
 export const testBackends: readonly TestBackend[] = [
   { name: 'reference', runs: caseCount(30), open: async (limits) => createReferenceBackend({ limits }) },
   {
@@ -41,11 +41,11 @@ const TIMEOUT_MS = 120_000;
 interface Opened {
   readonly context: Context;
   readonly reference: Context;
-  /** Runs a pipeline on both and compares; see {@link LawRun}. */
+  /** Runs a pipeline on both and compares the results; see {@link LawRun}. */
   readonly run: LawRun;
 }
 
-/** Declares tests once for every backend, with contexts that are open while they run. */
+/** Declares the same tests for every backend. The contexts are open while the tests run. */
 export function onEveryBackend(
   declare: (opened: () => Opened, backend: TestBackend) => void,
   backends: readonly TestBackend[] = testBackends,
@@ -76,7 +76,7 @@ export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] 
   }, backends);
 }
 
-/** The backends without a kernel that they may lack: what is derived from other kernels takes its place. */
+/** The backends without an optional kernel, which the library then derives from other kernels. */
 export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
   return testBackends.map(({ name, runs, open }) => ({
     name: `${name} without ${kernel}`,
@@ -85,15 +85,15 @@ export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
   }));
 }
 
-/** A backend on which walks have so many rows. */
+/** Opens a backend whose walks have `walkRows` rows. */
 export async function openWalking(name: 'reference' | 'webgpu', walkRows: number): Promise<Backend> {
   if (name === 'reference') return { ...createReferenceBackend(), walkRows };
   return createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), tuning: { walkRows } });
 }
 
 /**
- * Declares a test of every law on the reference, and of a few cases of it on WebGPU, with walks of so many rows: backends
- * choose what suits them, and the bytes are the same.
+ * Declares a test of every law for each walk size, with more cases on the reference than on WebGPU. Backends choose
+ * different sizes, and the bytes must not depend on the choice.
  */
 export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]): void {
   describe.each(sizes)('in walks of %i rows', (walkRows) => {
@@ -114,7 +114,7 @@ export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]):
   });
 }
 
-/** Declares a test of a pipeline on every backend; it throws where it finds fault. */
+/** Declares a test on every backend. */
 export function testOnEveryBackend(name: string, body: (opened: Opened) => Promise<void>): void {
   onEveryBackend((opened) => {
     test(name, () => body(opened()), TIMEOUT_MS);

@@ -1,40 +1,40 @@
 import fc from 'fast-check';
 
-/** Whether laws are tried on as many cases as they were given: `npm run test:thorough`. */
+/** Whether laws are tried on all of their cases, as under `npm run test:thorough`. */
 export const THOROUGH: boolean = process.env.QUADRILLE_THOROUGH === '1';
 
-/** Fewer cases than this find too little. */
+/** Fewer cases than this find too few mistakes. */
 const FEWEST = 5;
-/** `npm test` tries a law on this share of its cases. */
+/** The share of a law's cases that `npm test` tries. */
 const SHARE = 1 / 10;
 
 /**
- * How many cases a law is tried on: all of `thorough` under `npm run test:thorough`, else a tenth of them, but at least 5
- * unless `thorough` is less.
+ * The number of cases of a law. It is `thorough` under `npm run test:thorough`, and otherwise a tenth of that. It is at
+ * least 5, unless `thorough` is smaller.
  */
 export function caseCount(thorough: number): number {
   return THOROUGH ? thorough : Math.min(thorough, Math.max(FEWEST, Math.ceil(thorough * SHARE)));
 }
 
 /**
- * As {@link caseCount}, for laws of which a single case takes long: a tenth of the cases, however few these are. The first
- * `examples` of them are examples, which are tried in any case; fast-check counts them among its runs.
+ * Like {@link caseCount}, but without the minimum of 5, for laws whose single cases take long. The first `examples`
+ * cases are fixed examples, which are always tried. fast-check counts them as runs.
  */
 export function costlyCaseCount(thorough: number, examples = 0): number {
   return THOROUGH ? thorough : examples + Math.ceil(Math.max(0, thorough - examples) * SHARE);
 }
 
 /**
- * Which laws are tried on one of several variants of a backend: all of them under `npm run test:thorough`. Under `npm test`,
- * every law is tried on one variant.
+ * The laws to try on one of several variants of a backend. Under `npm run test:thorough` these are all laws. Under
+ * `npm test`, each law is tried on one variant only.
  */
 export function lawsOfVariant<T>(laws: readonly T[], variant: number, variants: number): readonly T[] {
   return THOROUGH ? laws : laws.filter((_, i) => i % variants === variant);
 }
 
 /**
- * Cases that take long and of which each says the same of another input: all of them under `npm run test:thorough`. Under
- * `npm test` as many as `count`, other ones in every run.
+ * Selects from slow cases that test the same thing on different inputs. Under `npm run test:thorough` it keeps all of
+ * them. Under `npm test` it picks `count` of them at random in every run.
  */
 export function someOf<T>(cases: readonly T[], count: number): readonly T[] {
   if (THOROUGH) return cases;

@@ -10,25 +10,25 @@ import { allLaws } from './laws/all.ts';
 import { createRun, type Law } from './laws/law.ts';
 
 export interface CheckOptions {
-  /** Cases that each law is tried on; 100 by default. */
+  /** The number of cases per law; 100 by default. */
   readonly numRuns?: number;
-  /** Where fast-check starts: the seed that a failure reports tries the same cases again. */
+  /** The seed of fast-check. With the seed that a failure reports, the same cases are tried again. */
   readonly seed?: number;
-  /** The laws; all of them by default. */
+  /** The laws to try; all of them by default. */
   readonly laws?: readonly Law[];
 }
 
 const aLaw = aRecord<Law>({ name: aText, property: aFunction });
 
 /**
- * Tries the laws of the kernels and of the primitives on a backend. Every result is compared with a plain loop and, byte for
- * byte, with the reference backend; after every case the backend must hold as many buffers and bytes as before.
+ * Tries the laws of the kernels and primitives on a backend. Every result is compared with a plain loop and, byte for
+ * byte, with the reference backend. After every case, the backend must hold as many buffers and bytes as before.
  *
- * Resolves where all laws hold. The backend is closed in any case.
+ * Resolves if all laws hold. The backend is closed in any case.
  *
  * @param createBackend - opens the backend; called once.
- * @throws AggregateError with one error a broken law, each with its smallest counterexample and the seed.
- * @throws ArgumentError `check/cases` where no law or no case is asked for: nothing would have been checked.
+ * @throws AggregateError with one error per broken law, each with its smallest counterexample and the seed.
+ * @throws ArgumentError `check/cases` if there are no laws or no cases, because nothing would be checked.
  * @example
  * ```ts
  * const laws = allLaws.filter(({ name }) => name.startsWith('sort'));

@@ -6,8 +6,10 @@ import { open } from '../on-node.ts';
 import { type Cell, type SampleTable, sampleCondition, sampleTable } from './support/table-questions.ts';
 
 /**
- * Random conditions over random tables with nulls, answered by DuckDB, too, row for row; where types differ, its side has
- * explicit casts. Ends at the first difference. Needs DuckDB: npm install --no-save @duckdb/node-api@1.5.6-r.1.
+ * Compares the rows that random conditions select from random tables with nulls, with those that DuckDB selects. Where
+ * types differ, the DuckDB query has explicit casts. The program stops at the first difference.
+ *
+ * It needs DuckDB: npm install --no-save @duckdb/node-api@1.5.6-r.1.
  *
  * node --import tsx property-tests/compare-with-duckdb.ts [--conditions 10500] [--backend workers|webgpu|reference] [--seed 1]
  */
@@ -34,7 +36,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ...{ u: 'UINTEGER', v: 'UINTEGER', i: 'INTEGER', j: 'INTEGER', f: 'FLOAT', g: 'FLOAT', l: 'BIGINT', m: 'UBIGINT' },
   ...{ n: 'DOUBLE', d: 'DECIMAL(18, 2)', b: 'BOOLEAN', t: 'DATE', s: 'VARCHAR' },
 };
-/** What integers, decimals and real literals are compared in. */
+/** The type in which integers, decimals and finite real literals are compared. */
 const EXACT = 'DECIMAL(38, 2)';
 const INTEGERS = 'uvijlmd';
 
@@ -47,7 +49,7 @@ function cellText(name: string, cell: Cell): string {
   return `${cell}`;
 }
 
-/** −0 is written as 0: it is. */
+/** Writes a number for DuckDB. −0 becomes 0, which compares equal. */
 function numberText(value: number): string {
   return Number.isNaN(value) ? 'nan' : Number.isFinite(value) ? `${value}` : value > 0 ? 'inf' : '-inf';
 }
@@ -76,7 +78,7 @@ function expressionText(expression: t.Expression, beside: t.Expression): string 
     case 'neg':
       return `-(${expressionText(expression.of, beside)})`;
     case 'mul':
-      // Only a factor and a column are multiplied here.
+      // Sample conditions multiply only a column by a literal.
       return `(${expressionText(expression.left, beside)} * ${(expression.right as { value: number }).value})`;
     default: {
       const sign = expression.kind === 'add' ? '+' : '-';

@@ -9,8 +9,9 @@ import { open } from '../on-node.ts';
 import { pairColumns, rectilinearPair } from './support/arbitrary-rectilinear.ts';
 
 /**
- * Areas of ∩ and ∪ of random pairs of rectilinear polygons beside those of GEOS (geos-wasm): holes, corners that touch, shared
- * edges, containment, contact without area, rings that cross. Counts what differs, and stops at nothing.
+ * Compares the areas of ∩ and ∪ of random pairs of rectilinear polygons with those of GEOS (geos-wasm). The pairs
+ * include holes, touching corners, shared edges, containment, contact without area and crossing rings. The program
+ * counts differences and does not stop at them.
  *
  * node --import tsx property-tests/compare-with-geos.ts [--pairs 100000] [--seed 1] [--backend workers|webgpu|reference]
  *   [--adapter hardware|software]

@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import { compiledName } from '../start-unbuilt.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** What threads of this package run. */
+/** The entry files of the package's threads. */
 const WORKERS = [
   'backends/workers/worker.ts',
   'formats/result-sets/side-worker.ts',
@@ -14,8 +14,8 @@ const WORKERS = [
 ];
 
 /**
- * Compiles the worker threads, for all tests of a run, and names the folder into which built-package.ts builds the package;
- * below `node_modules`, so that they find the packages they import.
+ * Compiles the worker threads once for all tests of a run, and chooses the folder into which built-package.ts builds
+ * the package. Both folders are below `node_modules`, so that imports of packages resolve.
  */
 export default async function compileWorkers() {
   const caches = join(root, 'node_modules', '.cache');

@@ -7,8 +7,8 @@ import { checkBackend } from './check-backend.ts';
 import { configurations, openTestBackend, placing } from './support/webgpu-support.ts';
 
 /**
- * Tries all laws on all backends with one seed after the other until the time is up, and prints every seed before it is tried.
- * A seed that breaks a law becomes a fixed case: `checkBackend(…, { seed })` tries the same again.
+ * Tries all laws on all backends with one seed after another until the time is up. Every seed is printed before it is
+ * tried. A seed that breaks a law can become a fixed case: `checkBackend(…, { seed })` tries the same cases again.
  *
  * node --import tsx property-tests/fuzz.ts [--minutes 10] [--runs 20] [--seed N] [--only workers,webgpu]
  */
@@ -22,8 +22,8 @@ const { values: options } = parseArgs({
 });
 
 /**
- * Backends by what they are called, each with a fraction of the runs that it is tried on: fewer where each takes long. Not
- * those with few or small bindings: laws capture more than they hold, and the tests of kernels keep to what they do.
+ * Backends by name, each with its share of the runs. Slow backends get fewer. Configurations with few or small bindings
+ * are left out, because laws capture more than these can bind. The tests of kernels cover them.
  */
 const backends: readonly (readonly [name: string, share: number, open: () => Backend | Promise<Backend>])[] = [
   ['reference', 1, () => createReferenceBackend()],

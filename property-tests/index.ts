@@ -1,6 +1,6 @@
 /**
- * For authors of backends: the laws of the kernels and of the primitives, as property tests that run on any backend, with the
- * arbitraries that they are tried on.
+ * For authors of backends: the laws of the kernels and primitives as property tests that run on any backend, and the
+ * arbitraries that generate their inputs.
  *
  * @packageDocumentation
  */

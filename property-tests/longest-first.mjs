@@ -1,6 +1,6 @@
 import { BaseSequencer } from 'vitest/node';
 
-/** Files that would hold up the end of a run if they began late: `npm test` names the slowest ones at its end. */
+/** Slow files, which would delay the end of a run if they started late. `npm test` lists the slowest at its end. */
 const LONGEST = [
   'package',
   'guide',
@@ -21,7 +21,7 @@ const LONGEST = [
   'overlaps',
 ].map((name) => `/${name}.test.ts`);
 
-/** Orders files as vitest does, but for the longest, which come first: vitest knows them only from an earlier run. */
+/** Puts the slowest files first. Vitest orders the rest; it knows durations only from past runs. */
 export class LongestFirst extends BaseSequencer {
   async sort(files) {
     const sorted = await super.sort(files);

@@ -1,11 +1,11 @@
 import { DefaultReporter } from 'vitest/node';
 
-/** Files between two lines of progress. */
+/** A line of progress is printed after this many files. */
 const EVERY = 10;
-/** How many of the slowest files are named. */
+/** The number of slowest files to list. */
 const NAMED = 20;
 
-/** Vitest's own reporter, which also says how many files are done as the run goes on, and which took longest at its end. */
+/** Vitest's default reporter, extended by progress lines during the run and a list of the slowest files at its end. */
 export class ProgressReporter extends DefaultReporter {
   #start = 0;
   #files = 0;
@@ -41,7 +41,7 @@ function durationOf(module) {
   return collectDuration + duration + setupDuration;
 }
 
-/** A duration as minutes and seconds. */
+/** Formats a duration as minutes and seconds. */
 export function minutes(milliseconds) {
   const seconds = Math.round(milliseconds / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} min`;

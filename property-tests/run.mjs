@@ -1,7 +1,9 @@
 #!/usr/bin/env node
-// The command behind `npm test`: runs all tests but those of the release, or those in the files named, with Node alone, on
-// the adapter that QUADRILLE_ADAPTER chooses (`software` by default, or `hardware`). `--thorough` runs the files that state
-// laws, or those named, and tries each law on all the cases that it asks for. The last line counts what passed and what failed.
+// The command behind `npm test`. It runs the named test files, or by default all tests except the release tests. Only
+// Node is needed. QUADRILLE_ADAPTER chooses the adapter: `software` (the default) or `hardware`.
+//
+// `--thorough` tries each law on all of its cases, and by default runs only the files that contain laws. The last line
+// of the output counts the tests that passed and failed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +15,8 @@ import { ProgressReporter } from './progress-reporter.mjs';
 import { endProcesses, StuckFiles, watchedForks } from './stuck-files.mjs';
 
 /**
- * Files that take long over faults one after the other, threads and videos, and little of it over random cases: `--thorough`
- * runs them where they are named.
+ * Files that spend their time on fault injection, threads and videos rather than on random cases. `--thorough` runs
+ * them only if they are named.
  */
 const LEFT_OUT = [
   'capacity-checks',
@@ -34,10 +36,10 @@ const LEFT_OUT = [
   'workers-prepared',
 ];
 
-/** Tests of what is published, of its documents and on pages, most of which build it first: `npm run test:release`. */
+/** Tests of the published package, its documentation and pages: `npm run test:release`. Most build the package first. */
 const RELEASE = 'property-tests/release/**';
 
-/** Milliseconds that processes have to end by themselves. */
+/** Milliseconds after which processes that have not exited are killed. */
 const CLOSE_LIMIT = 30_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -57,7 +59,7 @@ const tests = modules.flatMap((module) => [...module.children.allTests()]);
 const states = tests.map((test) => test.result().state);
 const count = (state) => states.filter((other) => other === state).length;
 const passed = count('passed');
-// A file that does not load, an error outside of any test and a test that was passed over are failures too.
+// Files that fail to load, errors outside any test and skipped tests count as failures too.
 const broken = modules.filter((module) => module.state() === 'failed' && moduleErrors(module) > 0).length;
 const failed = states.length - passed + broken + vitest.state.getUnhandledErrors().length;
 setTimeout(endProcesses, CLOSE_LIMIT).unref();
@@ -65,7 +67,7 @@ await vitest.close();
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
 process.stdout.write(`${passed} passed, ${failed} failed\n`);
 
-/** Files whose number of random cases depends on QUADRILLE_THOROUGH, but for those that are left out. */
+/** Files whose number of random cases depends on QUADRILLE_THOROUGH, without those in LEFT_OUT. */
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
   const isOfLaws = (name) =>
@@ -74,7 +76,7 @@ function filesOfLaws() {
   const names = readdirSync(folder, { recursive: true })
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => name.endsWith('.test.ts') && !name.startsWith('release/'));
-  // With their folders, as names that end alike are told apart by them.
+  // Vitest matches names by substring, so a bare file name could select several files.
   return names.filter((name) => !isLeftOut(name) && isOfLaws(name)).map((name) => `property-tests/${name}`);
 }
 

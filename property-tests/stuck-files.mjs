@@ -1,18 +1,18 @@
 import { ForksPoolWorker } from 'vitest/node';
 import { minutes } from './progress-reporter.mjs';
 
-/** Milliseconds without news of a file after which it is named, again and again. */
+/** A file that makes no progress is reported every time this many milliseconds pass. */
 const NAMED_AFTER = 3 * 60_000;
-/** Milliseconds without news of a file after which its process is ended. */
+/** The process of a file that makes no progress is killed after this many milliseconds. */
 const ENDED_AFTER = 10 * 60_000;
-/** Tests of a file that may time out before its process is ended: a device that hangs holds up every test that follows. */
+/** A file's process is killed after this many timeouts, because a hung device makes every later test time out too. */
 const MAX_TIMEOUTS = 3;
 const LOOK_EVERY = 5_000;
 
-/** The process that each file was given to. */
+/** The process that runs each file. */
 const processes = new Map();
 
-/** Vitest's process pool, which also notes which process runs which file. */
+/** Vitest's process pool, extended by a record of which process runs which file. */
 export const watchedForks = { name: 'watched-forks', createPoolWorker: (options) => new WatchedFork(options) };
 
 class WatchedFork extends ForksPoolWorker {
@@ -24,14 +24,14 @@ class WatchedFork extends ForksPoolWorker {
   }
 }
 
-/** Ends processes that are still there: what a test left in one may keep it from ending by itself. */
+/** Kills the remaining processes. Something that a test left open can keep a process from exiting. */
 export function endProcesses() {
   for (const process of processes.values()) process.kill('SIGKILL');
 }
 
 /**
- * Names files of which no test has begun or ended for a while, and ends their processes in the end: a test that blocks its
- * process is beyond the reach of timeouts. Files that are left then go to a new process, and the run fails.
+ * Reports files in which no test has started or ended for a while, and eventually kills their processes. A timeout
+ * cannot stop a test that blocks its process. Remaining files then run in a new process, and the run fails.
  */
 export class StuckFiles {
   #log;

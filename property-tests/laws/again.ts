@@ -18,7 +18,7 @@ import { sort } from '../../primitives/sort.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 
-/** Functors with the same parameters, two of which do the same. */
+/** Functors with the same parameters. Two of them compute the same. */
 const parameters = { x: u32, y: u32, z: u32, table: array(u32), by: uniform(u32) };
 const functors = [
   fn('first', parameters, u32, ({ x, y, z, table, by }) => x.mul(by).add(y).sub(z.mul(5)).add(table.at(x))),
@@ -34,13 +34,13 @@ const isSmaller = fn('isSmaller', { x: u32, y: u32 }, bool, ({ x, y }) => x.lt(y
 const pair = fn('pair', { x: u32 }, { more: u32, less: u32 }, ({ x }) => ({ more: x.add(3), less: x.shr(1) }));
 const plusOne = fn('plusOne', { x: u32 }, u32, ({ x }) => x.add(1));
 
-/** A column as a call may be given it, with what it holds. */
+/** A column to be passed to a call, with its contents. */
 interface Given {
   readonly column: Column<'u32'>;
   readonly host: Uint32Array;
 }
 
-/** The same rows in many forms: of one buffer and of several, packed, cut out, and computed. */
+/** The same rows in many forms: in one buffer or several, packed, sliced, and computed. */
 function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
   const n = words.length;
   const other = words.map((word, i) => (word + i) % 7);
@@ -67,7 +67,7 @@ function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
 }
 const FORMS = 13;
 
-/** The arguments of a call: which columns, which functor, and a number. */
+/** The arguments of a call: numbers that choose its columns and functor, and a uniform. */
 interface Call {
   readonly kind: keyof typeof calls;
   readonly x: number;
@@ -78,7 +78,7 @@ interface Call {
   readonly by: number;
 }
 
-/** What a call gives, and what it should. */
+/** The result of a call, and the expected result. */
 type Outcome = readonly [table: Table, expected: HostTable];
 type Make = (
   rows: { readonly x: Given; readonly y: Given; readonly z: Given },
@@ -178,7 +178,7 @@ const call: fc.Arbitrary<Call> = fc.record({
 
 const fewWords = fc.uint32Array({ minLength: 1, maxLength: 70, max: 300 });
 
-/** The laws of calls that were made before. */
+/** The laws of repeated calls. */
 export const againLaws: readonly Law[] = [
   law(
     'calls that were made before see the arguments that they are given now',

@@ -28,7 +28,7 @@ import { weightedHistogramLaws } from './weighted-histogram.ts';
 
 export { kernelLaws };
 
-/** The laws of the primitives: each result is that of a plain loop, whatever the backend. */
+/** The laws of the primitives: on every backend, each result equals that of a plain loop. */
 export const primitiveLaws: readonly Law[] = [
   ...mapLaws,
   ...sequenceLaws,
@@ -57,5 +57,5 @@ export const primitiveLaws: readonly Law[] = [
   ...againLaws,
 ];
 
-/** The laws of the six kernels of a backend, and then those of what is built on them. */
+/** The laws of a backend's six kernels, followed by the laws of the primitives that are built on them. */
 export const allLaws: readonly Law[] = [...kernelLaws, ...primitiveLaws];

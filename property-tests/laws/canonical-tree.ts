@@ -3,15 +3,15 @@ import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 type Combine<S> = (left: S, right: S) => S;
 
 /**
- * The canonical tree once more, written from its description alone and by recursion: what scans and reductions of inexact
- * monoids are compared with.
+ * An independent, recursive implementation of the canonical tree, written from its description alone. Scans and
+ * reductions of inexact monoids are compared with it.
  */
 export function canonicalTotal<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
   if (elements.length > BLOCK) return canonicalTotal(totalsOfBlocks(elements, combine), combine);
   return totalOfGroup(elements, 0, Math.log2(BLOCK / QUAD), combine);
 }
 
-/** What a scan says of one element; exclusive is undefined before the first. */
+/** The prefixes of one element. The first element has no exclusive prefix. */
 export interface CanonicalPrefix<S> {
   readonly exclusive: S | undefined;
   readonly inclusive: S;
@@ -24,7 +24,7 @@ export function canonicalPrefixes<S>(elements: readonly S[], combine: Combine<S>
   return blocks.flatMap((block, b) => prefixesInBlock(block, before[b]?.exclusive, combine));
 }
 
-/** The prefix of the last of many elements. */
+/** The prefixes of the last element. */
 export function canonicalLastPrefix<S>(elements: readonly S[], combine: Combine<S>): CanonicalPrefix<S> {
   const before = canonicalPrefixes(totalsOfBlocks(elements, combine), combine).at(-1);
   return prefixesInBlock(blocksOf(elements).at(-1)!, before?.exclusive, combine).at(-1)!;
@@ -52,7 +52,7 @@ function chunks<S>(elements: readonly S[], size: number): S[][] {
   return Array.from({ length: count }, (_, i) => elements.slice(i * size, (i + 1) * size));
 }
 
-/** S(high) ⊕ (… ⊕ S(low)) over the aligned groups that the bits of the quad's number name. */
+/** Computes S(high) ⊕ (… ⊕ S(low)) over the aligned groups before a quad. Each bit set in its number gives a group. */
 function totalBeforeQuad<S>(block: readonly S[], quad: number, combine: Combine<S>): S | undefined {
   const groups: (S | undefined)[] = [];
   let start = 0;

@@ -6,8 +6,8 @@ import { someRows } from '../arbitraries/host-kinds.ts';
 export type HostTable = ArrayLike<number> | { readonly [name: string]: HostTable };
 
 /**
- * Throws where two tables differ, naming the field, the row and both values. Numbers are the same as `Object.is` has it: NaN
- * is NaN, and −0 is not 0.
+ * Throws if two tables differ, with an error that names the field, the row and both values. Numbers are compared with
+ * `Object.is`: NaN equals NaN, and −0 differs from 0.
  *
  * @example
  * const differs = () => assertSame({ x: [1, 0] }, { x: [1, -0] });
@@ -47,8 +47,8 @@ function show(value: number): string {
 }
 
 /**
- * Throws where the bytes of two tables differ. NaNs are alike unless `nanBits`: what bits an operation gives a NaN is not
- * specified, but what only moves values keeps them.
+ * Throws if the bytes of two tables differ. All NaNs count as equal unless `nanBits` is set: the bits of a NaN that an
+ * operation computes are not specified, but code that only moves values must keep them.
  *
  * @example
  * assertSameBytes(Float32Array.of(NaN, 1), Float32Array.of(NaN, 1), 'sums'); // undefined

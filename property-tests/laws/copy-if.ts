@@ -7,10 +7,10 @@ import { type Law, law } from './law.ts';
 import { take } from './rows.ts';
 
 const rows = rowsOf({ flag: 'bool', number: 'u32', float: 'f32', byte: 'i8' });
-/** Comparisons may take a subnormal for zero. */
+/** Rows without subnormal floats, which comparisons may treat as zero. */
 const comparable = rowsOf({ flag: 'bool', number: 'u32', float: 'normal', byte: 'i8' });
 
-/** The numbers of the rows whose flag is as wanted. */
+/** The indices of the rows whose flag has the wanted value. */
 function where(flags: readonly boolean[], wanted: boolean): number[] {
   return flags.map((_, i) => i).filter((i) => flags[i] === wanted);
 }

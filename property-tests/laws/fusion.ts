@@ -17,7 +17,7 @@ import { rowsIn } from './rows.ts';
 
 const combine = fn('combine', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(y).add(1));
 
-/** A step from two columns of a table to another one: its kind, and which columns it takes. */
+/** A step that derives a column from two earlier ones: its kind, and the numbers of its operands. */
 export const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('map', 'mixed', 'f32', 'stencil', 'gather', 'reverse', 'slice', 'difference', 'zip'),
   a: fc.nat({ max: 30 }),
@@ -73,7 +73,7 @@ function viewOf({ kind }: Step, x: Words, y: Words): Words {
   }
 }
 
-/** All steps, each from columns that there are before it. */
+/** Carries out all steps. Each takes its operands from the columns before it. */
 export function takeSteps(first: Words, steps: readonly Step[], finish: (view: Words) => Words): Words[] {
   const columns = [first];
   for (const each of steps) {

@@ -8,12 +8,12 @@ import { aFunction, anArrayOf, anInstance, aText } from '../../primitives/kinds.
 import { assertSameBytes, type HostTable } from './compare.ts';
 
 /**
- * Runs a pipeline on the backend under test and on the reference, compares what it returns byte for byte, checks that it
- * left no memory behind, and resolves to the result of the backend under test.
+ * Runs a pipeline on the backend under test and on the reference, compares the results byte for byte, and checks that
+ * no memory leaked. It resolves to the result of the backend under test.
  */
 export type LawRun = <C extends Table>(pipeline: (context: Context) => C) => Promise<HostTableOf<C>>;
 
-/** What must hold for whatever fast-check makes up. It knows no test framework: it throws where it is broken. */
+/** A property that must hold for all generated values. It depends on no test framework: a broken law throws. */
 export interface Law {
   /** The law as a sentence. */
   readonly name: string;
@@ -21,7 +21,7 @@ export interface Law {
 }
 
 /**
- * States a law. `check` throws, or rejects, for values that break it.
+ * Defines a law. `check` throws or rejects for values that break it.
  *
  * @example
  * const involution = law('reversing twice changes nothing', [fc.uint32Array()], async (run, values) => {
@@ -44,7 +44,7 @@ export function law<Ts extends [unknown, ...unknown[]]>(
 }
 
 /**
- * A {@link LawRun} on the context under test, checked against the reference where that is another.
+ * Creates a {@link LawRun} on the context under test. Results are compared with the reference if it is another context.
  *
  * @example
  * const run = createRun(ctx, ctx);

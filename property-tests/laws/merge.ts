@@ -14,7 +14,7 @@ import { type Law, law } from './law.ts';
 import { backwards, rowsIn, take } from './rows.ts';
 import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
-/** KeyColumns that go along, as many as are wanted: with all of them a kernel has more columns than it can bind. */
+/** Payload columns, of which a case takes some or all. All of them together exceed what a kernel can bind. */
 const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
 
 interface Case {
@@ -25,7 +25,7 @@ interface Case {
   readonly descending: boolean;
 }
 
-/** The number of the first row: memory that nobody wrote is likely to have smaller ones. */
+/** The number of the first row. Unwritten memory is likely to contain smaller numbers. */
 const FIRST = 0x5eed0000;
 
 const isAmong = fn('isAmong', { x: u32, count: uniform(u32) }, bool, ({ x, count: rows }) => x.sub(FIRST).lt(rows));
@@ -45,7 +45,7 @@ const mergeCase: fc.Arbitrary<Case> = fc
     });
   });
 
-/** The numbers of the rows in the order that they must come in, those of the second table after those of the first. */
+/** The expected order of all rows, by number. Rows of the second table are numbered after those of the first. */
 function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
   const sign = descending ? -1 : 1;
   const keyAt = (side: KeyRows) => (row: number) => ({ row, key: sign * keyOf(kind, side, row) });
@@ -61,7 +61,7 @@ function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
   return order;
 }
 
-/** The rows of two tables, those of the first before those of the second. */
+/** Concatenates the rows of two tables. */
 function together(a: KeyRows, b: KeyRows): KeyRows {
   const join = (first: HostArray, second: HostArray): HostArray => {
     if (!ArrayBuffer.isView(first)) return [...first, ...(second as readonly boolean[])];
@@ -95,7 +95,7 @@ export const mergeLaws: readonly Law[] = [
     const expected = { rows: pickFields(merged, [...keyNames, ...along]), keys: pickFields(merged, keyNames) };
     assertSameBytes(result, expected, 'merged', true);
   }),
-  // Which rows come where may differ from backend to backend: only how many there are, and that they are known.
+  // The order may differ between backends, so the law checks only the number of rows and that each comes from an input.
   law('tables that are not sorted give as many rows, each of one of them', [mergeCase], async (run, each) => {
     const { kind, sides, how, descending } = each;
     const [first, second] = sides.map(rowsIn) as [number, number];

@@ -6,18 +6,17 @@ import type { HostTable } from './compare.ts';
 
 export type HostColumns = { readonly [name: string]: HostArray };
 
-/** How many rows there are. */
 export function rowsIn(columns: HostColumns): number {
   return Object.values(columns)[0]!.length;
 }
 
-/** Host rows, one list of numbers a row; bools are 0 and 1. */
+/** Converts host columns to one list of numbers per row. Bools become 0 and 1. */
 export function leavesOf(columns: HostColumns): Leaves[] {
   const arrays = Object.values(columns);
   return Array.from({ length: rowsIn(columns) }, (_, i) => arrays.map((array) => Number(array[i])));
 }
 
-/** The columns that rows make up, as `Context.read` returns those of a monoid's shape. */
+/** Converts rows to columns, in the form in which `Context.read` returns a table of the monoid's shape. */
 export function tableOf(sample: MonoidSample, rows: readonly Leaves[]): HostTable {
   const fields = Object.entries(sample.fields);
   const columns = fields.map(
@@ -33,7 +32,7 @@ export function tableOf(sample: MonoidSample, rows: readonly Leaves[]): HostTabl
   return isScalarSample(sample) ? columns[0]![1] : Object.fromEntries(columns);
 }
 
-/** An array as `Context.read` returns a column of the kind. */
+/** Converts values to the array type that `Context.read` returns for a column of the kind. */
 function arrayOf(kind: HostKind, values: readonly number[]): ArrayLike<number> {
   switch (kind) {
     case 'f32':
@@ -57,8 +56,8 @@ function isScalarSample({ fields }: MonoidSample): boolean {
 }
 
 /**
- * A monoid's input as the primitives take it: a table of its fields, which go by their names and stand in another order, or the
- * one column of a monoid of scalars.
+ * The input of a primitive for a monoid: the single column of a monoid of scalars, or else a table of its fields. The
+ * fields are in another order than in the monoid, because they are matched by name.
  */
 export function inputOf(sample: MonoidSample, table: { readonly [name: string]: Column }): never {
   const fields = Object.fromEntries(Object.keys(sample.fields).map((name) => [name, table[name]!]));
@@ -70,7 +69,7 @@ export function backwards<R extends object>(fields: R): R {
   return Object.fromEntries(Object.entries(fields).reverse()) as R;
 }
 
-/** The given rows of host columns as `Context.read` returns them; floats keep all their bits. */
+/** Gathers rows of host columns, in the form in which `Context.read` returns them. Floats keep all their bits. */
 export function take(columns: HostColumns, rows: readonly number[]): { readonly [name: string]: HostTable } {
   return Object.fromEntries(Object.entries(columns).map(([name, array]) => [name, takeArray(array, rows)]));
 }

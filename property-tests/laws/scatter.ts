@@ -12,7 +12,7 @@ import { backwards, rowsIn, take } from './rows.ts';
 const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' });
 type Payload = HostRows<{ number: 'u32'; float: 'f32'; flag: 'bool'; byte: 'i8' }>;
 
-/** Distinct numbers below `length`, and one past it for every row that has no place. */
+/** Distinct indices below `length`. A row without a place gets an index past the end. */
 function places(rows: number, length: number, seed: number): Uint32Array {
   const next = randomWords(seed);
   const free = Array.from({ length }, (_, i) => i);
@@ -34,14 +34,14 @@ function permutation(rows: number, seed: number): Uint32Array {
   return order;
 }
 
-/** For every place of the result the row that lies there, or the number of the row of zeros behind all rows. */
+/** The row at every place of the result. An empty place gets the number of the row of zeros, which comes last. */
 function rowsByPlace(indices: Uint32Array, length: number, placed: (row: number) => boolean): number[] {
   const rows = new Array<number>(length).fill(indices.length);
   for (const [row, place] of indices.entries()) if (placed(row) && place < length) rows[place] = row;
   return rows;
 }
 
-/** The columns with one more row: of what stands where nothing was put. */
+/** Appends the row that is expected at empty places. */
 function withRow(host: Payload, byte: number): Payload {
   const { number, float, flag } = host;
   return {

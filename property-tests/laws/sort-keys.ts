@@ -3,7 +3,7 @@ import type { SortKeys } from '../../primitives/sort.ts';
 import type { HostRows } from '../arbitraries/columns.ts';
 import type { HostKind } from '../arbitraries/host-kinds.ts';
 
-/** Kinds of keys that are sorted: one column, but for u64, which has two. */
+/** The kinds of sort keys. A u64 key has two columns, every other kind has one. */
 export type KeyKind = HostKind | 'u64';
 export type KeyColumns = { readonly [name: string]: Column };
 export type KeyRows = HostRows<{ readonly [name: string]: HostKind }>;

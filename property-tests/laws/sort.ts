@@ -12,13 +12,13 @@ import { keysOf } from './sort-keys.ts';
 
 type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'i16';
 
-/** Columns of payload, as many as are wanted. */
+/** Payload columns, of which a case takes some. */
 const payloads = { float: 'f32', byte: 'u8', flag: 'bool', index: 'i32' } as const;
 
 interface Case {
   readonly kind: KeyKind;
   readonly rows: HostRows<{ readonly [name: string]: HostKind }>;
-  /** Names of the payload columns that go along. */
+  /** Names of the payload columns that are sorted along with the keys. */
   readonly along: readonly string[];
   readonly options: SortOptions;
   readonly how: Presentation;
@@ -48,7 +48,7 @@ const sortCase: fc.Arbitrary<Case> = fc
     });
   });
 
-/** The numbers of the rows in the order that they must come in. */
+/** The expected order of the rows, by number. */
 function sortedOrder({ kind, rows, options }: Case): number[] {
   const order = Array.from({ length: rowsIn(rows) }, (_, i) => i);
   const sign = options.descending ? -1 : 1;

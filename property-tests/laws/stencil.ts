@@ -15,7 +15,7 @@ import { type Law, law } from './law.ts';
 
 const boundary = fc.constantFrom<Boundary[]>('clamp', 'wrap', 'reflect', 'constant');
 const near = fc.integer({ min: -3, max: 3 });
-/** Offsets of neighbours; some longer than any grid is. */
+/** Offsets of neighbours. Some are larger than any grid. */
 const offset = fc.oneof(
   { arbitrary: near, weight: 6 },
   { arbitrary: fc.integer({ min: -70, max: 70 }), weight: 3 },
@@ -24,7 +24,7 @@ const offset = fc.oneof(
 const offsets = fc.array(fc.tuple(offset, offset), { minLength: 1, maxLength: 4 });
 const OUTSIDE = { value: -5, flag: true };
 
-/** What stands at a place of a line that goes on past its ends, or undefined outside. */
+/** Maps a place to one inside the line by the boundary rule, or returns undefined if it lies outside. */
 function placeOn(size: number, place: number, rule: Boundary): number | undefined {
   if (place >= 0 && place < size) return place;
   const period = 2 * (size - 1);
@@ -47,7 +47,7 @@ const modulo = (a: number, b: number): number => ((a % b) + b) % b;
 type Cells = { readonly value: ArrayLike<number>; readonly flag: readonly boolean[] };
 type Rule = { readonly x: Boundary; readonly y: Boundary };
 
-/** The value that the stencil sees at an offset, by going there. */
+/** The value that the stencil must see at an offset from a cell. */
 function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: readonly [number, number]): number {
   const rows = Math.ceil(cells.value.length / width);
   const column = placeOn(width, (cell % width) + dx, rule.x);
@@ -58,7 +58,7 @@ function seen(cells: Cells, width: number, rule: Rule, cell: number, [dx, dy]: r
   return cells.flag[place] ? ~value : value;
 }
 
-/** Values seen at all offsets, weighted by where they stand in the list, and the cell's own. */
+/** For each cell, its own value plus the values at all offsets, weighted by their position in the list. */
 function expected(
   cells: Cells,
   width: number,
@@ -85,7 +85,7 @@ const weighted = (list: readonly (readonly [number, number])[]) =>
 
 const cells = rowsOf({ value: 'i32', flag: 'bool' });
 
-/** A whole number of rows: how many cells are in one, and how many there are. */
+/** Grids of whole rows, as their width and their number of cells. */
 const grid = fc
   .tuple(fc.oneof(fc.constantFrom(1, 2, 3, 64), fc.integer({ min: 1, max: 300 })), rowCount)
   .map(([width, about]) => [width, width * Math.ceil(Math.min(about, 5000) / width)] as const);
