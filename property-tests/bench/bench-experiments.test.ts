@@ -72,7 +72,7 @@ describe('inputs', () => {
 });
 
 describe('a run', () => {
-  /** A candidate of set times, whose clock is the number of the call; `order` tells whose turn it was. */
+  /** A candidate whose nth round takes n times its `time`; `order` records the turns. */
   function pretender(
     name: string,
     order: string[],
@@ -116,7 +116,7 @@ describe('a run', () => {
     const order: string[] = [];
     const { rows, advanced } = await run([pretender('a', order), pretender('b', order)], 5);
     const warmUps = 3;
-    // On the CPU a call that is not timed goes before each.
+    // On the CPU, an untimed call precedes each timed one.
     expect(order.slice(2 * warmUps, -2).join('')).toBe('aabb'.repeat(5));
     expect(order.slice(-2)).toEqual(['a closed', 'b closed']);
     expect(rows.map(({ candidate, time, rounds }) => [candidate, time, rounds])).toEqual(

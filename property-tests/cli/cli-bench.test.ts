@@ -31,8 +31,8 @@ async function hasCompiler(): Promise<boolean> {
 let compiled: Promise<string[]> | undefined;
 
 /**
- * Options that name the peers in C++, compiled once and without optimisation, which takes a fifth of the time. They are left to
- * the command under `npm run test:thorough`.
+ * Options for the C++ peers, compiled once and without optimisation, which takes a fifth of the time. Under `npm run
+ * test:thorough` the command compiles them itself.
  */
 function compiledPeers(): Promise<string[]> {
   compiled ??= compilePeers();
@@ -47,7 +47,7 @@ async function compilePeers(): Promise<string[]> {
   return ['--compiled', `cpp=${program}`];
 }
 
-/** Lines of a CSV without quotes, by the names of their columns. */
+/** The rows of a CSV without quotes, by column names. */
 function rowsOf(csv: string): Record<string, string>[] {
   const [head, ...lines] = csv.trimEnd().split('\n');
   const names = head!.split(',');
@@ -56,7 +56,7 @@ function rowsOf(csv: string): Record<string, string>[] {
 
 const textOf = (name: string): Promise<string> => readFile(shop.path(name), 'utf8');
 
-/** Elements of an XML text that are open where they should not be: none in a well-formed one. */
+/** Errors in an XML text: mismatched tags and bad characters. A well-formed text has no errors. */
 function faultsOf(xml: string): string[] {
   const open: string[] = [];
   const faults: string[] = [];
@@ -299,7 +299,7 @@ describe('experiments of users', () => {
   test.each([
     ['inputs', 2],
     ['bytes', 2],
-    // Only answers of peers may be off: there, the peer is left out.
+    // A peer whose answer is wrong is left out, so this alone is no failure.
     ['tolerance', 0],
   ])('are named where their %s throws', async (member, code) => {
     await shop.write(
@@ -435,7 +435,7 @@ test('a module that is no JavaScript is told by its line', async () => {
 });
 
 describe('Ctrl-C', () => {
-  /** Loaded before the program: presses Ctrl-C once so many rounds are done. */
+  /** Loaded before the program: sends Ctrl-C once two rounds are done. */
   const PRESS = `
     const write = process.stderr.write.bind(process.stderr);
     let pressed = false;

@@ -27,7 +27,7 @@ interface Changes {
   readonly compare?: (job: CompareJob<RunContext>) => Promise<never>;
 }
 
-/** Parts that compare nothing, and write down what is done with them. */
+/** Parts that compare nothing and record their use. */
 function parts(
   events: string[],
   { backend = 'reference', format = 'png', compare }: Changes = {},

@@ -24,7 +24,7 @@ afterAll(() => shop.remove());
 
 const compare = (...words: readonly string[]) => shop.quadrille(['compare', ...words, '--backend', 'reference']);
 const both = (...words: readonly string[]) => compare('@human', '@model', ...words);
-/** What stdout has of a run that must succeed. */
+/** The stdout of a run that must succeed. */
 const answer = async (run: ReturnType<typeof compare>): Promise<string> => {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => shop.remove());
 
 const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
-/** Bytes to put, to cut or to double at a place. */
+/** Bytes to set, insert, cut or double at a place. */
 const change = fc.tuple(
   place,
   fc.constantFrom('set', 'insert', 'cut', 'double'),
@@ -51,7 +51,7 @@ function changed(bytes: Uint8Array, changes: readonly [number, string, number, n
   }, bytes);
 }
 
-/** Runs the command on a file that is damaged, and others that are good. */
+/** Runs the command on a damaged file and otherwise valid ones. */
 async function outcomeOf(option: 'zones' | 'raster', bytes: Uint8Array): Promise<number> {
   await shop.write('damaged', bytes);
   const good = option === 'zones' ? ['--raster', '@raster.tif'] : ['--zones', '@zones.json'];

@@ -6,7 +6,7 @@ import { answer, type IndexWorkshop, openIndexWorkshop } from './cli-index-suppo
 let shop: IndexWorkshop;
 beforeAll(async () => {
   shop = await openIndexWorkshop();
-  // As files write what lies across the antimeridian: longitudes jump.
+  // Files store polygons across the antimeridian like this: longitudes jump.
   const across = [
     [170, 60],
     [-170, 60],
@@ -85,7 +85,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
       expect(min).toBeLessThanOrEqual(area + 1e-5);
       expect(max).toBeGreaterThanOrEqual(area - 1e-5);
     }
-    // What is asked for is the sum of both halves.
+    // The minimum area applies to the sum of both halves.
     const above = (area: number) =>
       rowsOf('@east.maq', '--windows', '@windows.csv', ...unwrap, '--above', String(area));
     expect((await above(15)).map(([window]) => window)).toEqual(['across', 'beyond', 'round', 'round']);

@@ -11,7 +11,7 @@ export const TRIANGLE: [x: number, y: number][] = [
   [-60, 10],
 ];
 
-/** Three polygons: one with a hole, one in the hole, one beside. */
+/** Three polygons: one with a hole, one in the hole, and one beside them. */
 export const shapes: object[] = [
   zone('frame', rectangle(0, 0, 90, 80), rectangle(20, 20, 60, 60)),
   zone('island', rectangle(30, 30, 40, 41)),
@@ -27,7 +27,7 @@ export interface IndexWorkshop extends Workshop {
   treeOf(name: string): Promise<MaqFile>;
 }
 
-/** Makes such a folder. */
+/** Creates the folder. */
 export async function openIndexWorkshop(): Promise<IndexWorkshop> {
   const shop = await openWorkshop();
   const index = (...words: readonly string[]) => shop.quadrille(['index', ...words]);
@@ -54,14 +54,14 @@ export async function openIndexWorkshop(): Promise<IndexWorkshop> {
   };
 }
 
-/** What stdout has of a run that must succeed. */
+/** The stdout of a run that must succeed. */
 export async function answer(run: Promise<Ending>): Promise<string> {
   const { exitCode, stdout, stderr } = await run;
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
   return stdout;
 }
 
-/** A log that nobody reads. */
+/** A log that discards everything. */
 export function quietLog(): Log {
   const ignore = (): void => undefined;
   return { progressEvery: 0, note: ignore, progress: ignore, clearProgress: ignore, summary: ignore, error: ignore };

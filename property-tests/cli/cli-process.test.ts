@@ -30,7 +30,7 @@ function start(
   });
 }
 
-/** Resolves with how a process ended and all that it said. */
+/** Resolves with the exit code and the output of a process. */
 async function ended(child: ChildProcessWithoutNullStreams) {
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => (stdout += chunk));
@@ -40,8 +40,8 @@ async function ended(child: ChildProcessWithoutNullStreams) {
 }
 
 /**
- * Loaded before the program: presses Ctrl-C at the first progress, and tells what files there were, and how much work
- * was done from then on. A test that pressed the keys itself would depend on how busy the machine is.
+ * Loaded before the program: sends Ctrl-C at the first progress, and reports the files at that moment and the CPU time
+ * from then on. A test that sent the signal itself would depend on how busy the machine is.
  */
 const PRESS = `
   import { readdirSync } from 'node:fs';
@@ -85,7 +85,7 @@ describe('Ctrl-C while counting', () => {
   ])('ends with exit code 130 and leaves no file behind: on %s', async (_, backend) => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
-    // Small windows, so that the slow ones of these backends come to an end of one soon.
+    // Small windows, so that slow backends soon finish one.
     const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--memory', '8MB'];
     const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
     const { exitCode, stdout, stderr } = await ended(run);

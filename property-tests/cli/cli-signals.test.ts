@@ -22,7 +22,7 @@ afterAll(async () => {
   await shop.remove();
 });
 
-/** Starts a command line of a shell, in which `quadrille` is the program. */
+/** Starts a shell command in which `quadrille` is the program. */
 function start(line: string) {
   const script = line.replace('quadrille', `exec "${process.execPath}" "${BIN}"`);
   const child = spawn('sh', ['-c', script], { cwd: shop.folder, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -87,14 +87,14 @@ describe('temporary files', () => {
     const mine = temporaryName();
     const kept = [
       mine,
-      // Another machine's, one without its process, one that only looks alike, one of an older version.
+      // A file of another machine, one without a process, two with similar names, and one of an older version.
       killed!.replace(host!, 'f'.repeat(12)),
       killed!.replace(`-${child.pid}-`, '--'),
       `${killed}.tmp`,
       `x${killed}`,
       '.quadrille-0123456789ab.tmp',
     ];
-    // A number that was given to another process since: it is this one's, with another start.
+    // A process id that was reused: it is this process's, with another start time.
     const reused = killed!.replace(`-${child.pid}-${start_}-`, `-${process.pid}-1-`);
     for (const name of [...kept, reused]) await writeFile(shop.path(name), '');
     child.kill('SIGKILL');

@@ -25,7 +25,7 @@ afterEach(() => shop.remove());
 
 const [WIDTH, HEIGHT, FRAMES] = [64, 40, 6];
 
-/** Two discs that go to the right, one of which begins outside. */
+/** Two discs that move to the right; one starts outside of the frame. */
 const videoOfDiscs: Video = {
   ...{ name: 'v.avi', format: 'avi', width: WIDTH, height: HEIGHT, bits: 8, frameCount: FRAMES, notes: [] },
   ...{ frameRate: undefined, pixelSize: undefined },

@@ -20,7 +20,7 @@ function drawDiscsAt(centres: readonly (readonly [x: number, y: number])[], grou
   );
 }
 
-/** Two discs that go to the right by a pixel a frame, brighter than `ground` by `contrast`. */
+/** Two discs that move to the right by a pixel a frame, brighter than `ground` by `contrast`. */
 function drawDiscs(index: number, ground: number, contrast: number): Float64Array {
   return drawDiscsAt(
     [
@@ -247,13 +247,13 @@ describe('quadrille track', () => {
   });
 });
 
-/** Starts the command with Y4M on its standard input. */
+/** Starts the command with Y4M on its stdin. */
 function startOnPipe(...words: string[]) {
   const child = spawn(process.execPath, [BIN, 'track', '-', ...SMALL, ...words], { cwd: shop.folder });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => (stdout += chunk));
   child.stderr.on('data', (chunk) => (stderr += chunk));
-  // A process that ends early closes the pipe.
+  // If the process ends early, it closes the pipe.
   child.stdin.on('error', () => undefined);
   child.stdin.write(`YUV4MPEG2 W${WIDTH} H${HEIGHT} F20:1 Cmono\n`);
   const ended = new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {

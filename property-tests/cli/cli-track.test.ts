@@ -36,7 +36,7 @@ const twoCells = (index: number): CellRow[] => [
   { track: 2, x: 40, y: 30.5, speed: index === 0 ? Number.NaN : 0.25 },
 ];
 
-/** A video of as many frames, and a tracker that finds in each what `cells` says. */
+/** A video with that number of frames, and a tracker that finds `cells` in each. */
 function parts(events: string[], { frames = 3, video, cells = twoCells, onFrame, onTrack }: Changes = {}) {
   const made: TrackParts<RunContext> = {
     openVideo: async (name, { channel }) => {

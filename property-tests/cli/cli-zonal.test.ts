@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Two unit squares, the first one left open. */
+/** Two unit squares; the ring of the first is not closed. */
 const ZONES = JSON.stringify({
   type: 'FeatureCollection',
   features: [
@@ -63,7 +63,7 @@ const ZONES = JSON.stringify({
   ],
 });
 
-/** What the command did with its parts, in order. */
+/** The calls that the command made to its parts, in order. */
 interface Trace {
   readonly events: string[];
   job?: ZonalJob;
@@ -75,7 +75,7 @@ interface Changes {
   readonly openContext?: () => Promise<RunContext>;
 }
 
-/** Parts that read real zones, and count a raster of which every zone has four cells of value 1. */
+/** Parts that read real zones and count a raster in which every zone has four cells of value 1. */
 function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
   const close = (what: string) => async () => void trace.events.push(`close ${what}`);
   return {

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
 /**
- * Files that are small, or take no room on disk, and would fill the memory: each is refused with a coded error, and memory
+ * Files that are small, or sparse on disk, and would fill the memory. Each is refused with a coded error, and memory
  * stays within its bound.
  */
 const MEMORY = '48MB';
-/** As many on every machine: each takes some 20 MB that are not its data. */
+/** The same number on every machine: each thread takes some 20 MB besides its data. */
 const THREADS = ['--backend', 'workers', '--workers', '2'];
-/** What a run takes beside its data: threads, their code, what is garbage and not collected yet. */
+/** The memory of a run besides its data: threads, their code, and garbage that is not collected yet. */
 const MAX_BYTES = 350e6;
 
 let shop: Workshop;
@@ -47,17 +47,17 @@ const zonal = (zones: string): string[] => ['zonal', '--zones', zones, '--raster
 const build = (file: string): string[] => ['index', 'build', file, '-o', '@out.maq'];
 const compare = (a: string, b = a): string[] => ['compare', a, b, ...THREADS];
 
-/** A file of any size that takes no room: what is behind its head reads as zeros. */
+/** A sparse file of any size: everything behind its head reads as zeros. */
 async function sparse(name: string, size: number, head: Uint8Array | string = ''): Promise<void> {
   await writeFile(shop.path(name), head);
   await truncate(shop.path(name), size);
 }
 
-/** A text around a nest of brackets. */
+/** A text inside nested brackets. */
 const nested = (depth: number, open: string, close: string, inside: string): string =>
   open.repeat(depth) + inside + close.repeat(depth);
 
-/** 200 polygons that each name one arc of many vertices, 40 times. */
+/** 200 polygons that each use an arc of many vertices 40 times. */
 function topology(): object {
   const arc = Array.from({ length: 20_000 }, (_, at) => [at % 100, Math.floor(at / 100)]);
   const polygon = { type: 'Polygon', arcs: [Array.from({ length: 40 }, () => 0)] };
@@ -78,7 +78,7 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return Buffer.concat([head, body, tail]);
 }
 
-/** A PNG whose rows are all alike. */
+/** A PNG whose rows are all the same. */
 function png(width: number, height: number, depth: number, { byte = 0, interlaced = 0 } = {}): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -103,7 +103,7 @@ function nifti(width: number, height: number, slices: number, type: number): Uin
   return bytes;
 }
 
-/** A star of many long edges, which pass through quadrants of every level all along. */
+/** A star with many long edges, which run through quadrants of every level. */
 function star(points: number): object {
   const coordinates = Array.from({ length: points + 1 }, (_, at) => {
     const angle = (2 * Math.PI * (at % points)) / points;
@@ -118,7 +118,7 @@ interface Hostile {
   readonly make: () => Promise<unknown>;
   readonly words: readonly string[];
   readonly code: string;
-  /** Parts of what is said. */
+  /** Parts of the error message. */
   readonly says?: readonly string[];
 }
 
@@ -289,12 +289,12 @@ const CASES: readonly Hostile[] = [
   },
 ];
 
-/** Starts to count the most memory that the process has resident anew, where the system lets it. */
+/** Resets the peak resident memory of the process, if the system allows it. */
 function resetPeak(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5');
   } catch {
-    // The peak since the process began is an upper bound.
+    // The peak since the start of the process is an upper bound.
   }
 }
 

@@ -11,16 +11,16 @@ import { rebatched } from '../../formats/tables/rebatch.ts';
 import type { Context } from '../../primitives/context.ts';
 import { byDistance, type HostPoints, type Near, rowOf } from '../support/neighbours-by-hand.ts';
 
-/** Tables in memory, by their paths. */
+/** Tables in memory, by path. */
 export type Tables = Readonly<Record<string, HostTable>>;
 
-/** How tables and queries come in batches. */
+/** How tables and queries are divided into batches. */
 export interface Batches {
-  /** Rows that a file gives at once. */
+  /** Rows in a batch of a file. */
   readonly rows?: number | undefined;
-  /** Queries that are searched for at once. */
+  /** Queries in a batch of the search. */
   readonly queries?: number | undefined;
-  /** Called before queries are searched for, with the number of the batch. */
+  /** Called before each search, with the number of its batch. */
   readonly onSearch?: (batch: number) => void;
 }
 
@@ -41,7 +41,7 @@ function tableFile(file: string, columns: HostTable, rowsPerBatch: number | unde
   };
 }
 
-/** A context that is used for many runs, and stays open. */
+/** A context that stays open for many runs. */
 interface Lent {
   readonly backend: { readonly name: string };
   abort(reason: unknown): void;
@@ -75,10 +75,10 @@ interface Told {
   readonly count?: number;
 }
 
-/** What a run printed and told. */
+/** The output and the log of a run. */
 export interface Ran {
   readonly stdout: Buffer;
-  /** What it told of an event, such as `note`. */
+  /** The log's lines for an event such as `note`. */
   told(event: string): readonly Told[];
 }
 
@@ -106,7 +106,7 @@ export async function neighboursOf(
 
 const AXES = ['x', 'y', 'z', 'u', 'v'];
 
-/** Points as columns of f32; the options name them. */
+/** Points as columns of f32, named as in the options. */
 export function columnsOf({ elements, dimensions }: HostPoints): HostTable {
   const count = elements.length / dimensions;
   return Object.fromEntries(
@@ -117,7 +117,7 @@ export function columnsOf({ elements, dimensions }: HostPoints): HostTable {
   );
 }
 
-/** The words that choose the columns of {@link columnsOf}. */
+/** The arguments that choose the columns of {@link columnsOf}. */
 export function columnWords(dimensions: number): string[] {
   return ['--columns', AXES.slice(0, dimensions).join(',')];
 }
@@ -126,10 +126,10 @@ export function metricWord(metric: Metric): string {
   return typeof metric === 'string' ? metric : `l${metric.lp}`;
 }
 
-/** What a plain evaluation is asked. */
+/** A question for the plain evaluation. */
 export interface Question {
   readonly points: HostPoints;
-  /** Undefined where the points are the queries. */
+  /** Undefined if the points are the queries. */
   readonly queries: HostPoints | undefined;
   readonly metric: Metric;
   readonly withSelf: boolean;
@@ -139,7 +139,7 @@ export interface Question {
 /** The rows of an answer: query, id and distance. */
 export type Row = readonly [query: number, id: number, distance: number];
 
-/** What the command has to answer, by looking at all points; those that are not finite are left out. */
+/** The expected answer of the command, by checking all points; points that are not finite are left out. */
 export function answerByHand({ points, queries, metric, withSelf, asked }: Question): Row[] {
   const rows: Row[] = [];
   for (const [query, place] of placesOf(queries ?? points)) {
@@ -169,7 +169,7 @@ function rooted(metric: Metric, sum: number): number {
   return typeof metric === 'object' ? Math.fround(sum ** (1 / metric.lp)) : sum;
 }
 
-/** The rows of a CSV, and whether ranks count from 1 for every query. */
+/** The rows of a CSV; checks that ranks count from 1 for every query. */
 export function rowsOfCsv(csv: string): Row[] {
   const [header, ...lines] = csv.trimEnd().split('\n');
   const isRanked = header === 'query,rank,id,distance';
@@ -187,12 +187,12 @@ export function rowsOfCsv(csv: string): Row[] {
 /** A column of f64. */
 export const f64 = (...values: number[]): HostColumn => ({ type: 'f64', values: Float64Array.from(values) });
 
-/** A column of strings that differ. */
+/** A column of distinct strings. */
 export const strings = (...dictionary: string[]): HostColumn => ({
   type: 'string',
   codes: Uint32Array.from(dictionary.keys()),
   dictionary,
 });
 
-/** Four points with names. */
+/** Four named points. */
 export const square: HostTable = { x: f64(0, 3, 1, 5), y: f64(0, 4, 1, 5), name: strings('a', 'b', 'c', 'd') };

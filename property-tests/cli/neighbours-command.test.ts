@@ -24,7 +24,9 @@ import {
   strings,
 } from './neighbours-command-support.ts';
 
-/** Coordinates of points that lie spread, all in one place, on a line, on a lattice of few places, with far ones, or are bad. */
+/**
+ * Coordinates of points: scattered, in one place, on a line, on a small lattice, with distant outliers, or not finite.
+ */
 const clouds: readonly ((u: number, i: number, d: number) => number)[] = [
   (u) => u,
   () => 7,
@@ -60,7 +62,7 @@ const asked = fc.oneof(
   fc.record({ radius: fc.constantFrom(0, 0.25, 1, 3.5, 1e12) }),
 );
 
-/** Runs the command over a cloud, and gives its words and tables for other runs. */
+/** A random question, with the arguments and tables of its run. */
 const given = fc.record({ cloud: aCloud, isJoin: fc.boolean(), withSelf: fc.boolean(), metric, asked }).map((each) => {
   const { kind, count, others, dimensions, seed } = each.cloud;
   const points = cloud(kind, count, dimensions, seed);
@@ -101,7 +103,7 @@ const csvOf = async (points: HostTable, words: string, queries: HostTable = {}):
   (await neighboursOf(context, { points, queries }, words.split(' '))).stdout.toString();
 
 describe('the bytes of an output', () => {
-  // The rows of an Arrow file come in record batches, here in two.
+  // The rows of an Arrow file come in record batches, here two.
   test.each([
     ['csv', 60],
     ['json', 60],

@@ -11,7 +11,7 @@ const report = fc.record({
   elapsed: fc.double({ min: 0, max: 1e6, noNaN: true }),
 });
 
-/** A terminal of one line: carriage returns, erasing to the end of the line, and text. */
+/** A terminal with one line that understands carriage returns, erasing to the end of the line, and text. */
 function terminal(columns: number) {
   let line = '';
   let column = 0;

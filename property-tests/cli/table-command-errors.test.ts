@@ -217,7 +217,7 @@ describe('tables without', () => {
 
 describe('floats', () => {
   test('are added up in the order of the file, with what is rounded away', async () => {
-    // Of 1/128 and more all digits are multiples of 2^-60.
+    // All digits of an f64 of at least 1/128 are multiples of 2^-60.
     const real = fc
       .oneof(fc.double({ noNaN: true, min: 2 ** -7, max: 1e15 }), fc.constantFrom(1e15, 0.1, 0))
       .chain((size) => fc.constantFrom(size, -size));

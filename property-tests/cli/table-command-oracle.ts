@@ -23,7 +23,7 @@ const PREDICATES: readonly Predicate[] = [
 ];
 const leaf = fc.constantFrom(...PREDICATES);
 
-/** Conditions as texts, with what they mean. */
+/** Conditions as text, together with their meaning. */
 export const somePredicate: fc.Arbitrary<Predicate> = fc.letrec<{ any: Predicate }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -60,7 +60,7 @@ const median = (numbers: readonly number[]): Value => {
   const [all, last] = [sorted(numbers), numbers.length - 1];
   return last < 0 ? null : (all[Math.floor(last / 2)]! + all[Math.ceil(last / 2)]!) / 2;
 };
-/** Of small whole numbers, exact up to the division. */
+/** The variance of small integers, exact up to the division. */
 const variance = (numbers: readonly number[]): Value => {
   const [n, s, squares] = [
     BigInt(numbers.length),
@@ -113,7 +113,7 @@ export const someQuestions: fc.Arbitrary<readonly Question[]> = fc.uniqueArray(f
 const KEYS = ['zone', 'hour', 'card', 'tip'] as const;
 export const someKeys: fc.Arbitrary<readonly (typeof KEYS)[number][]> = fc.shuffledSubarray([...KEYS]);
 
-/** The answer to a question as CSV, by a plain evaluation. */
+/** The answer to a question as CSV, by plain evaluation. */
 export function groupsByHand(
   rides: readonly Ride[],
   [, holds]: Predicate,
@@ -145,7 +145,7 @@ export function rowsByHand(rides: readonly Ride[], [, holds]: Predicate, names: 
   return csvOf([names, ...chosen.map((ride) => names.map((name) => ride[name]))]);
 }
 
-/** The rides with the greatest fares, or the least; the first of those that are equal. */
+/** The rides with the highest or lowest fares; of equal fares, the first ones. */
 export function topByHand(rides: readonly Ride[], [, holds]: Predicate, k: number, descending: boolean): string {
   const some = rides.filter((ride) => holds(ride) === true && ride.fare !== null);
   const ordered = some

@@ -9,11 +9,11 @@ import { openTable, writeTable } from '../../formats/index.ts';
 import type { Context } from '../../primitives/context.ts';
 import { type Cell, fileOf, newPath, tableOf, type Written } from '../support/table-files-support.ts';
 
-/** How a file comes in parts, and what stops the run. */
+/** How a file is divided into batches, and how the run can be stopped. */
 export interface Parts {
   readonly rowsPerBatch?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called before a part is read, with its number. */
+  /** Called before a batch is read, with its number. */
   readonly onPart?: (part: number) => void;
 }
 
@@ -73,7 +73,7 @@ function collector(): { readonly stream: Writable; readonly bytes: () => Buffer 
   return { stream, bytes: () => Buffer.concat(chunks) };
 }
 
-/** A ride; numbers of fares and tips are multiples of an eighth, so that sums of them are exact. */
+/** A ride; fares and tips are multiples of an eighth, so that their sums are exact. */
 export interface Ride {
   readonly zone: string | null;
   readonly hour: number | null;
@@ -87,7 +87,7 @@ const eighths = fc
   .oneof(fc.integer({ min: -80, max: 80 }), fc.constantFrom(2 ** 40, -1, 0))
   .map((each) => each / 8 + 0);
 
-/** The first has a value in every column, so that a CSV of them tells types. */
+/** The first ride has a value in every column, which determines the types of a CSV. */
 export const someRides: fc.Arbitrary<readonly Ride[]> = fc
   .array(
     fc.record({
@@ -114,7 +114,7 @@ function cellOf(value: Ride[keyof Ride], type: string): Cell {
 
 export const FORMATS = ['parquet', 'arrow', 'csv'] as const;
 
-/** Rides in a file of a format, in row groups or record batches of so many rows. */
+/** Writes rides to a file in a format, in row groups or record batches of the given size. */
 export async function rideFile(
   rides: readonly Ride[],
   format: (typeof FORMATS)[number],

@@ -16,7 +16,7 @@ import {
 } from '../support/table-files-support.ts';
 import { tableAnswer } from './table-command-support.ts';
 
-/** NaN is one, and so is zero. */
+/** NaN is a single value, and so is zero. */
 const canonical = (cell: Cell): Cell => (Object.is(cell, -0) ? 0 : cell);
 
 /** Ascending; NaN is greatest, and nulls are last. */
@@ -28,7 +28,7 @@ function order(a: Cell, b: Cell): number {
   return x < y ? -1 : Number(x > y);
 }
 
-/** Rows of key, count, different values, the least, the greatest and the lower of those in the middle. */
+/** Rows of key, count, number of distinct values, min, max and lower median. */
 function byHand(keys: readonly Cell[], values: readonly Cell[]): Cell[][] {
   const groups = new Map<Cell, Cell[]>();
   for (const [row, key] of keys.entries()) {
@@ -114,7 +114,7 @@ onEveryBackend((opened, { name }) => {
       fc.constantFrom(1, 2, 7),
       async (rows, isUnsigned, rowsPerBatch) => {
         const values = rows.map(([key, x]) => [key, isUnsigned ? BigInt.asUintN(64, x) : x] as const);
-        // The first rows make the column one of u64 or i64, wherever the file is cut.
+        // The first rows make the column u64 or i64, no matter how the file is divided.
         const path = await fileOf(
           `k,x\n9,${isUnsigned ? 2n ** 64n - 1n : -1n}\n${values.map((each) => each.join()).join('\n')}\n`,
           '.csv',

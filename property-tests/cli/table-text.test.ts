@@ -177,7 +177,7 @@ describe('aggregates and columns', () => {
   });
 });
 
-/** An error that shows the text with a caret below a place of it. */
+/** An error that shows the text with a caret below a position. */
 function caretAt(text: string, at: number, message: string): object {
   return expect.objectContaining({
     code: expect.stringMatching(/^usage\/(expression|unknown-column)$/),

@@ -22,7 +22,7 @@ const tasks: fc.Arbitrary<Task[]> = fc
   .array(fc.record({ size: fc.nat({ max: 30 }), weight: fc.integer({ min: 1, max: 5 }) }), { maxLength: 60 })
   .map((list) => list.map((task, id) => ({ id, ...task })));
 
-/** Either bound, or both, and weights or plain counting. */
+/** One of the bounds, or both, with weights or plain counts. */
 const rules: fc.Arbitrary<BatchOptions<Task>> = fc
   .record({
     items: fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
@@ -74,7 +74,7 @@ describe('the batches', () => {
 });
 
 describe('with a stage downstream that does not work on', () => {
-  /** A stage that starts with its first batch and ends none until it is let go. */
+  /** A stage that starts with its first batch and finishes none until `letGo` is called. */
   function heldStage(capacity: number) {
     let letGo = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -209,7 +209,7 @@ describe('every item is worked on or discarded, once', () => {
 
 describe('marbles', () => {
   const joined = map((batch: string[]) => batch.join(''));
-  /** The code of the error a stream ends with, in place of the error. */
+  /** Replaces a stream's error by its code. */
   const codeOf = catchError((error: GraphError) => of(error.code));
 
   test('a batch comes with the item that fills it, the rest with the end', () => {

@@ -19,7 +19,7 @@ import type { GraphError } from '../../primitives/errors.ts';
 import { type QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { range, settled, turns } from './graph-harness.ts';
 
-/** What the platform is told meanwhile. */
+/** The warnings that the process has emitted. */
 let platform: Error[];
 const collect = (warning: Error): void => void platform.push(warning);
 beforeEach(() => {
@@ -62,7 +62,7 @@ describe('a callback that may not end the work', () => {
   });
 });
 
-/** A graph of one source under a node. */
+/** A graph with one source and a node behind it. */
 const under = (
   define: (g: GraphBuilder<never>, port: Port<number>) => Outcome<unknown>,
   source: SourceOptions<number> = {},
@@ -165,7 +165,7 @@ describe('in a graph', () => {
         .result.catch((reason: GraphError) => reason);
       await settled();
       const node = 'units' in options ? 'g/read' : 'g/node';
-      // A fold without a seed is called with the second item.
+      // A fold without a seed is first called with the second item.
       const failed = what === 'a fold' ? 1 : 0;
       expect(error).toMatchObject({ code, place: { node, record: `tile ${failed}` } });
       expect(discarded).toContain(failed);

@@ -17,14 +17,14 @@ import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, settled, turns } from './graph-harness.ts';
 
-/** Something to be freed once, by the node that made it. */
+/** Something that the node that made it must free once. */
 interface Item {
   readonly id: number;
   readonly maker: string;
   readonly name: string;
 }
 
-/** What travels: items, batches of them, pairs of them, and so on. */
+/** A value on an edge: an item, or nested batches and pairs of items. */
 type Thing = Item | readonly Thing[] | Pair<Thing, Thing>;
 
 const itemsOf = (thing: Thing): Item[] => {
@@ -35,7 +35,7 @@ const itemsOf = (thing: Thing): Item[] => {
 };
 const partsOf = ({ left, right }: Pair<Thing, Thing>): Thing[] => [left, right];
 
-/** What errors and traces have to call a thing. */
+/** The name of a thing in errors and traces. */
 const nameOf = (thing: Thing): string => {
   if ('id' in thing) return thing.name;
   const parts = Array.isArray(thing) ? (thing as Thing[]) : partsOf(thing as Pair<Thing, Thing>);
@@ -43,7 +43,7 @@ const nameOf = (thing: Thing): string => {
   return [...parts.slice(0, 3).map(nameOf), ...more].join(', ');
 };
 
-/** Makes items, and finds out what is freed twice, by a stranger, or never. */
+/** Makes items, and detects which are freed twice, by the wrong node, or never. */
 class Ledger {
   readonly alive: Map<number, Item> = new Map();
   readonly mistakes: string[] = [];
@@ -55,7 +55,7 @@ class Ledger {
     return item;
   }
 
-  /** A function has taken the thing, and with it its items. */
+  /** Marks the items of a thing as taken by a function. */
   deliver(thing: Thing): void {
     for (const item of itemsOf(thing)) this.#remove(item, 'delivered');
   }
@@ -84,7 +84,7 @@ class Ledger {
 
 const KINDS = ['stage', 'merge', 'join', 'batch', 'branch', 'broadcast', 'filter', 'map', 'inner', 'migrate'] as const;
 
-/** How a graph is grown: nodes take open ports by number, and what is open in the end gets a sink. */
+/** A random graph: nodes take open ports by number, and ports that remain open get a sink. */
 const plans = fc.record({
   sources: fc.array(fc.nat({ max: 10 }), { minLength: 1, maxLength: 3 }),
   nodes: fc.array(
@@ -102,7 +102,7 @@ const plans = fc.record({
 });
 type Plan = typeof plans extends fc.Arbitrary<infer P> ? P : never;
 
-/** The graph of a plan. User functions call `step` with what they work on before they take it. */
+/** Builds the graph of a plan. User functions call `step` with a thing before they take it. */
 function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<Record<string, unknown>, never> {
   const { sources, nodes, sinks, table } = plan;
   const wait = (k: number): Promise<void> => turns(delayAt(table, k));
@@ -193,7 +193,7 @@ function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<R
         ];
       }
       case 'inner': {
-        // A stage's function owns its item, also when it fails.
+        // A stage's function owns its item, even if it fails.
         const owning = (thing: Thing): Promise<Thing> =>
           again(thing).catch((error) => {
             ledger.deliver(thing);
@@ -221,7 +221,7 @@ function grow(plan: Plan, ledger: Ledger, step: (thing: Thing) => void): Graph<R
         ledger.deliver(thing);
       });
     }
-    // The first item is the start, and is given up with the second.
+    // The first item is the seed; it is delivered with the second item.
     return g.reduce(name, g.merge(`${name}-ahead`, [port]), (first: Thing, thing: Thing): Thing => {
       step(thing);
       for (const each of [first, thing]) ledger.deliver(each);
@@ -235,7 +235,7 @@ interface Seen {
   readonly names: (string | undefined)[];
 }
 
-/** Runs the graph; frees what a run that ended well has given, and what a fold of the test holds. */
+/** Runs the graph. Frees the results of a successful run and the accumulators of folds. */
 async function runAndFree(
   plan: Plan,
   ledger: Ledger,
@@ -258,7 +258,7 @@ async function runAndFree(
     (error: unknown) => error,
   );
   await settled();
-  // A fold's accumulator is the fold's own.
+  // A fold owns its accumulator.
   for (const item of ledger.alive.values()) if (item.maker === 'reduce') ledger.deliver(item);
   return { errors, names, outcome };
 }

@@ -5,23 +5,23 @@ export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Long enough for everything that the tests leave under way to come to rest. */
+/** Enough turns for everything that a test left unfinished to settle. */
 export const settled = (): Promise<void> => turns(12);
 
-/** How many turns each item of a run takes; cycled. */
+/** The numbers of turns that the items of a run take, in a cycle. */
 export const delays: fc.Arbitrary<number[]> = fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 12 });
 
 export const delayAt = (table: readonly number[], index: number): number => table[index % table.length] ?? 0;
 
-/** An async source that records how it is used. */
+/** An async source that records its use. */
 export interface MeteredSource extends AsyncIterable<number> {
-  /** Items given out. */
+  /** Number of items made. */
   made: number;
-  /** Calls of `return()`. */
+  /** Number of calls of `return()`. */
   returns: number;
-  /** The most calls of `next()` at once. */
+  /** The maximum number of concurrent calls of `next()`. */
   concurrentNexts: number;
-  /** Whether it ended by itself, by its last item or by failing. */
+  /** Whether it ended by itself, after its last item or by an error. */
   ended: boolean;
 }
 

@@ -14,7 +14,7 @@ const late =
     return item;
   };
 
-/** The error a run of `failing` ends with. */
+/** The error of a graph that fails. */
 const errorOf = <R>(failing: Graph<R, never>, options = {}): Promise<GraphError> =>
   failing.run(undefined, options).result.then(
     () => expect.unreachable(),
@@ -63,7 +63,7 @@ describe('a branch', () => {
       });
       const run = stopped.run();
       await turns(30);
-      // One in the sink's hand, `capacity` on its edge, one in the branch's hand, `edge` before it, none being read.
+      // One in the sink, `capacity` on its edge, one in the branch, `edge` before it, and none being read.
       expect(source.made).toBe(1 + capacity + 1 + edge);
       expect(run.counters().find(({ name }) => name === 'held')).toMatchObject({ depth: capacity, active: 1 });
       letGo();
@@ -145,7 +145,7 @@ describe('a join', () => {
       expect(result.pairs.map((pair) => `${pair.left.name} ${pair.right.name}`).toSorted()).toEqual(
         expected.pairs.toSorted(),
       );
-      // What stays alone leaves in the order in which it came.
+      // Items without a partner leave in order.
       expect(result.leftOnly.map(({ name }) => name)).toEqual(expected.leftOnly);
       expect(result.rightOnly.map(({ name }) => name)).toEqual(expected.rightOnly);
     },
@@ -154,7 +154,7 @@ describe('a join', () => {
   test.prop({ shift: fc.nat({ max: 12 }), hold: oneTo(12) })(
     'holds no more than it may: ways that meet too far apart are a stall, and are told',
     async ({ shift, hold }) => {
-      // The right side's first items are `shift` late: they come after others that have no partner.
+      // The first `shift` items of the right side have no partner, so the others come `shift` items late.
       const length = 40;
       const diamond = graph('diamond', (g) => {
         const { a, b } = g.broadcast('tee', g.source('read', range(length)), ['a', 'b']);
@@ -166,7 +166,7 @@ describe('a join', () => {
         return { pairs: g.collect('pairs', ports.pairs), alone: g.collect('left', ports.leftOnly) };
       });
       const run = diamond.run();
-      // On the way to the join's table stand as many items as its edge and the broadcast's hand hold: 2.
+      // Two more items fit on the way to the join's table: its edge and the broadcast hold one each.
       if (shift > hold + 4) {
         await expect(run.result).rejects.toMatchObject({ code: 'graph/stalled', place: { node: 'diamond' } });
       } else if (shift < hold) {

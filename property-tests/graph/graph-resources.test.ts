@@ -10,7 +10,7 @@ interface Resource {
   readonly value: number;
 }
 
-/** Makes resources and counts what becomes of them. */
+/** Makes resources, and counts how they end. */
 class Resources {
   readonly alive: Set<number> = new Set<number>();
   readonly freedTwice: number[] = [];
@@ -43,7 +43,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   table: delays,
 });
 
-/** One node of every kind. Every function calls `step` first, and frees what it was given once it succeeds. */
+/** A graph with a node of every kind. Every function calls `step` first, and frees its input once it succeeds. */
 function everything(resources: Resources, plan: Plan, step: (node: string) => void): Graph<number, never> {
   const { length, lanes, capacity, ordered, table } = plan;
   const { free } = resources;

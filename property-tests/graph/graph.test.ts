@@ -42,7 +42,7 @@ describe('a graph of stages', () => {
 
       const expected = range(length).map((item) => item + 1001);
       expect(ordered ? result : sorted(result)).toEqual(expected);
-      // What the edges hold, what the lanes hold, one item being read and one being appended.
+      // Items on the edges, items in the lanes, one being read, and one being appended.
       const bound = capacity[0] + lanes[0] + capacity[1] + lanes[1] + capacity[2] + 1 + 1;
       expect(ahead).toBeLessThanOrEqual(bound);
       expect(source.concurrentNexts).toBeLessThanOrEqual(1);

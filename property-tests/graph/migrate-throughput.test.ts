@@ -9,12 +9,12 @@ import { machines, VirtualTime } from './virtual-time.ts';
 interface Workload {
   /** Sizes of the tiles. */
   readonly sizes: readonly number[];
-  /** Milliseconds for a unit of size, on one core or on the GPU. */
+  /** Milliseconds per unit of size, on one core or on the GPU. */
   readonly parse: { readonly cpu: number; readonly gpu: number };
   readonly aggregate: { readonly cpu: number; readonly gpu: number };
 }
 
-/** How long a workload takes on two cores and a GPU, each doing one thing at a time, in virtual time. */
+/** The virtual time that a workload takes on two cores and a GPU, each of which does one thing at a time. */
 async function simulate({ sizes, parse, aggregate }: Workload, enabled: boolean) {
   const time = new VirtualTime();
   const cores = machines(time, 2);
@@ -39,7 +39,7 @@ async function simulate({ sizes, parse, aggregate }: Workload, enabled: boolean)
   return { makespan, parsed: parser.counters().migrated, aggregated: aggregator.counters().migrated };
 }
 
-/** 200 tiles, from a tenth of the mean to twice it. */
+/** 200 tiles, from a tenth of the mean size to twice the mean. */
 const tiles = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 200, maxLength: 200 });
 
 async function gain(workload: Workload): Promise<{ gain: number; parsed: number; aggregated: number }> {
@@ -64,7 +64,7 @@ describe('throughput in virtual time, with migration over without', () => {
     expect(result.parsed).toBeGreaterThan(0);
   });
 
-  // The two stages take equally long at home; elsewhere they take half of that, the same, or twice.
+  // Both stages take equally long at home; on the other side they take half as long, as long, or twice as long.
   test.prop({ sizes: tiles, slower: fc.constantFrom(0.5, 1, 2) }, runs)(
     'a balanced load: not below 0.97',
     async ({ sizes, slower }) => {

@@ -70,7 +70,7 @@ const policy: fc.Arbitrary<MigrationPolicy> = fc
 
 const idleLanes = ({ lanes, underWay }: SideLoad): number => lanes - underWay.length;
 
-/** A GPU stage whose edge is full, and that has a lane of the CPU to spare. */
+/** A GPU stage with a full edge, and idle lanes on the CPU. */
 const congested = ({ gpu, cpu, waiting }: { gpu?: number; cpu?: number; waiting: number[] }): MigrationInput => ({
   occupancy: { items: waiting.length, bytes: 0 },
   capacity: { items: waiting.length, bytes: Number.POSITIVE_INFINITY },
@@ -84,14 +84,14 @@ const congested = ({ gpu, cpu, waiting }: { gpu?: number; cpu?: number; waiting:
   finished: 50,
 });
 
-/** Moved items, and whence: the stage they wait for, its home and the other side. */
+/** The moved items' stage, with their home and the other side. */
 function movedOf(given: MigrationInput, reason: MigrationDecision['reason']) {
   const { upstream, downstream } = given;
   if (reason === 'starved') return { ...upstream!, home: upstream!.cpu, away: upstream!.gpu };
   return { ...downstream, home: downstream.gpu, away: downstream.cpu };
 }
 
-/** When each of `waiting` finishes at home if nothing is moved: an independent simulation, in steps of events. */
+/** The times at which the `waiting` items finish at home if none is moved, by an independent simulation of events. */
 function finishAtHome(waiting: readonly number[], home: SideLoad): number[] {
   const lanes = Array.from({ length: home.lanes }, (_, i) => (home.underWay[i] ?? 0) / home.rate!);
   return waiting.map((work) => {

@@ -9,7 +9,7 @@ import { delayAt, delays, meteredSource, range, settled, sorted, turns } from '.
 const lanesArbitrary = fc.integer({ min: 1, max: 6 });
 const lengths = fc.nat({ max: 40 });
 
-/** The error that a stream ends with. */
+/** The error of a stream. */
 async function errorOf(stream: Observable<unknown>): Promise<unknown> {
   return lastValueFrom(stream).then(
     () => expect.fail('the stream did not fail'),
@@ -114,7 +114,7 @@ describe('leaving early', () => {
   test.prop({
     lanes: lanesArbitrary,
     ordered: fc.boolean(),
-    // Some reads take a turn, so that the source cannot end before the stream is left.
+    // Some reads take a turn, so that the stream can be left before the source ends.
     reading: delays.map((table) => [1, ...table]),
     working: delays,
     after: fc.nat({ max: 20 }),

@@ -30,11 +30,11 @@ const marbles = (body: Parameters<TestScheduler['run']>[0]): void => {
   new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(body);
 };
 
-/** The code of the error a stream ends with, in place of the error. */
+/** Replaces a stream's error by its code. */
 const codeOf = <T>(stream: Observable<T>): Observable<T | string> =>
   stream.pipe(catchError((error: GraphError) => of(error.code)));
 
-/** A worker that starts nothing until it is let go. */
+/** A stage that finishes no item until `letGo` is called. */
 function heldStage(capacity: number): { held: ReturnType<typeof stage<number, number>>; letGo: () => void } {
   let letGo = (): void => {};
   const gate = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ describe('a chain of stages', () => {
 
 describe('demand reaches the source', () => {
   const identity: OperatorFunction<number, number> = (source) => source;
-  /** `perItem`: how many items of the source make one that reaches the second stage. */
+  /** `perItem`: the number of source items for each item that reaches the second stage. */
   const between: Record<string, { operator: OperatorFunction<number, number>; perItem: number; results: number[] }> = {
     nothing: { operator: identity, perItem: 1, results: range(60) },
     map: { operator: map((x) => x * 2), perItem: 1, results: range(60).map((x) => x * 2) },

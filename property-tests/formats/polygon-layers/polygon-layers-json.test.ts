@@ -207,7 +207,7 @@ describe('a text in a stream', () => {
     const text = collection([feature(polygon)]);
     const escaped = text.replace('coordinates', 'c\\u006fordinates').replace('geometry', 'ge\\u006fmetry');
     expect(answer(await readText(escaped))).toEqual(answer(await readText(text)));
-    // An array of one number is only an error if the spelling of the key is the usual one.
+    // A bad array under an escaped key is an error as well, unless a later key replaces it.
     const other = '{"type":"Polygon","c\\u006fordinates":[0]}';
     const both = collection([feature({ type: 'GeometryCollection', geometries: [polygon, 'OTHER'] })]);
     expect(await failure(both.replace('"OTHER"', other))).toMatchObject({ code: 'geometry/not-finite' });
