@@ -15,10 +15,10 @@ const { fn, u32 } = q;
 const both = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
 
 testLaws(expandLaws);
-// Short walks look rows up, long ones are none: marks are scanned.
+// Walks of few rows search for the source row. With more rows there is no walk, and marks are scanned instead.
 testLawsInWalks(expandLaws, [1, 3, 16, 17]);
 
-/** Rows that make none for long, that make many, and that end where pieces of the output do. */
+/** Counts with long stretches of zeros, with large numbers, and with ends at the borders of output pieces. */
 const unevenCounts = fc
   .array(
     fc.tuple(fc.oneof(fc.constantFrom(0, 0, 1, 2, 1023, 1024, 1025, 3000), fc.nat(9)), fc.constantFrom(1, 2, 5, 300)),

@@ -26,7 +26,7 @@ import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 type Combine = (a: Leaves, b: Leaves) => Leaves;
 
-/** The operator as backends get it, on leaves; bools are 0 and 1. */
+/** The operator as backends receive it, applied to leaves. Bools are 0 and 1. */
 function operatorOf(of: Monoid<Shape>): Combine {
   const { module, types } = monoidProgram(of);
   const run = compileJavaScript(module)(new Map(), new Map());

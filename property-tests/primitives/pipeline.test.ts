@@ -16,8 +16,8 @@ const isWanted = fn({ value: u32 }, bool, ({ value }) => value.rem(3).ne(0));
 const isOften = fn({ total: u32 }, bool, ({ total }) => total.and(1).eq(0));
 
 /**
- * For every key in use among the wanted rows where its group starts, and what the group after the next has: a chain in which
- * every length is known to the device alone.
+ * For every key among the wanted rows, the start and total of its group, in descending order of keys. Only the device
+ * knows the lengths in this chain.
  */
 function groupStarts(rows: Rows): {
   readonly key: Column<'u32'>;
@@ -135,7 +135,7 @@ describe('the host', () => {
       const host = await context.read(result);
       const after = counted(context);
       expect(host).toEqual(plainGroupStarts(key, value));
-      // The three columns and their length, all at once.
+      // Three columns and their length are read in one go.
       expect(after.readbacks - before.readbacks).toBe(4);
       expect(after.dispatches).toBeGreaterThan(before.dispatches);
       if (context.backend.name === 'webgpu') {

@@ -30,7 +30,7 @@ interface Inputs {
   readonly keys: Column<'u32'>;
 }
 
-/** Every primitive that says what its scan is for. */
+/** Every primitive that declares the form of its scan. */
 const primitives: { readonly [name: string]: (inputs: Inputs) => unknown } = {
   copyIf: ({ x }) => q.copyIf(x, odd),
   removeIf: ({ x }) => q.removeIf(x, odd),
@@ -51,7 +51,7 @@ function upload(context: Context, n: number, length: string): Inputs {
   };
 }
 
-/** A backend that changes scans on their way to another. */
+/** A backend that modifies scan commands before another backend gets them. */
 function rescanning(backend: Backend, change: (command: ScanCommand) => ScanCommand): Backend {
   const own = Object.getOwnPropertyDescriptors(backend);
   const scan = (command: ScanCommand): void => backend.scan(change(command));
@@ -118,7 +118,7 @@ test('primitives say what their scans are for', async () => {
   expect(formsOf('reduceByKey of minima')).toEqual([{ kind: 'runs', inner: monoidProgram(q.minimum(i32)) }]);
 });
 
-/** copyIf and reduceByKey with functors that say the same in other words. */
+/** copyIf and reduceByKey, rewritten with equivalent functors. */
 const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) => unknown } = {
   copyIf: (context, { x }) =>
     context.scope(() => {
@@ -172,10 +172,10 @@ const rewritten: { readonly [name: string]: (context: Context, inputs: Inputs) =
     }),
 };
 
-/** A load of a table that vectors use for this form alone. */
+/** The bytes of a load from a table that only vectorised code for this form uses. */
 const tableLoad = (table: number): readonly number[] => [0xfd, simd.load, 0, ...unsigned(table)];
 
-/** What kernels for a form have and others have not: instructions of WebAssembly, and text of WGSL. */
+/** WebAssembly instructions and WGSL text that occur only in kernels for a form. */
 const marks: { readonly [name: string]: { readonly wasm: readonly number[]; readonly wgsl: string } } = {
   copyIf: { wasm: tableLoad(fixed.compaction), wgsl: 'if (has_lane(m0, lane) != 0u) { let before' },
   'reduceByKey of sums': { wasm: tableLoad(fixed.noHead), wgsl: 'fn values_up_to(' },
@@ -217,7 +217,7 @@ describe.each(Object.keys(rewritten))('a rewritten %s', (name) => {
   }, 60_000);
 });
 
-/** The WebAssembly modules that are compiled on this thread meanwhile. */
+/** The WebAssembly modules that this thread compiles during a call. */
 async function compiledBy(body: () => Promise<void>): Promise<Uint8Array[]> {
   const modules: Uint8Array[] = [];
   const { Module } = WebAssembly;

@@ -25,14 +25,14 @@ const five = fn('five', { x: q.neighbours(u32) }, u32, ({ x }) =>
   [-2, -1, 1, 2].reduce((sum, dx) => sum.add(x.at(dx)), x.at(0).mul(3)),
 );
 
-/** A column after so many steps. */
+/** Applies a step to a column `count` times. */
 function steps(column: U32, count: number, step: (column: U32) => U32): U32 {
   let last = column;
   for (let i = 0; i < count; i++) last = step(last);
   return last;
 }
 
-/** Steps that read what is before them once, twice and five times an element. */
+/** Chains of steps that read once, twice or five times per element from the step before. */
 const chains: readonly (readonly [string, number, (column: U32) => U32])[] = [
   ['maps', 2000, (x) => q.map(affine, { x })],
   ['sums of a view with itself', 40, (x) => q.map(add, { a: x, b: x })],
@@ -48,7 +48,7 @@ const heldBy = ({ backend: { counters } }: Context): object => ({
   bytes: counters.liveBytes,
 });
 
-/** A chain that stores something by itself. */
+/** A chain long enough that the library stores an intermediate view automatically. */
 const stencils = (column: U32): U32 => steps(column, 4, (x) => q.stencil(five, { x }));
 
 onEveryBackend((opened) => {
@@ -109,7 +109,7 @@ onEveryBackend((opened) => {
     expect(await context.read(first)).toEqual(numbers.map((x) => affineTimes(x, 1)));
     context.dispose(first);
     context.dispose(view);
-    // Whoever asked for it has it until it is disposed of.
+    // The second handle stays valid until it is disposed of itself.
     expect(await context.read(second)).toEqual(numbers.map((x) => affineTimes(x, 1)));
     context.dispose(second);
     expect(heldBy(context)).toEqual(before);
@@ -250,7 +250,7 @@ function sizeOf({ functions }: Module): number {
   return total(functions.map(({ body }) => body.length));
 }
 
-/** A reference backend whose device is lost at a launch. */
+/** A reference backend whose device is lost at the given launch. */
 function lostAt(last: number): Backend {
   const inner = createReferenceBackend();
   let launches = 0;

@@ -158,7 +158,7 @@ describe.each(Object.entries({ ...ofRows, ...ofOne }))('%s', (_, primitive) => {
   });
 });
 
-/** A column of the wrong type for every place where a primitive asks for one type, as JavaScript may pass it. */
+/** A column of the wrong type for every argument whose type is fixed. JavaScript callers can pass one. */
 const ofWrongTypes: { readonly [what: string]: (context: Context) => unknown } = {
   'flags of copyIf': (c) => q.copyIf(four(c), four(c) as never),
   'result of a predicate': (c) => q.copyIf(four(c), fn({ x: u32 }, u32, ({ x }) => x) as never),
@@ -249,7 +249,7 @@ describe('a pipeline', () => {
   });
 });
 
-/** Halvings until 1 is left: of 0, never. */
+/** Counts halvings until 1 is left. For 0 it never ends. */
 const halvings = fn({ x: u32 }, u32, ({ x }) => {
   const left = q.Var(x);
   const times = q.Var(u32(0));
@@ -309,7 +309,7 @@ testOnEveryBackend('views that loop are computed only where they have rows', asy
 });
 
 describe('fusion', () => {
-  /** Kinds of statements, of all functions together. */
+  /** The kinds of all statements in a block and in its nested blocks. */
   const kindsIn = (block: readonly Statement[]): string[] =>
     block.flatMap((statement) => [
       statement.kind,

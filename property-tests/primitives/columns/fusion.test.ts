@@ -92,7 +92,7 @@ test('a reduction of a transform of a gather moves three words a row, and seven 
   expect(await wordsMoved(stepByStep)).toBe(7 * rows + 1);
 });
 
-/** A backend that counts the words which the programs of maps and reductions read, and those that they store. */
+/** A backend that counts the words which the programs of maps and reductions read and store. */
 function countingWords(): { readonly backend: Backend; readonly moved: () => number } {
   const inner = createReferenceBackend();
   let words = 0;
@@ -174,7 +174,7 @@ function dotByLoop(rows: number): number {
   return sum;
 }
 
-/** The buffers of a kernel, and the functions that its element is made by, without how each reader guards its index. */
+/** A shader's bindings and the functions that compute an element, without the index guards of the readers. */
 function bindingsAndProgram(shader: string): string {
   const buffers = shader.match(/^@group\(1\).*$/gm) ?? [];
   const functions = shader.match(/^fn (?:p_\w+|evaluate)\([\s\S]*?\}$/gm) ?? [];

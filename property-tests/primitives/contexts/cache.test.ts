@@ -26,21 +26,21 @@ describe('a cache', () => {
           expect(found.key).toBe(key);
           expect(forgotten).not.toContain(found);
         }
-        // Distinct values used lately, newest first, as far as they weigh less than half together.
+        // The distinct values used most recently, newest first, up to half of the bound in total.
         const lately = new Map<number, number>();
         let sum = 0;
         for (let i = at; i >= 0 && sum <= max / 2 - 8; i--) {
           const [recent, weighs] = list[i]!;
           if (lately.has(recent)) continue;
           lately.set(recent, weighs);
-          // What stands there may weigh as much as any.
+          // A value that is created again may have another weight, so the maximum is assumed.
           sum += 8;
         }
         if (sum <= max / 2) for (const recent of lately.keys()) expect(cache.get(recent)?.key).toBe(recent);
       }
       const sum = (values: readonly { readonly weight: number }[]): number =>
         values.reduce((total, { weight }) => total + weight, 0);
-      // The value that passes half of the bound stays too.
+      // The cache also keeps the value that exceeds half of the bound.
       expect(sum(made) - sum(forgotten)).toBeLessThanOrEqual(max + 2 * 8);
     },
   );

@@ -35,7 +35,7 @@ const upTo3 = fn({ x: u32, k: u32 }, { more: bool, emits: bool, state: { k: u32 
   value: x.add(k),
 }));
 
-/** A column of a task: its rows where none were lost before it. */
+/** A column of a task. `rows` are its contents, provided that no earlier step lost rows. */
 interface Tracked {
   readonly column: Words;
   readonly rows: readonly number[];
@@ -45,7 +45,7 @@ interface Tracked {
 const expansion = (rows: readonly number[]): number[] =>
   rows.flatMap((x) => Array.from({ length: x & 3 }, (_, rank) => x + rank));
 
-/** What gives another column: on the device, and as a plain loop. */
+/** Derivations of a column, each on the device and as a plain loop. */
 const derivations: Readonly<
   Record<
     string,
@@ -91,7 +91,7 @@ interface Wait {
 }
 
 const index = fc.nat(11);
-// More than 65,536 rows are read in two steps.
+// Reads of more than 65,536 rows take two steps.
 const capacity = fc.oneof(fc.nat(60), fc.constant(70_000));
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('upload' as const), rows: fc.array(fc.nat(50), { maxLength: 30 }) }),
@@ -119,7 +119,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('dispose' as const), of: index }),
 );
 
-/** Carries steps out without waiting for any read, and then compares what every one of them was told. */
+/** Carries out steps without awaiting any read, and then checks the outcome of every read. */
 async function carryOut(context: Context, elsewhere: Context, steps: readonly Step[]): Promise<void> {
   const { counters } = context.backend;
   const before = [counters.liveBuffers, counters.liveBytes];
@@ -175,7 +175,7 @@ async function carryOut(context: Context, elsewhere: Context, steps: readonly St
       sums.lost ||= lost;
     } else if (each.kind === 'dispose') {
       context.dispose(at(each.of).column);
-      // What shares its memory is gone with it.
+      // Columns that share its memory are released too.
       columns = columns.filter(({ column }) => memoriesIn(column).every(({ released }) => !released));
       if (columns.length === 0) columns.push(first());
     } else {
@@ -293,7 +293,7 @@ testOnEveryBackend(
       const made = context.scope(() => q.expand({ x }, x, plusRank, { capacity: 6 - (i % 2) }));
       const total = q.reduce(made, q.plus(u32));
       context.dispose(made);
-      // The count is still needed.
+      // The count is still in use.
       expect(counters.liveBuffers).toBe(held + 2);
       if (i > 2) await context.read(total).catch(() => {});
       context.dispose(total);
@@ -308,7 +308,7 @@ test('stages of a graph that share a context fail for their own items alone', as
   const rowsMade = async (x: number): Promise<number> => {
     const rows = { x: context.column(Uint32Array.of(x)) };
     const made = q.expand(rows, rows.x, plusRank, { capacity: 5 });
-    // Others make theirs meanwhile.
+    // Other items create their rows meanwhile.
     await new Promise((resolve) => setImmediate(resolve));
     return (await context.read(made)).length;
   };

@@ -15,7 +15,7 @@ const open = (limits?: Partial<q.Limits>): Context => new Context(createReferenc
 const live = (context: Context): number => context.backend.counters.liveBuffers;
 const code = (name: string): unknown => expect.objectContaining({ code: name });
 const numbers = (...values: number[]): Uint32Array => Uint32Array.from(values);
-/** What lies in the memory of a column, as many elements as it has room for, whatever a read of it would say. */
+/** Reads a column's memory up to its capacity, whatever its length is. */
 const stored = ({ context, source, capacity }: q.Column): Promise<Uint32Array> =>
   context!.backend.read((source as Extract<typeof source, { kind: 'stored' }>).memory.buffer, 0, capacity);
 

@@ -17,12 +17,12 @@ const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
 const isRare = fn({ x: u32 }, bool, ({ x }) => x.rem(1000).eq(7));
 const upTo = (rows: number, of: (i: number) => number = (i) => i): Uint32Array =>
   Uint32Array.from({ length: rows }, (_, i) => of(i));
-/** Every thousandth row, of as many as the device alone knows. */
+/** Every thousandth number below `rows`, with a length that only the device knows. */
 const rare = (context: Context, rows: number): q.Column<'u32'> =>
   context.scope(() => q.copyIf(context.materialize(q.sequence(rows)), isRare));
 const chosen = (rows: number): Uint32Array => upTo(Math.ceil((rows - 7) / 1000), (i) => 1000 * i + 7);
 
-/** Below this number of rows, a column is read together with its count, from there on after it. */
+/** Up to 65,536 rows, a column is read together with its count. Larger columns are read after their count. */
 const sizes = [65_536, 65_537] as const;
 
 onEveryBackend((opened) => {
@@ -44,7 +44,7 @@ onEveryBackend((opened) => {
       ...inScope,
     ];
     context.dispose(column, view, viewed, inRecord, counted);
-    // Something else lies in their place.
+    // Other data now occupies the released memory.
     const others = Array.from({ length: 4 }, () => q.fill(context, u32, 9, rows));
     const expected = chosen(rows);
     const doubled = expected.map((x) => 2 * x);
@@ -126,7 +126,7 @@ describe('while a read is under way', () => {
   });
 
   test.each(testBackends)('on $name: what it still holds of released columns does not count as taken', async (each) => {
-    // Room for three columns, or two while another is being read; the count takes some more.
+    // Memory for three columns, or for two while another is being read. The count needs a little more.
     const rows = 70_000;
     const context = new Context(await each.open({ memoryBytes: 3 * 4 * rows }));
     const counted = q.copyIf(context.column(upTo(rows)), isRare);
@@ -192,7 +192,7 @@ test('memory that a read on worker threads still holds is free for others, and c
   expect(counters.liveBytes).toBe(6e6);
   const other = context.column(data);
   expect(counters.liveBytes).toBe(6e6);
-  // As bytes: to compare so many elements one by one takes a minute.
+  // Comparing so many elements one by one would take a minute, so bytes are compared.
   const [whole, part] = await Promise.all(reads);
   expect(Buffer.compare(bytesOf(whole!), bytesOf(data))).toBe(0);
   expect(Buffer.compare(bytesOf(part!), bytesOf(data.subarray(5)))).toBe(0);

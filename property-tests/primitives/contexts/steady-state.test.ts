@@ -20,7 +20,7 @@ interface Columns {
   readonly small: q.Column<'u32'>;
 }
 
-/** One turn of a loop: what a pipeline makes of the same columns. */
+/** Pipelines to run on the same columns in every iteration of a loop. */
 const turns: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   map: ({ x }) => q.map(hashed, { x }),
   'reduce, exact': ({ x }) => q.reduce(x, q.plus(u32)),
@@ -95,7 +95,7 @@ const countDown = fn({ left: u32 }, { more: bool, emits: bool, state: { left: u3
 }));
 const rank = fn({ s: u32, rank: u32 }, u32, ({ s, rank }) => s.add(rank));
 
-/** What must not go on in a loop. */
+/** Counters that must not grow in a loop. */
 function made({ backend: { counters } }: Context): Record<string, number> {
   const { allocations, bindGroups, compilations } = counters;
   return { allocations, bindGroups, compilations };

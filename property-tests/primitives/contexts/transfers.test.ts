@@ -14,7 +14,7 @@ import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 const { u32 } = q;
 
-/** Staging buffers that every transfer needs many of. */
+/** Staging buffers so small that every transfer needs many of them. */
 const staging = { buffers: 2, bytes: 256 };
 const standby = async (): Promise<Backend> => createReferenceBackend();
 const limits = { memoryBytes: 8192 };
@@ -51,7 +51,7 @@ const backends: readonly { readonly name: string; readonly runs: number; open():
 
 type Packed = Exclude<q.HostArray, readonly boolean[]>;
 const storage = fc.constantFrom('u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16');
-/** Elements as they lie in memory, and how they are brought. */
+/** Packed elements, and the kind of source that supplies them. */
 const elements = fc
   .tuple(storage, rowCount, recipe)
   .map(([type, rows, of]) => ({ type, data: hostColumn(type, rows, of) as Packed }));
@@ -59,7 +59,7 @@ const manner = fc.constantFrom('column', 'array', 'reader', 'late', 'filler');
 const part = fc.record({ from: fc.nat({ max: 90 }), share: fc.double({ min: 0, max: 1, noNaN: true }) });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-/** Waits until memory that reads still had is free. */
+/** Waits until pending reads have freed their memory. */
 async function allFree({ backend: { counters } }: Context): Promise<void> {
   for (let turns = 0; counters.liveBuffers > 0 && turns < 1000; turns++) await turn();
   expect(counters.liveBuffers).toBe(0);
@@ -67,7 +67,7 @@ async function allFree({ backend: { counters } }: Context): Promise<void> {
 const bytesOf = ({ buffer, byteOffset, byteLength }: Packed): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Gives the bytes of an array. */
+/** A reader that supplies the bytes of an array. */
 function readerOf<E extends q.Storage>(type: E, data: Packed): q.ElementReader<E> {
   const bytes = bytesOf(data);
   return { type, length: data.length, read: (into, at) => into.set(bytes.subarray(at, at + into.length)) };
@@ -162,7 +162,7 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
   test('sync waits for reads that are under way, and for the memory of columns released meanwhile', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
-    // Several slices of the workers' copies. Staging buffers of 256 bytes take many rounds in any case.
+    // Workers copy this many words in several slices. On WebGPU, staging buffers of 256 bytes need many rounds anyway.
     const data = new Uint32Array(name.includes('webgpu') ? 2 ** 16 + 1 : 3 * 2 ** 20 + 1).fill(7);
     for (const length of [4, data.length]) {
       const column = await context.upload(data.subarray(0, length));
@@ -206,13 +206,13 @@ describe.each(backends)('on $name', ({ name, runs, open }) => {
             expect(signal.aborted).toBe(true);
             await settled;
           }
-          // The memory is there until the read is over.
+          // The memory stays valid until the read is over.
           expect(into.length).toBeGreaterThan(0);
           await reader.read(into, byte, signal);
         };
         const others = context.upload(data);
         const aborted = context.upload({ ...reader, read }, { signal: abort.signal });
-        // Where all is read at once, there is no fourth read.
+        // If everything is read at once, there is no fourth read.
         const outcome = await aborted.then(
           (column) => context.dispose(column),
           (reason: unknown) => reason,
@@ -324,7 +324,7 @@ describe.each(backends)('closing in the middle, on $name', ({ open }) => {
     expect(brought).toMatchObject({ status: 'rejected', reason: { code: 'device/closed' } });
     if (got.status === 'rejected') expect(got.reason).toMatchObject({ code: 'device/closed' });
     for (let left = 5; left > 0; left--) await turn();
-    // What was given to a reader was not taken from it: it is not detached.
+    // Memory that a reader was given must not be detached while the reader may still use it.
     expect(memories.every(({ length }) => length > 0)).toBe(true);
     if (memories.length > 0 && context.backend.name === 'webgpu') expect(isClosed).toBe(false);
     settle!();
@@ -350,7 +350,7 @@ describe('a standby', () => {
     const abort = new AbortController();
     const column = await context.upload({ ...reader, read }, { signal: abort.signal });
     const copied = await context.upload(data);
-    // The upload is over: its signal concerns it no more.
+    // The upload is over, so its signal has no effect any more.
     abort.abort();
     expect([backend.kept.bytes, reads]).toEqual([data.byteLength, 1]);
     primary.abort(loss);

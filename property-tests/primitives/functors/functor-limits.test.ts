@@ -34,7 +34,7 @@ async function valueAt(functor: Functor<Parameters, Shape>, x: number): Promise<
   return context.read(map(functor, { x: context.column(Uint32Array.of(x)) }));
 }
 
-/** The error of a call: one of the library's, short whatever the text. */
+/** The error of a call. It must be the library's own, and short even if the text is long. */
 function errorOf(call: () => unknown): FunctorError {
   try {
     call();
@@ -61,7 +61,7 @@ describe('line ends and blanks of WGSL', () => {
   });
 
   test.prop([fc.array(lineEnd, { maxLength: 20 })])('lines in errors count every line end, CRLF as one', (ends) => {
-    // LF behind CR would make one end of the two.
+    // Spaces keep a CR and a following LF from forming a single line end.
     const apart = ends.map((end) => `${end} `).join('');
     expect(errorOf(() => wgsl(`${apart}fn f(x: u32) -> u32 { return y; }`)).place).toMatchObject({
       line: 1 + ends.length,
@@ -85,7 +85,7 @@ describe('line ends and blanks of WGSL', () => {
 const MANY = 100_000;
 const struct = (level: number): string => `struct S${level + 1} { a: S${level}, b: S${level} }`;
 
-/** Texts that are too large: what they hold, the text, the code, and where it is not the text alone that grows. */
+/** Texts that are too large: a description, the text, and the error code. */
 const large: readonly (readonly [what: string, text: string, code: string])[] = [
   ['200,000 terms', inBody(`return ${repeat(200_000, () => 'x', ' + ')};`), 'functor/size'],
   ['200,000 bits', inBody(`return ${repeat(200_000, () => 'x', ' | ')};`), 'functor/size'],
@@ -180,11 +180,11 @@ describe('texts of many functions', () => {
     };
     time(300);
     const [few, many] = [Math.min(time(300), time(300)), time(2400)];
-    // Eight times the functions; 64 times where each were linked again for each.
+    // There are eight times as many functions. Quadratic time would be 64 times as long.
     expect(many).toBeLessThan(24 * few + 50);
   });
 
-  /** Texts whose functions call some of those before, and what the last one gives for a number. */
+  /** For each function of a text, the earlier functions that it calls. */
   const calls = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, maxLength: 8 });
   test.prop([calls, fc.boolean(), fc.nat(9), fc.nat()])(
     'give what their calls give, in whatever order they stand and whichever is the entry',

@@ -15,7 +15,7 @@ function errorOf(make: () => unknown): FunctorError {
   throw new Error('no error');
 }
 
-/** A mistake is marked by ‸ where the error is to point. */
+/** Returns the error of a text, and the line and column where it must point. The text marks that place with ‸. */
 function errorIn(marked: string): { error: FunctorError; line: number; column: number } {
   const before = marked.slice(0, marked.indexOf('‸')).split('\n');
   const error = errorOf(() => wgsl(marked.replace('‸', ''), { name: 'lib/my.wgsl' }));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 
-/** What each body is written into; it starts on a line of its own. */
+/** Wraps a body in a call of `fn`. The body starts on its own line. */
 const fnOf = (body: string, result = 'u32'): string =>
   `fn({ x: u32, y: u32, s: i32, a: f32, b: bool, p: { x: f32, y: f32 }, xs: array(u32), n: uniform(u32) }, ${result}, ({ x, y, s, a, b, p, xs, n }) => {
     void [x, y, s, a, b, p, xs, n];

@@ -17,7 +17,7 @@ interface Point {
   readonly y: bigint;
 }
 
-/** Both widths at once: a scale takes the coordinates of 32 bits to the limits of 64. */
+/** 32-bit coordinates, to test both widths with. Scaling takes them to the limits of 64 bits. */
 const point32 = fc.record({ x: coordinate32, y: coordinate32 }).map(({ x, y }) => ({ x: BigInt(x), y: BigInt(y) }));
 const coordinate64 = fc.oneof(
   coordinate32.map(BigInt),
@@ -36,7 +36,7 @@ function orientation(a: Point, b: Point, c: Point): number {
 
 const meetsRow = (from: bigint, to: bigint, y: bigint): boolean => (from <= y && y < to) || (to <= y && y < from);
 
-/** x of the edge at the row, compared with the point's as fractions. */
+/** Whether the edge crosses the point's row to the right of the point, decided with exact fractions. */
 function crossesRight(from: Point, to: Point, point: Point): boolean {
   if (!meetsRow(from.y, to.y, point.y)) return false;
   const [low, high] = from.y < to.y ? [from, to] : [to, from];
@@ -56,7 +56,7 @@ describe.each([
   { width: 32, point: point32, form: narrow, functors: [orientation32, crossesRightOf32, segmentsIntersect32] },
   { width: 64, point: point64, form: words, functors: [orientation64, crossesRightOf64, segmentsIntersect64] },
 ])('with coordinates of $width bits', ({ point, form, functors }) => {
-  // Both widths have the same parameters but for the shape of a point, which `form` makes.
+  // Both widths have the same parameters except for the shape of a point, which `form` converts.
   const [orient, crosses, meet] = functors as unknown as [
     typeof orientation32,
     typeof crossesRightOf32,

@@ -26,10 +26,10 @@ const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.add(
 const few = fn({ x: u32 }, u32, ({ x }) => x.and(3));
 const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
 
-/** What the steps of a pipeline bring to the device. */
+/** Data that some steps of a pipeline upload. */
 const UPLOADED = Uint32Array.of(10, 20, 30, 40, 50, 60, 70, 80);
 
-/** What gives another column of a pipeline. None of them looks at a capacity. */
+/** Steps that derive a column of a pipeline. No step depends on a capacity. */
 const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms, context: Context) => Words>> = {
   view: (x, _, { by }) => q.map(plusBy, { x, by }),
   sort: (x) => q.sort(x),
@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   and: fc.nat(7),
 });
 
-/** The last columns that come of some steps. */
+/** A pipeline that carries out steps and returns the last three columns. */
 function pipelineOf(
   context: Context,
   list: readonly Step[],
@@ -81,7 +81,7 @@ function pipelineOf(
   };
 }
 
-/** What a call is given: rows, as they may lie on a device. */
+/** The arguments of a call, and the form in which its rows are presented. */
 interface Call extends Uniforms {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
@@ -122,12 +122,12 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
       { x: input(u32, CAPACITY), y: input(u32, CAPACITY + 7), by: uniform(u32), min: uniform(u32) },
       ({ x, y, by, min }) => pipeline(x, y, { by, min }),
     );
-  // The structure of the second is known.
+  // The second pipeline has the same structure as the first, so it is found in a cache.
   const twice = [prepare(), prepare()];
   const expected = calls.map(({ x, y, how, by, min }) =>
     context.scope(() => context.materialize(pipeline(present(context, x, how), present(context, y, how), { by, min }))),
   );
-  // All calls are under way before the first result is read.
+  // All calls are in flight before the first result is read.
   const made = calls.map(({ x, y, how, by, min }, i) =>
     context.scope(() => twice[i % 2]!({ x: capped(context, x, how), y: present(context, y, how), by, min })),
   );
@@ -138,7 +138,7 @@ async function comparePipeline(context: Context, list: readonly Step[], calls: r
   for (const prepared of twice) prepared.dispose();
 }
 
-/** A device count comes with room for more rows than there are. */
+/** Presents rows, but as a view if a device count would bring more capacity than the input allows. */
 function capped(context: Context, data: Uint32Array, how: Call['how']): Words {
   return present(context, data, how === 'device count' && data.length + 7 > CAPACITY ? 'view' : how);
 }
@@ -190,7 +190,7 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 ];
 
 describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) => {
-  // The others issue commands one by one.
+  // The other backends issue commands one by one.
   const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few kernels/.test(name);
   let context: Context;
   beforeAll(async () => {
@@ -600,7 +600,7 @@ test('two prepared pipelines and plain calls share the spine', async () => {
   const read = (): Promise<unknown> =>
     context.read(context.scope(() => ({ a: sorting({ x }), b: scanning({ x }), c: plain() })));
   const expected = await read();
-  // A software GPU takes a millisecond a kernel. All epochs are gone through by replays.test, and by webgpu-spine.test without a GPU.
+  // A software GPU takes a millisecond per kernel. replays.test and, without a GPU, webgpu-spine.test cover all epochs.
   for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
     for (let i = 0; i < 70; i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);

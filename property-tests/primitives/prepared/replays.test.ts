@@ -12,11 +12,11 @@ import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support
 const { bool, fn, input, u32, uniform } = q;
 
 const MANY = THOROUGH ? 100_000 : 20_000;
-/** A software GPU takes a tenth of a millisecond a call. 18,000 are more than the spine has epochs all the same. */
+/** A software GPU takes a tenth of a millisecond per call. 18,000 calls still exceed the spine's number of epochs. */
 const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 1_500;
-/** Calls before it is waited for. */
+/** The number of calls in flight before the test waits for them. */
 const AT_ONCE = THOROUGH ? 500 : 200;
-/** Bytes of the heap that are no leak: a hundred for each of the calls would be far more. */
+/** Heap growth in bytes that does not count as a leak. */
 const HEAP_BYTES = 2 ** 21;
 
 const opened: readonly { readonly name: string; readonly replays: number; open(): Promise<Backend> }[] =
@@ -32,14 +32,14 @@ const isLast = fn({ x: u32, last: uniform(u32) }, bool, ({ x, last }) => x.eq(la
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What is held, and on WebGPU, where prepared pipelines are taped, what was made. */
+/** Counters of live memory. WebGPU tapes prepared pipelines, so allocations and bind groups are included there. */
 function stateOf({ backend: { name, counters } }: Context): Record<string, number> {
   const { allocations, bindGroups, compilations, liveBuffers, liveBytes } = counters;
   const held = { compilations, liveBuffers, liveBytes };
   return name === 'webgpu' ? { ...held, allocations, bindGroups } : held;
 }
 
-/** Work that leaves nothing and makes nothing, once it has been done before. */
+/** Expects that work leaks and allocates nothing once it has been done before. */
 async function expectNothing(context: Context, before: () => Promise<void>, work: () => Promise<void>): Promise<void> {
   await before();
   collectGarbage();
@@ -112,7 +112,7 @@ describe.each(opened)('on $name', ({ replays, open }) => {
       await expectNothing(
         context,
         async () => {
-          // The two sets of results take turns in being the first.
+          // The two sets of results alternate, so that both must be warmed up.
           for (let i = 0; i < 2; i++) await iterate(4 * AT_ONCE);
         },
         () => iterate(replays / 2),
