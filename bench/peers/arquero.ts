@@ -14,7 +14,7 @@ interface Frame {
   orderby(column: string): Frame;
   groupby(column: string): Frame;
   rollup(columns: Readonly<Record<string, string>>): Frame;
-  /** Stores rows that are so far only marked or ordered. */
+  /** Stores rows that were only marked or ordered so far. */
   reify(): Frame;
   array(column: string, type: Uint32ArrayConstructor): Uint32Array;
 }
@@ -26,7 +26,7 @@ interface Query {
 
 const sums: Query = { run: (frame) => frame.rollup({ s: 'op.sum(d.x)' }), columns: ['s'] };
 
-/** Queries equivalent to experiments over u32; sums are computed in f64 and truncated to 32 bits when they are read. */
+/** Queries equivalent to experiments over u32. Sums are computed in f64 and truncated to 32 bits on reading. */
 const QUERIES: Readonly<Record<string, Query>> = {
   reduce: sums,
   copyIf: { run: (frame) => frame.filter('(d.x & 1) === 1').reify(), columns: ['x'] },

@@ -1,21 +1,21 @@
-// What a caller of CUDA waits for: the same chain, loops and transfers as in ../whole-calls.ts, by the host's clock.
+// The time that a caller of CUDA waits, by the host's clock: the chain, loops and transfers of ../whole-calls.ts.
 //
 // Build:  nvcc -O3 -std=c++17 -arch=native --extended-lambda -o calls calls.cu
-//         (where there is no card: -arch=sm_90 for an H100 or H200, and so on)
+//         (without a card: -arch=sm_90 for an H100 or H200, and so on)
 // Run:    ./calls [--rounds 1000] [log2 of sizes, default 10 14 16 18 20 22]
-// Prints: a line of JSON a measurement: what, n, library, way, ms (the median of 7), least, greatest, checksum, and bytes of a
-//         transfer. The checksum is FNV-1a over the words of the result.
+// Prints: a line of JSON for each measurement: what, n, library, way, ms (the median of 7), least, greatest, checksum, and the
+//         bytes of a transfer. The checksum is FNV-1a over the words of the result.
 //
 // Libraries of the chain (map, copyIf, sortByKey, reduceByKey, exclusiveScan):
-//   thrust              calls as a user writes them: a vector for each result, the default policy, allocations of its own
-//   thrust, cached      memory kept from call to call, the map fused, and no waiting but for counts
-//   cub graph           device calls in a CUDA graph. Counts stay on the device: what has no device count runs to capacity,
-//                       with padding keys behind the last row
-//   cub graph, counted  the same for counts that the host knew before: the least that CUB can do
+//   thrust              calls as a typical user writes them: a vector for each result, the default policy, its own allocations
+//   thrust, cached      memory reused between calls, the map fused, and waits only for counts
+//   cub graph           device calls in a CUDA graph. Counts stay on the device. Calls that cannot take a device count
+//                       process the full capacity, with padding keys behind the last row
+//   cub graph, counted  the same with counts that the host knows in advance: the minimum for CUB
 // Libraries of the loops (a round is gather, then map):
-//   thrust              the two calls and, where a number is read each round, a reduction
-//   thrust, cached      one fused call that does not wait; memory kept from call to call
-//   cuda graph          kernels in CUDA graphs: 100 rounds at a time, one where a number is read, a while node for a stop rule
+//   thrust              the two calls and, if a number is read each round, a reduction
+//   thrust, cached      one fused call that does not wait; memory reused between calls
+//   cuda graph          kernels in CUDA graphs: 100 rounds at a time, one round if a number is read, a while node for a stop rule
 #include <cub/cub.cuh>
 #include <thrust/copy.h>
 #include <thrust/device_ptr.h>
@@ -98,7 +98,7 @@ u32* at(Column& column) { return thrust::raw_pointer_cast(column.data()); }
 
 // ----------------------------------------------------------------------------------------------------------------- memory
 
-/** Device memory that is kept from call to call: after the first one, nothing is allocated. */
+/** Device memory that is reused between calls: only the first call allocates. */
 class Cache {
  public:
   using value_type = char;
@@ -130,7 +130,7 @@ class Cache {
   std::map<char*, std::size_t> used_;
 };
 
-/** Words out of a cache, which are nothing until they are written. */
+/** Uninitialized words from a cache. */
 class CachedWords {
  public:
   CachedWords(Cache& cache, std::size_t n) : cache_(cache), words_(reinterpret_cast<u32*>(cache.allocate(4 * std::max<std::size_t>(n, 1)))) {}
@@ -148,7 +148,7 @@ class CachedWords {
 
 struct Spread { double median, least, greatest; };
 
-/** Milliseconds of one call out of so many, until the device has done them all; and what is done before, untimed. */
+/** Milliseconds per call for `calls` successive calls, until the device has finished them; `before` is not timed. */
 Spread spread_of(int calls, const std::function<void()>& before, const std::function<void()>& call) {
   std::vector<double> times;
   for (int i = -1; i < kTimes; i++) {
@@ -183,7 +183,7 @@ std::vector<u32> on_host(const u32* words, std::size_t length) {
   return host;
 }
 
-/** An idle card takes a quarter of a second to raise its clocks. */
+/** Warms up the card: an idle one takes a quarter of a second to raise its clocks. */
 void heat() {
   using namespace std::chrono_literals;
   Column words(1 << 24);
@@ -204,7 +204,7 @@ class Stream {
   cudaStream_t stream_;
 };
 
-/** What a graph launches, instantiated. */
+/** An instantiated CUDA graph. */
 class Graph {
  public:
   Graph(cudaStream_t stream, const std::function<void()>& record) : stream_(stream) {
@@ -213,7 +213,7 @@ class Graph {
     check(cudaStreamEndCapture(stream, &graph_));
     check(cudaGraphInstantiate(&executable_, graph_, 0));
   }
-  /** A graph whose nodes are added by hand. */
+  /** A graph whose nodes are added explicitly. */
   Graph(cudaStream_t stream, const std::function<void(cudaGraph_t)>& build) : stream_(stream) {
     check(cudaGraphCreate(&graph_, 0));
     build(graph_);
@@ -233,7 +233,7 @@ class Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/** A call of CUB with its storage, which the call itself tells the size of. */
+/** A CUB call with its temporary storage, whose size the call reports. */
 template <class F> std::function<void()> with_storage(F call) {
   std::size_t bytes = 0;
   check(call(nullptr, bytes));
@@ -249,7 +249,7 @@ auto rows_of(u32* first, u32* second) {
 
 auto runs() { return thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), RunOf()); }
 
-/** As a user writes it: a vector for each result. */
+/** As a typical user writes it, with a vector for each result. */
 Column thrust_chain(const Column& x) {
   const std::size_t n = x.size();
   Column key(n), kept_key(n), kept_row(n);
@@ -264,7 +264,7 @@ Column thrust_chain(const Column& x) {
   return out;
 }
 
-/** As one who knows Thrust writes it; the number of sums is returned. */
+/** As an expert in Thrust writes it; returns the number of sums. */
 std::size_t cached_chain(const Column& x, Cache& cache, u32* out) {
   const auto policy = thrust::cuda::par_nosync(cache);
   const std::size_t n = x.size();
@@ -280,14 +280,14 @@ std::size_t cached_chain(const Column& x, Cache& cache, u32* out) {
   return length;
 }
 
-/** Rows up to a count that lies on the device; zeros behind them. */
+/** The rows up to a count on the device, followed by zeros. */
 struct UpTo {
   const u32* rows;
   const u32* count;
   __host__ __device__ u32 operator()(u32 i) const { return i < *count ? rows[i] : 0; }
 };
 
-/** Every step of the chain with its storage; `known` is the count of rows that are kept, where the host knows it. */
+/** The steps of the chain with their storage; `known` is the number of kept rows if the host knows it, else 0. */
 std::vector<std::function<void()>> cub_chain(cudaStream_t s, u32* x, Column* c, u32* count, u32* out, int n, int known) {
   u32 *const key = at(c[0]), *const row = at(c[1]), *const key2 = at(c[2]), *const row2 = at(c[3]), *const sums = at(c[4]);
   const int length = known > 0 ? known : n;
@@ -297,7 +297,7 @@ std::vector<std::function<void()>> cub_chain(cudaStream_t s, u32* x, Column* c, 
   const auto sorted = thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), UpTo{row2, count});
   const auto places = runs();
   std::vector<std::function<void()>> steps;
-  // The greatest key stands for no row: sorting is stable, and rows that are kept come before.
+  // The greatest key is padding. Sorting is stable, so kept rows with the same key come first.
   if (known == 0) steps.push_back([=] { check(cudaMemsetAsync(key, 0xff, 4 * std::size_t(n), s)); });
   steps.push_back(with_storage([=](void* t, std::size_t& b) { return cub::DeviceSelect::If(t, b, in, kept, count, n, OddKey(), s); }));
   steps.push_back(with_storage([=](void* t, std::size_t& b) {
@@ -352,13 +352,13 @@ __global__ void gather_and_map(const u32* from, const u32* order, u32* to, u32 n
   if (i < n) to[i] = affine(from[order[i]]);
 }
 
-/** The two halves of a state that takes turns: of an even round the first is read. */
+/** The two halves of a state, used alternately: even rounds read the first. */
 struct Turns {
   u32* state[2];
   const u32* round;
   __device__ u32* from() const { return state[*round & 1]; }
   __device__ u32* to() const { return state[(*round & 1) ^ 1]; }
-  /** What the round has written. */
+  /** Reads the output of the round. */
   __device__ u32 operator()(u32 i) const { return to()[i]; }
 };
 
@@ -367,7 +367,7 @@ __global__ void gather_and_map_in_turn(Turns turns, const u32* order, u32 n) {
   if (i < n) turns.to()[i] = affine(turns.from()[order[i]]);
 }
 
-/** Ends the loop after the round whose sum is the one sought, or after the greatest number of rounds. */
+/** Ends the loop after the round with the sought sum, or after the maximum number of rounds. */
 __global__ void stop_rule(cudaGraphConditionalHandle handle, const u32* sum, u32 sought, u32* round, u32 most) {
   *round += 1;
   cudaGraphSetConditional(handle, *sum != sought && *round < most ? 1 : 0);
@@ -378,7 +378,7 @@ __global__ void begin(u32* round) { *round = 0; }
 struct Loop {
   std::size_t n;
   int rounds;
-  /** The state at first, and its two halves. */
+  /** The initial state, the two halves of the current one, and the permutation. */
   Column start, even, odd, order;
   Loop(int log2, int count) : n(std::size_t(1) << log2), rounds(count), start(n), even(n), odd(n), order(n) {
     thrust::tabulate(start.begin(), start.end(), Hash());
@@ -387,7 +387,7 @@ struct Loop {
   void restart() { check(cudaMemcpy(at(even), at(start), 4 * n, cudaMemcpyDeviceToDevice)); }
   Column& half(int round) { return round % 2 == 0 ? even : odd; }
   u32 blocks() const { return u32((n + kBlock - 1) / kBlock); }
-  /** The sum after so many rounds: a permutation does not change it. */
+  /** The sum after `count` rounds; the permutation does not change it. */
   u32 sum_after(int count) const {
     u32 sum = 0;
     for (u32 i = 0; i < n; i++) sum += hash(i);
@@ -396,7 +396,7 @@ struct Loop {
   }
 };
 
-/** Times all rounds, and prints what one takes; the checksum is that of the state, or of all numbers that were read. */
+/** Times all rounds and prints the time of one. The checksum covers the state, or all numbers that were read. */
 void measure_loop(const string& what, const string& library, Loop& loop, const std::function<void()>& all,
                   const std::function<std::vector<u32>()>& result) {
   heat();
@@ -530,7 +530,7 @@ void measure_transfer(const string& what, const string& library, std::size_t byt
   print(what, bytes / 4, library, "to done", spread_of(1, before, copy), "\"bytes\":" + std::to_string(bytes));
 }
 
-/** Up, down into memory that was written before, and down into memory that is new. */
+/** Uploads, downloads into memory that was written before, and downloads into new memory. */
 void measure_transfers(std::size_t bytes) {
   const auto nothing = [] {};
   Column device(bytes / 4);
@@ -570,7 +570,7 @@ void measure_small_reads() {
 }
 
 int main(int count, char** arguments) try {
-  // Kernels that are loaded at their first launch could be loaded within a capture.
+  // With lazy loading, a kernel's first launch could load it during a capture.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   std::vector<int> powers;
   int rounds = 1000;

@@ -4,8 +4,8 @@
 
 FRAMES holds 8-bit frames one after the other, each row after row. Prints a line of JSON for each method: name, version, x, y
 (a list for each frame) and ms (for each frame, the median of the rounds, from the array in memory to the centres); or name
-and missing, where Python lacks the module. `--tune` goes over all settings of the grids once, and each line has its settings.
-Each library uses as many threads as it does by itself.
+and missing, if Python lacks the module. `--tune` tries all settings of the grids once, and each line includes its settings.
+Each library uses its default number of threads.
 """
 
 import argparse
@@ -50,7 +50,8 @@ def open_opencv(method):
     return cv2.__version__, find
 
 
-# The settings have the best F1 over the seeds 101 to 103 with amplitudes 10, 15 and 30, of coarse grids and then these.
+# Settings with the best F1 over the seeds 101 to 103 with amplitudes 10, 15 and 30: from coarse grids first, then from
+# these.
 METHODS = {
     "hough_circle of scikit-image": {
         "open": open_skimage,

@@ -9,7 +9,7 @@ const NAMES: ReadonlySet<string> = new Set(
   'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge chain'.split(' '),
 );
 
-/** C++ with all optimizations of g++, on one thread and on all threads; none without a compiler. */
+/** C++ with all optimizations of g++, on one thread and on all threads; an empty list without a compiler. */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {
   const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
   const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];

@@ -1,17 +1,18 @@
 /*
- * Fields and snakes of cells by Rodinia's leukocyte program (openmp/leukocyte), whose objects this is linked with.
+ * Fields and snakes of cells by Rodinia's leukocyte program (openmp/leukocyte), whose object files are linked in.
  *
- * bench/peers/leukocyte.ts compiles it, writes what it reads and reads what it writes:
+ * bench/peers/leukocyte.ts compiles it, writes its input and reads its output:
  *   leukocyte windows.bin found.bin threads rounds
  *
- * windows.bin, f64: the number of cells; for each its window's width and height, the centre and the expected row from the
- * window's first pixel on, the radius, and whether a field is given (1 or 0); then grey values from 0 to 1, row after row, and
- * the given field in the same order. Snakes of cells with a given field follow that one.
+ * windows.bin, f64: the number of cells; for each cell, its window's width and height, the centre and the expected row relative
+ * to the window's first pixel, the radius, and whether a field is given (1 or 0); then grey values from 0 to 1, row after row,
+ * and the given field in the same order. The snake of a cell with a given field follows that field.
  *
- * found.bin, f64: for each cell x and y from there, the distances of the 20 snaxels, the rounds of the field (0 unless
- * compiled with -DCOUNT, which needs -Wl,--wrap=atan), then the field, row after row.
- * The median milliseconds of all cells in one of so many rounds are written to standard output: whole, of the fields, of the
- * snakes; the last two are summed over threads.
+ * found.bin, f64: for each cell, x and y relative to the window's first pixel, the distances of the 20 snaxels, the rounds of
+ * the field (0 unless compiled with -DCOUNT, which needs -Wl,--wrap=atan), then the field, row after row.
+ *
+ * Standard output has the median milliseconds of a round over all cells: in total, for the fields and for the snakes. The last
+ * two are summed over threads.
  */
 #include "track_ellipse.h"
 #include <omp.h>
@@ -20,7 +21,7 @@
 
 #define SNAXELS 20
 
-/* What find_ellipse.c of the program expects of its main file. */
+/* Symbols that the program's find_ellipse.c expects from its main file. */
 int omp_num_threads = 1;
 
 #ifdef COUNT
@@ -53,7 +54,7 @@ static MAT *matrix_of(const Cell *cell, const double *values) {
   return matrix;
 }
 
-/* The size of the slope at each pixel of a window. */
+/* The magnitude of the gradient at each pixel of a window. */
 static MAT *edges_of(const Cell *cell) {
   MAT *grey = matrix_of(cell, cell->grey);
   MAT *x = gradient_x(grey), *y = gradient_y(grey);

@@ -1,9 +1,9 @@
-"""The k nearest points of every query, by what Python has: faiss's flat index, and torch's cdist and topk.
+"""The k nearest points of every query by libraries for Python: faiss's flat index, and torch's cdist and topk.
 
 python3 bench/peers/nearest.py POINTS QUERIES DIMENSIONS K ROUNDS THREADS FOLDER
 
 Points and queries are files of float32. Prints a line for each peer, as JSON: its name and version with the milliseconds of
-building and searching, medians of the rounds (the first one is left out), or why it is missing. The numbers of the points it
+building and searching, medians of the rounds (the first one is left out), or why it is missing. The indices of the points it
 found are in FOLDER/NAME, as int32.
 """
 

@@ -1,15 +1,15 @@
-// What a C++ programmer would write instead: the primitives over u32 columns in memory, on one thread and on several.
+// The primitives over u32 columns in memory as a C++ programmer would write them, on one thread and on several.
 //
 // Build:  g++ -O3 -march=native -std=c++20 -pthread -o primitives primitives.cpp   (with threads.hpp and primitives.hpp beside it)
 // Run:    ./primitives [--sizes 2^20,2^24] [--threads 1,2] [--rounds 11] [--only scan,sort]
 // Prints: name,n,threads,median_ns,min_ns,max_ns,checksum
-//         Every round runs every candidate once, so that what disturbs the machine disturbs all of them alike.
+//         Every round runs every candidate once, so that disturbances affect all of them alike.
 // Serve:  ./primitives --serve
-//         A line `name n threads calls` on standard input is answered by a line `nanoseconds checksum`: the time of one call of
-//         those, made one after the other. A line that asks for what is not there is answered by a line `error …`.
+//         Answers a line `name n threads calls` on standard input with a line `nanoseconds checksum`: the mean time of that
+//         many successive calls. An unknown request is answered with a line `error …`.
 //
-// Inputs are those of `quadrille bench`: x is a 32-bit hash of the index, order a random permutation, runs of keys 16 long. The
-// checksum is FNV-1a over the words of the result. Buffers are allocated and touched before anything is timed.
+// Inputs are the same as in `quadrille bench`: x is a 32-bit hash of the index, order a random permutation, runs of keys 16 long.
+// The checksum is FNV-1a over the words of the result. Buffers are allocated and touched before anything is timed.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -36,7 +36,10 @@ u32 hash(u32 x) {
   return x ^ (x >> 16);
 }
 
-/** Where a random permutation of n numbers takes one: a bijection of the next power of two, gone through until it is below n. */
+/**
+ * The place of i in a random permutation of n numbers: a bijection of the next power of two, repeated until it is below
+ * n.
+ */
 u32 permuted(u32 i, size_t n) {
   const int bits = int(std::bit_width(n - 1)), half = (bits + 1) / 2;
   const u32 mask = u32((std::uint64_t(1) << bits) - 1);
@@ -50,7 +53,7 @@ u32 permuted(u32 i, size_t n) {
   return i;
 }
 
-/** Words on whole cache lines, touched. */
+/** Words on whole cache lines, touched in advance. */
 using Words = std::unique_ptr<u32[], decltype(&std::free)>;
 Words words(size_t n) {
   const size_t bytes = (std::max<size_t>(n, 1) * sizeof(u32) + 63) / 64 * 64;
@@ -62,12 +65,12 @@ Words words(size_t n) {
 
 using Result = std::vector<std::pair<const u32*, size_t>>;
 
-/** Columns of n rows, with room for what the primitives write. */
+/** Columns of n rows, with room for the results of the primitives. */
 struct Columns {
   size_t n;
   Words x, index, runs, order, out, out2, spare, spare2, kept, kept2;
   u32 small[kBins];
-  /** Two halves of x, each sorted: made when they are first asked for. */
+  /** The two halves of x, each sorted; created on first use. */
   Words halves{nullptr, std::free};
 
   explicit Columns(size_t rows)
@@ -97,11 +100,11 @@ struct Columns {
   }
 };
 
-/** map, copyIf (half is kept), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
+/** map, copyIf (keeps half), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
 Result chain(Pool& pool, RadixSort& sort, Columns& c) {
   const u32* const x = c.x.get();
   u32 *const keys = c.kept.get(), *const payload = c.kept2.get();
-  // The map and the predicate are one loop with the copy, as a programmer would write them.
+  // The map and the predicate are fused with the copy, as a programmer would write them.
   const size_t kept = copy_if(
       pool, c.n, [=](size_t i) { return is_odd(affine(x[i])); },
       [=](size_t place, size_t i) {
@@ -110,7 +113,7 @@ Result chain(Pool& pool, RadixSort& sort, Columns& c) {
       });
   u32 *const sorted = c.out.get(), *const rows = c.out2.get();
   sort.run<true>(pool, keys, payload, sorted, rows, c.spare.get(), c.spare2.get(), kept);
-  // Runs are 16 rows long and known to be: no column of their keys is needed.
+  // Runs are known to have 16 rows, so no column of their keys is needed.
   const size_t runs = (kept + 15) / 16;
   u32* const sums = c.spare.get();
   pool.run([&](int t) {
@@ -164,7 +167,7 @@ u32 checksum_of(const Result& result) {
 
 class Machine {
  public:
-  /** The time of one call out of so many, made one after the other. */
+  /** The mean time of a call, over `calls` successive calls. */
   Timed time(const string& name, size_t n, int threads, int calls) {
     if (columns_ == nullptr || columns_->n != n) {
       columns_.reset();

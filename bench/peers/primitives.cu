@@ -1,16 +1,16 @@
-// What an NVIDIA user would pick instead: Thrust, and CUB under it, over u32 columns on the same card.
+// The primitives by Thrust and CUB, the usual choice on NVIDIA, over u32 columns on the same card.
 //
 // Build:  nvcc -O3 -std=c++17 -arch=native --extended-lambda -o primitives primitives.cu
-//         (where there is no card: -arch=sm_90 for an H100 or H200, and so on)
+//         (without a card: -arch=sm_90 for an H100 or H200, and so on)
 // Run:    ./primitives [log2 of sizes, default 10 16 20 24 26 28]
-// Prints: name,n,library,median_ns,min_ns,max_ns,checksum     of 11 rounds, in which all take turns
+// Prints: name,n,library,median_ns,min_ns,max_ns,checksum     of 11 rounds, in which all candidates take turns
 // Serve:  ./primitives --serve
-//         A line `name n library calls [warm]` on standard input is answered by a line `nanoseconds checksum`: the time of one
-//         call of those, by CUDA's events; `warm` tells that the card has just been busy. A line that asks for what is not
-//         there is answered by a line `error …`.
+//         Answers a line `name n library calls [warm]` on standard input with a line `nanoseconds checksum`: the mean time of
+//         a call, by CUDA's events; `warm` means that the card has just been busy. An unknown request is answered with a line
+//         `error …`.
 //
-// Libraries: thrust is the call as a user writes it, with its own allocations and synchronisation; only the chain has a cache
-// for these. cub is the device-wide call with its storage allocated before. Inputs and checksums are those of primitives.cpp.
+// Libraries: thrust is the call as a typical user writes it, with its own allocations and synchronisation; only the chain caches
+// its storage. cub is the device-wide call with preallocated storage. Inputs and checksums are the same as in primitives.cpp.
 #include <cub/cub.cuh>
 #include <thrust/binary_search.h>
 #include <thrust/copy.h>
@@ -67,7 +67,10 @@ __host__ __device__ inline u32 hash(u32 x) {
   return x ^ (x >> 16);
 }
 
-/** Where a random permutation of n numbers takes one: a bijection of the next power of two, gone through until it is below n. */
+/**
+ * The place of i in a random permutation of n numbers: a bijection of the next power of two, repeated until it is below
+ * n.
+ */
 struct Permuted {
   u32 n, mask;
   int half;
@@ -101,7 +104,7 @@ struct OddKey {
 
 // ------------------------------------------------------------------------------------------------------------- candidates
 
-/** Temporary storage that is kept from call to call: after the first one, nothing is allocated. */
+/** Temporary storage that is reused between calls: only the first call allocates. */
 class CachedStorage {
  public:
   using value_type = char;
@@ -136,7 +139,7 @@ class CachedStorage {
 struct Columns {
   std::size_t n;
   Column x, index, order, runs, out, out2, kept, kept2, count;
-  /** Halves of x, each sorted, and keys to search among. */
+  /** The halves of x, each sorted, and sorted keys to search in. */
   Column low, high, keys;
   explicit Columns(std::size_t rows)
       : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), kept(n), kept2(n), count(std::max(2, kBins)),
@@ -155,14 +158,14 @@ u32* at(Column& column) { return thrust::raw_pointer_cast(column.data()); }
 
 using Result = std::vector<std::pair<const Column*, std::size_t>>;
 
-/** One way to do something: what is timed, what restores its input before that, and where its result lies. */
+/** A timed call, the location of its result, and an untimed step that restores its input before each call. */
 struct Candidate {
   std::function<void()> run;
   std::function<Result()> result;
   std::function<void()> before = nullptr;
 };
 
-/** A call of CUB with its storage, which the call itself tells the size of. */
+/** A CUB call with its temporary storage, whose size the call reports. */
 template <class F> std::function<void()> with_storage(F call) {
   std::size_t bytes = 0;
   check(call(nullptr, bytes));
@@ -170,10 +173,10 @@ template <class F> std::function<void()> with_storage(F call) {
   return [=]() mutable { check(call(thrust::raw_pointer_cast(storage->data()), bytes)); };
 }
 
-/** map, copyIf (half is kept), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
+/** map, copyIf (keeps half), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
 std::size_t chain(Columns& c, CachedStorage& storage) {
   const auto policy = thrust::cuda::par_nosync(storage);
-  // The map is fused into the copy, as one who knows Thrust would write it.
+  // The map is fused into the copy, as an expert in Thrust would write it.
   const auto rows = thrust::make_zip_iterator(
       thrust::make_tuple(thrust::make_transform_iterator(c.x.begin(), Affine()), thrust::make_counting_iterator(u32(0))));
   const auto kept = thrust::make_zip_iterator(thrust::make_tuple(c.kept.begin(), c.kept2.begin()));
@@ -211,7 +214,7 @@ Candidate thrust_candidate(const string& name, Columns& c) {
             },
             [&c, runs] { return Result{{&c.out, *runs}, {&c.out2, *runs}}; }};
   }
-  // Thrust sorts in place: what is to be sorted is put back before, untimed.
+  // Thrust sorts in place, so the input is restored before each call, untimed.
   if (name == "sort") {
     return {[&c] { thrust::sort(c.out.begin(), c.out.end()); }, out, [&c] { thrust::copy(c.x.begin(), c.x.end(), c.out.begin()); }};
   }
@@ -257,7 +260,7 @@ Candidate cub_candidate(const string& name, Columns& c) {
             [&c, counted] { return Result{{&c.out, counted()}, {&c.out2, counted()}}; }};
   }
   if (name == "histogram") {
-    // 256 even bins of all 32 bits have an upper end that is no u32: the bytes are counted instead.
+    // The upper end of 256 even bins over all 32 bits exceeds u32, so the high bytes are counted instead.
     const auto bytes = thrust::make_transform_iterator(static_cast<const u32*>(x), HighByte());
     return {with_storage([=](void* t, std::size_t& b) {
               return cub::DeviceHistogram::HistogramEven(t, b, bytes, reinterpret_cast<int*>(k), kBins + 1, 0, kBins, rows);
@@ -281,7 +284,7 @@ Candidate cub_candidate(const string& name, Columns& c) {
   if (name == "adjacentDifference") {
     return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceAdjacentDifference::SubtractLeftCopy(t, b, x, o, rows); }), out};
   }
-  // What is not selected lies at the end, the last of it first.
+  // CUB puts the rejected rows at the end, in reverse order.
   if (name == "partition") return {with_storage([=](void* t, std::size_t& b) { return cub::DevicePartition::If(t, b, x, o, k, rows, Odd()); }), out};
   if (name == "unique") {
     return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceSelect::Unique(t, b, runs, o, k, rows); }),
@@ -324,7 +327,7 @@ class Machine {
     check(cudaEventCreate(&stop_));
   }
 
-  /** The time of one call out of so many, made one after the other; without a checksum it is zero. */
+  /** The mean time of a call, over `calls` successive calls; the checksum is zero unless requested. */
   Timed time(const string& name, std::size_t n, const string& library, int calls, bool with_checksum, bool is_warm = false) {
     if (columns_ == nullptr || columns_->n != n) {
       candidates_.clear();
@@ -345,7 +348,7 @@ class Machine {
   }
 
  private:
-  /** One pair of events around all calls, or around each where its input has to be restored. */
+  /** Records a single pair of events around all calls, or a pair around each call whose input must be restored. */
   double calls_of(const Candidate& candidate, int calls) {
     if (candidate.before == nullptr) {
       return between([&] {
@@ -371,7 +374,7 @@ class Machine {
     return double(milliseconds) * 1e6;
   }
 
-  /** A card that was idle takes a quarter of a second to raise its clocks. */
+  /** Warms up the card: an idle one takes a quarter of a second to raise its clocks. */
   void heat() {
     using namespace std::chrono_literals;
     if (last_use_ != Clock::time_point() && Clock::now() - last_use_ < 20ms) return;
@@ -389,7 +392,7 @@ class Machine {
 };
 
 int serve(Machine& machine) {
-  // The first call of each kind is the one that is checked: later ones are asked for their time.
+  // Only the first call of each kind is checked; later ones are only timed.
   string checked;
   u32 checksum = 0;
   for (string line; std::getline(std::cin, line);) {

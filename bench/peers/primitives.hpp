@@ -14,7 +14,7 @@ constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
 constexpr int kPasses = 32 / kDigitBits;
 constexpr int kBins = 256;
-constexpr int kPrivateTables = 4;  // of a histogram: one bin hit twice in a row does not wait for its own store
+constexpr int kPrivateTables = 4;  // per histogram, so that successive hits of a bin do not wait for each other
 
 inline u32 affine(u32 x) { return x * 2654435761u + 1u; }
 inline u32 is_odd(u32 x) { return x & 1u; }
@@ -48,7 +48,7 @@ u32 reduce(Pool& pool, const u32* x, size_t n) {
   return u32(sums_before(sums));
 }
 
-/** Exclusive sums of a part from a start on. */
+/** The exclusive scan of a part, starting from a sum. */
 void scan_part(const u32* __restrict x, u32* __restrict out, size_t from, size_t to, u32 sum) {
   for (size_t i = from; i < to; i++) {
     out[i] = sum;
@@ -56,7 +56,7 @@ void scan_part(const u32* __restrict x, u32* __restrict out, size_t from, size_t
   }
 }
 
-/** Two passes on several threads: sums of the parts, then the scan of each from the sum before it. */
+/** On several threads, it takes two passes: the sums of the parts, then a scan of each from the sum before it. */
 void exclusive_scan(Pool& pool, const u32* x, u32* out, size_t n) {
   PerThread sums(pool.size());
   if (pool.size() > 1) {
@@ -73,8 +73,8 @@ void exclusive_scan(Pool& pool, const u32* x, u32* out, size_t n) {
 }
 
 /**
- * Kept rows in their order, without a branch that depends on a row: every row is written at the place of the next kept one. On
- * several threads the counts of the parts come first, and a part ends once its last kept row stands.
+ * Copies kept rows in order, without a branch that depends on a row: every row is written at the place of the next kept
+ * one. On several threads, the kept rows of each part are counted first, and a part ends at its last kept row.
  */
 template <class Keep, class Write> size_t copy_if(Pool& pool, size_t n, Keep keep, Write write) {
   if (pool.size() == 1) {
@@ -118,7 +118,10 @@ void scatter(Pool& pool, const u32* __restrict x, const u32* __restrict places, 
   });
 }
 
-/** Runs whose first row lies in a part, written from a place on, and how many. The last of them may go on after the part. */
+/**
+ * Reduces the runs whose first row lies in a part, and writes them from `place` on; returns their number. The last run
+ * may extend past the part.
+ */
 size_t reduce_runs(const u32* __restrict keys, const u32* __restrict values, u32* __restrict run_keys, u32* __restrict sums,
                    Part part, size_t n, size_t place) {
   const size_t first = place;
@@ -167,7 +170,7 @@ void histogram(Pool& pool, const u32* x, u32* bins, size_t n) {
   }
 }
 
-/** Two sorted columns as one: every thread has the part of the merge path that its part of the result is. */
+/** Merges two sorted columns. Every thread takes the section of the merge path that gives its part of the result. */
 void merge(Pool& pool, const u32* a, size_t a_rows, const u32* b, size_t b_rows, u32* out) {
   const auto rows_of_a = [=](size_t count) {
     size_t low = count > b_rows ? count - b_rows : 0, high = std::min(count, a_rows);
@@ -185,12 +188,12 @@ void merge(Pool& pool, const u32* a, size_t a_rows, const u32* b, size_t b_rows,
   });
 }
 
-/** A stable sort by digits from the lowest, with a table of places for every thread; payload may be absent. */
+/** A stable radix sort from the lowest digit on, with a table of places for each thread; the payload is optional. */
 struct RadixSort {
   std::vector<u32> tables;
   explicit RadixSort(int threads) : tables(size_t(threads) * kDigits) {}
 
-  /** Rows go between the two pairs of buffers; after all passes, which are even in number, they lie in the first. */
+  /** Passes alternate between two pairs of buffers. Their number is even, so the result is in the first pair. */
   template <bool WithPayload>
   void run(Pool& pool, const u32* keys_in, const u32* payload_in, u32* keys, u32* payload, u32* spare_keys, u32* spare_payload,
            size_t n) {

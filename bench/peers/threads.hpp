@@ -19,7 +19,7 @@ inline void relax() {
 #endif
 }
 
-/** Threads that spin for some microseconds and then sleep; the caller is the first of them in every job. */
+/** Threads that spin for some microseconds and then sleep; the caller is the first thread of every job. */
 class Pool {
  public:
   explicit Pool(int threads) {
@@ -67,18 +67,18 @@ class Pool {
   void* context_ = nullptr;
 };
 
-/** The rows of one thread: whole cache lines, so that no two threads write to one. */
+/** The rows of one thread: whole cache lines, so that no two threads write to the same one. */
 struct Part { size_t from, to; };
 inline Part part_of(size_t n, int t, int threads) {
   const auto edge = [&](int k) { return k == threads ? n : n * size_t(k) / size_t(threads) / 16 * 16; };
   return {edge(t), edge(t + 1)};
 }
 
-/** One number for every thread, on cache lines of their own. */
+/** A number for each thread, on its own cache line. */
 struct alignas(64) Padded { size_t value; };
 using PerThread = std::vector<Padded>;
 
-/** Numbers of the threads become the sums of those before each; the total. */
+/** Replaces each thread's number by the sum of those before it; returns the total. */
 size_t sums_before(PerThread& numbers) {
   size_t sum = 0;
   for (auto& number : numbers) sum += std::exchange(number.value, sum);

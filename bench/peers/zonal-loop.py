@@ -4,8 +4,8 @@ Needs python3-gdal and numpy. Used by bench/zonal/zonal-statistics.ts:
 
     zonal-loop.py RASTER ZONES LAYER OUT.csv [LOW HIGH BINS] [--stats]
 
-Writes a row for every zone that the raster meets: its cells with data, then min, max, mean and sum where they are
-asked for. Histograms are counted where bins are given, and only their total is written.
+Writes a row for every zone that the raster meets: its cells with data, then min, max, mean and sum with `--stats`.
+Histograms are counted if bins are given, but only their total is written.
 """
 
 import csv
@@ -56,7 +56,7 @@ def window_of(feature, image):
 
 
 def rasterised(feature, image, window):
-    """Which cells of a window have their centre in a zone."""
+    """A mask of the cells of a window whose centre lies in a zone."""
     left, top, columns, rows = window
     x, dx, _, y, _, dy = image.GetGeoTransform()
     mask = gdal.GetDriverByName("MEM").Create("", columns, rows, 1, gdal.GDT_Byte)

@@ -1,5 +1,6 @@
-// Builds the site: the reference with the guides as pages of it, and the live page. `npm run docs` writes it to docs/site, or with
-// `-- --out FOLDER` elsewhere; any static host can serve it. Anything that typedoc warns of, and any link that leads nowhere, ends it with an error.
+// Builds the site: the reference with the guides among its pages, and the live page. `npm run docs` writes it to
+// docs/site; `-- --out FOLDER` chooses another folder. Any static host can serve it. Warnings of typedoc and dead links
+// are errors.
 import { spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -17,7 +18,7 @@ const { status } = spawnSync(process.execPath, typedoc, { cwd: root, stdio: 'inh
 if (status !== 0) process.exit(1);
 await mendSearch(join(site, 'assets', 'main.js'));
 await buildPage(join(site, 'live'), LINKS);
-// What links to the source of the live page has been led to the page itself.
+// Links to the source of the live page now lead to the page itself.
 await rm(join(site, 'media', 'index.html'), { force: true });
 
 const { pages, dead } = await deadLinks(site);
@@ -26,8 +27,9 @@ if (dead.length > 0) process.exit(1);
 console.log(`${pages} pages in ${site}; every link leads somewhere.`);
 
 /**
- * lunr 2.3.9, with which the site searches, keeps the nodes of a word set apart by texts that join a letter and a number. Where words
- * hold digits, two nodes may have one text, and a search for "sort" or "map" finds words that the index has not got, and fails.
+ * Fixes the site's search, lunr 2.3.9. It identifies the nodes of a word set by joining a letter and a number without a
+ * separator. If words contain digits, two nodes can get the same text. A search for "sort" or "map" then finds words
+ * that are not in the index, and fails.
  */
 async function mendSearch(file) {
   const text = await readFile(file, 'utf8');

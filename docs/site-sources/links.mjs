@@ -1,9 +1,9 @@
-// Links of a built site that lead nowhere.
+// Finds dead links in a built site.
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { parseHTML } from 'linkedom';
 
-/** Every link within the folder to a file that is not there, or to a place that the file does not have. */
+/** Every link within the folder whose target is missing: a file, or a place in a file. */
 export async function deadLinks(site) {
   const files = new Set((await readdir(site, { recursive: true })).map((name) => name.replaceAll('\\', '/')));
   const pages = new Map();
@@ -17,7 +17,7 @@ export async function deadLinks(site) {
   return { pages: pages.size, dead };
 }
 
-/** The links of a page, and the places in it that links can name. */
+/** The links of a page, and the places in it that links can target. */
 function pageOf(html) {
   const { document } = parseHTML(html);
   const all = (attribute) =>

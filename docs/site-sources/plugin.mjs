@@ -1,5 +1,5 @@
-// What typedoc does not know by itself: that Markdown pages are called by their headings and grouped by their folders, that
-// entry points are called as users import them, and which family a primitive belongs to.
+// Conventions for typedoc: Markdown pages are named by their headings and grouped by their folders, entry points are
+// named as users import them, and every primitive belongs to a family.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import {
@@ -14,10 +14,13 @@ import {
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** What stands for the live page: a link of the navigation, and the copy that typedoc makes of its source where a page links to it. */
+/**
+ * Links to the live page: its placeholder in the navigation, and the copy of its source that typedoc makes if a page
+ * links to it.
+ */
 const LIVE = /https:\/\/live\.invalid\/|(\.\.\/)*media\/index\.html/g;
 
-/** The groups of pages, by the beginnings of their paths. */
+/** The groups of pages, by the start of their paths. */
 const GROUPS = {
   'examples/': 'Examples',
   'docs/guide/': 'Guide',
@@ -46,7 +49,7 @@ const GUIDES = [
   'benchmarks',
 ].map((name) => `docs/guide/${name}.md`);
 
-/** The family of what a file of `primitives/` exports, by the beginning of its path. The first that fits counts. */
+/** The family of a file's exports in `primitives/`, by the start of the file's path. The first match counts. */
 const FAMILIES = {
   'open on-node on-page devices context context-option store-alone warnings current-context late-reads uploads downloads lent-arrays':
     'Contexts',
@@ -96,12 +99,12 @@ function linkToLivePage(page) {
   page.contents = page.contents.replaceAll(LIVE, `${up}live/index.html`);
 }
 
-/** Where a page lies in the repository. */
+/** The path of a page in the repository. */
 function pathOf(page) {
   return relative(root, page.project.files.getReflectionPath(page)).replaceAll('\\', '/');
 }
 
-/** Pages keep the names of their files: `guide/graphs.html`. */
+/** Pages keep the names of their files, such as `guide/graphs.html`. */
 class FileRouter extends StructureRouter {
   getIdealBaseName(reflection) {
     if (!reflection.isDocument()) return super.getIdealBaseName(reflection);
@@ -111,7 +114,7 @@ class FileRouter extends StructureRouter {
   }
 }
 
-/** Programs are pages too, to which Markdown may link. */
+/** Adds programs as pages, since Markdown may link to them. */
 function addExamples(project) {
   for (const folder of ['examples', 'examples/web']) {
     for (const name of readdirSync(join(root, folder)).filter((name) => /\.(ts|mjs|js)$/.test(name))) {
@@ -129,7 +132,7 @@ function addExamples(project) {
   }
 }
 
-/** A page is called as its first line says. */
+/** Names a page by its heading, and groups it by its path. */
 function nameAndGroup(page) {
   const path = pathOf(page);
   const [heading] = readFileSync(join(root, path), 'utf8').split('\n');
@@ -138,10 +141,10 @@ function nameAndGroup(page) {
   page.frontmatter.group = group;
 }
 
-/** Guides in the order in which they are read, measurements from the latest on. */
+/** Sorts guides in reading order, and measurements from the latest to the oldest. */
 function orderPages(project) {
   const place = (page) => GUIDES.indexOf(pathOf(page)) + 1 || GUIDES.length + 1;
-  // Pages about programs come first, those of the live page last.
+  // Markdown pages come first, and the sources of the live page last.
   const rank = (page) => Number(!pathOf(page).endsWith('.md')) + Number(pathOf(page).includes('/web/'));
   for (const { title, children } of project.groups) {
     if (title === 'Examples') children.sort((a, b) => rank(a) - rank(b));
@@ -150,7 +153,7 @@ function orderPages(project) {
   }
 }
 
-/** The front page has its title from typedoc. */
+/** Removes the front page's title, which typedoc adds itself. */
 function leaveOutTitle({ readme: [first] }) {
   first.text = first.text.replace(/^# .+\n+/, '');
 }

@@ -8,9 +8,9 @@ import { createProject, type Project } from '../browser/project.ts';
 import { ISOLATION, serve } from '../browser/site.ts';
 import { entries } from '../support/entry-sources.ts';
 
-/** Entry points of an application on a page: the laws and their fast-check are for tests. */
+/** Entry points for applications on a page, without the laws, which are for tests. */
 const forPages = entries().filter(({ name, pageSource }) => pageSource !== undefined && name !== './property-tests');
-/** Entry points that the app loads when it wants them; the others it imports at once. */
+/** Entry points that the app imports dynamically; it imports the others statically. */
 const loaded = forPages.filter(({ name }) => !['.', './primitives'].includes(name));
 const forNode = entries().filter(({ pageSource }) => pageSource === undefined);
 
@@ -38,7 +38,7 @@ const app = `${small}globalThis.entries = {
 ${loaded.map(({ name }) => `  '${name}': () => import('${name.replace('.', 'quadrille')}'),`).join('\n')}
 };
 `;
-/** The line of the app that is wrong. */
+/** The line of the app with the error. */
 const WRONG = app.split('\n').findIndex((line) => line.includes('x.sin()')) + 1;
 
 interface Outcome {
@@ -91,7 +91,7 @@ async function openBundle({ scripts, script, module }: Bundle, policy?: string):
   return openApp(site.page({ script, module, ...(policy !== undefined && { policy }) }));
 }
 
-/** What the app gives on each backend, and which entry points have loaded. */
+/** Checks the app's results on each backend, and the entry points that it has loaded. */
 async function tryAll(page: Page): Promise<void> {
   for (const [ran, options] of [
     ['workers', {}],
@@ -112,7 +112,7 @@ async function tryAll(page: Page): Promise<void> {
   expect(found).toEqual(loaded.map(({ name }) => name));
 }
 
-/** Minifying all of it with webpack takes tens of seconds: the smaller app below is minified. */
+/** webpack takes tens of seconds to minify the whole app, so it only minifies the smaller one below. */
 const quick = Object.entries(bundlers).filter(([name]) => name !== 'webpack');
 
 describe.each(quick)('%s', (_, bundle) => {

@@ -11,7 +11,7 @@ import { allLaws } from '../index.ts';
 
 const all = allLaws.map(({ name }) => name);
 
-/** Laws of primitives that are one kernel each, or few: compilers of shaders take long on a CPU. */
+/** Laws of primitives with one kernel or a few, since shader compilers are slow on a CPU. */
 const few = [
   'map is the functor of every row, of packed columns too',
   'reductions of exact monoids are the plain loop',
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 type Run = (name: 'digests', args: readonly [PageBackend, Trial]) => Promise<Record<string, string>>;
 
-/** Cases from another seed in every run of the tests, the same in Node and in Chromium. */
+/** A new seed for every run of the tests, the same in Node and in Chromium. */
 const seed = fc.sample(fc.integer(), 1)[0]!;
 
 describe('laws in Chromium', () => {

@@ -1,4 +1,4 @@
-/** What a program of examples/ prints: the comment that it ends in. */
+/** The expected output of a program in examples/: the comment at its end. */
 export function promisedBy(source: string): string {
   const [comment = ''] = /(?:^\/\/ .*\n)+$/m.exec(source.slice(source.lastIndexOf('\n\n'))) ?? [];
   return comment.replaceAll(/^\/\/ /gm, '');

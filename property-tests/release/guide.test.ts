@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
 const pages = ['README.md', ...readdirSync(join(root, 'docs', 'guide')).map((name) => join('docs', 'guide', name))];
 
-/** The contents of a page's fenced blocks in a language, one after the other. */
+/** The contents of a page's fenced blocks in a language, joined. */
 function blocks(page: string, language: string): string {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, body]) => body).join('');
@@ -22,7 +22,7 @@ function pagesWith(language: string): string[] {
   return pages.filter((page) => blocks(page, language) !== '');
 }
 
-/** The page's program, which imports the package that was built for the tests. */
+/** The page's program; it imports the package that was built for the tests. */
 function programOf(page: string, built: string): string {
   const code = blocks(page, 'ts').replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
     return `from '${pathToFileURL(join(built, 'dist', entry ?? '', 'index.js')).href}'`;
@@ -31,12 +31,12 @@ function programOf(page: string, built: string): string {
   return ts.transpileModule(code, { compilerOptions }).outputText;
 }
 
-/** Commands of a terminal session: what stands behind `$ `, and behind `> ` where it goes on. */
+/** The commands of a terminal session: lines that start with `$ `, and continuation lines with `> `. */
 function commandsOf(session: string): string[] {
   return [...session.matchAll(/^\$ .*\n(?:> .*\n)*/gm)].map(([lines]) => lines);
 }
 
-/** A shell that shows every command before what it prints, as a terminal does; npx runs the built command. */
+/** A shell script that prints every command before its output, as a terminal does; npx runs the built command. */
 function shellScript(session: string, cli: string): string {
   const start = `exec 2>&1\nnpx() { shift; '${process.execPath}' '${cli}' "$@"; }\n`;
   const steps = commandsOf(session).map((shown) => {
@@ -46,7 +46,7 @@ function shellScript(session: string, cli: string): string {
   return start + steps.join('');
 }
 
-/** How long it took, and on what, is not told beforehand. */
+/** Removes the time and the device, which differ from run to run. */
 function withoutTimes(session: string): string {
   return session.replaceAll(/[\d.]+ s on .+\.$/gm, '… s.');
 }
@@ -56,7 +56,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-/** Data that commands of the pages read, where a clone has it. */
+/** Data that the commands on the pages read, at their paths in a clone. */
 const DATA = [
   'property-tests/fixtures/result-sets',
   'node_modules/us-atlas/counties-10m.json',
@@ -64,7 +64,7 @@ const DATA = [
   'examples/leukocytes.tif',
 ];
 
-/** A folder to run commands in, with that data. */
+/** A folder with that data, to run commands in. */
 function clone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'quadrille-guide-'));
   folders.push(folder);
@@ -90,7 +90,7 @@ describe('the code of the documentation', () => {
     const session = blocks(page, 'console');
     const { stdout } = await run('bash', ['-c', shellScript(session, await builtCommand())], { cwd: folder });
     expect(withoutTimes(stdout)).toBe(withoutTimes(session));
-    // Pictures that the page shows are those that its commands draw.
+    // The images on the page must be those that its commands draw.
     for (const file of filesIn(folder)) {
       const shown = join(root, 'docs', basename(file));
       if (existsSync(shown)) expect(readFileSync(file, 'utf8')).toBe(readFileSync(shown, 'utf8'));

@@ -18,28 +18,28 @@ import { tarFiles } from '../../backends/webgpu-node/tar-files.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..', '..');
-/** What a fresh clone does not have, and what no published file is made of. */
+/** Paths that are not in a fresh clone, and that no published file is built from. */
 const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache', join('docs', 'site')]);
 
-/** The package as `npm pack` makes it of a fresh clone. */
+/** The result of `npm pack` in a fresh clone. */
 export interface Packed {
-  /** A folder of its own, for the tests that use the package; to be removed. */
+  /** A folder for the tests that use the package; they must remove it. */
   readonly folder: string;
   readonly tarball: Uint8Array;
-  /** What is in it, by paths from the package's root. */
+  /** The files of the package, by their paths from its root. */
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** What `npm publish --dry-run` says but for its list of the files. */
+  /** The output of `npm publish --dry-run`, except for its list of files. */
   readonly said: string;
 }
 
-/** Copies what a clone has, builds and packs it there, and lets npm tell what publishing it would do. */
+/** Copies the files of a clone, builds and packs them, and runs `npm publish --dry-run`. */
 export async function pack(): Promise<Packed> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'quadrille-package-')));
   const clone = join(folder, 'clone');
   cpSync(root, clone, { recursive: true, filter: (path) => !NOT_CLONED.has(relative(root, path)) });
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   await run('npm', ['pack', '--pack-destination', folder], clone);
-  // No registry is asked: there is none at this address, and a version that is published already is no matter here.
+  // No registry listens at this address, so it does not matter whether the version is already published.
   const nowhere = ['--registry', 'http://127.0.0.1:9/', '--fetch-retries', '0'];
   const { stderr } = await run('npm', ['publish', '--dry-run', '--ignore-scripts', ...nowhere], clone);
   const tarball = readFileSync(join(folder, `quadrille-${manifest.version}.tgz`));
@@ -50,8 +50,8 @@ export async function pack(): Promise<Packed> {
 let projects = 0;
 
 /**
- * An empty project that has the package installed, with its dependencies and with the packages named, and nothing else: those
- * lie in the clone, so that no registry is asked.
+ * An empty project with the package, its dependencies and the named packages installed. These are linked from the
+ * clone, so that no registry is needed.
  */
 export function installIn({ folder, files }: Packed, packages: readonly string[] = []): string {
   const project = join(folder, `project-${++projects}`);
@@ -71,7 +71,7 @@ export function installIn({ folder, files }: Packed, packages: readonly string[]
   return project;
 }
 
-/** As npm does, so that scripts of a package.json find the commands. */
+/** Links commands as npm does, so that scripts of a package.json find them. */
 function linkCommands(modules: string, name: string): void {
   const { bin = {} } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'));
   const commands = Object.entries<string>(typeof bin === 'string' ? { [basename(name)]: bin } : bin);
@@ -83,7 +83,7 @@ function linkCommands(modules: string, name: string): void {
   }
 }
 
-/** What a program said and how it ended. */
+/** The output and the exit code of a program. */
 export interface Said {
   readonly code: number;
   readonly stdout: string;
@@ -118,7 +118,8 @@ async function runToEnd(command: string, args: readonly string[], cwd: string): 
 }
 
 function run(command: string, args: readonly string[], cwd: string): Promise<{ stdout: string; stderr: string }> {
-  // What npm or vitest set for this process is not for the user's: npm's own settings, loaders, colours.
+  // A user's environment lacks the variables that npm and vitest set for this process: npm's settings, loaders,
+  // colours.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$|VITEST|FORCE_COLOR$)/i.test(name)),
   );

@@ -32,7 +32,7 @@ describe('what is published', () => {
     const built = pathsThat((path) => path.startsWith('dist/'));
     expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual(['dist/command/LICENSES.txt']);
     const bytes = [...packed.files.values()].reduce((sum, { length }) => sum + length, 0);
-    // The code of the command is in it twice: as modules of the library, and bundled.
+    // It contains the code of the command twice: as modules of the library, and bundled.
     expect(bytes).toBeLessThan(17.5e6);
   });
 
@@ -81,14 +81,14 @@ describe('what is published', () => {
 
   test('is as publint has packages', async () => {
     const { messages } = await publint({ pkgDir: join(installIn(packed), 'node_modules', 'quadrille'), strict: true });
-    // The program of a page's workers is a classic script, which is started, not imported.
+    // The script of a page's workers is a classic script, which is started rather than imported.
     expect(messages.filter(({ path }) => path.at(-1) !== './page-worker.js')).toEqual([]);
   });
 
   test('has types that are those of its modules', async () => {
     const result = await checkPackage(createPackageFromTarballData(packed.tarball));
     if (!result.types) throw new Error('The package has no types.');
-    // A package of ES modules alone, but for that script.
+    // The package has only ES modules, except for that script.
     const found = result.problems.filter(
       (problem) =>
         !('entrypoint' in problem && problem.entrypoint === './page-worker.js') &&
@@ -106,7 +106,9 @@ describe('programs that use the package', () => {
       [false, true].map((skipLibCheck) => ({ compiler, moduleResolution, module, skipLibCheck })),
     ),
   );
-  /** Of these, `npm test` tries every compiler and every resolution of modules once; `npm run test:thorough` tries all. */
+  /**
+   * `npm test` tries every compiler and every module resolution once; `npm run test:thorough` tries all combinations.
+   */
   const tried = matrix.filter(
     ({ compiler, moduleResolution, skipLibCheck }) =>
       THOROUGH || (!skipLibCheck && (moduleResolution === 'nodenext') === (compiler !== 'typescript')),
@@ -116,7 +118,7 @@ describe('programs that use the package', () => {
     project = installIn(packed, ['fast-check', '@webgpu/types', ...compilers]);
   });
 
-  /** What a compiler finds wrong with a program that has the library of ES2022 and a page's. */
+  /** The compiler errors of a program that uses the ES2022 and DOM libraries. */
   async function check(compiler: string, program: string, options: object): Promise<string> {
     writeFileSync(join(project, 'program.ts'), program);
     const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true };
@@ -141,7 +143,7 @@ describe('programs that use the package', () => {
     expect(await check(compiler, everything, others)).toBe('');
   });
 
-  /** Types of the program's own are those of the library, and what stands in for them elsewhere takes them. */
+  /** A program's own WebGPU types match the library's, and fit the parameters of types that replace them elsewhere. */
   const ambient = [
     "import { createWebGpuBackend, type Gpu, type GpuAdapter, type GpuAdapterInfo } from 'quadrille/backends/webgpu';",
     "import type { GpuAdapterInfoLike, GpuAdapterLike, GpuBufferLike } from 'quadrille/backends/webgpu';",
@@ -296,7 +298,7 @@ describe('without an optional package', () => {
     everythingElse: [],
   };
 
-  /** Tries what needs a package, and tells of each how it ended. */
+  /** Tries everything that needs an optional package, and prints how each attempt ended. */
   const tries = `
     import { open } from 'quadrille';
     const { totalsOf } = await import('quadrille/algorithms/cross-compare');

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 
 const algorithms = fileURLToPath(new URL('../../algorithms', import.meta.url));
 
-/** Anything else of a backend than how much it can hold and what suits its device. */
+/** Any use of a backend except its limits, `walkRows` and its name. */
 const COMMAND = /\.backend\b(?!\.(limits|walkRows|name)\b)|\{[^{}]*\bbackend\b[^{}]*\} = /;
 
-// What files import is checked by `npm run check:imports`; a context has its backend without an import.
+// `npm run check:imports` checks imports, but a context gives access to its backend without an import.
 test('algorithms ask what a backend is like, and leave its commands to primitives', () => {
   const files = readdirSync(algorithms, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   expect(files).not.toEqual([]);

@@ -13,7 +13,7 @@ const x = context.column(Uint32Array.of(3, 1, 2));
 const gone = context.column(Uint32Array.of(3));
 context.dispose(gone);
 
-/** What no function takes as its first argument, but for a few that take anything of a kind. */
+/** Values that functions reject as their first argument, except for a few that accept anything of a kind. */
 const garbage: readonly unknown[] = [
   null,
   Number.NaN,
@@ -46,9 +46,9 @@ const args = fc
   .tuple(fc.constantFrom(...garbage), fc.array(fc.constantFrom(undefined, ...garbage), { maxLength: 4 }))
   .map(([first, rest]) => [first, ...rest]);
 
-/** Entry points whose functions check what they are given. */
+/** Entry points whose functions validate their arguments. */
 const ENTRY_POINTS = /^\.$|^\.\/(primitives|graph|backends\/.*)$/;
-/** They take nothing, and would look for devices. */
+/** These take no arguments, and would look for devices. */
 const TAKE_NOTHING = ['listDevices', 'openTestGpu', 'testAdapter', 'useSoftwareVulkan'];
 
 async function exportedFunctions(): Promise<[name: string, call: Call][]> {

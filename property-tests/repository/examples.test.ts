@@ -13,7 +13,7 @@ import { entries } from '../support/entry-sources.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The sources of what package.json exports. */
+/** The source files of the entry points in package.json. */
 const entryPoints = entries().map(({ source }) => source);
 
 const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'bench', 'property-tests', '.'].flatMap(
@@ -25,13 +25,13 @@ const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'benc
 
 interface Example {
   readonly file: string;
-  /** What is documented, as far as the line behind the docstring names it. */
+  /** The documented name, or `?` if the line behind the docstring has none. */
   readonly name: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** Every `@example` of a file's docstrings, without the stars and fences. */
+/** Every `@example` in a file's docstrings, without stars and fences. */
 function examplesIn(file: string): Example[] {
   const source = readFileSync(file, 'utf8');
   return [...source.matchAll(/\/\*\*[\s\S]*?\*\//g)].flatMap((docstring) => {
@@ -49,7 +49,7 @@ function examplesIn(file: string): Example[] {
 interface Runnable {
   /** The body of an asynchronous function that returns the value of the last expression. */
   readonly body: string;
-  /** What the comment behind it says that this is; undefined where there is none. */
+  /** The expected value from the comment behind that expression; undefined if there is no comment. */
   readonly expected: string | undefined;
 }
 
@@ -67,22 +67,22 @@ function runnableOf(text: string): Runnable {
   };
 }
 
-/** A value as Node prints it: `Uint32Array [1, 2]` and so on. */
+/** Parses a value as Node prints it, such as `Uint32Array [1, 2]`. */
 function parseValue(text: string): unknown {
   const code = text.replaceAll(/(\w+Array) \[([^\]]*)\]/g, '$1.from([$2])');
   return new Function(`return (${code});`)();
 }
 
-/** What an example may use by name: all that the package exports, RxJS, fast-check, and some of Node. */
+/** The names that an example may use: all exports of the package, RxJS, fast-check, and some of Node. */
 async function scopeOf(file: string): Promise<Record<string, unknown>> {
   const modules = [...entryPoints, join(root, file)].map((path) => import(path) as Promise<Record<string, unknown>>);
   const exported = Object.assign({}, ...(await Promise.all(modules))) as Record<string, unknown>;
   const others = { fc, assert, join, tmpdir, mkdtemp, readFile, writeFile };
-  // Of names that both have, the graph's examples mean RxJS's.
+  // If RxJS exports the same name, examples of the graph mean RxJS's.
   return file.startsWith('graph/') ? { ...others, ...exported, ...rxjs } : { ...others, ...rxjs, ...exported };
 }
 
-/** Functions, functors among them, that package.json exports, and whether their docstring has an example. */
+/** The functions that package.json exports, including functors, and whether their docstrings have an example. */
 function exportedFunctions(): { readonly name: string; readonly hasExample: boolean }[] {
   const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config;
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
