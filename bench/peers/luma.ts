@@ -42,7 +42,10 @@ interface GpuCore {
   readonly GPUSort: new (props: { keys: View; values: View; outputKeys: View; outputValues: View }) => Operation;
 }
 
-/** luma.gl's equivalents of experiments over u32, by the columns that they read; each writes as many columns. */
+/**
+ * luma.gl's equivalents of experiments over u32, by the columns that they read; each writes as many columns as it
+ * reads.
+ */
 const OPERATIONS: Readonly<
   Record<string, (core: GpuCore, inputs: readonly View[], outputs: readonly View[]) => Operation>
 > = {

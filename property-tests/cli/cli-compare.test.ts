@@ -7,7 +7,7 @@ import { parseCsv } from '../support/parse-csv.ts';
 
 let shop: Workshop;
 
-/** Three tiles a side; in tile n, polygon x of `human` shares n of its four rows with p of `model`. */
+/** Three tiles per side. In tile n, polygon x of `human` shares n of its four rows with polygon p of `model`. */
 beforeAll(async () => {
   shop = await openWorkshop();
   for (const folder of ['human', 'model', 'torn', 'out']) await mkdir(shop.path(folder));

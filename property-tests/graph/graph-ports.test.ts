@@ -154,7 +154,7 @@ describe('a join', () => {
   test.prop({ shift: fc.nat({ max: 12 }), hold: oneTo(12) })(
     'holds no more than it may: ways that meet too far apart are a stall, and are told',
     async ({ shift, hold }) => {
-      // The first `shift` items of the right side have no partner, so the others come `shift` items late.
+      // The partner of item k on the left side only comes with item k + `shift` of the source.
       const length = 40;
       const diamond = graph('diamond', (g) => {
         const { a, b } = g.broadcast('tee', g.source('read', range(length)), ['a', 'b']);

@@ -36,7 +36,7 @@ async function openPage(options: Omit<PageOptions, 'script'> = {}, before = ''):
 
 type Run = (name: string, args: readonly unknown[]) => unknown;
 
-/** Runs a function of the program on a page; an error of the library is returned as plain data. */
+/** Runs a function of the program on a page; an error of the library is returned as its code and message. */
 function on<N extends keyof Tests>(page: Page, name: N, ...args: Parameters<Tests[N]>): Promise<unknown> {
   return page.evaluate(([name, args]) => (globalThis as unknown as { run: Run }).run(name, args), [
     name,

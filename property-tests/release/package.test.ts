@@ -143,7 +143,7 @@ describe('programs that use the package', () => {
     expect(await check(compiler, everything, others)).toBe('');
   });
 
-  /** A program's own WebGPU types match the library's, and fit the parameters of types that replace them elsewhere. */
+  /** The ambient WebGPU types equal the library's own types, and can be assigned to its `Like` types. */
   const ambient = [
     "import { createWebGpuBackend, type Gpu, type GpuAdapter, type GpuAdapterInfo } from 'quadrille/backends/webgpu';",
     "import type { GpuAdapterInfoLike, GpuAdapterLike, GpuBufferLike } from 'quadrille/backends/webgpu';",

@@ -216,7 +216,7 @@ describe('cells', () => {
 });
 
 describe('frames', () => {
-  /** A context that counts the writes that are as long as a frame. */
+  /** A context that counts uploads of frames, that is, writes with the length of a frame. */
   function openCounting({ width, height }: { readonly width: number; readonly height: number }) {
     const backend = createReferenceBackend();
     let uploads = 0;

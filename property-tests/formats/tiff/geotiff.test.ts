@@ -113,7 +113,7 @@ describe('openGeoTiff', () => {
   });
 });
 
-/** The number of files that this process has open. This needs Linux; elsewhere the test cannot see a leak. */
+/** The number of files that this process has open. It is only known on Linux; elsewhere the test cannot see a leak. */
 async function openFiles(): Promise<number> {
   return process.platform === 'linux' ? (await readdir('/proc/self/fd')).length : 0;
 }
