@@ -42,10 +42,7 @@ interface GpuCore {
   readonly GPUSort: new (props: { keys: View; values: View; outputKeys: View; outputValues: View }) => Operation;
 }
 
-/**
- * luma.gl's equivalents of experiments over u32, by the columns that they read; each writes as many columns as it
- * reads.
- */
+/** luma.gl's equivalents of experiments over u32. They take the columns to read and the columns to write. */
 const OPERATIONS: Readonly<
   Record<string, (core: GpuCore, inputs: readonly View[], outputs: readonly View[]) => Operation>
 > = {

@@ -299,7 +299,7 @@ describe('experiments of users', () => {
   test.each([
     ['inputs', 2],
     ['bytes', 2],
-    // A peer whose answer is wrong is left out, so this alone is no failure.
+    // A peer whose answer is wrong is left out, so the command still succeeds.
     ['tolerance', 0],
   ])('are named where their %s throws', async (member, code) => {
     await shop.write(

@@ -81,7 +81,7 @@ export function countersOf(name: string): fc.Arbitrary<NodeCounters> {
 
 const moment = fc.double({ min: 100, max: 200, noNaN: true });
 
-/** A trace of two nodes whose spans never overlap in a lane of a side, with marks of retries, errors and migrations. */
+/** A trace of two nodes whose spans never overlap within a lane, with marks of retries, errors and migrations. */
 export const anyTrace: fc.Arbitrary<Trace> = anyShape
   .filter(({ nodes }) => nodes.length >= 2)
   .chain((shape) =>

@@ -109,7 +109,8 @@ describe('crossCompare', () => {
       const good = images.flatMap((pair, index) => (index === broken ? [] : [{ name: nameAt(index), pair }]));
       const without = await compared({
         ...jobOf([]),
-        // Two sets of one tile each are paired whatever their names; an additional tile on both sides prevents that.
+        // Two sets of one tile each are paired regardless of their names. The additional tile on both sides prevents
+        // that.
         p: {
           path: 'a',
           tiles: [...good.map(({ name, pair }) => ({ name, image: pair.p })), { name: 'zz', image: EMPTY }],

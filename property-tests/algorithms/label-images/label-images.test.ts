@@ -170,7 +170,7 @@ describe('a comparison of label images', () => {
       });
       return { result: await run.result, tiles };
     };
-    // Two sets of several tiles must have a tile in common.
+    // Two sets of several tiles must have a tile name in common.
     fc.pre(images.some(([, sides]) => sides === 'both'));
     const byPixels = await compared((image, parameters) => parseLabels(Uint8Array.from(image.labels), parameters));
     const byOutlines = await compared((image, parameters) =>

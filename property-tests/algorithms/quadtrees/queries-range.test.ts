@@ -12,7 +12,7 @@ import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrant
 /** A domain in which one step is 1. */
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 
-/** On sides of quadrants, next to them, and anywhere. */
+/** Coordinates on sides of quadrants, next to them, and anywhere. */
 const side = fc.oneof(
   fc.integer({ min: 0, max: 16 }).map((i) => (i * DOMAIN_STEPS) / 16),
   fc.tuple(fc.integer({ min: 1, max: 15 }), fc.constantFrom(-1, 1)).map(([i, by]) => (i * DOMAIN_STEPS) / 16 + by),
@@ -50,7 +50,7 @@ onEveryBackend((opened, { runs }) => {
     timeout: 120_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
-    // Numbers that fill 64 bits, and numbers that exceed them.
+    // Extents whose sort keys fit 64 bits, and extents whose sort keys do not.
     const sizes = fc.constantFrom({ sets: 2 ** 28, polygons: 2 ** 32 }, { sets: 2 ** 32, polygons: 2 ** 32 });
     const queries = fc.array(windows, { minLength: 1, maxLength: 3 });
     await fc.assert(
@@ -60,7 +60,7 @@ onEveryBackend((opened, { runs }) => {
         const sets = uploadRows(context, rows);
         const tree = await buildMaqTree(context, sets);
         const wide = { ...tree, extent: { ...tree.extent, ...size } };
-        // Each query guesses its capacity from the results of the one before.
+        // Each query estimates its number of rows from the query before.
         for (const asked of all) await checkQuery(context, tree, wide, rows, asked, capacity);
         context.dispose(sets, tree);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
