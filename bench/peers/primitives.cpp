@@ -36,10 +36,7 @@ u32 hash(u32 x) {
   return x ^ (x >> 16);
 }
 
-/**
- * The place of i in a random permutation of n numbers: a bijection of the next power of two, repeated until it is below
- * n.
- */
+/** The place of i in a random permutation of n rows: a bijection of the next power of two, repeated until below n. */
 u32 permuted(u32 i, size_t n) {
   const int bits = int(std::bit_width(n - 1)), half = (bits + 1) / 2;
   const u32 mask = u32((std::uint64_t(1) << bits) - 1);

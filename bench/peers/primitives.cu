@@ -67,10 +67,7 @@ __host__ __device__ inline u32 hash(u32 x) {
   return x ^ (x >> 16);
 }
 
-/**
- * The place of i in a random permutation of n numbers: a bijection of the next power of two, repeated until it is below
- * n.
- */
+/** The place of i in a random permutation of n rows: a bijection of the next power of two, repeated until below n. */
 struct Permuted {
   u32 n, mask;
   int half;

@@ -16,10 +16,7 @@ import { assertSame } from '../laws/compare.ts';
 import { byDistance, type HostPoints, listsOf, rowOf } from '../support/neighbours-by-hand.ts';
 import { expectRefusal, openReference } from '../support/reference-context.ts';
 
-/**
- * Coordinates of points: scattered, on a lattice, in one place, on a line, in clusters with distant outliers, or not
- * finite.
- */
+/** Coordinates of points: scattered, on a lattice, in one place, on a line, clustered with outliers, or not finite. */
 const clouds: readonly ((u: number, i: number, d: number) => number)[] = [
   (u) => u,
   (u) => Math.floor(u * 5) - 2,

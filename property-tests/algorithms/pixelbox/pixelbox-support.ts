@@ -61,10 +61,7 @@ export function bigints({ lo, hi }: { readonly lo: Uint32Array; readonly hi: Uin
   return Array.from(lo, (low, i) => BigInt(low) + (BigInt(hi[i]!) << 32n));
 }
 
-/**
- * Rings of horizontal and vertical edges with coordinates from −size to size. They may cross, touch and cover each
- * other.
- */
+/** Rings of horizontal and vertical edges with coordinates from −size to size. They may cross, touch and overlap. */
 export function rectilinearRings(size: number): fc.Arbitrary<Rings> {
   const coordinate = fc.integer({ min: -size, max: size });
   const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 1, maxLength: 5 }).map((turns) =>

@@ -34,8 +34,8 @@ function stepped(value: number, by: 1n | -1n): number {
 }
 
 /**
- * Whether a finite f64 is the nearest one to a fraction: neither neighbour is nearer. Of two equally near ones, it must
- * be the even one.
+ * Whether a finite f64 is the nearest one to a fraction: neither neighbour is nearer. If two are equally near, the even
+ * one is the nearest.
  * Fractions from half a step above the largest f64 on have no nearest f64.
  */
 export function isNearest(value: number, { numerator, denominator }: Fraction): boolean {

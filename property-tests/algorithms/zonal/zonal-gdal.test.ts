@@ -133,8 +133,7 @@ function cellsNearEdges(zones: Zones, grid: RasterGrid): NearCell[] {
 }
 
 /**
- * Whether a cell's centre is inside a zone by this library's rule, in integers: even-odd, left and bottom edges are
- * inside.
+ * Whether a cell's centre is in a zone by this library's rule, in integers: even-odd, with left and bottom edges in.
  */
 function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell): boolean {
   const snapped = snapToGrid(zones.polygons, grid);

@@ -61,10 +61,7 @@ describe('coordinates', () => {
   const rings = fc.array(fc.array(position, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 });
   const nested = fc.oneof(rings, fc.array(rings, { minLength: 1, maxLength: 3 }), deep);
 
-  /**
-   * The nesting depth of an array of positions as in a Polygon or a MultiPolygon; undefined for other arrays, or if any
-   * is empty.
-   */
+  /** The nesting depth of the positions of a Polygon or a MultiPolygon; undefined for other or empty arrays. */
   const depthOf = (value: unknown): number | undefined => {
     if (!Array.isArray(value) || value.length === 0) return undefined;
     if (value.every((part) => typeof part === 'number')) return value.length >= 2 ? 1 : undefined;
