@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { DOMAIN_STEPS } from '../../algorithms/quadrants/index.ts';
 import type { Ring } from './ring-columns.ts';
 
-/** So many levels make a quadrant of what vertices are multiples of. */
+/** The level whose quadrants have the side length that most vertex coordinates are multiples of. */
 export const LEVELS = 5;
 
-/** Places on the sides of quadrants, in their middles, next to both, and anywhere. */
+/** Coordinates on the sides of quadrants, on those of smaller quadrants, one step beside a side, and anywhere. */
 const coordinate = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 ** LEVELS }).map((side) => side * (DOMAIN_STEPS / 2 ** LEVELS)) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 2 ** 7 }).map((side) => side * (DOMAIN_STEPS / 2 ** 7)) },
@@ -32,5 +32,5 @@ const near: fc.Arbitrary<Ring> = fc
   );
 const polygon = fc.array(fc.oneof(anyRing, rectangle, near), { maxLength: 3 });
 
-/** Polygons of a domain: rings that touch, cross, nest and repeat one another. */
+/** Polygons within the domain, whose rings may touch, cross, nest and repeat one another. */
 export const polygons: fc.Arbitrary<Ring[][]> = fc.array(polygon, { maxLength: 5 });

@@ -15,21 +15,21 @@ import {
   traceMask,
 } from './rectilinear-shapes.ts';
 
-/** Two polygons of horizontal and vertical edges, one on either side, and what their areas are. */
+/** A pair of polygons with horizontal and vertical edges, and their areas. */
 export interface RectilinearPair {
   readonly first: Polygons;
   readonly second: Polygons;
   readonly areas: PairAreas;
 }
 
-/** Areas that were counted in cells, before any polygon was drawn. */
+/** Areas computed from grid cells, independently of any polygon. */
 export interface PairAreas {
   readonly first: bigint;
   readonly second: bigint;
   readonly intersection: bigint;
 }
 
-/** Pairs as columns: polygon `i` of one side belongs to polygon `i` of the other. */
+/** Pairs as columns: polygon `i` of one side is paired with polygon `i` of the other. */
 export interface RectilinearPairs {
   readonly first: Polygons;
   readonly second: Polygons;
@@ -37,25 +37,26 @@ export interface RectilinearPairs {
 }
 
 export interface RectilinearOptions {
-  /** Columns and rows of the grid on which a pair is drawn, at most 30; 14 by default. */
+  /** The maximum number of columns and of rows of a pair's grid. It is at most 30, and 14 by default. */
   readonly cells?: number;
-  /** Width and height of the grid in coordinates, at most; 2^31 by default, when areas reach 2^62. */
+  /** The maximum width and height of the grid in coordinates. The default, 2^31, allows areas of up to 2^62. */
   readonly extent?: number;
-  /** Coordinates lie within plus and minus this; 2^30 by default, and at least half of the extent. */
+  /** The maximum absolute value of a coordinate; 2^30 by default, and at least half of the extent. */
   readonly reach?: number;
-  /** Rings that only cross or overlap by the even-odd rule, spikes, and rings without area; true by default. */
+  /** Whether to include rings that cross or overlap, spikes, and rings without area; true by default. */
   readonly tangled?: boolean;
 }
 
 const EMPTY_RINGS: RingPositions[] = [[], [[0, 0]]];
 
 /**
- * A pair of rectilinear polygons: noise, blobs, frames with holes, combs, spirals, chequers, rectangles, single cells, nothing;
- * the second one independent of the first, equal to it, its complement (so that they share edges and no area), moved,
- * contained in it, containing it, cut from it, or it with a few cells changed.
+ * A pair of rectilinear polygons: noise, blobs, frames with holes, combs, spirals, chequers, rectangles, single cells,
+ * or nothing. The second polygon is independent of the first, equal to it, its complement (sharing edges but no area),
+ * moved, contained in it, containing it, cut from it, or the first with a few cells changed.
  *
- * Coordinates are integers. Rings run either way and may touch themselves and each other, vertices may come twice or
- * lie within an edge. Grid lines are unevenly spaced, so that boxes may be tall or wide, one cell or 2^31 across.
+ * Coordinates are integers. Rings run in either direction and may touch themselves and each other. Vertices may be
+ * repeated or lie within an edge. Grid lines are unevenly spaced, so that boxes may be tall or wide, and from one cell
+ * to 2^31 across.
  */
 export function rectilinearPair(options: RectilinearOptions = {}): fc.Arbitrary<RectilinearPair> {
   const { cells = 14, tangled = true } = options;
@@ -87,12 +88,12 @@ export function pairColumns(pairs: readonly RectilinearPair[]): RectilinearPairs
   };
 }
 
-/** How one polygon of a pair is written down. */
+/** How one polygon of a pair is drawn as rings. */
 interface Drawing {
   readonly style: RingStyle;
-  /** Rings over the traced ones, each of which turns inside into outside. */
+  /** Rings on top of the traced ones. Each inverts inside and outside. */
   readonly over: readonly CellRectangle[];
-  /** Rings without area. */
+  /** The number of rings without area. */
   readonly empty: number;
 }
 
@@ -140,7 +141,7 @@ function drawing(width: number, height: number, tangled: boolean): fc.Arbitrary<
   });
 }
 
-/** Ascending positions of a grid's lines: one apart, a few apart, evenly wide, or with one wide gap. */
+/** Ascending positions of a grid's lines: one apart, a few apart, evenly spaced, or with one wide gap. */
 function gridLines(
   cells: number,
   { extent = 2 ** 31, reach = 2 ** 30 }: RectilinearOptions,
@@ -170,7 +171,7 @@ function linesFrom(first: number, steps: readonly number[]): Float64Array {
   return lines;
 }
 
-/** Two masks of the same size that have something to do with each other. */
+/** Two masks of the same size. Most pairs are related. */
 function maskPair(width: number, height: number): fc.Arbitrary<[CellMask, CellMask]> {
   const all = rectangleMask(width, height, { left: 0, right: width, top: 0, bottom: height });
   const one = mask(width, height);
@@ -204,7 +205,7 @@ function moved({ width, rows }: CellMask, dx: number, dy: number): CellMask {
   return { width, rows: rows.map((_, y) => shift(rows[y - dy] ?? 0)) };
 }
 
-/** A region of cells of one of several kinds. */
+/** A mask of one of several shapes. */
 function mask(width: number, height: number): fc.Arbitrary<CellMask> {
   const noise = fc
     .array(fc.noBias(fc.nat({ max: 2 ** width - 1 })), { minLength: height, maxLength: height })
@@ -237,7 +238,7 @@ function mask(width: number, height: number): fc.Arbitrary<CellMask> {
   );
 }
 
-/** Cells of which at least five of the nine around and including them are in the mask. */
+/** Keeps a cell if at least five of the nine cells in its 3 × 3 neighbourhood are in the mask. */
 function smoothed({ width, rows }: CellMask): CellMask {
   const full = 2 ** width - 1;
   const counted = rows.map((_, y) => {
@@ -253,12 +254,12 @@ function smoothed({ width, rows }: CellMask): CellMask {
   return { width, rows: counted };
 }
 
-/** Steps from a cell to the nearest side of the grid. */
+/** The number of steps from a cell to the nearest side of the grid. */
 function rim(x: number, y: number, width: number, height: number): number {
   return Math.min(x, y, width - 1 - x, height - 1 - y);
 }
 
-/** A corridor of single cells that winds from a corner of the grid to its middle, a cell away from itself. */
+/** A corridor one cell wide, which winds from a corner of the grid to its middle and keeps one cell between turns. */
 function spiral(width: number, height: number): CellMask {
   const rows = new Uint32Array(height);
   const isTaken = (x: number, y: number): boolean => ((rows[y] ?? 0) & (1 << x)) !== 0;

@@ -5,7 +5,7 @@ import type { Column } from '../../primitives/columns/column.ts';
 import { Context } from '../../primitives/context.ts';
 import * as q from '../../primitives/index.ts';
 
-/** A pipeline in steps, on columns of u32 that are numbered in the order in which they came to be, modulo how many are left. */
+/** A step of a pipeline on u32 columns. Columns are numbered by age, modulo the number of remaining ones. */
 export type Step =
   | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
   | { readonly kind: 'bring'; readonly rows: number; readonly seed: number; readonly how: Bringing }
@@ -25,7 +25,7 @@ const float = fn({ x: u32 }, f32, ({ x }) => f32(x.and(1023)));
 const whole = fn({ x: f32 }, u32, ({ x }) => u32(x));
 const sum = fn({ x: u32, other: q.array(u32) }, u32, ({ x, other }) => x.add(other.at(x.rem(64))));
 
-/** Every kernel there is, and lengths that only the device knows. */
+/** Derivations that cover every kernel, and lengths that only the device knows. */
 const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32'>>> = {
   map: (x) => q.map(mixed, { x }),
   stored: (x) => x.context!.materialize(q.map(mixed, { x })),
@@ -70,7 +70,7 @@ const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
 
 export const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(arbitraryStep, { minLength: 1, maxLength: 25 });
 
-/** Steps that come to many calls of a backend and take much memory, for the case that a property meets whatever its seed. */
+/** Steps with many backend calls and much memory, as a fixed example that a property always tries. */
 export const manySteps: Step[] = [
   { kind: 'upload', rows: 5000, seed: 1 },
   { kind: 'derive', how: 'sort', of: 1 },
@@ -78,12 +78,12 @@ export const manySteps: Step[] = [
   { kind: 'read', of: 3 },
 ];
 
-/** How each wait of a run ended, in the order of the steps. */
+/** The outcomes of a run's waits, in the order of the steps. */
 export type Outcomes = readonly PromiseSettledResult<unknown>[];
 
 /**
- * Runs steps, reads what is left at the end and frees everything. What a step throws ends the run and is its last outcome;
- * what was waited for before that is there all the same.
+ * Runs steps, reads the remaining columns and frees everything. An error that a step throws ends the run and is its
+ * last outcome. Outcomes of earlier waits are still included.
  */
 export async function runSteps(context: Context, steps: readonly Step[]): Promise<Outcomes> {
   const waits: Promise<PromiseSettledResult<unknown>>[] = [];
@@ -103,14 +103,14 @@ export async function runSteps(context: Context, steps: readonly Step[]): Promis
   return outcomes;
 }
 
-/** The same on the reference, where nothing goes wrong. */
+/** The outcomes on the reference backend, where nothing fails. */
 export async function undisturbed(steps: readonly Step[]): Promise<Outcomes> {
   const outcomes = await runSteps(new Context(createReferenceBackend()), steps);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return outcomes;
 }
 
-/** What went wrong, in order; what went well must be as it is where nothing goes wrong. */
+/** The reasons of all failures, in order. Values must equal those of a run without failures. */
 export function reasonsIn(outcomes: Outcomes, expected: Outcomes): unknown[] {
   const reasons: unknown[] = [];
   for (const [i, outcome] of outcomes.entries()) {
@@ -154,7 +154,7 @@ async function take(
       wait(context.count(at(step.of)));
       break;
     case 'dispose':
-      // One is left, for other steps to work on.
+      // One column remains for later steps.
       if (columns.length > 1) context.dispose(columns.splice(step.of % columns.length, 1));
       break;
     case 'sync':
@@ -168,13 +168,13 @@ async function take(
   }
 }
 
-/** What lent memory holds. */
+/** Copies a lent array and ends the loan. */
 function lookAt(lent: q.LentArray<'u32'>): Uint32Array {
   using looked = lent;
   return Uint32Array.from(looked.array);
 }
 
-/** The words as a source of each kind gives them. */
+/** A source of the given kind that supplies the words. */
 function sourceOf(how: Bringing, data: Uint32Array): Uint32Array | q.ElementReader<'u32'> | q.ElementFiller<'u32'> {
   const { length } = data;
   const bytes = new Uint8Array(data.buffer);
@@ -188,7 +188,7 @@ function sourceOf(how: Bringing, data: Uint32Array): Uint32Array | q.ElementRead
   return how === 'filler' ? { type: 'u32', length, fill } : { type: 'u32', length, read: how === 'late' ? late : read };
 }
 
-/** Made-up words, the same for a seed. */
+/** Pseudorandom words; a seed always gives the same ones. */
 function words(length: number, seed: number): Uint32Array {
   return Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 2246822519) ^ (i >>> 2));
 }

@@ -6,13 +6,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-/** Folders whose files are published as they are. */
+/** Folders that are published without a build. */
 const AS_THEY_ARE = ['bench', 'docs', 'examples'];
 const POLL_MS = 100;
 
 /**
- * A folder that has what the package has, built: `dist`, `cli` and `package.json`. The first test of a run that asks for it
- * builds it, and all others share it. A command starts from it in a fraction of the time that its sources take.
+ * Returns a folder with the built package: `dist`, `cli` and `package.json`. The first test of a run that asks for it
+ * builds it, and all others share it. Commands start much faster from it than from the sources.
  */
 export async function builtPackage(): Promise<string> {
   const folder = process.env.QUADRILLE_BUILT;

@@ -1,7 +1,7 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 import { CONTOUR_POINTS } from '../../formats/cell-tracks/contours.ts';
 
-/** A cell of a frame; its contour is a circle unless given. */
+/** A cell of a frame. Its contour is a circle by default. */
 export interface CellRow {
   readonly track: number;
   readonly x: number;
@@ -12,7 +12,7 @@ export interface CellRow {
   readonly radii?: readonly number[];
 }
 
-/** A frame of a tracker with these cells. */
+/** A tracker's frame with the given cells. */
 export function trackedFrame(index: number, cells: readonly CellRow[]): TrackedFrame {
   const rows = [...cells].sort((a, b) => a.track - b.track);
   const column = (of: (cell: CellRow) => number): Float32Array => Float32Array.from(rows, of);

@@ -6,22 +6,22 @@ import { main } from '../../cli/main.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/geotiff-writer.ts';
 import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
 
-/** How a command line ended. */
+/** The outcome of a command line. */
 export interface Ending {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A folder for the files of a test, and the command line run in it. */
+/** A folder for the files of a test, in which command lines are run. */
 export interface Workshop {
   readonly folder: string;
-  /** Where a file of the folder is. */
+  /** The path of a file in the folder. */
   path(name: string): string;
   write(name: string, content: string | Uint8Array | object): Promise<void>;
-  /** Writes a GeoTIFF of 4 × 3 cells of u8 with values 0 to 11, one degree each, from 0°, 3° N; but for the changes. */
+  /** Writes a GeoTIFF of 4 × 3 one-degree u8 cells with values 0 to 11 from 0°, 3° N. `changes` override this. */
   writeRaster(name: string, changes?: Partial<GeoTiffRaster>, cells?: ArrayLike<number>): Promise<void>;
-  /** Runs a command line in this process; `@name` is the path of a file, and messages have its name alone. */
+  /** Runs a command line in this process. `@name` stands for the path of a file; messages contain only its name. */
   quadrille(args: readonly string[]): Promise<Ending>;
   remove(): Promise<void>;
 }
@@ -80,7 +80,7 @@ function collector(): { readonly stream: Writable; readonly text: () => string }
   return { stream, text: () => text };
 }
 
-/** A feature collection of features. */
+/** A GeoJSON feature collection. */
 export const collection = (...features: readonly object[]): object => ({ type: 'FeatureCollection', features });
 
 /** A polygon feature with an id. */

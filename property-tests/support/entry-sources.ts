@@ -3,20 +3,20 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** What package.json says of an entry point: the file that Node takes, and the one of everything else. */
+/** An entry point in package.json: the file for Node, and the default file for everything else. */
 type Conditions = { readonly types: string; readonly node?: string; readonly default?: string };
 
-/** An entry point of the package, and the sources of what it resolves to. */
+/** An entry point of the package, and the source files that it resolves to. */
 export interface Entry {
   /** As in package.json: `.` or `./graph`. */
   readonly name: string;
-  /** The TypeScript file that Node takes. */
+  /** The TypeScript file for Node. */
   readonly source: string;
-  /** The one that bundles for pages take; undefined where there is none. */
+  /** The TypeScript file for bundles of pages, or undefined if there is none. */
   readonly pageSource: string | undefined;
 }
 
-/** Every entry point of the package that is a module of TypeScript. */
+/** Every entry point of the package that is a TypeScript module. */
 export function entries(): readonly Entry[] {
   const text = readFileSync(join(root, 'package.json'), 'utf8');
   const { exports } = JSON.parse(text) as { readonly exports: Readonly<Record<string, string | Conditions>> };

@@ -22,7 +22,7 @@ export interface Operands {
   readonly c: U32;
 }
 
-/** An operation, its operands for an index, and what it gives: on the device as bits, on the host as a number. */
+/** An operation, its operands for an index, and its result: as bits on the device, as a number on the host. */
 export interface F32Case {
   readonly name: string;
   readonly count: number;
@@ -39,7 +39,7 @@ function mix(x: U32): U32 {
   return two.xor(two.shr(16));
 }
 
-/** Random words for an index: `which` tells them apart. */
+/** Pseudorandom words for an index. `which` selects one of several. */
 const random = (index: U32, which: number): U32 => mix(index.mul(8).add(which).xor(0x5bd1e995));
 
 /** A normal number of random sign and mantissa whose exponent field is `low` … `low + span − 1`. */
@@ -52,12 +52,12 @@ function normal(index: U32, which: number, low: number, span: number): U32 {
 
 const anyNormal = (index: U32, which: number): U32 => normal(index, which, 1, 254);
 
-/** A bijection of 0 … 2²⁴−1, so that a part of the indices is spread over the whole. */
+/** A bijection of 0 … 2²⁴−1 that spreads any subset of the indices over the whole range. */
 const permuted = (index: U32): U32 => index.mul(0x9e3779b1).and(0xffffff);
 
 const pairs = (index: U32): Operands => ({ a: anyNormal(index, 0), b: anyNormal(index, 1), c: u32(0) });
 
-/** Numbers whose exponents are so close that their bits meet. */
+/** Numbers with exponents so close that their mantissas overlap. */
 function neighbours(index: U32): Operands {
   const exponent = random(index, 3).rem(200).add(27);
   const other = exponent.add(random(index, 2).rem(53)).sub(26);
@@ -65,7 +65,7 @@ function neighbours(index: U32): Operands {
   return { a: withExponent(random(index, 0), exponent), b: withExponent(random(index, 1), other), c: u32(0) };
 }
 
-/** A product and a summand of about its size: where contraction into one rounding shows. */
+/** A product and a summand of about its size, so that contraction into a single rounding shows. */
 function productAndSummand(index: U32): Operands {
   const [a, b] = [normal(index, 0, 80, 94), normal(index, 1, 80, 94)];
   const exponent = (word: U32): U32 => word.shr(23).and(0xff);
@@ -73,11 +73,11 @@ function productAndSummand(index: U32): Operands {
   return { a, b, c: random(index, 2).and(0x807fffff).or(size.shl(23)) };
 }
 
-/** Numbers about the size of integers. */
+/** Numbers around the range of integers. */
 const aboutInteger = (index: U32): Operands => ({ a: normal(index, 0, 115, 48), b: u32(0), c: u32(0) });
 
 const words = (index: U32): Operands => {
-  // Of fewer bits than 32 too, by turns.
+  // The shift gives words of every bit length.
   const a = random(index, 0).shr(random(index, 1).and(31));
   return { a: a.xor(random(index, 2).and(1).neg()), b: u32(0), c: u32(0) };
 };
@@ -92,7 +92,7 @@ interface FloatCase {
   readonly host: (a: number, b: number, c: number) => number;
 }
 
-/** f32 in, f32 out. */
+/** A case with f32 operands and an f32 result. */
 function float({ name, count = many, operands, device, host }: FloatCase): F32Case {
   return {
     name,
@@ -214,5 +214,5 @@ const conversions: readonly F32Case[] = [
   },
 ];
 
-/** What is compared, in the order in which it is printed. */
+/** All cases, in the order in which they are printed. */
 export const cases: readonly F32Case[] = [...roots, ...arithmetic, ...roundings, ...conversions];

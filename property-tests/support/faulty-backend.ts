@@ -1,7 +1,7 @@
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 
-/** What counts as a point in time: every call that a context makes of its backend. */
+/** The backend calls of a context, at each of which a fault can be injected. */
 const CALLS = [
   'allocate',
   'write',
@@ -16,7 +16,7 @@ const CALLS = [
   'histogram',
 ] as const;
 
-/** A backend that does something of a test's before one of its calls, counted from 1. */
+/** A backend that injects a fault before one of its calls, counted from 1. */
 export function interrupted(backend: Backend, at: number, fault: (backend: Backend) => void): Backend {
   let calls = 0;
   const counted = CALLS.map((name) => {
@@ -29,21 +29,21 @@ export function interrupted(backend: Backend, at: number, fault: (backend: Backe
       },
     ];
   });
-  // The counters stay those of the backend itself.
+  // The counters remain those of the original backend.
   return { ...backend, ...Object.fromEntries(counted) } as Backend;
 }
 
-/** The code of the loss that tests make up. */
+/** The error code of device losses that tests simulate. */
 export const LOST = 'device/test';
 
-/** A backend that is lost before one of its calls: that one throws, as do all after it, and what waits rejects. */
+/** A backend that is lost before one of its calls. That call and all later ones throw, and pending promises reject. */
 export function lostBefore(backend: Backend, call: number): Backend {
   return interrupted(backend, call, ({ abort }) => abort(new DeviceLostError(LOST, `Lost before call ${call}.`)));
 }
 
 /**
- * A backend whose reads are answered late, each after another number of turns of the event loop, so that they are answered
- * in any order; they hold what was there when they were asked for. Those under way at an abort reject.
+ * A backend that delays each read by a different number of event loop turns, so that reads complete in any order. A
+ * read returns the data of the time at which it was issued. Reads that are pending at an abort reject.
  */
 export function answeringLate(backend: Backend, turns: readonly number[]): Backend {
   let reads = 0;

@@ -9,20 +9,20 @@ export interface DeviceCall {
   readonly args: readonly unknown[];
 }
 
-/** A GPU whose device can be got at, and whose calls are counted. */
+/** A GPU that counts calls and gives tests access to its device. */
 export interface FaultyGpu {
   readonly gpu: GPU;
-  /** The last device that was asked for. */
+  /** The device that was requested last. */
   readonly device: GPUDevice;
-  /** How often a method of the device or its queue was called. */
+  /** The number of calls of the device and its queue. */
   readonly calls: number;
-  /** Is told of a call before it is made; where it returns something, that is returned instead. */
+  /** Runs before every call. If it returns a value, that replaces the call. */
   onCall: (call: DeviceCall) => unknown;
 }
 
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
-/** The GPU that tests run on, or one with pooled devices where no device is lost, watched. */
+/** Watches a GPU: by default, the one that tests run on. Tests that lose no device can pass one with pooled devices. */
 export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
   const real = given ?? (await openTestGpu());
   let device: GPUDevice | undefined;
@@ -65,23 +65,22 @@ export async function openFaultyGpu(given?: GPU): Promise<FaultyGpu> {
   return faulty;
 }
 
-/** A backend on a GPU that is watched. */
+/** Opens a backend on a watched GPU. */
 export function openOnFaulty({ gpu }: FaultyGpu, options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   const staging = { buffers: 2, bytes: 1024 };
-  // A device that answers nothing is waited for in vain.
+  // Waiting for an unresponsive device is pointless, so the limit for closing is short.
   return createWebGpuBackend({ gpu, adapter: testAdapter(), staging, closeLimit: 50, onWarning: () => {}, ...options });
 }
 
-/** Destroys the device before one of the calls that follow. */
+/** Destroys the device before one of the next calls, counted from 1. */
 export function destroyBefore(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ number }) => (number === at ? faulty.device.destroy() : undefined);
 }
 
 /**
- * Lets the device have no memory for one of the buffers that are made from now on, counted from 1; whether the host can write to
- * it all the same, where it is mapped at creation, is up to the device. The function that it returns lets it have memory for all
- * that are made later.
+ * Makes the device run out of memory at one of the next buffers, counted from 1. Devices differ in whether such a
+ * buffer can still be mapped at creation, so `isMapped` decides. The returned function ends the fault.
  */
 export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): () => void {
   let refused = at;
@@ -95,7 +94,7 @@ export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): ()
     }
     if (name !== 'createBuffer' || ++buffers !== refused) return undefined;
     scopes.findLast(({ filter }) => filter === 'out-of-memory')!.short = true;
-    // A buffer that is no buffer, as the device returns it then.
+    // A device that is out of memory returns an invalid buffer. Incompatible usages give one too.
     device.pushErrorScope('validation');
     const { size, mappedAtCreation = false } = args[0] as GPUBufferDescriptor;
     const usage = MAP_READ | STORAGE;
@@ -108,17 +107,17 @@ export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): ()
   };
 }
 
-/** Lets the device answer nothing from now on. */
+/** Makes the device unresponsive from now on. */
 export function fallSilent(faulty: FaultyGpu): void {
   silentFrom(faulty, 1);
 }
 
-/** Lets the device answer nothing from one of its calls on, counted from 1 from now on. */
+/** Makes the device unresponsive from one of its next calls on, counted from 1. */
 export function silentFrom(faulty: FaultyGpu, calls: number): void {
   const at = faulty.calls + calls;
   faulty.onCall = ({ name, number }) =>
     number >= at && (name === 'popErrorScope' || name === 'onSubmittedWorkDone') ? new Promise(() => {}) : undefined;
 }
 
-/** Uses of a buffer that do not go together. */
+/** Buffer usages that cannot be combined. */
 const [MAP_READ, STORAGE] = [0x1, 0x80] as const;

@@ -10,12 +10,12 @@ export function runInterpreter(module: Module, { rows, ...bindings }: Inputs): E
   return rows.map((row) => interpret(module, row, bindings));
 }
 
-/** Values without what is known about them. */
+/** The values alone, without their reliance. */
 export function plain(rows: readonly (readonly Evaluated[])[]): (number | boolean)[][] {
   return rows.map((row) => row.map(({ value }) => value));
 }
 
-/** Expects the same bytes wherever the expected values can be relied on as far as asked; any NaN is as good as another. */
+/** Expects equal bytes wherever the expected value has at least the given reliance. All NaNs count as equal. */
 export function expectSame(
   types: readonly ScalarType[],
   got: readonly (readonly (number | boolean)[])[],
@@ -34,10 +34,10 @@ function bitsOf(type: ScalarType, value: number | boolean): number | boolean | '
 
 const factor = Number(process.env.QUADRILLE_FUZZ ?? 1);
 
-/** Milliseconds that a fuzz test may take. */
+/** The timeout of a fuzz test in milliseconds. */
 export const fuzzTimeout: number = 120_000 * factor;
 
-/** How often a fuzz test runs (ten times as often with QUADRILLE_FUZZ=10), and how long it may shrink what it found. */
+/** The number of runs of a fuzz test (ten times as many with QUADRILLE_FUZZ=10), and the time limit for shrinking. */
 export function fuzz(runs: number): { readonly numRuns: number; readonly interruptAfterTimeLimit: number } {
   return { numRuns: caseCount(runs) * factor, interruptAfterTimeLimit: fuzzTimeout / 2 };
 }

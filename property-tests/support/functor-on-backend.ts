@@ -8,7 +8,7 @@ import type { FuzzCase, Inputs } from '../arbitraries/functors.ts';
 import { expectSame, runInterpreter } from './functor-comparison.ts';
 import type { Reliance } from './ir-interpreter.ts';
 
-/** Expects a backend to compute what the rules say of a random program, as far as can be relied on. */
+/** Expects a backend to compute a random program as specified, wherever the results can be relied on. */
 export async function expectAsSpecified(
   backend: Backend,
   { sketch, inputs }: FuzzCase,
@@ -20,8 +20,8 @@ export async function expectAsSpecified(
 }
 
 /**
- * Runs the entry of a module on every row of the inputs, on a backend: the rows lie in columns, from which a kernel of
- * the index reads the arguments. One buffer holds all inputs and one all results, so that few bindings are needed.
+ * Runs the entry of a module on a backend for every row of the inputs. A kernel reads the arguments from columns at its
+ * index. One buffer holds all inputs and another all results, so that few bindings are needed.
  */
 export async function runOnBackend(backend: Backend, module: Module, inputs: Inputs): Promise<(number | boolean)[][]> {
   const { parameters, results } = entryOf(module);

@@ -15,10 +15,10 @@ import {
 import { evaluate } from '../../primitives/ir/semantics.ts';
 
 /**
- * An interpreter of the functor IR: the second oracle, independent of the emitters. It walks the statements and computes
- * every operation by `evaluate` of semantics.ts. Slow, and meant to be read.
+ * An interpreter of the functor IR, which serves as a second oracle that is independent of the emitters. It walks the
+ * statements and computes every operation with `evaluate` of semantics.ts. It is slow, and written to be read.
  *
- * Beside each value it keeps how far its bytes can be relied on, by what is on the way to it, control flow included.
+ * With each value it records how far its bytes can be relied on. All values and control flow on the way count.
  */
 export interface Evaluated {
   readonly value: number | boolean;
@@ -26,9 +26,9 @@ export interface Evaluated {
 }
 
 /**
- * `PROMISED`: every backend gives these very bytes, as every f32 on the way is a normal number or zero. `SPECIFIED`: the
- * rules of semantics.ts say what it is, but a device may flush a subnormal, an infinity or a NaN on the way. `OPEN`: the
- * bits of a NaN are on the way, which are nowhere specified.
+ * `PROMISED`: every backend gives exactly these bytes, because every f32 on the way is a normal number or zero.
+ * `SPECIFIED`: semantics.ts defines the value, but a device may flush a subnormal, an infinity or a NaN on the way.
+ * `OPEN`: the value depends on the bits of a NaN, which are not specified.
  */
 export type Reliance = 0 | 1 | 2;
 export const PROMISED = 2;
@@ -40,17 +40,17 @@ export interface Bindings {
   readonly uniforms?: { readonly [name: string]: number | boolean };
 }
 
-/** Rounds a loop may take, all loops of an evaluation together; a program that needs more is taken to hang. */
+/** The maximum number of loop iterations in one evaluation. A program that needs more is assumed to hang. */
 const maximumRounds = 100_000;
 
 interface Machine {
   readonly module: Module;
   readonly arrays: NonNullable<Bindings['arrays']>;
   readonly uniforms: NonNullable<Bindings['uniforms']>;
-  /** The least reliance of the values that decided branches: nothing computed from then on has more. */
+  /** The lowest reliance of the values that decided branches so far. It limits that of all later values. */
   path: Reliance;
   rounds: number;
-  /** Is told of every statement that runs, and of every round of a loop. */
+  /** Called for every executed statement and every iteration of a loop. */
   readonly observe: (statement: Statement) => void;
 }
 
@@ -215,12 +215,15 @@ const limited = ({ value, reliance }: Evaluated, limit: Reliance): Evaluated => 
 
 const smallestNormal = 2 ** -126;
 
-/** True for ±0 and for finite numbers that are not subnormal. */
+/** Whether a number is ±0, or finite and not subnormal. */
 export function isNormalOrZero(x: number): boolean {
   return x === 0 || (Number.isFinite(x) && Math.abs(x) >= smallestNormal);
 }
 
-/** A product or quotient rounded up to the smallest normal number may have been flushed before it was rounded. */
+/**
+ * Whether all devices give the same bytes for a result. A product or quotient that rounds up to the smallest normal
+ * number may have been flushed before it was rounded.
+ */
 function keepsBytes(name: Operation['name'], value: number): boolean {
   return isNormalOrZero(value) && !((name === 'mul' || name === 'div') && Math.abs(value) === smallestNormal);
 }

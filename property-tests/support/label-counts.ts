@@ -1,15 +1,15 @@
-/** A picture of labels, row after row; 0 is the ground. */
+/** A label image, row by row. Label 0 is the background. */
 export interface LabelGrid {
   readonly width: number;
   readonly height: number;
   readonly labels: ArrayLike<number>;
 }
 
-/** The regions of two label pictures of one size, counted in pixels. */
+/** The regions of two label images of the same size, with areas in pixels. */
 export interface LabelCounts {
   readonly first: readonly LabelRegion[];
   readonly second: readonly LabelRegion[];
-  /** Regions that share pixels, and how many; ascending by first, then second. */
+  /** Pairs of regions that share pixels, ascending by first, then second. */
   readonly pairs: readonly { readonly first: number; readonly second: number; readonly pixels: number }[];
 }
 
@@ -19,7 +19,7 @@ export interface LabelRegion {
 }
 
 /**
- * What two segmentations have in common, by looking at every pixel and nothing else: no outline, no box, no polygon.
+ * Computes the overlaps of two segmentations from the pixels alone, without outlines, boxes or polygons.
  *
  * A region is a 4-connected component of pixels with one label, or all pixels of a label where `regions` is `labels`.
  * Regions are in the order of their first pixels, row by row.
@@ -78,7 +78,7 @@ function neighbours(pixel: number, width: number, height: number): number[] {
   ];
 }
 
-/** A number for the label of every pixel. */
+/** Numbers the labels and returns the number at every pixel. */
 function labelOf({ labels }: LabelGrid): Int32Array {
   const numbers = new Map<number, number>([[0, GROUND]]);
   return Int32Array.from(labels, (label) => {

@@ -5,13 +5,13 @@ import type { LabelGrid } from './label-counts.ts';
 
 const FIXTURES = new URL('../fixtures/result-sets/', import.meta.url);
 
-/** A label image of the fixtures. */
+/** Reads a label image from the fixtures. */
 export async function picture(name: string): Promise<LabelGrid> {
   const { width, height, data } = decode(await readFile(new URL(name, FIXTURES)));
   return { width, height, labels: data };
 }
 
-/** The axial slices of a label volume of the fixtures, of bytes. */
+/** Reads the axial slices of a label volume of bytes from the fixtures. */
 export async function volume(name: string): Promise<LabelGrid[]> {
   const bytes = gunzipSync(await readFile(new URL(name, FIXTURES)));
   const [width, height, slices] = [bytes.readInt16LE(42), bytes.readInt16LE(44), bytes.readInt16LE(46)];

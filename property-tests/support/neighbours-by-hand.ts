@@ -2,13 +2,13 @@ import type { Metric } from '../../algorithms/neighbours/index.ts';
 
 const { fround } = Math;
 
-/** Points, coordinate by coordinate. */
+/** Points, with one array per coordinate. */
 export interface HostPoints {
   readonly elements: Float32Array;
   readonly dimensions: number;
 }
 
-/** Distances by the stated formula: every operation rounded to f32, dimensions in order; what would be NaN is +∞. */
+/** The distance by the documented formula, in the order of dimensions. Every operation rounds to f32. NaN gives +∞. */
 function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
   let [sum, dot, aa, bb] = [0, 0, 0, 0];
   for (const [d, x] of a.entries()) {
@@ -40,7 +40,7 @@ export interface Near {
   readonly distance: number;
 }
 
-/** All points in the order of their distance from a query, equally far ones in that of their ids. */
+/** All points, sorted by distance from a query. Ties are sorted by id. */
 export function byDistance(metric: Metric, points: HostPoints, query: Float32Array): Near[] {
   const count = points.elements.length / points.dimensions;
   return Array.from({ length: count }, (_, id) => ({
@@ -53,7 +53,7 @@ export function rowOf({ elements, dimensions }: HostPoints, row: number): Float3
   return elements.subarray(row * dimensions, (row + 1) * dimensions);
 }
 
-/** Lists of k, filled up with no points. */
+/** Cuts or pads lists to k entries. Padding has the id 2³² − 1 and the distance +∞. */
 export function listsOf(k: number, lists: readonly (readonly Near[])[]): { ids: Uint32Array; distances: Float32Array } {
   const none: Near = { id: 2 ** 32 - 1, distance: Number.POSITIVE_INFINITY };
   const all = lists.flatMap((list) => Array.from({ length: k }, (_, j) => list[j] ?? none));

@@ -1,6 +1,6 @@
 import type { Ring } from './ring-columns.ts';
 
-/** Two regions, each even-odd over its rings, and a square cell: its lower left corner and its side. */
+/** Two even-odd regions, and a square cell with lower left corner (`x`, `y`). */
 export interface CellCase {
   readonly p: readonly Ring[];
   readonly q: readonly Ring[];
@@ -11,9 +11,9 @@ export interface CellCase {
 
 export type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
 
-/** What there is of a region in a cell. */
+/** The part of a region that lies in a cell. */
 export interface PartByHand {
-  /** Whether the region holds what lies next to the lower left corner, to the right and then above. */
+  /** Whether the region contains the lowest trapezoid of the leftmost slab, which touches the lower left corner. */
   readonly corner: boolean;
   /** The edges with a point strictly inside the cell. */
   readonly edges: readonly Edge[];
@@ -39,8 +39,8 @@ const ascending = (all: readonly Fraction[]): Fraction[] =>
   [...all].sort(compare).filter((a, i, sorted) => i === 0 || compare(sorted[i - 1]!, a) !== 0);
 
 /**
- * Cuts the cell into slabs at every vertex and crossing, and each slab into trapezoids at the edges that span it, and looks
- * whether the middle of one lies in both regions, in integers of any size.
+ * Cuts the cell into slabs at every vertex and crossing, and each slab into trapezoids at the edges that span it. Then
+ * tests whether the middle of any trapezoid lies in both regions. All arithmetic is exact.
  */
 export function overlapByHand({ p, q, x, y, side }: CellCase): CellByHand {
   const regions = [edgesOf(p), edgesOf(q)] as const;
@@ -80,7 +80,7 @@ export function overlapByHand({ p, q, x, y, side }: CellCase): CellByHand {
   return { p: parts[0]!, q: parts[1]!, overlaps };
 }
 
-/** A vertex that is written twice makes no edge. */
+/** The edges of all rings. A repeated vertex gives no edge. */
 function edgesOf(rings: readonly Ring[]): Edge[] {
   return rings
     .flatMap((ring) =>
@@ -104,7 +104,7 @@ function slabsOf(edges: readonly Edge[], left: bigint, right: bigint): Fraction[
   return sorted.slice(1).map((at, i) => between(sorted[i]!, at));
 }
 
-/** The abscissa where the lines of two edges cross, if they do: a cut too many does no harm. */
+/** The x coordinate where the lines through two edges cross, if they do. A superfluous cut does no harm. */
 function crossingOf([ax, ay, bx, by]: Edge, [cx, cy, dx, dy]: Edge): Fraction[] {
   const [ux, uy, vx, vy] = [bx - ax, by - ay, dx - cx, dy - cy];
   const under = ux * vy - uy * vx;

@@ -1,10 +1,10 @@
 import { openTestGpu } from '../../backends/webgpu-node/node-gpu.ts';
 
-/** Devices that wait for their next user; those beyond are destroyed. */
+/** The maximum number of idle devices. Any others are destroyed. */
 const MAX_IDLE = 3;
-/** Shaders, layouts and pipelines that are kept of a device. */
+/** The maximum number of shaders, layouts and pipelines that are kept per device. */
 const MAX_MADE = 4000;
-/** Methods whose result can be used again for the same descriptor. */
+/** Methods whose result can be reused for the same descriptor. */
 const REUSABLE = [
   'createShaderModule',
   'createBindGroupLayout',
@@ -16,18 +16,18 @@ type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
 
 /** A device that outlives its users. */
 interface PooledDevice {
-  /** Dawn needs it as long as the device. */
+  /** Dawn needs the adapter as long as the device lives. */
   readonly adapter: GPUAdapter;
   readonly device: GPUDevice;
-  /** What it was asked for with. */
+  /** The adapter options and device descriptor of the request. */
   readonly key: string;
-  /** Results of `REUSABLE` methods by their descriptors, the last one used last. */
+  /** Results of `REUSABLE` methods by descriptor, with the most recently used last. */
   readonly made: Map<string, object>;
-  /** Resolves when the device is through with what its last user asked of it. */
+  /** Resolves when the device has finished the work of its last user. */
   ready: Promise<unknown>;
-  /** Whether the device was lost, or reported an error to nobody. */
+  /** Whether the device was lost, or reported an error that nobody handled. */
   isBroken: boolean;
-  /** Is told of errors that no scope catches. */
+  /** Called with errors that no scope catches. */
   onError: ((event: GPUUncapturedErrorEvent) => void) | undefined;
 }
 
@@ -35,11 +35,11 @@ const idle: PooledDevice[] = [];
 let gpu: Promise<GPU> | undefined;
 
 /**
- * The `GPU` that tests run on. Its devices are given out again after their users destroyed them, with all pipelines that were
- * compiled on them, since a software GPU takes a tenth of a second for a kernel. Nothing else is left on them: their buffers
- * are destroyed, and their error scopes are closed. A device that was lost or that reported an error is not given out again.
+ * The `GPU` that tests run on. A device that its user destroyed is reused, together with all pipelines that were
+ * compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains on it: its
+ * buffers are destroyed, and its error scopes are closed. A device that was lost or that reported an error is not reused.
  *
- * Tests of losses and of the calls of a device take devices of their own, of `openTestGpu`.
+ * Tests of device loss and of device calls open their own devices with `openTestGpu`.
  */
 export function openPooledGpu(): Promise<GPU> {
   gpu ??= openTestGpu().then(pool);
@@ -61,7 +61,7 @@ function pool(real: GPU): GPU {
   return replacing(real, { requestAdapter });
 }
 
-/** An idle device that was asked for in the same way: the one with the most pipelines. */
+/** Takes the idle device with the most pipelines among those that were requested in the same way. */
 function takeIdle(key: string): PooledDevice | undefined {
   const [found] = idle
     .filter((pooled) => pooled.key === key && !pooled.isBroken)
@@ -91,7 +91,7 @@ async function open(adapter: GPUAdapter, descriptor: GPUDeviceDescriptor, key: s
   return pooled;
 }
 
-/** The device as its next user sees it: as if it were new, and to be destroyed. */
+/** Wraps a device so that it looks new to its next user. Its `destroy` returns it to the pool. */
 function lend(pooled: PooledDevice): GPUDevice {
   const { device } = pooled;
   const buffers = new Set<GPUBuffer>();
@@ -140,14 +140,14 @@ function lend(pooled: PooledDevice): GPUDevice {
   });
 }
 
-/** Keeps a device for its next user. */
+/** Returns a device to the pool. */
 function giveBack(pooled: PooledDevice): void {
   pooled.ready = pooled.device.queue.onSubmittedWorkDone().catch(() => {});
   if (!pooled.isBroken && idle.length < MAX_IDLE) idle.push(pooled);
   else pooled.ready.then(() => pooled.device.destroy());
 }
 
-/** What a method of the device returned for an equal descriptor, or returns now. */
+/** Returns the earlier result of a method for an equal descriptor, or calls the method. */
 function reuse({ device, made }: PooledDevice, name: (typeof REUSABLE)[number], descriptor: object): object {
   const key = name + JSON.stringify(descriptor, (_, value) => idOf.get(value) ?? value);
   const result = made.get(key) ?? ((device as unknown as Methods)[name]!(descriptor) as object);
@@ -158,11 +158,11 @@ function reuse({ device, made }: PooledDevice, name: (typeof REUSABLE)[number], 
   return result;
 }
 
-/** Numbers of the objects that devices made. */
+/** Ids of the objects that devices created. */
 const idOf = new WeakMap<object, string>();
 let ids = 0;
 
-/** An object of the GPU with other members, which can be replaced by its users too. */
+/** Wraps an object of the GPU and replaces members. Users can replace members too. */
 function replacing<T extends object>(target: T, members: Record<PropertyKey, unknown>): T {
   return new Proxy(target, {
     get(_, key) {

@@ -24,16 +24,16 @@ const edgesOfRings = (rings: readonly Ring[]): Edge[] =>
         return [BigInt(u), BigInt(v), BigInt(x), BigInt(y)];
       }),
     )
-    // A vertex that is written twice makes no edge.
+    // A repeated vertex gives no edge.
     .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
 
-/** Whether the rings hold the lower left corner of a quadrant, and which of their edges pass through it. */
+/** Whether the rings contain the lower left corner of a quadrant, and which of their edges pass through it. */
 export function edgesByHand(rings: readonly Ring[], place: Place): { corner: boolean; edges: Edge[] } {
   const edges = edgesOfRings(rings);
   return { corner: holdsCorner(edges, place), edges: edges.filter((edge) => passesThrough(edge, place)) };
 }
 
-/** The quadrants of a polygon by recursion from the whole domain, each tested against every edge, in integers of any size. */
+/** The quadrants of a polygon, by recursion from the whole domain and exact tests against every edge. */
 export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
   const edges = edgesOfRings(rings);
   const split = (place: Place): QuadrantByHand[] => {
@@ -51,10 +51,10 @@ export function splitByHand(polygon: number, rings: readonly Ring[], levels: num
   return split({ column: 0, row: 0, level: 0 });
 }
 
-/** Whether a part of the edge is strictly inside: cut by the four sides, and its middle looked at. */
+/** Whether part of an edge lies strictly inside: clips it to the four sides and tests the middle of the rest. */
 function passesThrough([ax, ay, bx, by]: Edge, place: Place): boolean {
   const { left, bottom, side } = boxOf(place);
-  // Where along the edge it is inside, from and to as fractions over one denominator each.
+  // The part of the edge that lies inside, as fractions of its length.
   let [from, to]: [Fraction, Fraction] = [
     [0n, 1n],
     [1n, 1n],
@@ -87,7 +87,7 @@ function holdsCorner(edges: readonly Edge[], place: Place): boolean {
   return holdsPoint(edges, left, bottom);
 }
 
-/** Even-odd by a ray to the left; points on an edge count as right of it, and ends of edges as above. */
+/** Even-odd with a ray to the left. A point on an edge counts as right of it, and one level with an end as above it. */
 function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
   let holds = false;
   for (const [ax, ay, bx, by] of edges) {
@@ -98,7 +98,7 @@ function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
   return holds;
 }
 
-/** Whether the rings hold a point. */
+/** Whether the rings contain a point. */
 export function ringsHold(rings: readonly Ring[], [x, y]: readonly [x: number, y: number]): boolean {
   return holdsPoint(edgesOfRings(rings), BigInt(x), BigInt(y));
 }
@@ -108,7 +108,7 @@ function boxOf({ column, row, level }: Place): { left: bigint; bottom: bigint; s
   return { left: BigInt(column) * side, bottom: BigInt(row) * side, side };
 }
 
-/** Column and row with their bits in turn, the column's lowest first. */
+/** Interleaves the bits of column and row. The lowest bit is the column's. */
 function codeOf({ column, row, level }: Place): bigint {
   let code = 0n;
   for (let bit = 0; bit < level; bit++) {
@@ -118,7 +118,7 @@ function codeOf({ column, row, level }: Place): bigint {
   return code;
 }
 
-/** The column and the row of a quadrant with a code. */
+/** The column and row of the quadrant with a code. */
 export function placeOf(level: number, code: bigint): Place {
   const place = { column: 0, row: 0, level };
   for (let bit = 0; bit < level; bit++) {

@@ -6,12 +6,12 @@ import { gridPolygons } from '../../algorithms/pixelbox/snap-to-pixels.ts';
 import type { TextColumn } from '../../algorithms/text-column.ts';
 import { polygonColumns, traceMask } from './rectilinear-shapes.ts';
 
-/** A segmentation as a label a pixel: polygon `k` has those with label k + 1, nothing has those with 0. */
+/** A segmentation with one label per pixel. Polygon `k` has label k + 1, and 0 is the background. */
 export interface LabelImage {
   readonly width: number;
   readonly height: number;
   readonly labels: readonly number[];
-  /** Polygons, those without a pixel too. */
+  /** The number of polygons, including those without a pixel. */
   readonly polygons: number;
 }
 
@@ -21,7 +21,7 @@ export interface LabelPair {
   readonly q: LabelImage;
 }
 
-/** Label images up to 12 × 8 pixels with up to 6 polygons a side, which may be in any number of pieces, or in none. */
+/** Pairs of label images up to 12 × 8 pixels, with up to 6 polygons a side. A polygon may have several pieces, or none. */
 export const labelPair: fc.Arbitrary<LabelPair> = fc
   .tuple(fc.nat({ max: 12 }), fc.nat({ max: 8 }))
   .chain(([width, height]) => fc.record({ p: labelImage(width, height), q: labelImage(width, height) }));
@@ -59,7 +59,7 @@ function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
 
 const PLAIN = { seed: 1, collinear: false, repeated: false, crossing: false, spikes: false };
 
-/** One side of a tile; polygon `k` is called by its label, k + 1. */
+/** One side of a tile. The id of polygon `k` is its label, k + 1. */
 export function sideOf(image: LabelImage): PolygonSide {
   return {
     ids: texts(Array.from({ length: image.polygons }, (_, polygon) => String(polygon + 1))),
@@ -68,7 +68,7 @@ export function sideOf(image: LabelImage): PolygonSide {
   };
 }
 
-/** Texts in a column. */
+/** Stores texts in a column. */
 export function texts(all: readonly string[]): TextColumn {
   const encoded = all.map((text) => new TextEncoder().encode(text));
   const starts = Uint32Array.from([0, ...encoded.keys()], (_, i) =>
@@ -77,9 +77,9 @@ export function texts(all: readonly string[]): TextColumn {
   return { bytes: Uint8Array.from(encoded.flatMap((bytes) => [...bytes])), starts };
 }
 
-/** What counting pixels says of two label images. */
+/** The pixel counts of two label images. */
 export interface Counted {
-  /** Pairs of labels with common pixels, ascending, from 0. */
+  /** Pairs of polygons with common pixels, ascending and numbered from 0. */
   readonly pairs: readonly {
     readonly p: number;
     readonly q: number;

@@ -6,7 +6,7 @@ export interface CellMask {
   readonly rows: Uint32Array;
 }
 
-/** Where the lines of a grid lie: `x` has one entry more than there are columns, `y` one more than rows, both ascending. */
+/** The ascending positions of a grid's lines. `x` has one more entry than there are columns, `y` one more than rows. */
 export interface GridLines {
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -20,24 +20,24 @@ export interface CellRectangle {
   readonly bottom: number;
 }
 
-/** How the boundary of a mask is written down; none of it changes the region. */
+/** How the boundary of a mask is drawn as rings. The style does not change the region. */
 export interface RingStyle {
-  /** Decides at corners that cells share, and where rings begin and which way they run. */
+  /** Determines how rings continue at shared corners, where they start, and in which direction they run. */
   readonly seed: number;
   /** Some vertices lie within straight edges. */
   readonly collinear: boolean;
-  /** Some vertices come twice or three times. */
+  /** Some vertices are repeated once or twice. */
   readonly repeated: boolean;
-  /** Rings may go straight on where they meet themselves, so that they cross there. */
+  /** Rings may continue straight where they meet themselves, and so cross there. */
   readonly crossing: boolean;
-  /** Some vertices are followed by a walk to the grid's first line and back, which encloses nothing. */
+  /** Some vertices are followed by a spike to the grid's first line and back, which encloses no area. */
   readonly spikes: boolean;
 }
 
-/** A ring as positions, without a closing one. */
+/** A ring of positions, without a closing one. */
 export type RingPositions = readonly (readonly [number, number])[];
 
-/** Area of the cells of a mask, each as large as the lines of the grid make it. */
+/** The area of a mask's cells, whose sizes follow from the lines of the grid. */
 export function maskArea(mask: CellMask, lines: GridLines): bigint {
   let area = 0n;
   mask.rows.forEach((row, y) => {
@@ -52,23 +52,23 @@ function rowLength(row: number, lines: Float64Array): number {
   return length;
 }
 
-/** A mask of the cells of a rectangle. */
+/** A mask that consists of one rectangle. */
 export function rectangleMask(width: number, height: number, { left, right, top, bottom }: CellRectangle): CellMask {
   const row = (1 << right) - (1 << left);
   return { width, rows: Uint32Array.from({ length: height }, (_, y) => (y >= top && y < bottom ? row : 0)) };
 }
 
-/** Cells of two masks by a bit operation of their rows. */
+/** Combines two masks with a bitwise operation on their rows. */
 export function combineMasks(a: CellMask, b: CellMask, combine: (a: number, b: number) => number): CellMask {
   return { width: a.width, rows: a.rows.map((row, y) => combine(row, b.rows[y]!)) };
 }
 
 /**
- * The boundary of a mask as rings, by walking along the edges between a cell and what is not the mask.
+ * Traces the boundary of a mask as rings, along the edges between cells inside and outside it.
  *
- * Two cells that meet in a corner alone leave four edges there; the style's seed joins them in pairs in one of the three
- * possible ways, so that a ring touches another ring or itself, turning either way, or crosses itself. By the even-odd
- * rule the region is the mask in all of them.
+ * Where two cells meet only in a corner, four edges meet. The style's seed joins them in one of the three possible
+ * pairings, so that a ring touches another ring or itself, or crosses itself. By the even-odd rule, all three give the
+ * same region.
  */
 export function traceMask(mask: CellMask, style: RingStyle): [number, number][][] {
   const lattice = boundaryEdges(mask);
@@ -89,7 +89,7 @@ export function rectangleRing({ left, right, top, bottom }: CellRectangle): [num
   ];
 }
 
-/** Polygons, each of rings of lattice points, as columns with the positions of the grid's lines. */
+/** Converts polygons, given as rings of lattice points, to columns with the positions of the grid's lines. */
 export function polygonColumns(polygons: readonly (readonly RingPositions[])[], lines: GridLines): Polygons {
   const rings = polygons.flat();
   const positions = rings.flat();
@@ -101,7 +101,7 @@ export function polygonColumns(polygons: readonly (readonly RingPositions[])[], 
   };
 }
 
-/** The polygons of all arguments one after another. */
+/** Concatenates the polygons of all arguments. */
 export function concatenatePolygons(all: readonly Polygons[]): Polygons {
   const lengths = (column: 'polygonRings' | 'ringVertices') =>
     all.flatMap((polygons) => Array.from(polygons[column].subarray(1), (end, i) => end - polygons[column][i]!));
@@ -134,11 +134,11 @@ const STEP_Y = [0, 1, 0, -1];
 interface Lattice {
   has(x: number, y: number, direction: number): boolean;
   remove(x: number, y: number, direction: number): void;
-  /** Directions in which an edge of the whole boundary, walked or not, leaves a lattice point. */
+  /** The number of boundary edges at a lattice point, including those already walked. */
   degree(x: number, y: number): number;
 }
 
-/** Edges of the lattice that have a cell of the mask on one side alone. */
+/** The lattice edges with a cell of the mask on exactly one side. */
 function boundaryEdges({ width, rows }: CellMask): Lattice {
   const cell = (x: number, y: number): number => (x < 0 || x >= width ? 0 : ((rows[y] ?? 0) >>> x) & 1);
   const exists = (x: number, y: number, direction: number): boolean => {
@@ -159,7 +159,7 @@ function boundaryEdges({ width, rows }: CellMask): Lattice {
   };
 }
 
-/** Lattice points of the ring that leaves a point to the east, every one that it passes. */
+/** All lattice points on the ring that leaves a point to the east. */
 function walk(lattice: Lattice, startX: number, startY: number, style: RingStyle): [number, number][] {
   const ring: [number, number][] = [];
   let [x, y, direction] = [startX, startY, EAST];
@@ -173,7 +173,7 @@ function walk(lattice: Lattice, startX: number, startY: number, style: RingStyle
   return ring;
 }
 
-/** The direction in which a ring leaves a point that it reached in another one. */
+/** The direction in which a ring leaves a point, given the direction in which it arrived. */
 function leave(lattice: Lattice, x: number, y: number, arrived: number, style: RingStyle): number {
   if (lattice.degree(x, y) === 4) return turnAtCorner(arrived, style, x, y);
   const back = (arrived + 2) % 4;
@@ -182,7 +182,7 @@ function leave(lattice: Lattice, x: number, y: number, arrived: number, style: R
   return back;
 }
 
-/** Of the three ways to join four edges in pairs, the one that the seed has for the point. */
+/** Picks one of the three pairings of four edges, by seed and point. */
 function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): number {
   const way = hash(style.seed, x, y) % (style.crossing ? 3 : 2);
   if (way === 2) return arrived;
@@ -190,7 +190,7 @@ function turnAtCorner(arrived: number, style: RingStyle, x: number, y: number): 
   return pairs[(arrived + 2) % 4]!;
 }
 
-/** A ring with the vertices, the start and the direction that a style gives it. */
+/** Applies a style's vertices, start and direction to a ring. */
 function styleRing(points: readonly [number, number][], style: RingStyle, ring: number): [number, number][] {
   const styled = points.flatMap((point, i): [number, number][] => {
     const [before, after] = [points.at(i - 1)!, points[(i + 1) % points.length]!];
@@ -205,7 +205,7 @@ function styleRing(points: readonly [number, number][], style: RingStyle, ring: 
   return hash(style.seed, ring, 3000) % 2 === 1 ? turned.reverse() : turned;
 }
 
-/** A number that looks random and depends on its arguments alone; 0 for the seed 0. */
+/** A hash of its arguments, which is 0 for seed 0. */
 function hash(seed: number, a: number, b: number): number {
   let h = Math.imul(seed, 0x9e3779b1);
   for (const value of [a, b]) {

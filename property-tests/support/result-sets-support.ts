@@ -17,7 +17,7 @@ const coordinate: fc.Arbitrary<number> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
 );
 
-/** Three vertices or more, of which the last is not the first. */
+/** Three vertices or more; the last differs from the first. */
 const ring: fc.Arbitrary<readonly Vertex[]> = fc
   .array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 20 })
   .filter((vertices) => {
@@ -43,7 +43,7 @@ export function read(
   return parseTile(bytes, { format, place: 'tile', ...more });
 }
 
-/** The polygons of a tile, as they could have been written. */
+/** The polygons of a tile, in the form in which tests write them. */
 export function written({ ids, polygons: { polygonRings, ringVertices, x, y } }: PolygonTile): WrittenPolygon[] {
   return Array.from({ length: polygonRings.length - 1 }, (_, polygon) => {
     const rings: Vertex[][] = [];
@@ -61,7 +61,7 @@ export function noted({ notes }: PolygonTile): Record<string, number | undefined
   return Object.fromEntries(notes.map(({ code, count }) => [code, count]));
 }
 
-/** A number as a text that `Number` reads back, a sign kept on zero. */
+/** A text from which `Number` restores a number, including the sign of zero. */
 export function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
@@ -72,7 +72,7 @@ export function coversPixel(rings: WrittenPolygon['rings'], column: number, row:
   for (const vertices of rings) {
     for (let v = 0; v < vertices.length; v++) {
       const [[fromX, fromY], [, toY]] = [vertices[v]!, vertices[(v + 1) % vertices.length]!];
-      // Edges of pixels: only upright ones can cross the row.
+      // All edges run along pixels, so only vertical ones can cross the row.
       if (fromY < row + 0.5 !== toY < row + 0.5 && fromX > column + 0.5) inside = !inside;
     }
   }

@@ -1,9 +1,9 @@
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 
-/** Vertices of a ring; the edge from the last to the first is implied. */
+/** The vertices of a ring. The edge from the last to the first is implied. */
 export type Ring = readonly (readonly [x: number, y: number])[];
 
-/** Polygons, given as their rings, in CSR form with whole coordinates. */
+/** Converts polygons, given as rings, to CSR form with integer coordinates. */
 export function columnsOfRings(polygons: readonly (readonly Ring[])[]): GridPolygons {
   const rings = polygons.flat();
   const before = <T>(lists: readonly (readonly T[])[]): Uint32Array => {

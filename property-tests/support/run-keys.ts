@@ -1,11 +1,11 @@
 import { randomWords } from './webgpu-support.ts';
 
-/** How long runs of keys are, given a random word for each. */
+/** Functions from a random word to the length of a run of keys. */
 export interface RunLengths {
   readonly [name: string]: (random: number) => number;
 }
 
-/** Runs within vectors and across them, and one over everything; what is long is up to so many rows. */
+/** Lengths of runs within vectors, across vectors, and over all rows. Long runs have up to `long` rows. */
 export function runLengths(long: number): RunLengths {
   return {
     'of one row': () => 1,
@@ -16,7 +16,7 @@ export function runLengths(long: number): RunLengths {
   };
 }
 
-/** So many keys in runs; what follows has another key. */
+/** Generates `n` keys in runs. Consecutive runs have different keys. */
 export function keysOfRuns(n: number, length: (random: number) => number, seed: number): Uint32Array {
   const random = randomWords(n, seed);
   const keys = new Uint32Array(n);

@@ -11,7 +11,7 @@ import {
   type TableOptions,
 } from '../../formats/index.ts';
 
-/** What a test says of a cell: null, or its value with its type's own exactness. */
+/** The exact value of a cell, or null. */
 export type Cell = number | bigint | string | null;
 
 /** The cell of a column at a row. */
@@ -24,7 +24,7 @@ export function cellsOf(column: HostColumn, rows: number): Cell[] {
   return Array.from({ length: rows }, (_, row) => cellAt(column, row));
 }
 
-/** All cells of a table, column by column, with the rows of its batches. */
+/** All cells of a table by column, and the row counts of its batches. */
 export interface ReadTable {
   readonly cells: { readonly [name: string]: Cell[] };
   readonly batchRows: readonly number[];
@@ -56,7 +56,7 @@ export async function readPath(path: string, options?: TableOptions, batches?: B
 const folder = await mkdtemp(join(tmpdir(), 'tables-'));
 let files = 0;
 
-/** A path that no test has used. */
+/** A new path that no test has used yet. */
 export function newPath(ending = ''): string {
   return join(folder, `${files++}${ending}`);
 }
@@ -67,7 +67,7 @@ export async function fileOf(bytes: Uint8Array | string, ending = ''): Promise<s
   return path;
 }
 
-/** A column with the cells that it stands for. */
+/** A column's field and its cells. */
 export interface Written {
   readonly field: TableField;
   readonly cells: readonly Cell[];
@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
   [{ type: 'u64' }, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })],
   [{ type: 'i64' }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
   [{ type: 'bool' }, fc.integer({ min: 0, max: 1 })],
-  // Years of four digits.
+  // Years have four digits.
   [{ type: 'date' }, fc.integer({ min: -719_528, max: 2_932_896 })],
   [{ type: 'string' }, text],
   [{ type: 'decimal', scale: 3 }, fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n })],
@@ -101,7 +101,7 @@ const KINDS: readonly Kind[] = [
   ],
 ];
 
-/** Columns of any type with as many rows. */
+/** Columns of any types, all with the same number of rows. */
 export function someColumns(max = 100, kinds: readonly Kind[] = KINDS): fc.Arbitrary<readonly Written[]> {
   const size = fc.oneof(fc.constantFrom(0, 1, 31, 32, 33), fc.integer({ min: 0, max }));
   return fc
@@ -134,7 +134,7 @@ const ARRAYS = {
   timestamp: BigInt64Array,
 };
 
-/** Cells as a column on the host. */
+/** Converts cells to a host column. */
 export function hostOf({ field, cells }: Written): HostColumn {
   const validity = new Uint32Array(Math.ceil(cells.length / 32));
   for (const [row, cell] of cells.entries()) if (cell !== null) validity[row >>> 5]! |= 1 << (row & 31);
@@ -157,7 +157,7 @@ export function tableOf(columns: readonly Written[]): { readonly rows: number; r
   };
 }
 
-/** Types that a CSV of these columns is declared to have. */
+/** The types to declare for a CSV file of these columns. */
 export function declared(columns: readonly Written[]): TableOptions['types'] {
   return Object.fromEntries(
     columns.map(({ field }) => [field.name, field.type === 'decimal' ? `decimal(${field.scale})` : field.type]),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { Condition, Expression, HostColumn, HostTable, LiteralValue } from '../../algorithms/tables/index.ts';
 
-/** A cell as the oracle has it: floats as numbers, integers as bigints, decimals in units of a hundredth. */
+/** A cell in the oracle: floats are numbers, integers are bigints, and decimals are bigints in hundredths. */
 export type Cell = number | bigint | boolean | string | null;
 
-/** Rows with nulls, and the same as a table. */
+/** Rows with nulls, and the same rows as a table. */
 export interface SampleTable {
   readonly host: HostTable;
   readonly rows: readonly { readonly [name: string]: Cell }[];
@@ -29,7 +29,7 @@ const F32_VALUES: readonly number[] = [
 const F64_VALUES = [0, -0, 0.1, -0.1, 1e300, -1e300, Number.NaN, Infinity, -Infinity, 3, 2 ** 53];
 const NAMES = ['u', 'v', 'i', 'j', 'f', 'g', 'l', 'm', 'n', 'd', 'b', 't', 's'] as const;
 
-/** Values that meet each other often, and the ends of what there is. */
+/** Values from small sets, so that they are often equal, and the limits of their types. */
 const cells: { readonly [name: string]: fc.Arbitrary<Cell> } = {
   u: fc.oneof(fc.nat({ max: 5 }), fc.constantFrom(2 ** 31, 2 ** 32 - 1)).map(BigInt),
   v: fc.nat({ max: 5 }).map(BigInt),
@@ -71,7 +71,7 @@ function hostOf(rows: SampleTable['rows'], nullable: readonly string[]): HostTab
   return Object.fromEntries(NAMES.map((name) => [name, columnOf(name, rows, nullable.includes(name))]));
 }
 
-/** A column of the host; what stands in rows that are null must not matter. */
+/** Converts a column to the host's form. Null rows hold arbitrary values, which must not matter. */
 function columnOf(name: string, rows: SampleTable['rows'], isNullable: boolean): HostColumn {
   const validity = isNullable ? new Uint32Array(Math.ceil(rows.length / 32)) : undefined;
   if (validity) for (const [i, row] of rows.entries()) if (row[name] !== null) validity[i >> 5]! |= 1 << (i & 31);
@@ -118,7 +118,7 @@ const numbers: fc.Arbitrary<LiteralValue> = fc.oneof(
   fc.constantFrom(0.5, -0.5, 2.01, 1e20, -1e20, Infinity, Number.NaN, 2 ** 31, -(2 ** 31), null, 2n ** 63n),
 );
 
-/** Literals that go with a column. */
+/** Literals that suit a column. */
 const literals: { readonly [name: string]: fc.Arbitrary<LiteralValue> } = {
   ...Object.fromEntries([...'uvijlmd'].map((name) => [name, numbers])),
   f: fc.constantFrom(...F32_VALUES, 0.1, null),
@@ -143,7 +143,7 @@ const pair = fc.constantFrom(
 );
 const weights = fc.integer({ min: -1000, max: 1000 });
 
-/** Σ aᵢ·xᵢ of small integers, or of i32 as they are. */
+/** Linear forms Σ aᵢ·xᵢ over integer columns. */
 const semiLinear = fc
   .record({
     names: fc.subarray(['v', 'i', 'j', 'd', 'u'], { minLength: 1 }),
@@ -189,7 +189,7 @@ const comparison: fc.Arbitrary<Condition> = fc.oneof(
   fc.constantFrom<Condition>({ kind: 'always' }, { kind: 'never' }),
 );
 
-/** Conditions in any nesting. */
+/** Arbitrarily nested conditions. */
 export const sampleCondition: fc.Arbitrary<Condition> = fc.letrec<{ any: Condition }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 3, depthSize: 'small' },
@@ -207,14 +207,14 @@ export const sampleCondition: fc.Arbitrary<Condition> = fc.letrec<{ any: Conditi
 
 type Row = SampleTable['rows'][number];
 
-/** Units of hundredths: what decimals, integers and literals are compared in. */
+/** The cell if it is exact, that is, an integer or a decimal. */
 function exact(cell: Cell): bigint | undefined {
   return typeof cell === 'bigint' ? cell : undefined;
 }
 
 interface Evaluated {
   readonly value: Cell;
-  /** Digits behind the point of a bigint. */
+  /** The number of decimal places of a bigint. */
   readonly scale: number;
 }
 
@@ -243,7 +243,7 @@ function valueAt(row: Row, expression: Expression): Evaluated {
   }
 }
 
-/** −1, 0 or 1; NaN is greatest. */
+/** Compares two values and returns −1, 0 or 1. NaN is greatest. */
 export function order(a: Evaluated, b: Evaluated): number {
   const [x, y] = [a.value, b.value];
   if (typeof x === 'string' && typeof y === 'string') {
@@ -261,7 +261,7 @@ export function order(a: Evaluated, b: Evaluated): number {
   return u < v ? -1 : Number(u > v);
 }
 
-/** An integer with digits behind the point beside a number that has two of them at most. */
+/** Compares a scaled integer with a number that has at most two decimal places. */
 function orderWithNumber(units: bigint, scale: number, number: number): number {
   if (Number.isNaN(number) || number === Infinity) return -1;
   if (number === -Infinity) return 1;
@@ -274,7 +274,7 @@ function orderWithNumber(units: bigint, scale: number, number: number): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** Whether a condition is true at a row; null where that is unknown. */
+/** The truth of a condition at a row, or null if it is unknown. */
 export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: number) => boolean): boolean | null {
   switch (condition.kind) {
     case 'always':
@@ -332,7 +332,7 @@ export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: 
   }
 }
 
-/** A literal is rounded to the f32 that it meets; dates are written out. */
+/** Evaluates one side of a comparison. Beside an f32 column, a literal is rounded; beside a date column, it is parsed. */
 function evaluated(row: Row, expression: Expression, other: Expression): Evaluated {
   const found = valueAt(row, expression);
   if (expression.kind !== 'literal' || other.kind !== 'column') return found;

@@ -17,7 +17,7 @@ import { openPooledGpu } from './pooled-gpu.ts';
 
 let gpu: GPU | undefined;
 
-/** A backend on the adapter that tests run on. */
+/** Opens a backend on the adapter that tests run on. */
 export async function openTestBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   gpu ??= await openPooledGpu();
   return createWebGpuBackend({ gpu, adapter: testAdapter(), ...options });
@@ -33,10 +33,10 @@ export async function withBackend<R>(options: WebGpuOptions, body: (backend: Web
   }
 }
 
-/** A workgroup of few subgroups: those of the software adapter have 4 lanes, others up to 64. */
+/** A workgroup size of few subgroups. The software adapter's subgroups have 4 lanes, others have up to 64. */
 export const FEW_THREADS: number = testAdapter() === 'software' ? 16 : 64;
 
-/** Ways to run the same kernels: each has code of its own, or cuts launches elsewhere. */
+/** Configurations of the same kernels. Each uses different code or splits launches differently. */
 export const configurations: readonly (readonly [name: string, options: WebGpuOptions])[] = [
   ['as the device likes it', {}],
   ['by workgroups', { tuning: byWorkgroups() }],
@@ -62,7 +62,10 @@ function byWorkgroups(): Partial<Tuning> {
   };
 }
 
-/** Subgroups of the software adapter are 4 wide: workgroups must be small for the counts of each to fit in memory. */
+/**
+ * A tuning with look-back. The software adapter's subgroups have 4 lanes, so workgroups must be small for the counts of
+ * all subgroups to fit in workgroup memory.
+ */
 export function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Tuning {
   const { scan, sort } = defaultTuning;
   return {
@@ -89,7 +92,7 @@ export function lookingBack({ threads = 64, ...silence }: { threads?: number; mu
   };
 }
 
-/** Gathers in windows and scatters by parts, as they are done on columns that no cache holds, of all columns. */
+/** A tuning that gathers in windows and scatters by parts, even on columns that fit in a cache. */
 export function placing(min: number, items: number, windows: number): Partial<Tuning> {
   const { sort } = defaultTuning;
   const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, minTiles: 1 };
@@ -166,7 +169,7 @@ export const readAt = (result: Local, array: string, index: Operand): Statement 
 });
 export const give = (...values: Operand[]): Statement => ({ kind: 'return', values });
 
-/** A module of one function; `arrays` and `uniforms` by name. */
+/** A module of one function, with `arrays` and `uniforms` by name. */
 export function moduleOf(
   parameters: readonly Local[],
   results: readonly ScalarType[],
@@ -181,7 +184,7 @@ export function moduleOf(
   };
 }
 
-/** The program that reads one element of every array at its index. */
+/** A program that reads one element of every array, at its index. */
 export function columnsProgram(columns: readonly { type: ScalarType; binding: ArrayBinding }[]): Program {
   const index = local('u32', 0);
   const values = columns.map(({ type }, i) => local(type, i + 1));
@@ -196,7 +199,7 @@ export function columnsProgram(columns: readonly { type: ScalarType; binding: Ar
   return { module, arrays, uniforms: new Map() };
 }
 
-/** A monoid over one scalar by one operation. */
+/** A monoid over one scalar with a single operation. */
 export function simpleMonoid(
   type: ScalarType,
   operation: OperationName,
@@ -248,7 +251,7 @@ export const wordOf = (type: ScalarType, value: number | boolean): number =>
 export const valueOfWord = (type: ScalarType, word: number): number | boolean =>
   type === 'f32' ? f32OfBits(word) : type === 'i32' ? word | 0 : type === 'bool' ? word !== 0 : word >>> 0;
 
-/** Repeatable words, well mixed. */
+/** Pseudorandom words; a seed always gives the same ones. */
 export function randomWords(count: number, seed = 1): Uint32Array {
   let state = (seed * 0x9e3779b9) >>> 0;
   return Uint32Array.from({ length: count }, () => {
@@ -260,7 +263,7 @@ export function randomWords(count: number, seed = 1): Uint32Array {
   });
 }
 
-/** Repeatable f32 of both signs and many magnitudes, as words. */
+/** Pseudorandom f32 of both signs and many magnitudes, as words; a seed always gives the same ones. */
 export function randomFloats(count: number, seed = 1): Uint32Array {
   return randomWords(count, seed).map((word) => (word & 0x807fffff) | ((110 + ((word >>> 23) % 32)) << 23));
 }

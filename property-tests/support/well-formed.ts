@@ -1,4 +1,4 @@
-/** Checks that tags nest and that text is escaped; throws at the first offence. */
+/** Checks that tags nest and that text is escaped. Throws at the first violation. */
 export function assertWellFormed(xml: string): void {
   const open: string[] = [];
   const token =

@@ -2,7 +2,7 @@ import type { ArrayBinding, Backend, DeviceBuffer, Program, Storage } from '../.
 import type { Module } from '../../primitives/ir/ir.ts';
 import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 
-/** An array that a program captures: words of memory and how they are read. */
+/** An array that a program captures: its words in memory, and how to read them. */
 export interface Capture {
   readonly words: Uint32Array;
   readonly storage?: Storage;
@@ -10,7 +10,7 @@ export interface Capture {
   readonly length: number;
 }
 
-/** A module whose first parameter is the index, with what it captures written into a backend. */
+/** Binds a module, whose first parameter is the index, to captured arrays that it uploads. */
 export function bind(
   backend: Backend,
   module: Module,
@@ -30,12 +30,12 @@ export function upload(backend: Backend, words: Uint32Array): DeviceBuffer {
   return buffer;
 }
 
-/** f32 values as words. */
+/** Converts f32 values to words. */
 export function wordsOfF32(values: Iterable<number>): Uint32Array {
   return Uint32Array.from(values, bitsOfF32);
 }
 
-/** A sequence of u32 that looks random and is the same every time (Marsaglia's xorshift). */
+/** Pseudorandom words (Marsaglia's xorshift); a seed always gives the same ones. */
 export function randomWords(length: number, seed = 1): Uint32Array {
   let state = (seed * 2654435769) >>> 0 || 1;
   return Uint32Array.from({ length }, () => {

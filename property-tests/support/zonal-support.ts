@@ -2,10 +2,10 @@ import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../../algorithms/geometry/raster.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/index.ts';
 
-/** A histogram as text, to compare byte by byte. */
+/** Converts a histogram to text, for comparison byte by byte. */
 export const plain = (histogram: ZonalHistogram): string =>
   JSON.stringify(histogram, (_, value) =>
-    // JSON has neither bigints nor NaN, infinities and −0.
+    // JSON has no bigints, NaN, infinities or −0.
     typeof value === 'bigint' || !(Number.isFinite(value) || typeof value !== 'number') || Object.is(value, -0)
       ? `${Object.is(value, -0) ? '-0' : value}`
       : value,
