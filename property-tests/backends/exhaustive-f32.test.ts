@@ -7,7 +7,7 @@ import { cases } from '../support/exhaustive-f32-cases.ts';
 import { compareCase } from '../support/exhaustive-f32-comparison.ts';
 import { openTestBackend } from '../support/webgpu-support.ts';
 
-// A sample of what exhaustive-f32.ts compares in full.
+// This test compares a sample of the numbers that exhaustive-f32.ts covers.
 const backends: Record<string, () => Promise<Backend>> = {
   workers: () => createWorkersBackend({ workers: 2 }),
   webgpu: (): Promise<WebGpuBackend> => openTestBackend(),

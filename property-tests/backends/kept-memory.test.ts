@@ -10,7 +10,7 @@ import { fn, map, sequence, u32 } from '../../primitives/index.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** How many of some objects are still held. */
+/** The number of objects that are still reachable. */
 async function held(objects: readonly WeakRef<object>[]): Promise<number> {
   for (let i = 0; i < 3; i++) {
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -19,7 +19,7 @@ async function held(objects: readonly WeakRef<object>[]): Promise<number> {
   return objects.filter((each) => each.deref() !== undefined).length;
 }
 
-/** Uses functors that there were not before, and forgets them; what is left of their modules. */
+/** Uses new functors and drops them. Returns weak references to their modules. */
 async function useFunctors(context: Context, count: number, salt: number): Promise<WeakRef<object>[]> {
   const modules: WeakRef<object>[] = [];
   for (let k = 0; k < count; k++) {
@@ -33,7 +33,10 @@ async function useFunctors(context: Context, count: number, salt: number): Promi
   return modules;
 }
 
-/** What is made of a class of WebAssembly from now on, until the test ends. A spy would hold what it returns. */
+/**
+ * Weak references to all instances of a WebAssembly class that are created until the test ends. A spy would keep its
+ * results alive.
+ */
 function made(name: 'Module' | 'Memory'): WeakRef<object>[] {
   const all: WeakRef<object>[] = [];
   const plain = WebAssembly[name] as new (argument: never) => object;
@@ -68,7 +71,7 @@ describe('of functors that are used once', () => {
     const context = new Context(await createWorkersBackend({ workers: 2, keptKernels: 32, inlineNanoseconds }));
     await useFunctors(context, 300, 7);
     expect(compiled.length).toBeGreaterThan(300);
-    // Two dozen may wait to be forgotten, beside those that are kept.
+    // Besides the cached kernels, about two dozen may still wait to be dropped.
     expect(await held(compiled)).toBeLessThan(70);
     await context.close();
     expect(await held(compiled)).toBe(0);

@@ -12,7 +12,7 @@ import { builtCommand } from '../support/built-package.ts';
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
 
-/** What open() takes of itself on the machine that QUADRILLE_ADAPTER says this is. */
+/** The backend that open() chooses by default on this machine, whose adapter QUADRILLE_ADAPTER names. */
 const best = testAdapter() === 'hardware' ? 'webgpu' : 'workers';
 
 async function sumOn(options: OpenOptions): Promise<readonly [backend: string, sum: number]> {
@@ -95,7 +95,7 @@ describe('open where threads or memory are lacking', () => {
   });
 });
 
-/** The files that a file imports statically, itself among them, and the packages that they import. */
+/** A file, all files that it imports statically, and the packages that these import. */
 function importedAtOnce(file: string, seen: Set<string> = new Set()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);

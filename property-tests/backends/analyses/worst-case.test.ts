@@ -14,14 +14,14 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { type Bindings, interpret } from '../../support/ir-interpreter.ts';
 
-/** Every kind of statement costs something else, so that none can stand for another. */
+/** Every kind of statement has a different cost, so that a test notices if one is taken for another. */
 const weights = { let: 1, read: 3, length: 5, var: 7, set: 11, call: 13, if: 17, loop: 19, break: 23, continue: 29 };
 const weigh = ({ kind }: { readonly kind: string }): number => weights[kind as keyof typeof weights] ?? 31;
 
-/** Statements after which an evaluation is taken not to end. */
+/** An evaluation that runs more statements than this is assumed not to end. */
 const MAX_STATEMENTS = 5000;
 
-/** What the statements cost that run in an evaluation, or in its beginning where it does not end soon. */
+/** The total cost of the statements that an evaluation runs, or of the first MAX_STATEMENTS of them. */
 function costOfRun(module: Module, args: readonly (number | boolean)[], bindings: Bindings = {}): number {
   let cost = 0;
   let statements = 0;
@@ -38,7 +38,7 @@ function costOfRun(module: Module, args: readonly (number | boolean)[], bindings
 
 type Counter = 'u32' | 'i32';
 
-/** A loop on a counter, with its start, its bound, and its steps anywhere in a round. */
+/** A loop on a counter, with its start, its bound, and its steps. Steps may be anywhere in the body. */
 interface CountingLoop {
   readonly type: Counter;
   readonly start: number | 'argument';
@@ -47,13 +47,13 @@ interface CountingLoop {
   readonly mirrored: boolean;
   readonly negated: boolean;
   readonly alone: boolean;
-  /** Where the guard stands among the steps. */
+  /** The position of the guard among the steps. */
   readonly guardAt: number;
   readonly steps: readonly {
     readonly by: number;
     readonly where: 'always' | 'sometimes' | 'else too' | 'before continue';
   }[];
-  /** Whether the counter outlives an outer loop's rounds. */
+  /** Whether the counter keeps its value between iterations of an outer loop. */
   readonly nested: boolean;
 }
 

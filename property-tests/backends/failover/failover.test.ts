@@ -18,7 +18,7 @@ import { slow } from '../../support/webgpu-support.ts';
 
 const { u32 } = q;
 
-/** Budgets that are never met, and some that are met at every turn. */
+/** Budgets that are never reached, and budgets that are reached all the time. */
 const keeps: fc.Arbitrary<FailoverOptions['keep']> = fc.constantFrom(
   undefined,
   { bytes: 2000, commands: 3 },
@@ -29,11 +29,11 @@ const onReference = async (): Promise<Backend> => createReferenceBackend();
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 60 });
-/** Points that two backends, one after the other, come to within one run of steps. */
+/** Fault points so early that two backends can fail, one after the other, within one run of steps. */
 const soon = fc.integer({ min: 1, max: 30 });
 
 describe.each(testBackends)('a pipeline on $name that is lost', ({ name, open: openBackend, runs }) => {
-  // Threads take long to start.
+  // Threads start slowly.
   const cases = name === 'workers' ? runs : 4 * runs;
 
   test(
@@ -64,7 +64,7 @@ describe.each(testBackends)('a pipeline on $name that is lost', ({ name, open: o
 });
 
 describe('commands that write in place', () => {
-  /** What is done with four buffers; every buffer holds words that the model knows. */
+  /** Actions on four buffers. A model tracks the words of every buffer. */
   const action = fc.oneof(
     fc.record({
       kind: fc.constant('write' as const),
@@ -208,7 +208,7 @@ test('words that are lent by a backend that is lost meanwhile lose no standby', 
   const lost = new DeviceLostError(LOST, 'Lost while it lends.');
   lending.abort(lost);
   await context.sync();
-  // It answers when the standby has long taken over.
+  // The lost backend answers long after the standby has taken over.
   refuse(lost);
   expect((await lent).array).toEqual(Uint32Array.of(3, 1, 2));
   await context.sync();

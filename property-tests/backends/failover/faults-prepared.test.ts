@@ -34,8 +34,9 @@ const plusTable = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.a
 const DATA = Uint32Array.from({ length: 90 }, (_, i) => Math.imul(i, 2654435761) >>> 22);
 
 /**
- * Prepares a pipeline and calls it, two calls under way at once, with a view, and with rows that the device counts; a loop with
- * a rule, and one that outgrows a capacity. What is thrown ends the part, and is an outcome of it.
+ * Calls a prepared pipeline with two calls in flight, with a view, and with rows that the device counts. Also runs a
+ * loop with a stopping rule and one that exceeds a capacity. An error ends its part of the run and is recorded as an
+ * outcome.
  */
 async function runPrepared(context: Context): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
@@ -133,9 +134,9 @@ const opened: readonly { readonly name: string; open(memoryBytes?: number): Prom
   },
 ];
 
-/** Runs with a fault at every point from 1 on, or at some, until one is through before its fault comes. */
+/** Repeats a run with its fault at later and later points, until the run ends before the fault. */
 async function atPoints(name: string, run: (at: number) => Promise<boolean>): Promise<void> {
-  // Where every point would take too long, other ones are tried in every run of the tests.
+  // Where trying every point would take too long, each run of the tests tries different ones.
   const thoroughly = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
   const every = THOROUGH ? thoroughly : Math.max(10, 3 * thoroughly);
   const [first] = fc.sample(fc.integer({ min: 1, max: every }), 1) as [number];
@@ -164,7 +165,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
           }),
         );
         for (const reason of reasonsIn(await runPrepared(context), undisturbed)) expect(reason).toBe(error);
-        // A read that nobody waits for any more keeps its buffer until it is done.
+        // An abandoned read keeps its buffer until it is done.
         await vi.waitFor(() => expect(backend.counters, `call ${at}`).toMatchObject(nothingHeld), { interval: 1 });
         if (thrown && at % 5 === 0) expect(await runPrepared(context)).toEqual(undisturbed);
         return thrown;
@@ -324,7 +325,7 @@ describe('with a standby, prepared calls and loops give the same', () => {
         const context = new Context(backend);
         expect(await runPrepared(context)).toEqual(undisturbed);
         expect(backend.counters).toMatchObject(nothingHeld);
-        // The calls may end before the thread does: the next ones find it gone.
+        // The calls may end before the thread does. Once it is gone, the next calls notice.
         await killed;
         expect(await runPrepared(context)).toEqual(undisturbed);
         expect(backend.failovers.length).toBe(killed ? 1 : 0);
@@ -374,7 +375,7 @@ test(
       const x = context.column(DATA);
       await context.sync();
       const relent = refuseBuffer(faulty, at);
-      // What is made goes with the commands of the calls.
+      // The upload and the commands of the calls are submitted together.
       const made = context.scope(() => {
         const results = [step({ x }), step({ x })];
         context.column(DATA);

@@ -17,7 +17,7 @@ interface Columns {
   readonly key: q.Column<'u32'>;
 }
 
-/** What reads at its own index, beside it, backwards, at random, and stores in order and at computed places. */
+/** Pipelines that read at the index, beside it, backwards and at random, and store in order or at computed places. */
 const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   scan: ({ x }) => q.inclusiveScan(x, q.plus(u32)),
   copyIf: ({ x, key }) => q.copyIf({ x, key }, q.map(odd, { x })),

@@ -17,7 +17,7 @@ const ROWS = 12_000;
 
 const odd = fn({ x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 
-/** Commands of every kind that runs in windows, one behind the other. */
+/** A chain of all kinds of commands that run in windows. */
 function longPipeline(context: Context): q.Table {
   const x = context.column(randomWords(ROWS, 1));
   const kept = q.copyIf(q.sort(x), odd);
@@ -127,7 +127,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
 });
 
 describe('a backend that fails', () => {
-  /** A backend whose command of a number throws. */
+  /** A backend whose command with the given number throws. */
   function failing(inner: q.Backend, number: number, reason: unknown): q.Backend {
     let commands = 0;
     const through =
@@ -162,14 +162,14 @@ describe('a backend that fails', () => {
           await context.sync().catch((error: unknown) => outcomes.push(error));
           context.dispose(result);
         } catch (error) {
-          // What was not queued throws at once.
+          // Commands that were not queued throw synchronously.
           outcomes.push(error);
         }
         const expected = new Context(createReferenceBackend());
         const right = await expected.read(longPipeline(expected));
         for (const outcome of outcomes) expect(outcome === reason ? right : outcome).toEqual(right);
         expect(inner.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
-        // It can still be used.
+        // The context is still usable.
         expect(await context.read(context.column(Uint32Array.of(4)))).toEqual(Uint32Array.of(4));
         await context.close();
       }),

@@ -24,8 +24,8 @@ function sumFrom(first: number, length: number): number {
 }
 
 /**
- * A column goes to the host and comes back into memory that commands under way still use. Which those are is a matter of
- * time: every round gives them another chance.
+ * Spills a column to the host and brings it back into memory that running commands still use. Which commands are still
+ * running depends on timing, so several rounds are needed.
  */
 async function roundTrips(context: Context, rows: number): Promise<void> {
   for (let round = 0; round < 20; round++) {
@@ -100,7 +100,7 @@ test(
 test(
   'room that a read still holds is waited for',
   async () => {
-    // What is read and what takes its place do not fit together.
+    // The column that is read and the one that replaces it do not fit in memory together.
     const inner = await createWorkersBackend({ workers: 2, limits: { memoryBytes: 2e6 } });
     const context = new Context(createSpillingBackend(inner));
     const rows = 350_000;
@@ -237,7 +237,7 @@ test(
   slow,
 );
 
-/** Every row walks `count` steps, and in each turns some bits of the element that it is at. */
+/** Every row walks `count` steps. Each step flips some bits of the current element. */
 const ringStart = fn({ from: u32 }, { at: u32, left: u32 }, ({ from }) => ({ at: from, left: 0 }));
 const ringStep = fn(
   { count: u32, by: u32, at: u32, left: u32, length: q.uniform(u32) },

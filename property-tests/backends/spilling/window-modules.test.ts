@@ -12,7 +12,7 @@ import { SPECIFIED } from '../../support/ir-interpreter.ts';
 
 const cases = fuzzCases(undefined, 5);
 
-/** Random programs whose first parameter can be an index. */
+/** Random programs whose first parameter is a u32 and so can be an index. */
 const ofAnIndex: fc.Arbitrary<FuzzCase> = cases.filter(
   ({ sketch }) => entryOf(moduleOfSketch(sketch)).parameters[0]?.type === 'u32',
 );
@@ -47,7 +47,7 @@ test(
         const projected = projectResults(module, results);
         const all = compileJavaScript(module)(readersOf(module, inputs), uniformsOf(inputs));
         const some = compileJavaScript(projected)(readersOf(projected, inputs), uniformsOf(inputs));
-        // Where the bits of a NaN are on the way, two evaluations of one program may differ.
+        // Two evaluations of a program may differ where a result depends on the bits of a NaN.
         const types = results.map((result) => entryOf(module).results[result]!);
         const specified = runInterpreter(module, inputs).map((row) => results.map((result) => row[result]!));
         for (const evaluate of [some, (...row: PlainValue[]) => results.map((result) => all(...row)[result]!)]) {

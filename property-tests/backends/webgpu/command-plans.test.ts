@@ -157,7 +157,7 @@ test('a command that fails on its way, and is carried out otherwise, has no plan
         throw new Error('no memory');
       });
     } catch {
-      // Another way.
+      // The kernel carries on in another way.
     }
   });
   for (let call = 0; call < 5; call++) issue(0, 1, 8, 0, kernel);

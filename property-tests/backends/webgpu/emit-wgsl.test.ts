@@ -28,7 +28,7 @@ interface Case {
   readonly to: ScalarType;
 }
 
-/** Every operation on operands of a type, with every type it can give. */
+/** Every operation on operands of a type, with every possible result type. */
 function casesOf(type: ScalarType): Case[] {
   return operationNames.flatMap((name): Case[] => {
     if (name === 'convert' || name === 'bits') {
@@ -69,7 +69,7 @@ const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [false, true],
 };
 
-/** Pairs of edge cases, then random words; random floats have exponents over the whole range. */
+/** Pairs of edge cases, then random words. Random floats cover all exponents. */
 function operandsOf(type: ScalarType, count: number): [Uint32Array, Uint32Array] {
   const edge = edges[type].map((value) => wordOf(type, value));
   const random = randomWords(2 * count, 7).map((word) => (type === 'bool' ? word & 1 : word));
@@ -82,7 +82,7 @@ function operandsOf(type: ScalarType, count: number): [Uint32Array, Uint32Array]
   return [pick(0), pick(1)];
 }
 
-/** Evaluates all cases of a type on the elements of the arrays a and b. */
+/** A module that evaluates all cases of a type on the elements of arrays a and b. */
 function moduleFor(cases: readonly Case[], type: ScalarType): Module {
   const [index, a, b] = [local('u32', 0), local(type, 1), local(type, 2)];
   const [word, condition] = [local('u32', 3), local('bool', 4)];

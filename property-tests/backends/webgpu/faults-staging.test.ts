@@ -10,7 +10,7 @@ async function open(): Promise<{ readonly faulty: FaultyGpu; readonly context: C
   return { faulty, context: new Context(await openOnFaulty(faulty, { staging: { buffers: 2, bytes: 4096 } })) };
 }
 
-/** The words of a column that is written and read. */
+/** Writes a column and reads it back. */
 async function roundTrip(context: Context, words: number): Promise<Uint32Array> {
   const column = context.column(new Uint32Array(words).fill(7));
   try {

@@ -24,23 +24,23 @@ import { slow } from '../../support/webgpu-support.ts';
 const { u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-/** On a device of its own, or on one of a GPU that is given. */
+/** Opens a backend on its own device, or on one of the given GPU. */
 async function openBackend(options?: WebGpuOptions, gpu?: GPU): Promise<{ faulty: FaultyGpu; backend: WebGpuBackend }> {
   const faulty = await openFaultyGpu(gpu);
   return { faulty, backend: await openOnFaulty(faulty, options) };
 }
 
-/** Milliseconds without an answer; what answers late is taken for silent too. */
+/** Milliseconds without an answer after which a device counts as hung. A late answer counts as none. */
 const HANG = 250;
 
 const call = fc.integer({ min: 1, max: 400 });
 
 const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
 
-/** What is done to a device, at one of its calls. */
+/** A fault that is injected at one of a device's calls. */
 type Disturb = (faulty: FaultyGpu, calls: number) => void;
 
-/** Whatever waits rejects with one error of that code, what comes later throws it, and nothing is left. */
+/** Expects pending promises to reject with a single error of the code, later calls to throw it, and no leaked memory. */
 async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, cases: number): Promise<void> {
   let lost = 0;
   const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
@@ -64,7 +64,7 @@ async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string,
   expect(lost).toBeGreaterThan(0);
 }
 
-/** A standby gives the same bytes, and nothing is left on either. */
+/** Expects a standby to give the same bytes, and neither backend to leak memory. */
 async function expectTakeover(
   options: WebGpuOptions,
   disturb: Disturb,
@@ -220,7 +220,7 @@ describe('a device without memory for a buffer', () => {
         if (reasons.length > 0) short++;
         expect(backend.counters).toMatchObject({ liveBuffers: 1, liveBytes: held });
         relent();
-        // Whatever was not waited for is over now.
+        // Work that nobody awaited is over after this.
         await context.sync().catch(() => {});
         expect(await context.read(kept)).toEqual(Uint32Array.of(5, 6, 7));
         expect(await runSteps(context, steps)).toEqual(expected);

@@ -4,12 +4,12 @@ import { createWebGpuBackend, deviceDescriptor } from '../../../backends/webgpu/
 import { openTestGpu } from '../../../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../../../primitives/context.ts';
 
-/** Bytes of a staging buffer. */
+/** The size of a staging buffer in bytes. */
 const SLAB = 2 ** 16;
 
 /**
- * JavaScript engines count every mapped range as garbage to be: with whole staging buffers mapped for every transfer, a garbage
- * collection followed every second one.
+ * JavaScript engines count every mapped range towards the next garbage collection. When every transfer mapped whole
+ * staging buffers, every second transfer triggered a collection.
  */
 test('transfers map as many bytes as they move', async () => {
   const { device, mapped } = await openCountedDevice();
@@ -25,7 +25,7 @@ test('transfers map as many bytes as they move', async () => {
           expect(found[length - 1]).toBe(length - 1);
           context.dispose(column);
         }
-        // Once to the device, unless the words go through writeBuffer, and once from there.
+        // Words are mapped on the way back, and on the way to the device unless they go through writeBuffer.
         const moved = lengths.reduce((sum, length) => sum + 4 * length, 0);
         expect(mapped.bytes).toBeGreaterThanOrEqual(moved);
         expect(mapped.bytes).toBeLessThanOrEqual(2 * moved);

@@ -3,7 +3,7 @@ import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu
 import { type Context, type LentColumn, type OpenOptions, open } from '../../../index.ts';
 import type { BufferCount } from '../../../primitives/index.ts';
 
-/** WebGPU's usages by number: Node has no global object that names them. */
+/** WebGPU's buffer usages as numbers, because Node has no global object with their names. */
 const MAP_READ = 0x1;
 export const COPY_SRC = 0x4;
 const COPY_DST = 0x8;
@@ -13,14 +13,14 @@ export const STORAGE = 0x80;
 export const INDIRECT = 0x100;
 const USUAL: number = STORAGE | COPY_SRC | COPY_DST;
 
-/** A device that is asked for as a user does: `best` as for `open()`, `plain` without any feature or limit. */
+/** Requests a device like a user: `best` as `open()` would, `plain` without features or raised limits. */
 export async function requestTestDevice(kind: 'best' | 'plain' = 'best'): Promise<GPUDevice> {
   const gpu = await openTestGpu();
   const adapter = await gpu.requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
   return adapter!.requestDevice(kind === 'best' ? deviceDescriptor(adapter!) : {});
 }
 
-/** Runs a body with a device and a context on it; the device must have outlived the context and be without fault. */
+/** Runs a body with a device and a context on it. The device must survive the context without errors. */
 export async function withShared(
   body: (context: Context, device: GPUDevice) => Promise<void>,
   options: OpenOptions = {},
@@ -40,7 +40,7 @@ export async function withShared(
   if (uncaptured.length > 0) throw new Error(uncaptured.join('\n'));
 }
 
-/** A buffer of the caller's with these bytes, rounded up to words. */
+/** Creates a caller's buffer with the given bytes, rounded up to words. */
 export function upload(device: GPUDevice, data: ArrayBufferView, usage: number = USUAL, from = 0): GPUBuffer {
   const bytes = Math.ceil((from + data.byteLength) / 4) * 4;
   const buffer = device.createBuffer({ size: Math.max(4, bytes), usage });
@@ -50,7 +50,7 @@ export function upload(device: GPUDevice, data: ArrayBufferView, usage: number =
   return buffer;
 }
 
-/** Copies words of a buffer into one of the caller's, in the order of the queue. */
+/** Copies words of a buffer into a caller's buffer, in queue order. */
 export function copyOut(device: GPUDevice, buffer: GPUBuffer, byte: number, bytes: number): GPUBuffer {
   const copy = device.createBuffer({ size: Math.max(4, bytes), usage: MAP_READ | COPY_DST });
   const encoder = device.createCommandEncoder();
@@ -59,7 +59,7 @@ export function copyOut(device: GPUDevice, buffer: GPUBuffer, byte: number, byte
   return copy;
 }
 
-/** The bytes of what was copied out, which is destroyed. */
+/** Reads the bytes of a copy and destroys it. */
 export async function bytesOf(copy: GPUBuffer, bytes: number): Promise<Uint8Array> {
   await copy.mapAsync(MAP_READ);
   const result = new Uint8Array(copy.getMappedRange().slice(0, bytes));
@@ -71,7 +71,7 @@ export function readBuffer(device: GPUDevice, buffer: GPUBuffer, byte: number, b
   return bytesOf(copyOut(device, buffer, byte, bytes), bytes);
 }
 
-/** What is in a lent column, as its owner reads it: whole words around its elements. */
+/** Reads a lent column as its borrower would, in whole words around its elements. */
 export async function readLent(device: GPUDevice, lent: LentColumn): Promise<Uint8Array> {
   const from = Math.floor(lent.offset / 4) * 4;
   const to = Math.ceil((lent.offset + lent.bytes) / 4) * 4;
@@ -84,12 +84,12 @@ export async function readCount(device: GPUDevice, { buffer, offset }: BufferCou
   return [...new Uint32Array(bytes.buffer, bytes.byteOffset, 5)];
 }
 
-/** A device whose buffers are counted until they are destroyed, and whose listeners are too. */
+/** A device whose live buffers and listeners are tracked. */
 export interface WatchedDevice {
   readonly device: GPUDevice;
-  /** Buffers and query sets that were made and not destroyed. */
+  /** Buffers and query sets that were created and not yet destroyed. */
   readonly alive: Set<GPUBuffer | GPUQuerySet>;
-  /** Names of methods of the device that were called. */
+  /** The names of the device's methods that were called. */
   readonly calls: string[];
 }
 

@@ -21,7 +21,7 @@ async function sumOn(context: Context): Promise<number> {
 }
 const SUM = (4999 * 5000) / 2;
 
-/** A device that says of itself what it is told to. */
+/** Wraps a device and overrides properties that it reports. */
 function claiming(device: GPUDevice, claims: { readonly [member: string]: unknown }): GPUDevice {
   return new Proxy(device, {
     get(_, key) {
@@ -159,7 +159,7 @@ describe('closing a context on the caller’s device', () => {
 });
 
 describe('errors', () => {
-  /** A program that no compiler takes. */
+  /** A program that no compiler accepts. */
   function flawedProgram(): Program {
     const [index, sum] = [local('u32', 0), local('u32', 1)];
     const module = moduleOf([index], ['u32'], [bind(sum, 'add', index, local('u32', 7)), give(sum)]);
@@ -176,7 +176,7 @@ describe('errors', () => {
         uncaptured++;
       });
       const mistake = (): void => {
-        // A mappable buffer that is a storage buffer too.
+        // A mappable buffer cannot also be a storage buffer.
         device.createBuffer({ size: 4, usage: 0x1 | STORAGE });
       };
       const property = fc.asyncProperty(fc.array(fc.nat(6), { minLength: 1, maxLength: 20 }), async (steps) => {
@@ -186,7 +186,7 @@ describe('errors', () => {
         const scopes: { mistakes: number }[] = [];
         const popped: { mistakes: number; error: Promise<GPUError | null> }[] = [];
         const sums: Promise<number>[] = [];
-        // Commands that are recorded, and not handed over yet.
+        // These commands are recorded but not submitted yet.
         const recorded: q.Column[] = [];
         let expectedUncaptured = 0;
         for (const step of steps) {

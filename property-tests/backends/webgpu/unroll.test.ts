@@ -7,7 +7,7 @@ import { caseCount } from '../../cases.ts';
 import { interpret } from '../../support/ir-interpreter.ts';
 import { bind, give, literal, local, moduleOf, randomWords, readAt } from '../../support/webgpu-support.ts';
 
-/** Arrays by slot: the first two have an element for every index, the third is shorter. Uniforms: the second is enough. */
+/** The first two arrays have an element for every index, but the third is shorter. The second uniform is a bound. */
 const N = 40;
 const arrays = [randomWords(N, 1), randomWords(N + 9, 2), randomWords(7, 3)];
 const uniforms = [5, N];
@@ -30,7 +30,7 @@ const names: readonly OperationName[] = [
   ...(['select', 'convert', 'div'] as const),
 ];
 
-/** Straight lines of an index and of `given` values, that read near the index and compare it. */
+/** Straight-line programs of an index and other values, which read near the index and compare it. */
 function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 20, maxLength: 160, size: 'max' }).map((tape) => {
     let next = 0;
@@ -84,7 +84,7 @@ function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]
       );
       if (wanted !== undefined) add({ kind: 'let', local: declare(wanted), operation: { name, operands } });
     }
-    // All that was computed is in every result.
+    // Every result depends on all computed values.
     let sum: Operand = literal('u32', 7);
     for (const value of known) {
       const [word, scaled, next] = [0, 1, 2].map((more) => local('u32', parameters.length + body.length + more)) as [
@@ -199,7 +199,7 @@ describe('programs written out for a run of indices', () => {
         statement.kind === 'let' ? statement.operation.name : statement.kind,
       );
     expect(operationsOf(unrolled.element.module)).toEqual(['ne', 'ne', 'ne', 'ne', 'return']);
-    // Ends are the heads that follow; the last run of four alone is compared with what comes after it.
+    // An end is the head of the next element. Only the last of four elements has to be compared with its successor.
     expect(unrolled.emit.heads).toEqual([1, 2, 3]);
     expect(operationsOf(unrolled.emit.module).sort()).toEqual(['ne', 'return', 'sub', 'sub', 'sub', 'sub']);
   });

@@ -8,9 +8,9 @@ import * as q from '../../../primitives/index.ts';
 import { openTestBackend, slow } from '../../support/webgpu-support.ts';
 
 /**
- * Columns of more elements than tests can keep on the host: what comes out is compared on the device with what a formula
- * says. On hardware they have 2²⁸ + 1 elements, more than 65,535 workgroups of a map have, and 2²⁹ + 1, more than a binding
- * holds; elsewhere bindings are made small.
+ * Columns too large for the host, whose results are compared with a formula on the device. On hardware they have
+ * 2²⁸ + 1 elements, which is more than 65,535 workgroups of a map process, or 2²⁹ + 1, which is more than a binding can
+ * hold. Elsewhere the columns are smaller, and so are the bindings.
  */
 const cases: readonly (readonly [rows: number, bindings: string, limits: Partial<Limits>])[] =
   testAdapter() === 'hardware'
@@ -32,7 +32,7 @@ const spread = q.fn('spread', { x: u32 }, u32, ({ x }) => x.mul(0x9e3779b1));
 const differ = q.fn('differ', { x: u32, y: u32 }, u32, ({ x, y }) => u32(x.ne(y)));
 const falls = q.fn('falls', { x: q.neighbours(u32) }, u32, ({ x }) => u32(x.at(-1).gt(x.at(0))));
 
-/** The sum of the numbers below one, modulo 2³². */
+/** The sum of the numbers below i, modulo 2³². */
 const below = (i: q.U32): q.U32 => {
   const even = i.and(1).eq(0);
   return q.select(i, i.shr(1), even).mul(q.select(i.sub(1).shr(1), i.sub(1), even));

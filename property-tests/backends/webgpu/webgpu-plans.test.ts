@@ -12,8 +12,8 @@ import { configurations, openTestBackend } from '../../support/webgpu-support.ts
 const SLOW = 120_000;
 
 /**
- * Calls a pipeline so often that its commands are new, are seen again, and are carried out by their plans, over other buffers
- * each time.
+ * Calls a pipeline several times, over different buffers each time. Its commands are new at first, then recognised, and
+ * finally carried out by plans.
  */
 function calledAgain(context: Context, reference: Context): LawRun {
   const run = createRun(context, reference);
@@ -32,12 +32,12 @@ function calledAgain(context: Context, reference: Context): LawRun {
   };
 }
 
-/** Buffers of the sizes that small cases take, so that these are given others. */
+/** Occupies buffers of the sizes that small cases need, so that these get different ones. */
 function occupied({ backend }: Context, count: number): DeviceBuffer[] {
   return Array.from({ length: 3 * count }, (_, i) => backend.allocate(1 << (2 * (i % 3) + 6)));
 }
 
-/** Every kernel by plans, and the primitives by those that devices mostly have; with few bindings not all of them run at all. */
+/** Laws of kernels run on all these configurations. Laws of primitives need more bindings than some of them have. */
 const cases = configurations.flatMap(([name, options]) => {
   const laws = name.startsWith('looking back past') ? allLaws : kernelLaws;
   return name.includes('without') ? [] : [{ name, options, laws }];

@@ -23,11 +23,11 @@ import {
   wordOf,
 } from '../../support/webgpu-support.ts';
 
-/** Over operands, and `i` and `j`: the low and the high 16 bits of a and b as numbers, of which emitters know bounds. */
+/** `i` and `j` are numbers made of 16 bits of a and b, so that emitters know their bounds. */
 type Expression = 'a' | 'b' | 'c' | 'i' | 'j' | number | readonly [OperationName, ...Expression[]];
 
 const tenth = Math.fround(0.1);
-/** What compilers like to simplify, although it changes results. */
+/** Expressions that compilers tend to simplify although that changes results. */
 const expressions: readonly Expression[] = [
   ['add', ['mul', 'a', 'b'], 'c'],
   ['sub', ['mul', 'a', 'b'], ['mul', 'a', 'c']],
@@ -60,13 +60,13 @@ const expressions: readonly Expression[] = [
 const isNormalOrZero = (value: number): boolean =>
   value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
 
-/** Exponents near each other, so that rounding matters; and zeros of both signs. */
+/** Numbers with similar exponents, so that rounding matters, and zeros of both signs. */
 const operands = (count: number, seed: number): Uint32Array =>
   randomWords(count, seed).map((word, i) =>
     i % 9 === seed ? word & 0x80000000 : (word & 0x807fffff) | ((120 + ((word >>> 10) % 14)) << 23),
   );
 
-/** Evaluates expressions on a backend for every triple of operands: a column of words for each. */
+/** Evaluates expressions on a backend for every triple of operands. Each expression gives a column of words. */
 async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array[], asked: readonly Expression[]) {
   const n = columns[0]!.length;
   const index = local('u32', 0);
@@ -114,7 +114,7 @@ async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array
   return asked.map((_, i) => words.subarray(i * n, (i + 1) * n));
 }
 
-/** The result by the written rules; undefined where it or an intermediate value is no normal number. */
+/** The result by the specification, or undefined if it or an intermediate value is not a normal number. */
 function expected(expression: Expression, words: Readonly<Record<'a' | 'b' | 'c', number>>): number | undefined {
   if (typeof expression === 'number') return expression;
   if (expression === 'i') return words.a & 0xffff;
@@ -178,7 +178,7 @@ describe.each([
     const property = fc.asyncProperty(fc.array(tree, { minLength: 12, maxLength: 12 }), (asked) =>
       expectRounded(backend, columns, asked),
     );
-    // The same operation of the same operand, twice, is one value to the compiler.
+    // The compiler may merge two equal operations on the same operand.
     const twice: Expression[] = [
       ['add', ['abs', 'a'], ['sub', ['neg', 'a'], ['abs', 'a']]],
       ['sub', ['add', ['max', 'a', 'b'], 'c'], ['max', 'b', 'a']],

@@ -43,13 +43,13 @@ import {
   upload,
 } from '../../support/webgpu-support.ts';
 
-/** Around the ends of runs, subgroups and tiles, and of the tiles that have others on both sides. */
+/** Sizes around the ends of runs, subgroups, tiles, and tiles with neighbours on both sides. */
 const sizes = [1, 4, 1023, 1025, 2047, 2048, 2049, 2052, 3071, 3072, 3073, 3076, 4095, 4097, 5000, 6145];
 
-/** Keys by the lengths of their runs: within runs of elements, across them, across subgroups and across tiles. */
+/** Lengths of runs of keys: within a thread's elements, across threads, across subgroups and across tiles. */
 const lengths = runLengths(900);
 
-/** Values as columns of a record, and what combines them. */
+/** Values as the columns of a record, and the monoid that combines them. */
 interface Sample {
   readonly monoid: AnyMonoid;
   values(n: number): { readonly [name: string]: HostArray };
@@ -96,7 +96,7 @@ const samples: { readonly [name: string]: Sample } = {
   },
 };
 
-/** Keys as a column, as two, and as f32 of which some are NaN and zeros of both signs. */
+/** Keys as one column, as two columns, and as f32 that include NaNs and zeros of both signs. */
 const keyTables: { readonly [name: string]: (keys: Uint32Array) => { readonly [name: string]: HostArray } } = {
   'of one column': (keys) => ({ key: keys }),
   'of two columns': (keys) => ({
@@ -122,7 +122,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   how: fc.oneof({ arbitrary: fc.constant<Presentation>('stored'), weight: 4 }, { arbitrary: presentation, weight: 1 }),
 });
 
-/** Several tiles with others on both sides, of columns that begin at a multiple of four words and that do not. */
+/** Several tiles with neighbours on both sides. Columns start at a multiple of four words, or not. */
 const wellInside: readonly Case[] = [0, 3].map((offset) => ({
   n: 5000,
   offset,
@@ -131,7 +131,7 @@ const wellInside: readonly Case[] = [0, 3].map((offset) => ({
   how: 'stored',
 }));
 
-/** Reduces rows of which the first `offset` are left out, so that columns begin anywhere. */
+/** Reduces rows without the first `offset`, so that columns can start anywhere. */
 async function reduced(context: Context, { monoid, values }: Sample, { n, offset, length, keys, how }: Case) {
   const count = n + offset;
   const host = { ...values(count), ...prefixed(keyTables[keys]!(keysOfRuns(count, lengths[length]!, n))) };
@@ -149,11 +149,11 @@ const prefixed = <T>(table: { readonly [name: string]: T }): { [name: string]: T
 
 const { scan } = defaultTuning;
 const heads = { threads: 64, words: 16 };
-/** Items of a thread; a software GPU takes seconds to compile 16. */
+/** Items per thread. A software GPU takes seconds to compile 16. */
 const items = THOROUGH ? 16 : 8;
 const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tries: 1 };
 
-/** Ways to look back over runs, in tiles of 128 to 1,024 elements, whose counts go in one word or two. */
+/** Tunings of look-back over runs, in tiles of 128 to 1,024 elements, whose counts take one or two words. */
 const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
   'as they are tuned': small,
   'past silent tiles, few subgroups a workgroup': {
@@ -267,7 +267,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => 
   );
 });
 
-/** Words of f32 by their bits: NaNs differ, and so do zeros. */
+/** The bits of f32 values, which distinguish NaNs and signed zeros. */
 function bitsOf(table: unknown): unknown {
   if (table instanceof Float32Array) return new Uint32Array(table.buffer, table.byteOffset, table.length);
   if (ArrayBuffer.isView(table)) return table;

@@ -32,7 +32,7 @@ const monoids: readonly (readonly [name: string, monoid: MonoidProgram])[] = [
   ['products of matrices', matrixMonoid()],
 ];
 
-/** Returns both prefixes, and for every third element where to put it and true. */
+/** Returns both prefixes. For every third element, it also returns a place to store at and `true`. */
 function emitEverything(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
   const index = local('u32', 0);
@@ -55,7 +55,7 @@ function emitEverything(types: readonly ScalarType[]): Module {
   );
 }
 
-/** Counts from one prefix to the next, from the first number behind it on. */
+/** Counts from just after one prefix to the next. */
 const { module: walkToNext } = fuse('walkToNext', ['u32', 'u32'], ['u32'], (_, prefixes) => {
   const [before, after] = prefixes as [U32, U32];
   const at = Var(before.add(1));
@@ -128,7 +128,7 @@ describeConfigurations((backend) => {
     });
   });
 
-  // Where no element stands between two prefixes, the walk from one to the other is a long one.
+  // Outside the extent, no element lies between the two prefixes, and the walk would be very long.
   test('what consumes prefixes is evaluated for the indices of the extent alone', async () => {
     const n = 1025;
     await expectAgreement(backend(), async (one, keep) => {

@@ -5,10 +5,10 @@ import { createSpine } from '../../../backends/webgpu/memory/spine.ts';
 import type { Counters } from '../../../primitives/contract/backend.ts';
 import { fc, test } from '../../law-test.ts';
 
-/** Epochs that a word of the spine has room for. */
+/** The number of epochs that a word of the spine can represent. */
 const EPOCHS = 2 ** 14;
 
-/** Runs of kernels: the words that each needs, and how many of them follow one another. */
+/** Sequences of kernels, as the words that each needs and the number of consecutive uses. */
 const uses = fc.array(
   fc.record({ words: fc.integer({ min: 1, max: 5000 }), runs: fc.integer({ min: 1, max: EPOCHS / 4 }) }),
   { minLength: 1, maxLength: 60 },

@@ -11,11 +11,11 @@ import { openPooledGpu } from '../../support/pooled-gpu.ts';
 import { lookingBack, slow } from '../../support/webgpu-support.ts';
 
 /**
- * Devices that say of their subgroups no more than that they have so many lanes at least and at most, as those of several
- * vendors do: kernels ask how many there are where they run, and have sets of as many lanes as there might be.
+ * Devices that report only a minimum and a maximum subgroup size, like those of several vendors. Kernels query the size
+ * at run time, and their lane sets are large enough for the maximum.
  */
 const claims: readonly (readonly [min: number, max: number, variant: number])[] = [
-  // Those of the software adapter have 4 lanes, those of others 32 or 64.
+  // Subgroups of the software adapter have 4 lanes, those of other adapters 32 or 64.
   testAdapter() === 'software' ? [4, 8, 0] : [8, 64, 0],
   [4, testAdapter() === 'software' ? 32 : 64, 1],
   [4, 128, 2],
@@ -45,7 +45,7 @@ describe.each(claims)('subgroups of %i to %i lanes', (min, max, variant) => {
   );
 });
 
-/** Single passes by subgroups, in workgroups of as many threads as a subgroup may have; a sort's counts fit 64 of them. */
+/** Single-pass kernels in workgroups of at least `max` threads. A sort's counts fit in memory only with 64 threads. */
 function tuningFor(max: number): Tuning {
   const { reduce, scan, sort, ...others } = lookingBack({ threads: Math.max(64, max) });
   const { threads } = scan;
@@ -53,7 +53,7 @@ function tuningFor(max: number): Tuning {
   return { ...others, reduce: { ...reduce, threads }, scan, sort: { ...sort, sweep } };
 }
 
-/** The same GPU, which tells something else of its subgroups. */
+/** Wraps a GPU and overrides the subgroup sizes that it reports. */
 function claiming(gpu: GPU, sizes: Partial<GPUAdapterInfo>): GPU {
   return {
     wgslLanguageFeatures: gpu.wgslLanguageFeatures,

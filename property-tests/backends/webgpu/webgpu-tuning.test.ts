@@ -19,7 +19,7 @@ import { openTestBackend } from '../../support/webgpu-support.ts';
 
 const adapter = testAdapter();
 
-/** Any tuning that `quadrille tune` may try, of some members. */
+/** Tunings that `quadrille tune` may try. Each sets some of the members. */
 const choices: fc.Arbitrary<TuningChoice> = fc
   .subarray([...tuningAxes], { minLength: 1 })
   .chain((axes) =>
@@ -141,7 +141,7 @@ describe('any tuning', () => {
       try {
         found = await triedWith(tuning);
       } catch (error) {
-        // Workgroups may be larger than the device has them, and keys may not come in so many parts.
+        // A workgroup may exceed the device's limit, and a sort may not support that number of parts.
         const codes = /^(device\/(validation|error|internal)|tuning\/member)$/;
         expect(error).toMatchObject({ code: expect.stringMatching(codes) });
         return;
@@ -160,7 +160,7 @@ describe('any tuning', () => {
 
 describe('the search for a tuning', () => {
   const axis = tuningAxes.find(({ member }) => member === 'histogram.tile')!;
-  /** Contexts that count nothing with so large a tile. */
+  /** Searches with contexts that give wrong results for one tile size. */
   const search = (wrongTile: number, outcomes: unknown[] = []): Promise<SearchResult> =>
     searchTuning({
       async open(tuning) {

@@ -20,7 +20,7 @@ import {
   upload,
 } from '../../support/webgpu-support.ts';
 
-/** Up to six steps, fewer or none for most; what the steps know of the row is whether it is odd. */
+/** Starts a walk of up to six steps; most rows have fewer or none. The state records only whether the row is odd. */
 const start = fn(
   { i: u32, seeds: array(u32), mirror: uniform(u32) },
   { more: bool, left: u32, word: u32, sum: f32, odd: bool },
@@ -54,11 +54,11 @@ const programOf = (
   uniforms: { readonly [name: string]: number } = {},
 ): Program => ({ module, arrays: new Map(Object.entries(arrays)), uniforms: new Map(Object.entries(uniforms)) });
 
-/** As many captured columns as a device binds at once, and two more. */
+/** Two more captured columns than a device can bind at once. */
 const names = Array.from({ length: 10 }, (_, k) => `a${k}`);
 const columns = Object.fromEntries(names.map((name) => [name, array(u32)]));
 
-/** A number that depends on element `at` of all of them. */
+/** A number that depends on element `at` of all captured columns. */
 function mixed(given: object, at: Value<'u32'>): Value<'u32'> {
   const arrays = given as { readonly [name: string]: ArrayValue<'u32'> };
   return names.reduce((sum, name) => sum.mul(3).add(arrays[name]!.at(at)), u32(1));
@@ -74,7 +74,7 @@ describeConfigurations((backend) => {
             const seeds = bindingOf(keep(upload(one, randomWords(n + 3))), n, 'u32', 2);
             const table = bindingOf(keep(upload(one, randomFloats(650))), 650, 'f32');
             const count = keep(upload(one, Uint32Array.of(n)));
-            // A word at least: a buffer of none has one, in which anything may stand.
+            // An empty buffer still has one word with arbitrary contents, so at least one word is needed.
             const blank = (words: number): DeviceBuffer =>
               keep(upload(one, new Uint32Array(Math.max(1, words)).fill(77)));
             const [own, placed, bins] = [blank(2 * n + offset), blank(6 * n + offset), blank(80)];

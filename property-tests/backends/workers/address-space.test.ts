@@ -37,7 +37,7 @@ describe('address space', () => {
   });
 });
 
-/** As the package is built: loaders of TypeScript reserve memory of their own in every thread. */
+/** Uses bundled code, as in the package, because TypeScript loaders reserve additional memory in every thread. */
 describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
   let folder = '';
   beforeAll(async () => {
@@ -65,13 +65,13 @@ describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
       packages: 'external',
       logLevel: 'error',
     });
-    // The thread is looked for under the name that it has in the package.
+    // The backend loads the thread by its file name in the package.
     await run('cp', [join(folder, 'worker.mjs'), join(folder, 'worker.js')]);
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   }, 60_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  // V8 reserves some 11 GB for a shared memory, whatever its maximum, and then 0.6 GB a thread.
+  // V8 reserves some 11 GB for a shared memory, whatever its maximum, and another 0.6 GB per thread.
   test.each([10.5, 11.2, 11.4, 11.7, 12, 12.3, 12.6, 12.9, 13.5, 20])(
     'of %f million KiB threads start, or are refused with a code; the process lives',
     async (limit) => {

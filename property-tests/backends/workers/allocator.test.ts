@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant({ kind: 'complete' as const }),
 );
 
-/** Every block from the first one on, as the allocator links them. */
+/** All blocks from the first one on, in the order in which the allocator links them. */
 function chain(any: HeapBlock): HeapBlock[] {
   let block = any;
   while (block.before !== undefined) block = block.before;
@@ -53,7 +53,7 @@ describe('allocator', () => {
       const live: HeapBlock[] = [];
       let issued = 0;
       let completed = 0;
-      /** For every 64 bytes, the last command that may use them. */
+      /** The last command that may use each line of 64 bytes. */
       const users = new Map<number, number>();
       for (const one of steps) {
         if (one.kind === 'issue') issued++;
@@ -136,7 +136,7 @@ describe('allocator', () => {
 
   test.prop([columns])('large blocks that follow each other begin at different lines of their pages', (sizes) => {
     const allocator = createAllocator(heapOf(2 ** 32 - 65536), 2 ** 32);
-    // One after the other, as nothing has been given back.
+    // Blocks are consecutive because none has been released yet.
     const blocks = sizes.map((lines) => allocator.allocate(64 * lines));
     expect(new Set(blocks.map(({ address }) => address % 4096)).size).toBe(sizes.length);
   });

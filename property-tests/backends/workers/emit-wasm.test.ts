@@ -86,7 +86,7 @@ describe('random functors', () => {
     await backend.close();
   });
 
-  /** Runs a functor of the index on both sides and names the first results that differ. */
+  /** Runs a functor of the index on both sides and describes the first difference. */
   const firstDifference = async (module: Module, k: number): Promise<string | undefined> => {
     const storages = ['u32', 'i32', 'f32'] as const;
     const captures = words.map(

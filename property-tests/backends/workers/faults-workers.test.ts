@@ -17,7 +17,7 @@ import { startedBy } from './worker-pool-support.ts';
 const { fn, u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 
-/** Opens something and tells which threads were started for it. */
+/** Runs `work` and also returns the threads that it started. */
 async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; threads: readonly Worker[] }> {
   const threads: Worker[] = [];
   const add = (thread: Worker): void => void threads.push(thread);
@@ -29,12 +29,12 @@ async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; thread
   }
 }
 
-/** Gives the thread's end, where it ends whatever comes next. */
+/** A fault. If it ends the thread unconditionally, it returns a promise of the thread's end. */
 type Fault = (thread: Worker) => Promise<unknown> | undefined;
 
 const faults: readonly (readonly [name: string, fault: Fault])[] = [
   ['that is killed', (thread) => thread.terminate()],
-  // It asks for a function that it lacks, and finds this.
+  // The thread throws when it looks for a function in this invalid message.
   [
     'that throws',
     (thread) => {
@@ -48,7 +48,7 @@ const point = fc.integer({ min: 1, max: 30 });
 const count = fc.integer({ min: 1, max: 3 });
 
 describe.each(faults)('a worker %s', (_, fault) => {
-  /** `ended` waits for the thread's end, and tells whether it does end. */
+  /** `ended` resolves to whether the fault ends the thread, once it has ended. */
   const openFaulty = async (
     workers: number,
     at: number,
@@ -74,7 +74,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         const { backend, ended } = await openFaulty(workers, at, which);
         const context = new Context(backend);
         const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
-        // Steps may be done before the thread has ended; what comes after its end fails in any case.
+        // Steps may finish before the thread ends. Work after its end always fails.
         if (await ended()) reasons.push(await context.sync().catch((reason: unknown) => reason));
         for (const reason of reasons) {
           expect(reason).toBe(reasons[0]);
@@ -84,7 +84,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         lost += Number(reasons.length > 0);
         await context.close();
       });
-      // A thread that is alone has a part in any work; of two, one may do all of it while the other is still waking.
+      // A single thread takes part in all work. Of two, one may do everything before the other wakes up.
       await fc.assert(property, { numRuns: costlyCaseCount(15, 1), examples: [[manySteps, 1, 1, 0]] });
       expect(lost).toBeGreaterThan(0);
     },
@@ -122,7 +122,7 @@ test(
       const expected = await undisturbed(steps);
       expect(await runSteps(context, steps)).toEqual(expected);
       await ended;
-      // Whether it was under way then or not, a thread is missing now.
+      // Whether or not the steps were still running, a thread is missing now.
       expect(await runSteps(context, [...steps, ...manySteps])).toEqual(await undisturbed([...steps, ...manySteps]));
       expect(backend.failovers).toMatchObject([{ from: 'workers', to: 'workers', reason: { code: 'device/worker' } }]);
       expect(backend.counters).toMatchObject(nothingHeld);

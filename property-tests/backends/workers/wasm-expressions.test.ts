@@ -27,7 +27,7 @@ import { fc, test } from '../../law-test.ts';
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: true });
 const words = new Int32Array(memory.buffer);
 
-/** Runs a function of i32 parameters that `write` writes; what it stores is in `words`. */
+/** Emits a function of i32 parameters with `write` and runs it. It stores its results in `words`. */
 function run(parameters: readonly number[], write: (code: Code, args: readonly Int32[]) => void): void {
   const code = new Code(parameters.map((): ValueType => I32));
   write(
@@ -39,7 +39,7 @@ function run(parameters: readonly number[], write: (code: Code, args: readonly I
   f(...parameters);
 }
 
-/** The words that a value leaves in memory. */
+/** Stores a value in memory and returns its words. */
 function wordsOf(parameters: readonly number[], value: (...args: Int32[]) => Int32 | Float32 | Vector): number[] {
   words.fill(-1, 0, 4);
   run(parameters, (code, args) => store(code, i32(0), value(...args)));

@@ -16,7 +16,7 @@ import { startedBy } from './worker-pool-support.ts';
 
 const run = promisify(execFile);
 
-/** Where the kernels of these tests write. */
+/** The address to which the kernels of these tests write. */
 const BASE: number = fixed.heap;
 
 function newMemory(): WebAssembly.Memory {
@@ -37,7 +37,7 @@ const visit = kernel((code) => {
   atomicAdd(code, CHUNK.shl(2).add(BASE), i32(1));
 });
 
-/** memory[chunk] = 3 · memory[chunk] + memory[n − 1 − chunk] of the phase before, for 64 chunks; source, then target. */
+/** target[chunk] = 3 · source[chunk] + source[n − 1 − chunk] for 64 chunks, where the previous phase wrote `source`. */
 const mix = (source: number, target: number): FunctionBody =>
   kernel((code) => {
     const [at, opposite] = [CHUNK.shl(2), i32(63).sub(CHUNK).shl(2)];
@@ -57,7 +57,7 @@ const forever = kernel((code) => {
   countWorker(code);
   loop(code, (again) => br(code, again));
 });
-/** Where the host writes 1 to let go of those that are held. */
+/** The word to which the host writes 1 to release the workers that wait. */
 const GATE = 1000;
 /** memory[worker] += 1, then waits for the gate. */
 const held = kernel((code) => {
@@ -202,7 +202,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
       await expect(waiting).rejects.toBe(reason);
       Atomics.store(words, GATE, 1);
       await pool.close();
-      // Every worker was in its first chunk.
+      // Every worker was still in its first chunk.
       expect(Array.from(words.subarray(0, 10))).toEqual([
         ...new Array(workers).fill(1),
         ...new Array(10 - workers).fill(0),
@@ -220,10 +220,10 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
   });
 });
 
-/** Longer than any of these tests takes. */
+/** Longer than any of these tests. */
 const ALL_THE_TIME = 1e6;
 
-/** Until all threads sleep: they look for commands for less than a millisecond. */
+/** Waits until all threads sleep. They poll for commands for less than a millisecond. */
 const nap = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
 
 describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
@@ -241,7 +241,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
           await waiting;
           expect([words[4], words[5], words[39]]).toEqual([6 * round, 3 * round, 3 * round]);
         }
-        // On a busy machine threads may not have got as far as sleeping.
+        // On a busy machine, threads may not be asleep yet in every round.
         expect(atOnce).toBeGreaterThan(0);
       },
       ALL_THE_TIME,
@@ -280,7 +280,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
           if (pool.completed < pool.issued) later++;
           await waiting;
         }
-        // On a busy machine the threads may get through while this one is not running.
+        // On a busy machine, the threads may finish while this one is suspended.
         expect(later).toBeGreaterThan(0);
       },
       1e-3,
@@ -376,7 +376,7 @@ test('a worker that is refused ends those that were started before it', async ()
     remedy: expect.stringContaining('--allow-worker'),
     cause: { code: 'ERR_ACCESS_DENIED' },
   });
-  // Threads that have ended have no number.
+  // The id of a thread that has ended is −1.
   expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1]);
 });
 

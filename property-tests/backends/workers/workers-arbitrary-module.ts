@@ -10,13 +10,12 @@ import type {
 } from '../../../primitives/ir/ir.ts';
 import { operationNames, typeOf } from '../../../primitives/ir/operations.ts';
 
-/** Which loops a functor has: any, or those that go round equally often for all indices, in a functor that returns at its end. */
+/** The loops of a functor. With `even`, loops iterate equally often for all indices, and the only return is at the end. */
 export type Loops = 'none' | 'any' | 'even';
 
 /**
- * Random functors of `(index: u32)` with branches, early returns, calls and, if wanted, bounded loops with breaks and
- * continues. They read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and at neighbours of it, and the
- * uniform `k`.
+ * Random functors of `(index: u32)` with branches, early returns, calls and, optionally, bounded loops with breaks and
+ * continues. They read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and near it, and the uniform `k`.
  */
 export function arbitraryModule(loops: Loops): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 40, maxLength: 600, size: 'max' }).map((numbers) => {
@@ -130,7 +129,7 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
   }
   if (kind <= 8 && depth > 0) {
     const condition = operandOf(body, scope, 'bool');
-    // Not all indices may take the branch: none of them jumps there.
+    // Some indices may not take the branch, so even loops have no jumps there.
     const jumps = inLoop && body.loops !== 'even';
     const consequent = block(body, scope, depth - 1, jumps);
     const alternative = draw(2) === 0 ? [] : block(body, scope, depth - 1, jumps);
@@ -159,9 +158,9 @@ function operation(body: Body, scope: Scope): Statement[] {
   const shapes: ScalarType[][] = [[from], [from, from], [from, 'u32'], [from, from, 'bool']];
   const fitting = shapes.filter((operands) => typeOf(name, operands, to) !== undefined);
   const operands = fitting[0];
-  // Front ends leave out conversions of a type to itself.
+  // Front ends omit conversions of a type to itself.
   if (name === 'convert' && from === to) return [];
-  // Nothing is divided but f32 where the functor has to vectorise.
+  // A functor that must vectorise divides only f32.
   if (operands === undefined || (name === 'div' && from !== 'f32' && body.loops !== 'any')) return [];
   const local = fresh(body, typeOf(name, operands, to)!);
   const values = operands.map((type) => operandOf(body, scope, type));
@@ -169,7 +168,7 @@ function operation(body: Body, scope: Scope): Statement[] {
   return [{ kind: 'let', local, operation: { name, operands: values } }];
 }
 
-/** `for (n = 0; n < rounds; n++)`, with whatever jumps the body makes. */
+/** `for (n = 0; n < rounds; n++)`, whose body may contain jumps. */
 function loop(body: Body, scope: Scope, depth: number): Statement[] {
   const counter = fresh(body, 'u32');
   const more = fresh(body, 'bool');
@@ -197,7 +196,7 @@ function loop(body: Body, scope: Scope, depth: number): Statement[] {
   ];
 }
 
-/** A jump that all indices take or none. */
+/** A jump that either all indices take or none. */
 function evenJump(body: Body): Statement[] {
   const condition = fresh(body, 'bool');
   const k: Operand = { kind: 'uniform', type: 'u32', name: 'k' };

@@ -24,7 +24,7 @@ async function withBackend<T>(options: WorkersOptions, body: (backend: Backend) 
 }
 
 const next = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i).mul(5).add(i));
-/** The same, slowly. */
+/** The same function in a slow loop. */
 const nextSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(i);
   For(0, 5, () => sum.set(sum.add(xs.at(i))));
@@ -61,7 +61,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     fc.constant({ kind: 'pause' as const }),
   );
   const n = 30000;
-  /** What takes the workers some milliseconds. */
+  /** A number of rows that takes the workers some milliseconds. */
   const large = 3_000_000;
 
   let backends: Backend[] = [];
@@ -151,7 +151,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     const size = 200_000;
     const words = randomWords(size);
     const twice = stepped(stepped(words));
-    // Anew every time: the first copy of a backend is compiled, while which the commands end.
+    // A backend compiles its first copy, and the commands end meanwhile. Each round therefore opens a new backend.
     for (let round = 0; round < 20; round++) {
       await withBackend({}, async (backend) => {
         const [a, b] = [upload(backend, words), backend.allocate(size)];
@@ -283,7 +283,7 @@ describe('abort and close', () => {
       const reason = new Error('the user went away');
       const reading = backend.read(b, 0, n);
       const syncing = backend.sync();
-      // The threads leave by themselves: the timer that would end them never fires.
+      // The timer that would terminate the threads never fires, so they must exit by themselves.
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       onTestFinished(() => void vi.useRealTimers());
       backend.abort(reason);
@@ -316,7 +316,7 @@ test('small commands are run by the calling thread while the workers are idle, o
     const xs = { buffer: b, storage: 'u32', offset: 0, length: 1000 } as const;
     const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
     backend.reduce(1000, program, monoidProgram(plus(u32)), { buffer: sum, word: 0 });
-    // Nothing was awaited, and yet it is there.
+    // The result is available although nothing was awaited.
     let settled = false;
     void backend.read(sum, 0, 1).then(() => {
       settled = true;
@@ -339,7 +339,7 @@ test('compiled code is shared by launches that differ in lengths, offsets and un
   });
 });
 
-/** A share of a sort's time for which the event loop may be held up without a pause. */
+/** The longest acceptable delay of the event loop, as a share of a sort's time. */
 const SHORT = 1 / 5;
 
 test('the event loop is never held up for long while a large sort runs', async () => {
@@ -353,8 +353,8 @@ test('the event loop is never held up for long while a large sort runs', async (
     const command = { extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } };
     backend.sort(command);
     await backend.sync();
-    // Other processes hold the thread up too, and machines differ: what counts is the longest delay as a share of the sort's
-    // time, in the quietest of several rounds.
+    // Machines differ, and other processes delay the thread too. The test therefore takes the longest delay as a share
+    // of the sort's time, in the best of several rounds.
     let quietest = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 20 && quietest >= SHORT; round++) {
       const delay = monitorEventLoopDelay({ resolution: 1 });

@@ -18,20 +18,20 @@ import { randomWords } from '../../support/workers-programs.ts';
 const mixed = fn('mixed', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(2654435761).xor(y.shr(3)));
 const odd = fn('odd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 
-/** Stands for a module that WebAssembly does not take. */
+/** Simulates a module that WebAssembly refuses. */
 class Refused {
   constructor() {
     throw new Error('no such opcode');
   }
 }
 
-/** A column and the numbers that it should hold; disposed columns are gone from the list. */
+/** A column and its expected contents. Disposed columns are removed from the list. */
 interface Known {
   readonly column: Column<'u32'>;
   readonly numbers: Uint32Array;
 }
 
-/** Steps of a pipeline, each from two columns to one more, as a primitive and as a plain loop. */
+/** Steps that derive a column from two others, each as a primitive and as a plain loop. */
 const steps: {
   readonly [name: string]: (a: Known, b: Known, context: Context) => Known;
 } = {

@@ -10,7 +10,7 @@ import type { Bool, U32 } from '../../../primitives/functors/value.ts';
 import { THOROUGH } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
-/** Programs that divide their index by the width of a grid, which workers run row by row where rows are wide. */
+/** Tests programs that divide their index by the width of a grid. Workers run these row by row if rows are wide. */
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
 let reference: Backend;
@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const { backend } of backends) await backend.close();
 });
 
-/** What a program may ask of its place in a row, by name. */
+/** The position of a cell, as a program sees it. */
 interface Place {
   readonly column: U32;
   readonly row: U32;
@@ -38,7 +38,7 @@ interface Place {
 const comparisons = ['lt', 'le', 'gt', 'ge'] as const;
 type Comparison = (typeof comparisons)[number];
 
-/** Numbers along a row, of which some tell how far away its ends are. */
+/** Numbers that depend on the position. Some are distances to the end of the row. */
 const along: { readonly [name: string]: (place: Place) => U32 } = {
   column: ({ column }) => column,
   room: ({ column, width }) => width.sub(1).sub(column),
@@ -49,7 +49,7 @@ const along: { readonly [name: string]: (place: Place) => U32 } = {
 
 const limit = fc.oneof(fc.integer({ min: 0, max: 70 }), fc.constantFrom(1000, 2 ** 32 - 1));
 
-/** Conditions and extremes of where a cell stands, as fast-check draws them. */
+/** Comparisons, minima and maxima of a cell's position. */
 const question = fc.record({
   of: fc.constantFrom(...Object.keys(along)),
   how: fc.constantFrom<(Comparison | 'min' | 'max')[]>(...comparisons, 'min', 'max'),
@@ -75,7 +75,7 @@ const program = fc.record({
 });
 type Sketch = typeof program extends fc.Arbitrary<infer S> ? S : never;
 
-/** Sums up answers, and elements so many rows and columns on, wherever that may be. */
+/** A functor that combines the answers to questions, and another result from elements at offsets, even out of range. */
 function functorOf({ questions, reads, form, isKnown }: Sketch, known: number): FunctorDescription {
   return fn('cell', { i: u32, xs: array(u32), size: uniform(u32) }, { sum: u32, near: u32 }, ({ i, xs, size }) => {
     const width = isKnown ? u32(known) : size;
@@ -100,12 +100,12 @@ async function run(backend: Backend, sketch: Sketch, width: number, length: numb
   return Promise.all(results.map((buffer) => backend.read(buffer, 0, length)));
 }
 
-/** Widths around the least that is worth it, with what is left out at the ends, and some that are no rows at all. */
+/** Widths around the minimum for running by rows, and extreme widths. */
 const widths = fc.oneof(
   { arbitrary: fc.integer({ min: 60, max: 210 }), weight: 5 },
   { arbitrary: fc.constantFrom(1, 2, 1024, 4096, 65_537, 2 ** 31, 2 ** 32 - 1), weight: 2 },
 );
-/** Rows that end in the middle of a chunk, and chunks that end in the middle of a row. */
+/** Lengths for which rows end within chunks and chunks end within rows. */
 const lengths = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(65_535, 65_537, 140_001));
 
 const cases = THOROUGH ? 150 : 30;

@@ -13,7 +13,7 @@ const sizes = [
   0, 1, 2, 3, 4, 5, 63, 64, 65, 1023, 1024, 1025, 4095, 4097, 16383, 16384, 16385, 65535, 65536, 65537, 140001,
 ];
 
-/** What a test does on a backend: issues commands and says which words they wrote. */
+/** A test body, which issues commands on a backend and returns the words that they wrote. */
 type Scenario = (backend: Backend) => Promise<Uint32Array>;
 
 const backends: { readonly name: string; backend: Backend }[] = [];
@@ -49,7 +49,7 @@ async function expectSame(scenario: Scenario): Promise<void> {
 
 const load = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(i));
 const loadFloat = fn({ i: u32, xs: array(f32) }, f32, ({ i, xs }) => xs.at(i));
-/** The same through a loop, which does not vectorise. */
+/** The same function with a loop, which does not vectorise. */
 const loadSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
   const sum = Var(u32(0));
   For(0, 3, (k) => sum.set(sum.add(xs.at(i)).add(k)));
@@ -261,7 +261,7 @@ const folds: Fold[] = [
   },
 ];
 
-/** Not exact and of three types, which does not commute: sums, a count, and whether any was negative. */
+/** A monoid of three types that is neither exact nor commutative: sums, a count, and whether any value was negative. */
 const summary: AnyMonoid = monoid({
   of: { sum: f32, count: u32, negative: bool },
   identity: { sum: 0, count: 0, negative: false },
@@ -308,7 +308,7 @@ test('a monoid that says what is not true of it changes nothing for others', asy
   });
 });
 
-/** Sizes that take long: each fold is tried on one of them, and on all under `npm run test:thorough`. */
+/** Slow sizes. Each fold is tried on one of them, or on all under `npm run test:thorough`. */
 const largeSizes = sizes.filter((n) => n >= 65535);
 const smallSizes = sizes.filter((n) => n < 65535);
 
@@ -387,7 +387,7 @@ test('sums of f32 over a million elements, which take a third level of blocks', 
   const add = (a: number, b: number): number => Math.fround(a + b);
   const sums = Float32Array.from(prefixes(values, add), ({ inclusive }) => inclusive);
   const total = combineAll(values, add)!;
-  // By a plain loop: the reference takes half a minute.
+  // A plain loop computes the expected words, because the reference would take half a minute.
   const expected = new Uint32Array(Float32Array.from([...sums, total, total]).buffer);
   for (const { name, backend } of backends) {
     const out = backend.allocate(n + 2);

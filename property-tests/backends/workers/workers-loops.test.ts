@@ -23,7 +23,7 @@ import {
   unfold,
 } from '../../../primitives/index.ts';
 
-/** Never ends where x is below 2^31, which no analysis finds out. */
+/** A loop that never ends for x below 2^31. No analysis can find that out. */
 function endlessly(x: U32): U32 {
   const at = Var(x);
   While(
@@ -43,7 +43,7 @@ const forAges = fn('forAges', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
 });
 const endlessSum = monoid({ of: u32, identity: 0, combine: ({ a, b }) => a.add(endlessly(b)), exact: true });
 
-/** Every way to hand a functor to the library, with one that does not end, over a column x of indices. */
+/** Every way to pass a functor to the library, here with an endless one on a column x of indices. */
 const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unknown>> = {
   map: (x, context) => context.materialize(map(endless, { x })),
   'a helper of map': (x, context) => context.materialize(map(byHelper, { x })),
@@ -118,7 +118,7 @@ const ROWS = 3;
 
 describe('a loop without an end over few rows', () => {
   test.concurrent.each(Object.keys(calls))('leaves the calling thread alone: %s', async (name) => {
-    // Whatever has a bound runs on the calling thread.
+    // All work with a known bound runs on the calling thread.
     const inlineNanoseconds = Number.POSITIVE_INFINITY;
     await using context = new Context(await createWorkersBackend({ workers: 1, hangLimit: 200, inlineNanoseconds }));
     const x = context.materialize(sequence(ROWS));

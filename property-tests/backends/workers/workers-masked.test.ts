@@ -12,7 +12,7 @@ import type { ArrayValue, Bool, U32, Variable } from '../../../primitives/functo
 import { caseCount } from '../../cases.ts';
 import { bind, type Capture, randomWords, upload } from '../../support/workers-programs.ts';
 
-/** Functors with loops and branches, which workers run for several vectors of indices at once. */
+/** Tests functors with loops and branches, which workers run for several vectors of indices at once. */
 
 const backends: { readonly name: string; readonly backend: Backend }[] = [];
 let reference: Backend;
@@ -32,7 +32,7 @@ interface Launch {
   readonly length: number;
   readonly arrays: { readonly [name: string]: Capture };
   readonly uniforms: { readonly [name: string]: number };
-  /** Results, and where they go in place of one behind the other. */
+  /** The results to store, with their guards, and with indices if they are not stored in order. */
   readonly stores: readonly Pick<Store, 'value' | 'guard' | 'index'>[];
 }
 
@@ -58,7 +58,7 @@ async function expectSame(functor: FunctorDescription, launch: Launch): Promise<
   }
 }
 
-/** What a body does, as fast-check draws it; numbers choose among what there is. */
+/** A statement of a random body. Its numbers select among the available values and variables. */
 type Sketch =
   | { readonly kind: 'set'; readonly target: number; readonly from: number; readonly how: number }
   | { readonly kind: 'declare'; readonly from: number }
@@ -107,7 +107,7 @@ interface Scope {
   readonly xs: ArrayValue<'u32'>;
   readonly table: ArrayValue<'u32'>;
   readonly k: U32;
-  /** Of the loop around, where all indices are in it. */
+  /** The counter of the enclosing loop, if all indices are in it. */
   readonly round: U32 | undefined;
 }
 
@@ -159,7 +159,7 @@ function functorOf(sketches: readonly Sketch[]): FunctorDescription {
   const parameters = { i: u32, xs: array(u32), table: array(u32), k: uniform(u32) };
   return fn('sketched', parameters, { sum: u32, other: u32, odd: bool }, ({ i, xs, table, k }) => {
     const variables = [Var(i.mul(7)), Var(xs.at(i)), Var(k)];
-    // A loop, so that it is no straight line.
+    // The loop keeps the functor from being straight-line code.
     For(0, 2, (round) => {
       write(sketches, { values: [i, k, ...variables, round], variables, index: i, xs, table, k, round });
     });

@@ -7,10 +7,10 @@ import { fc, test } from '../../law-test.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 const ABSENT = 2 ** 32 - 1;
-/** Rows with this mask are not active. */
+/** Rows with this mask are inactive. */
 const INACTIVE = 7;
 
-/** Rows of cells that lie together, with a bit for each that counts, through a table of bins. */
+/** Rows of consecutive cells, which are counted through a table of bins. Each bit of a mask says if a cell counts. */
 const row = fn(
   'row',
   { i: u32, start: array(u32), mask: array(u32), group: array(u32) },
@@ -45,12 +45,12 @@ interface Rows {
   readonly ranks: number;
   readonly bins: number;
   readonly histograms: number;
-  /** Entries of the table of bins; what lies beyond is read as 0. */
+  /** The number of entries in the table of bins. Reads beyond it give 0. */
   readonly entries: number;
-  /** Neighbouring rows that share a histogram. */
+  /** The number of consecutive rows that share a histogram. */
   readonly together: number;
   readonly masks: readonly number[];
-  /** How many times the masks follow each other. */
+  /** The number of times that the list of masks is repeated. */
   readonly repeat: number;
   readonly seed: number;
 }
@@ -76,7 +76,7 @@ const rows: fc.Arbitrary<Rows> = fc.record({
 
 const CELLS = 500;
 
-/** Cells, the table, and rows of which most lie within the cells. */
+/** Generates cells, the table, and rows, most of which lie within the cells. */
 function materialOf({ storage, bins, entries, together, masks, repeat, seed }: Rows) {
   const words = randomWords(CELLS, seed);
   const n = masks.length * repeat;
@@ -93,7 +93,6 @@ function materialOf({ storage, bins, entries, together, masks, repeat, seed }: R
   };
 }
 
-/** The plain loop. */
 function countPlainly(
   { functor, ranks, bins, histograms }: Rows,
   { n, cells, binOf, mask, group, start }: ReturnType<typeof materialOf>,

@@ -11,10 +11,10 @@ import { randomWords } from '../../support/workers-programs.ts';
 
 const sizes = [1, 2, 4, 5, 8, 63, 1025, 16383, 16385, 40003, 100003];
 
-/** Keys by the lengths of their runs: ones, a few, as long as vectors and as long as tiles, and one run alone. */
+/** Lengths of runs of keys: one, a few, a vector, a tile, more than a tile, and all rows. */
 const lengths: RunLengths = { ...runLengths(5000), 'longer than tiles': () => 70_001 };
 
-/** Runs of equal keys: where each begins and ends. */
+/** The start and end of every run of equal keys. */
 function runsOf(keys: Uint32Array): [from: number, to: number][] {
   const starts = [...keys.keys()].filter((i) => i === 0 || keys[i] !== keys[i - 1]);
   return starts.map((from, run) => [from, starts[run + 1] ?? keys.length]);
