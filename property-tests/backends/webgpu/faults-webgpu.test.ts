@@ -40,7 +40,7 @@ const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, i
 /** A fault that is injected at one of a device's calls. */
 type Disturb = (faulty: FaultyGpu, calls: number) => void;
 
-/** Expects pending promises to reject with a single error of the code, later calls to throw it, and no leaked memory. */
+/** Expects pending promises to reject with one error of the code, later calls to throw it, and no leaked memory. */
 async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, cases: number): Promise<void> {
   let lost = 0;
   const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {

@@ -71,7 +71,7 @@ export function readBuffer(device: GPUDevice, buffer: GPUBuffer, byte: number, b
   return bytesOf(copyOut(device, buffer, byte, bytes), bytes);
 }
 
-/** Reads a lent column as its borrower would, in whole words around its elements. */
+/** Reads the bytes of a lent column as its user would: copies whole words and cuts out the elements. */
 export async function readLent(device: GPUDevice, lent: LentColumn): Promise<Uint8Array> {
   const from = Math.floor(lent.offset / 4) * 4;
   const to = Math.ceil((lent.offset + lent.bytes) / 4) * 4;

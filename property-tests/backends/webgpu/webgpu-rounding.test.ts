@@ -23,7 +23,7 @@ import {
   wordOf,
 } from '../../support/webgpu-support.ts';
 
-/** `i` and `j` are numbers made of 16 bits of a and b, so that emitters know their bounds. */
+/** `i` is the low 16 bits of a and `j` the high 16 bits of b, both as numbers. Emitters know their bounds. */
 type Expression = 'a' | 'b' | 'c' | 'i' | 'j' | number | readonly [OperationName, ...Expression[]];
 
 const tenth = Math.fround(0.1);

@@ -10,7 +10,7 @@ import type {
 } from '../../../primitives/ir/ir.ts';
 import { operationNames, typeOf } from '../../../primitives/ir/operations.ts';
 
-/** The loops of a functor. With `even`, loops iterate equally often for all indices, and the only return is at the end. */
+/** The loops of a functor. `even` loops iterate equally often for all indices; the only return is then at the end. */
 export type Loops = 'none' | 'any' | 'even';
 
 /**
