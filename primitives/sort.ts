@@ -32,8 +32,9 @@ export interface SortOptions extends ContextOption {
   /** Whether to sort in descending order. Rows with equal keys still keep their order. */
   readonly descending?: boolean;
   /**
-   * Sorts only by bits `from` to `to − 1` of the keys, counted from the lowest; fewer bits take fewer passes. For i32
-   * and f32 keys, these are the bits of the u32 in the same order; for i32 that is the key with its sign bit inverted.
+   * Sorts only by bits `from` to `to − 1` of the keys, counted from the lowest; fewer bits take fewer passes. Keys of
+   * i32 and f32 are first mapped to u32 keys that sort in the same order, and the bits are those of the u32 keys. The
+   * u32 key of an i32 is the i32 with its sign bit inverted.
    */
   readonly bits?: { readonly from: number; readonly to: number };
 }

@@ -116,7 +116,10 @@ export function regionOfItem(item: U32): U32 {
   return item.shr(30);
 }
 
-/** The cells of all pairs, with edges unless the corners alone decide them. Waits for the device once. */
+/**
+ * The cells of all pairs, with their edges. A cell whose overlap is certain or impossible whatever its edges are gets
+ * none. Waits for the device once.
+ */
 export async function cellsOf(context: Context, pairs: QuadrantPairs, edge: Column<'u32'>): Promise<Front> {
   const { column, row, p, q } = pairs;
   const pair = sequence(column.length);

@@ -135,8 +135,9 @@ function stretchOf({ ax, ay, dx, dy }: Line, side: I32): Stretch {
 }
 
 /**
- * Flips the state if another edge lies on the path from the corner to the start of the walk above a line. If the walk
- * starts on the left side, the path only goes up.
+ * Flips the region of another edge in the state if this edge crosses an odd number of times the path from the cell's
+ * corner to the start of the walk above a line. The path goes up and then to the right, or only up if the walk starts
+ * on the left side.
  */
 function passOnTheWay(state: Variable<'u32'>, other: Line, region: U32, line: Line, stretch: Stretch): void {
   const { throughLeft, height } = stretch;

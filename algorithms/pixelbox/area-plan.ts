@@ -19,7 +19,7 @@ export interface AreaPlan {
   /** Whether all regions are narrow and small, so that all can be drawn without finding those that occur. */
   readonly isNarrow: boolean;
   readonly banded: Uint32Array;
-  /** By sums over corners modulo 2³² and modulo 2⁶⁴. */
+  /** Pairs by sums over corners, computed modulo 2³², and pairs by sums over corners modulo 2⁶⁴. */
   readonly corners32: Uint32Array;
   readonly corners64: Uint32Array;
   readonly sweep: Uint32Array;

@@ -56,10 +56,11 @@ export interface DepthFirstOptions {
  * `split` parts. Each part is tested against the whole polygon. Parts to be split further go on the stack, the others
  * are settled. This is an experiment, for comparison.
  *
- * The quadrants cover the same area as those of `decompose`, and boundary quadrants are the same. Inside quadrants are
- * found only at every log₄ `split`-th level below the smallest quadrant around the polygon, and at the last level. An
- * inside quadrant of `decompose` at another level is replaced by its parts at the next of these levels. With a `split`
- * of 4 all quadrants are the same. The last split stops at the last level.
+ * The quadrants cover the same area as those of `decompose`, and boundary quadrants are the same. But a split skips
+ * levels: with a `split` of 64 it goes down three levels at once, with 16 two, and fewer if the last level is nearer.
+ * The first quadrant is the smallest one around the polygon. An inside quadrant of `decompose` at a skipped level is
+ * replaced by its parts at the next level that is not skipped. A `split` of 4 skips none, so all quadrants are the
+ * same.
  *
  * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon): there are as many rounds as a
  *   polygon has quadrants that are split. With s nested splits, a stack has at most (split − 1) · (s − 1) + 1

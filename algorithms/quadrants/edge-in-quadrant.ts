@@ -93,7 +93,8 @@ function stripWithin(a: I32, b: I32, half: U32): U32 {
 function acrossChildren(line: Line, half: U32): U32 {
   const side = bitsToI32(u32(1).shl(half));
   const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
-  // The side of the line is linear on the grid of corners: a step to the right subtracts `up`, a step up adds `right`.
+  // `sideOfCorner` is linear in the position of the corner: one child to the right it is less by `up`, one child up it
+  // is more by `right`.
   const at00 = sideOfCorner(line);
   const at10 = sub64({ a: at00, b: up });
   const at01 = add64({ a: at00, b: right });

@@ -106,7 +106,10 @@ async function countDigits(
 /** Number of bins for rows that do not count. With a single bin, additions would wait for each other. */
 const SPARE = 16;
 
-/** The digit of integers that differ in at most 32 bits. */
+/**
+ * The digit of an integer, or NONE if the integer does not have the prefix of the pass. All integers are less than 2³²
+ * above `min`.
+ */
 function narrowDigit(
   part: QuestionPart<IntegerValue>,
   min: bigint,

@@ -50,7 +50,7 @@ async function deviceTimes(table: t.DeviceTable, question: Question, rounds: num
   await backend.time(calls);
   const taken = await backend.time(calls);
   launch.dispose?.();
-  // The first call waits for the host.
+  // The time of the first call includes waiting for the host.
   return timesOf(taken.slice(1));
 }
 

@@ -42,7 +42,7 @@ const MAX_WORDS = 2 ** 16;
 
 /**
  * Captures the launches of a script once, with symbols for everything that differs from call to call; undefined if the
- * script cannot be played. The words `counted` of its block are lengths that only the device knows.
+ * script cannot be played. `counted` lists the words of the script's block that hold lengths known only to the device.
  */
 export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
   const sources = createSources();

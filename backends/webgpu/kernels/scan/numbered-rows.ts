@@ -20,10 +20,12 @@ export const MAX_LANES = 32;
 export const MAX_RUN = 16;
 
 /**
- * Scans states whose first leaf counts heads, at which all other leaves restart. Counts of several rows move between
- * lanes packed into one word, values separately; a ballot tells how far values carry. (Segmented scans of a warp after
- * Sengupta, Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as
- * bits. The WGSL functions are those of {@link emitNumbering}.
+ * Scans states whose first leaf is the number of heads so far. The other leaves, the values, restart at every head. A
+ * thread holds the heads of a run as the bits of a word. Lanes exchange the counts of several rows packed into one
+ * word, and the values of each row separately. A ballot finds the lanes with heads, at which values restart.
+ * The statements call the WGSL functions of {@link emitNumbering}.
+ *
+ * Source: Sengupta, Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007, for segmented scans of a warp.
  */
 export function numberedRows(
   items: number,
