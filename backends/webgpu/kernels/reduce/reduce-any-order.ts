@@ -1,10 +1,10 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
-import type { Silence } from '../../tuning/silence.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { emitProgram, programKey } from '../../launches/link.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Silence } from '../../tuning/silence.ts';
 import type { ReduceTuning } from '../../tuning/tuning.ts';
 import { isLight } from '../../wgsl/module-size.ts';
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';

@@ -1,9 +1,9 @@
 import { capacityOf, type MonoidProgram, type ScanCommand } from '../../../../primitives/contract/backend.ts';
 import { addsFlags, combineGraph } from '../../../analyses/monoid-shapes.ts';
 import { type Subgroups, widthOf } from '../../device/device.ts';
-import type { Silence } from '../../tuning/silence.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
+import type { Silence } from '../../tuning/silence.ts';
 import type { LookBackTuning } from '../../tuning/tuning.ts';
 import { isLight } from '../../wgsl/module-size.ts';
 import type { Helper } from '../../wgsl/wgsl-helpers.ts';

@@ -1,5 +1,5 @@
-import type { Silence } from '../../tuning/silence.ts';
 import { dispatchWord, GROUP_NUMBER } from '../../launches/parameters.ts';
+import type { Silence } from '../../tuning/silence.ts';
 import type { SweepTuning } from '../../tuning/tuning.ts';
 import { lines } from '../shared/lines.ts';
 import { AGGREGATE, INCLUSIVE } from '../shared/look-back.ts';

@@ -4,8 +4,10 @@ import type { LinkedProgram } from '../../launches/link.ts';
 import { dispatchWord } from '../../launches/parameters.ts';
 
 /** Bits of the key that one pass sorts by, and the number of different digits. */
-export const DIGIT_BITS = 8;
+export const DIGIT_BITS: number = 8;
 export const DIGITS: number = 2 ** DIGIT_BITS;
+// Kernels mark digits in words of 32 bits, and have a thread per digit in workgroups of at most 256 threads.
+if (DIGITS < 32 || DIGITS > 256) throw new RangeError('DIGIT_BITS must be 5 to 8.');
 
 /** Where to write keys and payload; missing if not needed. */
 export interface Columns {

@@ -1,6 +1,6 @@
 import { lines } from '../shared/lines.ts';
 import { laneSets } from '../shared/subgroups.ts';
-import { DIGITS } from './radix-rows.ts';
+import { DIGIT_BITS, DIGITS } from './radix-rows.ts';
 
 /**
  * WGSL that ranks the keys of a tile by a digit. Every subgroup has counters in `shared_words`; `counters` is the index
@@ -15,7 +15,7 @@ export function emitAlike(min: number, max: number): string {
     `{ let own = (d & ${1 << b}u) != 0u; let same = ${ballot('own')}; m &= select(~same, same, own); }`;
   return `fn alike(d: u32) -> ${type} {
   var m = ${min === 32 && max === 32 ? '0xffffffffu' : ballot('true')};
-  ${lines(8, bit)}
+  ${lines(DIGIT_BITS, bit)}
   return m;
 }`;
 }

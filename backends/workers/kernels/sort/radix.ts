@@ -17,7 +17,7 @@ import {
 import { ceilDiv } from '../reduce/reduce.ts';
 
 /**
- * The kernels of the radix sort that do not depend on what is sorted: 8-bit digits, least significant first, every
+ * The kernels of the radix sort that do not depend on what is sorted: digits of `DIGIT_BITS` bits, least significant first, every
  * region of the rows with places of its own, so that equal keys keep their order. (Knuth, vol. 3, 5.2.5; Zagha and
  * Blelloch 1991.)
  */
