@@ -32,7 +32,7 @@ export interface Recipe {
 
 const aRecipe: Kind = aRecord<Recipe>({ pattern: aWord(patterns), seed: aNumber });
 
-/** Any recipe. */
+/** Draws a pattern and a seed. */
 export const recipe: fc.Arbitrary<Recipe> = fc.record({
   pattern: fc.constantFrom(...patterns),
   seed: fc.nat({ max: 0xffff }),

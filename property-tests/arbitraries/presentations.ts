@@ -23,6 +23,7 @@ const presentations = [
 ] as const;
 export type Presentation = (typeof presentations)[number];
 
+/** Draws one of the forms in which rows can be presented. */
 export const presentation: fc.Arbitrary<Presentation> = fc.constantFrom(...presentations);
 
 type HostTable = { readonly [name: string]: HostArray };

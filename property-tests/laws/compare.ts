@@ -59,7 +59,7 @@ export function assertSameBytes(actual: HostTable, expected: HostTable, what: st
   compare(words(actual, nanBits), words(expected, nanBits), what);
 }
 
-/** The words of every array of a table. */
+/** Converts every array of a table to its words. */
 export function words(table: HostTable, nanBits = true): HostTable {
   if (!isArray(table)) {
     return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, words(field, nanBits)]));

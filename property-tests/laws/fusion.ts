@@ -46,7 +46,7 @@ const around = fn('around', { x: neighbours(u32), y: u32 }, u32, ({ x, y }) =>
 );
 const within = fn('within', { x: u32, rows: uniform(u32) }, u32, ({ x, rows }) => x.rem(rows.max(1)));
 
-/** The view of a step; every step keeps the number of rows. */
+/** The view of a step, which has as many rows as its operands. */
 function viewOf({ kind }: Step, x: Words, y: Words): Words {
   const rows = x.capacity + 1;
   switch (kind) {

@@ -36,7 +36,7 @@ interface Size {
 
 type Rule = { readonly x: Boundary; readonly y: Boundary };
 
-/** Arguments of {@link relaxed}, the plain loop over one grid after another. */
+/** Arguments of `relaxed`, the plain loop over one grid after another. */
 interface Plain<T> {
   readonly sizes: readonly Size[];
   readonly state: readonly T[];

@@ -17,7 +17,7 @@ export interface PartByHand {
   readonly corner: boolean;
   /** The edges with a point strictly inside the cell. */
   readonly edges: readonly Edge[];
-  /** Whether it has area in the cell. */
+  /** Whether the region has area in the cell. */
   readonly hasArea: boolean;
 }
 

@@ -79,7 +79,6 @@ export function traceMask(mask: CellMask, style: RingStyle): [number, number][][
   return rings;
 }
 
-/** A rectangle's ring. */
 export function rectangleRing({ left, right, top, bottom }: CellRectangle): [number, number][] {
   return [
     [left, top],

@@ -66,7 +66,7 @@ export function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** Whether the centre of a pixel is inside, even-odd over all rings. */
+/** Whether the centre of a pixel is inside by the even-odd rule over all rings. */
 export function coversPixel(rings: WrittenPolygon['rings'], column: number, row: number): boolean {
   let inside = false;
   for (const vertices of rings) {

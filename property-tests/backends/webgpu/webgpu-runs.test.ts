@@ -166,7 +166,7 @@ const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
   'of two elements': { ...small, run: 2 },
 };
 
-/** Returns both prefixes and the difference of neighbours, whether it is odd, and the index from the end. */
+/** Returns both prefixes, the difference of neighbours, whether that is odd, and the index counted from the end. */
 function emitMirrored(types: readonly ScalarType[]): Module {
   const leaves = [...types, ...types];
   const index = local('u32', 0);

@@ -73,7 +73,7 @@ const bins = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank 
 const beside = fn({ x: u32, y: q.neighbours(u32) }, u32, ({ x, y }) => x.add(y.at(1)));
 type U32 = Column<'u32'>;
 
-/** Every primitive of two columns that must be rows of one table. */
+/** Every primitive of two columns that must have equally many rows. */
 const ofRows: { readonly [primitive: string]: (a: U32, b: U32) => unknown } = {
   map: (x, y) => q.map(both, { x, y }),
   copyIf: (x, y) => q.copyIf(x, q.map(isOdd, { x: y })),
