@@ -11,7 +11,8 @@ import { type Cell, type SampleTable, sampleCondition, sampleTable } from './sup
  *
  * It needs DuckDB: npm install --no-save @duckdb/node-api@1.5.6-r.1.
  *
- * node --import tsx property-tests/compare-with-duckdb.ts [--conditions 10500] [--backend workers|webgpu|reference] [--seed 1]
+ * node --import tsx property-tests/compare-with-duckdb.ts [--conditions 10500] [--backend workers|webgpu|reference]
+ *   [--seed 1]
  */
 const { values: options } = parseArgs({
   options: {

@@ -13,8 +13,8 @@ import { pairColumns, rectilinearPair } from './support/arbitrary-rectilinear.ts
  * include holes, touching corners, shared edges, containment, contact without area and crossing rings. The program
  * counts differences and does not stop at them.
  *
- * node --import tsx property-tests/compare-with-geos.ts [--pairs 100000] [--seed 1] [--backend workers|webgpu|reference]
- *   [--adapter hardware|software]
+ * node --import tsx property-tests/compare-with-geos.ts [--pairs 100000] [--seed 1]
+ *   [--backend workers|webgpu|reference] [--adapter hardware|software]
  */
 const { values: options } = parseArgs({
   options: {

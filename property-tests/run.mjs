@@ -36,7 +36,7 @@ const LEFT_OUT = [
   'workers-prepared',
 ];
 
-/** Tests of the published package, its documentation and pages: `npm run test:release`. Most build the package first. */
+/** Tests of the published package, its documentation and pages: `npm run test:release`. Most build the package. */
 const RELEASE = 'property-tests/release/**';
 
 /** Milliseconds after which processes that have not exited are killed. */

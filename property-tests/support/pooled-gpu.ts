@@ -37,7 +37,7 @@ let gpu: Promise<GPU> | undefined;
 /**
  * The `GPU` that tests run on. A device that its user destroyed is reused, together with all pipelines that were
  * compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains on it: its
- * buffers are destroyed, and its error scopes are closed. A device that was lost or that reported an error is not reused.
+ * buffers are destroyed, and its error scopes are closed. A device that was lost or reported an error is not reused.
  *
  * Tests of device loss and of device calls open their own devices with `openTestGpu`.
  */

@@ -332,7 +332,7 @@ export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: 
   }
 }
 
-/** Evaluates one side of a comparison. Beside an f32 column, a literal is rounded; beside a date column, it is parsed. */
+/** Evaluates one side of a comparison. A literal is rounded beside an f32 column and parsed beside a date column. */
 function evaluated(row: Row, expression: Expression, other: Expression): Evaluated {
   const found = valueAt(row, expression);
   if (expression.kind !== 'literal' || other.kind !== 'column') return found;
