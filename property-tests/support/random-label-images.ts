@@ -21,7 +21,7 @@ export interface LabelPair {
   readonly q: LabelImage;
 }
 
-/** Pairs of label images up to 12 × 8 pixels, with up to 6 polygons each. A polygon has any number of pieces, even 0. */
+/** Pairs of label images up to 12 × 8 pixels, with up to 6 polygons each. A polygon may have any number of pieces. */
 export const labelPair: fc.Arbitrary<LabelPair> = fc
   .tuple(fc.nat({ max: 12 }), fc.nat({ max: 8 }))
   .chain(([width, height]) => fc.record({ p: labelImage(width, height), q: labelImage(width, height) }));
