@@ -268,7 +268,7 @@ function requireLength(bytes: Uint8Array, expected: number, file: string): void 
 function requireHeader(bytes: Uint8Array, file: string): void {
   const magic = String.fromCharCode(...bytes.subarray(0, MAGIC.length));
   if (magic !== MAGIC.slice(0, magic.length) || magic.length === 0) {
-    throw new FormatError('maq/foreign', 'This is not the file of a MAQ-tree.', {
+    throw new FormatError('maq/foreign', 'This is not a MAQ-tree file.', {
       expected: JSON.stringify(MAGIC),
       got: magic.length === 0 ? 'no bytes' : JSON.stringify(magic),
       place: { file },

@@ -346,7 +346,7 @@ describe('quadrille index info', () => {
     expect(text).toContain('checksum ok');
   });
 
-  test('refuses what is no tree, or a damaged one', async () => {
+  test('refuses files that are not trees, and damaged trees', async () => {
     const whole = await shop.bytesOf('shapes.maq');
     const changed = whole.slice();
     changed[200]! ^= 1;
@@ -364,8 +364,8 @@ describe('quadrille index info', () => {
       ['head.maq', 'ends in its header'],
       ['changed.maq', 'have changed'],
       ['newer.maq', 'another version'],
-      ['nothing.maq', 'no file of a MAQ-tree'],
-      ['shapes.geojson', 'no file of a MAQ-tree'],
+      ['nothing.maq', 'not a MAQ-tree file'],
+      ['shapes.geojson', 'not a MAQ-tree file'],
       ['missing.maq', 'There is no such file'],
       ['.', 'This is a directory'],
     ] as const) {

@@ -53,7 +53,7 @@ describe('bad usage', () => {
     [['index', 'query', '@shapes.maq', '--points', '@points.csv', '-o', '@x.xlsx'], 'which does not match .xlsx'],
     [['index', 'query', '@shapes.maq', '--points', '@points.csv', '-o', '@points.csv'], 'both read and written'],
     [['index', 'query', '@shapes.maq', '--points', '@nowhere.csv'], 'nowhere.csv: There is no such file'],
-    [['index', 'query', '@points.csv', '--points', '@points.csv'], 'no file of a MAQ-tree'],
+    [['index', 'query', '@points.csv', '--points', '@points.csv'], 'not a MAQ-tree file'],
     [
       ['index', 'query', '@shapes.maq', '--points', '@points.csv', '--backend', 'workers', '--adapter', 'software'],
       'has no effect',
