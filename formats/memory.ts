@@ -71,7 +71,7 @@ export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: nu
 
 /** The text as bytes and as a string. */
 const TEXT_FACTOR = 3;
-/** An array or object and its elements. */
+/** An array or object with its first member. Every further member follows a comma and counts as an item. */
 const BYTES_PER_LIST = 72;
 /** A pointer, and a boxed number. */
 const BYTES_PER_ITEM = 24;

@@ -18,6 +18,7 @@ import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
 import { describeGiven, isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
+import { memoized } from './ir/memo.ts';
 import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
@@ -342,7 +343,7 @@ export function product<const M extends { readonly [name: string]: AnyMonoid }>(
 /** The monoid of a head flag and a value; see {@link segmented}. */
 export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>; readonly value: S }>;
 
-const segmentedOnce = new WeakMap<AnyMonoid, AnyMonoid>();
+const segmentedOnce = memoized(makeSegmented);
 
 /**
  * The monoid of (head, value) that restarts at every head: it turns any scan into a segmented one (Blelloch 1990).
@@ -354,9 +355,7 @@ const segmentedOnce = new WeakMap<AnyMonoid, AnyMonoid>();
  */
 export function segmented<S extends Shape>(inner: Monoid<S>): Segmented<S> {
   requireMonoid('segmented', 'inner', inner);
-  const made = segmentedOnce.get(inner) ?? makeSegmented(inner);
-  segmentedOnce.set(inner, made);
-  return made as Segmented<S>;
+  return segmentedOnce(inner) as Segmented<S>;
 }
 
 function makeSegmented<S extends Shape>(inner: Monoid<S>): AnyMonoid {

@@ -24,7 +24,7 @@ export interface TrackedFrame {
    * further down.
    */
   readonly radii: Float32Array;
-  /** Whether cells were detected in this frame. */
+  /** Whether detection ran on this frame, even if it found no cells. */
   readonly detected: boolean;
 }
 

@@ -213,7 +213,7 @@ function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8)
     .Else(() => turn(...towards));
 }
 
-/** Makes many steps towards the first cell. */
+/** Follows up to `STEPS` links from a label to ever earlier cells, towards the first cell of the component. */
 const follow = fn('follow', { label: u32, labels: array(u32) }, u32, ({ label, labels }) => {
   const first = Var(label);
   If(label.ne(NO_COMPONENT), () => {

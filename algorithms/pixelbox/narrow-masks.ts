@@ -80,7 +80,10 @@ export function uploadNarrowRegions(context: Context, selections: readonly Selec
   };
 }
 
-/** Room for every second edge; around pixels, every second edge is horizontal. */
+/**
+ * Initial room for packed edges: half of the edges of all regions whose vertices are not on the device. Around pixels,
+ * horizontal and vertical edges alternate, and only the horizontal ones are packed. Other regions may need more.
+ */
 function roomForEdges(selections: readonly Selection[]): number {
   return vertexTotal(selections.filter(({ regions }) => regions.vertices === undefined)) >> 1;
 }

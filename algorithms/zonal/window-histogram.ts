@@ -15,6 +15,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../primitives/index.ts';
+import { memoized } from '../../primitives/ir/memo.ts';
 import { isSet } from '../plain-functors.ts';
 import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
@@ -75,13 +76,7 @@ function tileHistograms(
   return { place: exclusiveScan(flag, plus(u32)), counts };
 }
 
-const slotFunctors = new WeakMap<Classifier, ReturnType<typeof defineSlotOfTileCell>>();
-
-function slotOfTileCell(classifier: Classifier): ReturnType<typeof defineSlotOfTileCell> {
-  const known = slotFunctors.get(classifier) ?? defineSlotOfTileCell(classifier);
-  slotFunctors.set(classifier, known);
-  return known;
-}
+const slotOfTileCell = memoized(defineSlotOfTileCell);
 
 function defineSlotOfTileCell(classifier: Classifier) {
   const parameters = { place: u32, cell: u32, rank: u32, cells: array(u32) };
@@ -112,13 +107,7 @@ function countBoundaryTiles(
   });
 }
 
-const maskedFunctors = new WeakMap<Classifier, ReturnType<typeof defineSlotOfMaskedCell>>();
-
-function slotOfMaskedCell(classifier: Classifier): ReturnType<typeof defineSlotOfMaskedCell> {
-  const known = maskedFunctors.get(classifier) ?? defineSlotOfMaskedCell(classifier);
-  maskedFunctors.set(classifier, known);
-  return known;
-}
+const slotOfMaskedCell = memoized(defineSlotOfMaskedCell);
 
 function defineSlotOfMaskedCell(classifier: Classifier) {
   const parameters = { zone: u32, cell: u32, mask: u32, rank: u32, cells: array(u32) };

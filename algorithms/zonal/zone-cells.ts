@@ -4,6 +4,7 @@ import type { Scalar } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
+import { memoized } from '../../primitives/ir/memo.ts';
 import type { Sample } from '../geometry/raster.ts';
 import { type Captured, type Classifier, orderedKey } from './binning.ts';
 import type { Coverage } from './coverage.ts';
@@ -46,13 +47,7 @@ export function zoneCells(
   } as never) as { zone: Column<'u32'>; raw: Column<'u32'> };
 }
 
-const cellFunctors = new WeakMap<Classifier, ReturnType<typeof defineCellFunctor>>();
-
-function cellFunctor(classifier: Classifier): ReturnType<typeof defineCellFunctor> {
-  const known = cellFunctors.get(classifier) ?? defineCellFunctor(classifier);
-  cellFunctors.set(classifier, known);
-  return known;
-}
+const cellFunctor = memoized(defineCellFunctor);
 
 /** The zone and bits of cell `index % 32` of row `index / 32`. */
 function defineCellFunctor(classifier: Classifier) {

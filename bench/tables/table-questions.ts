@@ -5,7 +5,7 @@ export interface Question {
   readonly name: string;
   readonly sql: string;
   readonly table: 'numbers' | 'lineitem';
-  /** The aggregates that it asks for, if it does. */
+  /** Its aggregates and condition, if it is a plain aggregation; with these, its launch is timed on the device. */
   readonly asked?: { readonly aggregates: t.Aggregates; readonly where?: t.Condition };
   ask(table: t.DeviceTable): Promise<unknown>;
 }

@@ -76,7 +76,8 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
     return behind;
   }
   if (~behind >= end) {
-    // The last position may have been cut off after its numbers, or even after its ring.
+    // The text ends in or after the last position, which is read again when reading resumes. If it is already stored,
+    // drop it, and the ring that it ended.
     columns.length = lastVertex;
     while (ringEnds.length > 0 && ringEnds.at(-1)! > lastVertex) ringEnds.pop();
     dropPartStarts(columns);

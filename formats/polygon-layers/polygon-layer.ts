@@ -9,7 +9,10 @@ export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'fla
 export interface PolygonLayerOptions {
   /** Format of the file. Default: detected from content and extension. */
   readonly format?: PolygonLayerFormat | undefined;
-  /** Object of a TopoJSON file. May be omitted if the file has only one. A GeoJSON file has at most one, its `name`. */
+  /**
+   * Name of the object to read in a TopoJSON file; may be omitted if there is only one. In a GeoJSON file, only the
+   * `name` of its FeatureCollection is accepted, with the same result as without it.
+   */
   readonly layer?: string | undefined;
   /** Property that names the polygons, instead of the features' `id`. */
   readonly id?: string | undefined;

@@ -91,9 +91,7 @@ export interface DispatchRecorder {
   together<T>(record: () => T): T;
   /** Submits everything recorded. */
   flush(): void;
-  /**
-   * Submits at the end of the current task, together with everything else it records; resolves after the submission.
-   */
+  /** Submits in a microtask, with everything that has been recorded by then. Resolves after the submission. */
   flushSoon(): Promise<void>;
   /** Resolves when the device has accepted all submissions; see {@link Submission.accepted}. */
   accepted(): Promise<unknown>;

@@ -82,7 +82,8 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
     growths++;
     view = new Uint32Array(memory!.buffer);
   };
-  // A limit at or above the whole heap cannot be raised, so it does not count as a limit.
+  // The error of a limit advises to raise it, which would not help if the heap is no larger: then there is no limit, and
+  // the error is that of a full heap.
   const limit = limitBytes < heapBytes ? limitBytes : Number.POSITIVE_INFINITY;
   const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + heapBytes, grow }, limit);
 

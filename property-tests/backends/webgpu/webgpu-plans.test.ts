@@ -37,7 +37,10 @@ function occupied({ backend }: Context, count: number): DeviceBuffer[] {
   return Array.from({ length: 3 * count }, (_, i) => backend.allocate(1 << (2 * (i % 3) + 6)));
 }
 
-/** Laws of kernels run on all these configurations. Laws of primitives need more bindings than some of them have. */
+/**
+ * All configurations except the one without subgroups, each with the laws of kernels. One of them also runs the laws of
+ * primitives, which need more bindings than some others have.
+ */
 const cases = configurations.flatMap(([name, options]) => {
   const laws = name.startsWith('looking back past') ? allLaws : kernelLaws;
   return name.includes('without') ? [] : [{ name, options, laws }];
