@@ -6,7 +6,7 @@ import { Context } from '../../../primitives/context.ts';
 import type { Limits } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { testBackends } from '../../backends.ts';
-import { lawsOfVariant } from '../../cases.ts';
+import { costlyCaseCount, lawsOfVariant } from '../../cases.ts';
 import { createRun } from '../../laws/law.ts';
 import { randomFloats, randomWords } from '../../support/webgpu-support.ts';
 
@@ -146,7 +146,7 @@ describe.each(testBackends)('more than memory holds on $name', (backend) => {
           await createRun(contexts[which]!, reference)((context) => pipeline(columnsOf(context, given)));
         }),
         {
-          numRuns: 2 + Math.ceil(runs / 3),
+          numRuns: costlyCaseCount(limits.length + Math.ceil(runs / 3), limits.length),
           examples: limits.map((_, which) => [{ rows: 15_000, seed: which }, which] satisfies [Input, number]),
         },
       );
