@@ -4,6 +4,7 @@ import type { Shape } from '../../primitives/functors/shapes.ts';
 import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
+import { createVariants } from '../../primitives/ir/memo.ts';
 import type { Sample } from '../geometry/raster.ts';
 import type { Captured, Classifier } from './binning.ts';
 import { GROUP_OFFSET, WIDE_BYTES, WIDE_COUNTERS } from './exact-sums.ts';
@@ -219,14 +220,10 @@ function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): 
   });
 }
 
-/** Caches one functor per classifier. */
-function perClassifier<F>(
+/** Caches one functor per classifier, which is of one sample type. */
+function perClassifier<F extends object>(
   define: (classifier: Classifier, sample: Sample) => F,
 ): (classifier: Classifier, sample: Sample) => F {
-  const known = new WeakMap<Classifier, F>();
-  return (classifier, sample) => {
-    const functor = known.get(classifier) ?? define(classifier, sample);
-    known.set(classifier, functor);
-    return functor;
-  };
+  const variantOf = createVariants<Classifier, F>(1);
+  return (classifier, sample) => variantOf(classifier, sample, () => define(classifier, sample));
 }
