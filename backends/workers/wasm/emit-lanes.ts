@@ -9,23 +9,23 @@ import type { Int32Local, ScalarLocal } from './wasm-locals.ts';
 import { doWhile } from './wasm-statements.ts';
 
 /**
- * Writes straight-line graphs for one index after the other, without a test in them that can be made once for many: what
- * is the same for all indices is computed by `prepare`, and whether all reads are within their arrays by `inRange`.
+ * Writes straight-line graphs for one index at a time, with work hoisted out of the loop: `prepare` computes
+ * loop-invariant values, and `inRange` checks the bounds of reads for a whole range of indices.
  */
 export class LaneCode {
   readonly #code: Code;
   readonly #sources: VectorSources;
   readonly #invariants = new Map<Node, ScalarLocal>();
-  /** For every contiguous read, a local with the address of what index 0 would read. */
+  /** For every contiguous read, a local with the address of the element that it would read at index 0. */
   readonly #addresses = new Map<ReadNode, Int32Local>();
   readonly #gathers = new Set<GatherNode>();
-  /** Locals of what varies, for the index under way. */
+  /** Locals of values that vary, for the current index. */
   readonly #lanes = new Map<Node, ScalarLocal>();
   readonly #checked: boolean;
   #offset = 0;
 
   /**
-   * @param checked - whether reads at any index look at the length themselves, where `inRange` is not asked for all.
+   * @param checked - whether every gather checks its own bounds. If not, the caller must test `inRange`.
    */
   constructor(code: Code, sources: VectorSources, checked: boolean) {
     this.#code = code;
@@ -33,12 +33,12 @@ export class LaneCode {
     this.#checked = checked;
   }
 
-  /** Gives a node that does not vary its scalar; before `prepare`. */
+  /** Sets the local that holds a loop-invariant node's scalar. Call it before `prepare`. */
   bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
-  /** Computes what does not vary of everything that leads to the given nodes. */
+  /** Computes the loop-invariant values and the addresses that the given nodes depend on. */
   prepare(nodes: readonly Node[]): void {
     const seen = new Set<Node>();
     const visit = (node: Node): void => {
@@ -52,12 +52,12 @@ export class LaneCode {
     for (const node of nodes) visit(node);
   }
 
-  /** The reads that are prepared and whose index is the loop's plus something. */
+  /** The prepared reads whose index is the loop's index plus a shift. */
   get contiguousReads(): readonly Node[] {
     return [...this.#addresses.keys()];
   }
 
-  /** Whether the reads of the indices below `end` are all within their arrays. */
+  /** Whether the reads at all indices below `end` are in bounds, except for gathers that check their own bounds. */
   inRange(end: Int32): Int32 {
     let all = i32(1);
     for (const node of this.#addresses.keys()) {
@@ -71,7 +71,10 @@ export class LaneCode {
     return all;
   }
 
-  /** Loads something of every cache line that the contiguous reads below `end` will load from, and mixes it into a local. */
+  /**
+   * Loads a byte of every cache line that the contiguous reads of indices below `end` will load from. The bytes are
+   * mixed into a local.
+   */
   touch(into: Int32Local, end: Int32): void {
     const code = this.#code;
     const at = code.local(I32);
@@ -96,8 +99,8 @@ export class LaneCode {
   }
 
   /**
-   * The value of a node, to be used at once: it is computed where it is first used. Where it varies, it is right only for
-   * indices that are in range.
+   * The value of a node. The first use emits the code that computes it, so use the expression immediately. A value that
+   * varies is valid only for indices whose reads are in bounds.
    */
   scalar(node: Node): Scalar {
     if (node.kind === 'literal') return literal(node.type, node.value);
@@ -105,12 +108,12 @@ export class LaneCode {
     return node.type === 'f32' ? new Float32(emit) : new Int32(emit);
   }
 
-  /** The same of a node that is an integer or a bool. */
+  /** Like `scalar`, for a node of integer or bool type. */
   value(node: Node): Int32 {
     return this.scalar(node) as Int32;
   }
 
-  /** The same as a local, of anything but literals. */
+  /** The value of a node in a local. The node must not be a literal. */
   local(node: Node): ScalarLocal {
     const known = (node.varying ? this.#lanes : this.#invariants).get(node);
     if (known !== undefined) return known;
@@ -185,7 +188,7 @@ export class LaneCode {
     return loadElement(storage, node.type, elementAt(storage, address, index));
   }
 
-  /** An upper bound of a u32, as far as it can be seen from how it comes about. */
+  /** An upper bound of a u32 node, derived from its operands; {@link ANY} if nothing better is known. */
   #greatest(node: Node): number {
     if (node.kind === 'literal') return Number(node.value) >>> 0;
     if (node.kind === 'read' || node.kind === 'gather') {
@@ -208,10 +211,10 @@ export class LaneCode {
   }
 }
 
-/** Bytes that come from memory at once. */
+/** Bytes of a cache line. */
 const CACHE_LINE = 64;
 
-/** Nothing is known of a u32. */
+/** The maximum of u32, the upper bound of every node. */
 const ANY = 2 ** 32 - 1;
 
 function inputsOf(node: Node): readonly Node[] {

@@ -10,39 +10,40 @@ import { fourFrom, type Int32, type Scalar, type Vector, v128, vector } from './
 import type { Int32Local, Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 import { block, br, brIf, loop, when } from './wasm-statements.ts';
 
-/** Where code for several vectors of indices finds what it works on. */
+/** The inputs of code that processes several vectors of indices at once. */
 export interface MaskedSources {
   readonly environment: Environment;
-  /** Local of the first index, and of its row where the program divides by the cells of one. */
+  /** The local that holds the first index. */
   readonly index: Int32Local;
+  /** The row that contains all the indices; undefined unless the program divides the index by the row size. */
   readonly row: Int32 | undefined;
-  /** Vectors of four indices that are handled at once. */
+  /** Number of vectors of four indices processed together. */
   readonly vectors: number;
-  /** Where to go when a read is not within its array for all indices; nothing was stored by then. */
+  /** The branch target if a consecutive read is out of range for any index. Nothing has been stored by then. */
   readonly elsewhere: Label;
 }
 
 type Of<K extends LaneStatement['kind']> = Extract<LaneStatement, { kind: K }>;
 
 /**
- * Writes a program with its loops and branches for several vectors of indices at once. What is the same for all indices is
- * computed once, as scalars; where indices go different ways, a branch is taken if any of them takes it, and sets variables
- * under a mask.
+ * Emits a program with its loops and branches for several vectors of indices at once. Uniform values are computed once,
+ * as scalars. A divergent branch runs if any index takes it, and assigns variables under a mask.
  */
 export class MaskedCode {
   readonly #code: Code;
   readonly #program: LaneProgram;
   readonly #kinds: LaneKinds;
   readonly #sources: MaskedSources;
-  /** Locals of what does not vary, or of its first index. */
+  /** Scalar locals of uniform values, and of consecutive values for the first index. */
   readonly #scalars = new Map<number, ScalarLocal>();
-  /** Locals of what varies, a vector each; of what does not vary where vectors need it, the same vector. */
+  /** Locals of varying values, one for each vector of indices. A uniform value has the same splat for all vectors. */
   readonly #vectors = new Map<number, readonly VectorLocal[]>();
+  /** Splats of uniforms. */
   readonly #splats = new Map<string, VectorLocal>();
   readonly #splatted: ReadonlySet<number>;
   readonly #owned: Local[] = [];
   readonly #loops: { readonly exit: Label; readonly next: Label }[] = [];
-  /** Locals of the mask under which statements run; undefined where all indices take part. */
+  /** The mask of the active lanes, one local per vector; undefined if all lanes are active. */
   #mask: readonly VectorLocal[] | undefined;
 
   constructor(code: Code, program: LaneProgram, kinds: LaneKinds, sources: MaskedSources) {
@@ -53,7 +54,7 @@ export class MaskedCode {
     this.#splatted = this.#findSplatted();
   }
 
-  /** Writes the code; returns, for every vector, locals with the results. They are valid until `release`. */
+  /** Emits the code. Returns locals with the results of each vector, valid until `release`. */
   run(): readonly (readonly VectorLocal[])[] {
     const { index } = this.#sources;
     this.#scalars.set(this.#program.parameters[0]!.id, index);
@@ -80,7 +81,7 @@ export class MaskedCode {
     return operand.kind === 'local' ? this.#kinds.kinds.get(operand.id)! : 'uniform';
   }
 
-  /** Locals that do not vary and are operands of vectors. */
+  /** The ids of uniform locals that vector statements or results need as vectors. */
   #findSplatted(): ReadonlySet<number> {
     const found = new Set<number>();
     const add = (operand: Operand): void => {
@@ -98,7 +99,7 @@ export class MaskedCode {
     return found;
   }
 
-  /** Goes elsewhere where an array is shorter than what is read of it at once. */
+  /** Branches to `elsewhere` if an array has fewer elements than one consecutive read loads. */
   #requireLengths(): void {
     for (const name of this.#kinds.arrays) {
       brIf(this.#code, this.#sources.elsewhere, this.#array(name).length.ltU(4 * this.#sources.vectors));
@@ -155,7 +156,7 @@ export class MaskedCode {
     }
   }
 
-  /** Keeps the scalar of a local, and a vector of it where vectors need it. */
+  /** Stores a scalar in the local of a variable, and its splat if vectors use it. */
   #keepScalar({ id, type }: Variable, value: Scalar): void {
     const code = this.#code;
     code.push(value);
@@ -171,7 +172,7 @@ export class MaskedCode {
     );
   }
 
-  /** The locals of what varies. */
+  /** The vector locals of a varying value, allocated on first use. */
   #vectorsOf(id: number): readonly VectorLocal[] {
     const known = this.#vectors.get(id) ?? this.#each(() => this.#own(this.#code.local(V128)));
     this.#vectors.set(id, known);
@@ -202,7 +203,7 @@ export class MaskedCode {
     }
   }
 
-  /** The row of the indices, or the column of the first. */
+  /** The row of all indices for `div`; the column of the first index for `rem`. */
   #place(name: 'div' | 'rem', [index, cells]: readonly Operand[]): Int32 {
     const row = this.#sources.row!;
     return name === 'div' ? row : this.#integer(index!).sub(row.mul(this.#integer(cells!)));
@@ -264,7 +265,7 @@ export class MaskedCode {
     );
   }
 
-  /** Both branches, each where any index takes it. */
+  /** Emits both branches of a divergent `if`. Each runs under its mask if any lane takes it. */
   #diverge({ condition, consequent, alternative }: Of<'if'>): void {
     const outer = this.#mask;
     const under = (statements: readonly LaneStatement[], maskOf: (u: number) => Vector): void => {
@@ -303,14 +304,14 @@ export class MaskedCode {
     );
   }
 
-  /** What does not vary, or the value of the first index of what is consecutive. */
+  /** A uniform value, or a consecutive value for the first index. */
   #scalar(operand: Operand): Scalar {
     if (operand.kind === 'literal') return literal(operand.type, operand.value);
     if (operand.kind === 'uniform') return this.#sources.environment.uniforms.get(operand.name)!;
     return this.#scalars.get(operand.id)!;
   }
 
-  /** The same of an integer or a bool. */
+  /** Like `#scalar`, for an integer or a bool. */
   #integer(operand: Operand): Int32 {
     return this.#scalar(operand) as Int32;
   }
@@ -331,10 +332,13 @@ export class MaskedCode {
   }
 }
 
-/** The mask of all lanes. */
+/** The mask with all lanes active. */
 const ALL = v128([-1, -1, -1, -1]);
 
-/** The operand of an extremum of f32 that is a number, which takes fewer instructions, and where the other one stands. */
+/**
+ * The literal f32 operand of a min or max, and the position of the other operand. With a literal, an extremum takes
+ * fewer instructions. NaN is excluded, and so is −0 for max.
+ */
 function numberOf(
   name: 'min' | 'max',
   operands: readonly Operand[],

@@ -22,38 +22,41 @@ import {
 import type { Int32Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 import { drop, lower, raise } from './wasm-statements.ts';
 
-/** Indices that a round handles at most; chunks begin at multiples of it. */
+/** Maximum number of indices per round of a vector loop. Chunks begin at multiples of it. */
 const MAX_IN_ROUND = 16;
 
-/** Where a vector loop finds what it works on. */
+/** The inputs of a vector loop. */
 export interface VectorSources {
   readonly arrays: readonly ArrayAccess[];
   readonly uniforms: readonly ScalarLocal[];
-  /** Local of the index of the first lane. */
+  /** The index of the first lane. */
   readonly index: Int32 | undefined;
 }
 
 /**
- * Writes straight-line graphs for four lanes at once. What is the same for all lanes is computed once, by `prepare`,
- * before the loop; then every `begin` starts the code for the next four indices.
+ * Writes straight-line graphs for four lanes at once. `prepare` computes loop-invariant values before the loop. Then
+ * each `begin` starts the code for another four indices.
  */
 export class VectorCode {
   readonly #code: Code;
   readonly #sources: VectorSources;
-  /** Locals of what does not vary: scalars, and the same in four lanes. */
+  /** Locals of loop-invariant values, as scalars. */
   readonly #invariants = new Map<Node, ScalarLocal>();
+  /** Locals of loop-invariant values, as vectors with the scalar in every lane. */
   readonly #splats = new Map<Node, VectorLocal>();
-  /** For every contiguous read, a local with the address of what index 0 would read. */
+  /** For every contiguous read, a local with the address of the element that it would read at index 0. */
   readonly #addresses = new Map<ReadNode, Int32Local>();
+  /** How often each node is used. */
   readonly #uses = new Map<Node, number>();
-  /** Locals of what varies, for the four indices under way. */
+  /** Locals of per-lane values, for the current four indices. */
   readonly #lanes = new Map<Node, VectorLocal>();
+  /** Nodes whose local in `#lanes` belongs to the caller. */
   readonly #bound = new Set<Node>();
-  /** What is right where the first lane's index is a multiple of four. */
+  /** Nodes whose lanes are valid only if the index of the first lane is a multiple of four. */
   readonly #aligned = new Set<Node>();
-  /** The lanes of parameters that are not bound. */
+  /** Expressions for the lanes of parameters that have no local. */
   readonly #supplies = new Map<Node, Vector>();
-  /** Comparisons that are false for all indices that vectors handle. */
+  /** Comparisons that are false for all indices of the vector loop. */
   readonly #never = new Set<OperationNode>();
   #offset = 0;
 
@@ -62,14 +65,14 @@ export class VectorCode {
     this.#sources = sources;
   }
 
-  /** Gives a node that does not vary its scalar; before `prepare`. */
+  /** Sets the local that holds a loop-invariant node's scalar. Call it before `prepare`. */
   bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
   /**
-   * Peels the first row and the last ones off the vector loop, for the scalar loop to handle. Comparisons that tell these
-   * rows apart, in the conditions that lead to the given nodes, are then false for all others. Before `prepare`.
+   * Leaves row 0 and the rows from the last one on to the scalar loop, if the given conditions test for them. The
+   * vector loop treats these tests as false, also as operands of `or`. Call it before `prepare`.
    */
   peelEnds(nodes: readonly Node[]): void {
     for (const node of nodes) {
@@ -79,7 +82,7 @@ export class VectorCode {
     }
   }
 
-  /** Makes ready for everything that leads to the given nodes. */
+  /** Computes the loop-invariant vectors and the addresses that the given nodes depend on. */
   prepare(nodes: readonly Node[]): void {
     for (const node of nodes) this.#count(node);
     for (const node of this.#uses.keys()) {
@@ -89,7 +92,10 @@ export class VectorCode {
     }
   }
 
-  /** Narrows the range of indices to those whose contiguous reads are all within their arrays, and above their floors. */
+  /**
+   * Narrows the range to indices for which the vector code is valid: all reads are in bounds, contiguous reads are
+   * above their floors, and the peeled ends are excluded. If needed, the range also starts at an aligned index.
+   */
   narrow(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const shift = code.local(I64);
@@ -106,16 +112,16 @@ export class VectorCode {
     if (this.#aligned.size > 0) this.#align(from, to);
   }
 
-  /** Narrows it to the indices whose shared words are within their array. */
+  /** Narrows the range to indices whose shared element is in bounds. */
   #narrowToShared({ slot, by }: SharedNode, to: Int32Local): void {
     lower(this.#code, to, clamped(this.#code, this.#sources.arrays[slot]!.length.extendU().shl(by)));
   }
 
-  /** Moves the first index on to a multiple of what vectors handle in a round, or to the end where there is none. */
+  /** Rounds the first index up to a multiple of {@link MAX_IN_ROUND}, or sets it to `to` if the sum overflows. */
   #align(from: Int32Local, to: Int32Local): void {
     const next = this.#code.local(I32);
     const multiple = from.add(MAX_IN_ROUND - 1).and(-MAX_IN_ROUND);
-    // The sum may pass 2³².
+    // The sum overflows if it is less than `from`.
     from.set(next.ltU(from).select(to, next.tee(multiple)));
     this.#code.release(next);
   }
@@ -125,7 +131,7 @@ export class VectorCode {
     return new Map(floors.map((floor) => [`${floor.shift.id},${floor.min.id}`, floor])).values();
   }
 
-  /** Narrows it to the indices that are, plus a shift, neither below the least one nor as far as 2³². */
+  /** Narrows the range to indices for which index + `shift` is at least `min` and does not overflow. */
   #narrowToFloor({ shift, min }: Floor, from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const without = (bound: Int32): Int32 => clamped(code, bound.extendU().sub(this.#integer(shift).extendS()));
@@ -133,13 +139,14 @@ export class VectorCode {
     lower(code, to, without(i32(-1)));
   }
 
+  /** Narrows the range to indices for which the comparison is false. */
   #narrowToNever(node: OperationNode, from: Int32Local, to: Int32Local): void {
     const end = endOf(node);
     if (end === undefined) from.set(from.add(from.isZero()));
     else lower(this.#code, to, clamped(this.#code, this.#integer(end).extendU().sub(1)));
   }
 
-  /** Starts the code for the indices from `index + offset` on. */
+  /** Starts the code for the four indices from `index + offset` on. */
   begin(offset: number): void {
     for (const [node, local] of this.#lanes) if (!this.#bound.has(node)) this.#code.release(local);
     this.#lanes.clear();
@@ -147,18 +154,18 @@ export class VectorCode {
     this.#offset = offset;
   }
 
-  /** Gives a parameter node its lanes. */
+  /** Sets the local that holds a parameter node's lanes, until the next `begin`. */
   bind(node: Node, local: VectorLocal): void {
     this.#lanes.set(node, local);
     this.#bound.add(node);
   }
 
-  /** Gives a parameter node an expression of its lanes, which is computed where they are first asked for. */
+  /** Sets the expression for a parameter node's lanes. Its code is emitted at the first use. */
   supply(node: Node, lanes: Vector): void {
     this.#supplies.set(node, lanes);
   }
 
-  /** The lanes of a node, to be used at once: they are computed where they are first used. */
+  /** The lanes of a node. The first use emits the code that computes them, so use the expression immediately. */
   value(node: Node): Vector {
     return new Vector((bytes) => {
       if (!node.varying) {
@@ -186,26 +193,28 @@ export class VectorCode {
     return local;
   }
 
-  /** The lanes of a node in a local of the caller's. */
+  /** The lanes of a node in a new local, which the caller releases. */
   copy(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     local.set(this.value(node));
     return local;
   }
 
-  /** The operands that decide what an operation gives. */
+  /** The operands that determine the result of an operation in the vector loop. */
   #needed(node: OperationNode): readonly Node[] {
     if (this.#never.has(node)) return [];
     if (node.name !== 'or') return node.operands;
     return node.operands.filter((operand) => !this.#never.has(operand as OperationNode));
   }
 
+  /** Adds a local for the lanes of a node; the caller sets it. */
   #keep(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     this.#lanes.set(node, local);
     return local;
   }
 
+  /** Counts a use of a node and, at its first use, of its operands. */
   #count(node: Node): void {
     const uses = this.#uses.get(node) ?? 0;
     this.#uses.set(node, uses + 1);
@@ -258,7 +267,7 @@ export class VectorCode {
     return loadLanes(storage, node.type, address, this.#offset << widthOf(storage));
   }
 
-  /** The word that four rows share, in all lanes. */
+  /** The element that four adjacent rows share, in every lane. */
   #loadedShared({ slot, type, by }: SharedNode): Vector {
     const { storage, address } = this.#sources.arrays[slot]!;
     const width = widthOf(storage);
@@ -268,7 +277,7 @@ export class VectorCode {
     return loadingInt32(width === 0 ? byte : half, at, 0).splat();
   }
 
-  /** The bits of four rows in their word. */
+  /** `of << (index & 31)` for four adjacent rows. */
   #bitsOf(of: Node): Vector {
     const isOne = of.kind === 'literal' && of.value === 1;
     const bits = isOne ? FIRST_BITS : FIRST_BITS.mul(this.#sameLanes(of));
@@ -288,7 +297,7 @@ export class VectorCode {
     this.#addresses.set(node, local);
   }
 
-  /** The lanes of a node that does not vary. */
+  /** The lanes of a loop-invariant node. */
   #sameLanes(node: Node): Vector {
     return node.kind === 'literal' ? v128(lanesOf(node.type, node.value)) : this.#splats.get(node)!;
   }
@@ -302,7 +311,7 @@ export class VectorCode {
     return local;
   }
 
-  /** The scalar of a node that does not vary; it is computed where it is first used. */
+  /** The scalar of a loop-invariant node. The first use emits the code that computes it. */
   #invariant(node: Node): Scalar {
     const emit = (bytes: number[]): void => this.#emitInvariant(node, bytes);
     return node.type === 'f32' ? new Float32(emit) : new Int32(emit);
@@ -324,7 +333,7 @@ export class VectorCode {
     this.#invariants.set(node, local);
   }
 
-  /** The scalar of a node that nothing needs to be computed for. */
+  /** The scalar of a node that needs no computation; undefined for other nodes. */
   #given(node: Node): Scalar | undefined {
     switch (node.kind) {
       case 'literal':
@@ -353,7 +362,7 @@ export class VectorCode {
     }
   }
 
-  /** Computes operands before the code that uses them, which may do so twice or in one branch only. */
+  /** Computes operands in advance, because the code that uses them may emit them twice or in only one branch. */
   #keepInvariants(nodes: readonly Node[]): void {
     for (const node of nodes) {
       if (node.kind !== 'read' && node.kind !== 'operation') continue;
@@ -363,15 +372,15 @@ export class VectorCode {
 }
 
 const NONE = v128([0, 0, 0, 0]);
-/** The bits of four neighbours in a word, those of the first ones. */
+/** The bits of rows 0 to 3 in their word, one per lane. */
 const FIRST_BITS = v128([1, 2, 4, 8]);
 
-/** Whether a condition holds for row 0 alone. */
+/** Whether a condition is `index = 0`. */
 function isFirst({ name, operands: [a, b] }: OperationNode): boolean {
   return name === 'eq' && a!.kind === 'index' && b?.kind === 'literal' && b.value === 0;
 }
 
-/** The end whose last row a condition tells; undefined for other conditions. */
+/** The `end` of a condition `index + 1 ≥ end`; undefined for other conditions. */
 function endOf({ name, operands: [after, end] }: OperationNode): Node | undefined {
   if (name !== 'ge' || end!.varying || after!.type !== 'u32') return undefined;
   if (after!.kind !== 'operation' || after!.name !== 'add') return undefined;
@@ -379,7 +388,7 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
   return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
 }
 
-/** The operand of an extremum that is a number which {@link f32Bound} takes, behind the other one. */
+/** If an operand of `min` or `max` is a literal that {@link f32Bound} accepts: the other operand, and the number. */
 function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
   for (const [value, bound] of [
     [a!, b!],
@@ -392,13 +401,13 @@ function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] |
   return [];
 }
 
-/** Operations whose code takes an operand more than once. */
+/** Whether the code of an operation may emit an operand more than once. */
 function usesTwice(name: OperationNode['name'], from: ScalarType): boolean {
   if (name === 'min' || name === 'max') return from === 'f32';
   return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';
 }
 
-/** An i64 as the nearest u32. */
+/** An i64, clamped to the range of u32. */
 function clamped(code: Code, value: Int64): Int32 {
   return new Int32((bytes) => {
     const wide = code.local(I64);

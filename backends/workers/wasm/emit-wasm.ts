@@ -24,7 +24,7 @@ export interface ArrayAccess {
   readonly length: Int32Local;
 }
 
-/** What a module's arrays and uniforms are in the function under way. */
+/** The locals that hold a module's arrays and uniforms in the current WebAssembly function. */
 export interface Environment {
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, ArrayAccess>;
@@ -32,7 +32,7 @@ export interface Environment {
   readonly uniforms: ReadonlyMap<string, ScalarLocal>;
 }
 
-/** The function that is being inlined. */
+/** The state of the function that is being inlined. */
 interface Frame {
   readonly environment: Environment;
   readonly locals: Map<number, ScalarLocal>;
@@ -43,18 +43,18 @@ interface Frame {
 }
 
 /**
- * Inlines the entry of a module, as structured code with every branch and loop kept. Arguments are locals that the entry
- * does not change; the returned locals hold its results and are the caller's to release.
+ * Inlines the entry of a module as structured code that keeps every branch and loop. The entry does not change the
+ * argument locals. The returned locals hold the results; the caller must release them.
  */
 export function inlineEntry(code: Code, environment: Environment, args: readonly ScalarLocal[]): ScalarLocal[] {
   requireInlinable(environment.module);
   return inline(code, environment, entryOf(environment.module).name, args);
 }
 
-/** More statements than V8 has room for in a function of WebAssembly, 7.6 MB, however short each is. */
+/** Maximum number of inlined statements. More exceed V8's limit of 7.6 MB per function, however short they are. */
 const MAX_INLINED = 2 ** 21;
 
-/** Helpers that call each other twice grow without bound when they are inlined: this is found out before it is done. */
+/** Throws if inlining gives too many statements. Checked in advance, because nested calls can grow exponentially. */
 function requireInlinable({ functions }: Module): void {
   const inlined = new Map<string, number>();
   const count = (block: readonly Statement[]): number =>
@@ -64,7 +64,7 @@ function requireInlinable({ functions }: Module): void {
     if (statement.kind === 'if') return count(statement.consequent) + count(statement.alternative);
     return statement.kind === 'loop' ? count(statement.body) + count(statement.step) : 0;
   };
-  // Callees stand before their callers.
+  // Callees precede their callers.
   for (const { name, body } of functions) inlined.set(name, count(body));
   const max = Math.max(...inlined.values());
   if (max <= MAX_INLINED) return;
@@ -87,7 +87,7 @@ function inline(code: Code, environment: Environment, name: string, args: readon
   return results;
 }
 
-/** `last` says that nothing of the function follows these statements. */
+/** `last` means that no statement of the function follows these. */
 function emitStatements(code: Code, frame: Frame, statements: readonly Statement[], last: boolean): void {
   statements.forEach((statement, i) => {
     emitStatement(code, frame, statement, last && i === statements.length - 1);
@@ -179,7 +179,7 @@ function emitLoop(code: Code, frame: Frame, { body, step }: Extract<Statement, {
   );
 }
 
-/** Element `index` of an array; zero where it is not below the length. The index is computed twice. */
+/** Element `index` of an array, or 0 if the index is out of range. The index is computed twice. */
 export function elementOf(array: ArrayAccess, type: ScalarType, index: Int32): Scalar {
   const { storage, address, length } = array;
   return choose<Scalar>(
@@ -197,7 +197,7 @@ const narrowLoads: Partial<Record<Storage, number>> = {
   i8: op.i32Load8S,
 };
 
-/** Base-2 logarithm of the bytes of an element. */
+/** The base-2 logarithm of the element size in bytes. */
 export function widthOf(storage: Storage): number {
   return widths[storage];
 }
@@ -208,14 +208,14 @@ export function elementAt(storage: Storage, address: Int32, index: Int32): Int32
   return address.add(width > 0 ? index.shl(width) : index);
 }
 
-/** The element `offset` bytes behind an address. */
+/** The element `offset` bytes after an address. */
 export function loadElement(storage: Storage, type: ScalarType, address: Int32, offset = 0): Scalar {
   if (type === 'f32') return loadF32(address, offset);
   const word = loadingInt32(narrowLoads[storage] ?? op.i32Load, address, offset);
   return type === 'bool' ? word.ne(0) : word;
 }
 
-/** Keeps the value of a local of the functor. */
+/** Stores the value of a functor's local in a WebAssembly local. */
 function keep(code: Code, frame: Frame, { id, type }: Local, value: Scalar): void {
   code.push(value);
   const local = scalarLocal(code, type);
@@ -229,7 +229,7 @@ function operandValue(frame: Frame, operand: Operand): Scalar {
   return operand.kind === 'local' ? frame.locals.get(operand.id)! : frame.environment.uniforms.get(operand.name)!;
 }
 
-/** The value of an operand that is an integer or a bool. */
+/** The value of an integer or bool operand. */
 function integerOf(frame: Frame, operand: Operand): Int32 {
   return operandValue(frame, operand) as Int32;
 }
@@ -238,7 +238,7 @@ export function literal(type: ScalarType, value: number | boolean): Scalar {
   return type === 'f32' ? f32(value as number) : i32(Number(value));
 }
 
-/** A local of the type of a scalar. */
+/** Allocates a local for a scalar type. */
 export function scalarLocal(code: Code, type: ScalarType): ScalarLocal {
   return code.local(valueTypeOf(type));
 }

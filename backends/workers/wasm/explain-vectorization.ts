@@ -7,13 +7,13 @@ import { planMasked } from './masked-part.ts';
 /** Whether a functor of the index is evaluated for four indices at a time. */
 export interface Vectorization {
   readonly vectorizes: boolean;
-  /** The reason why not, in one sentence. */
+  /** Why the functor does not vectorize, in one sentence. */
   readonly reason?: string | undefined;
 }
 
 /**
- * Reports whether the workers backend evaluates a functor with SIMD. The first parameter of its entry, if it is u32, is
- * taken as the launch index, and the others as values that vary from index to index.
+ * Reports whether the workers backend evaluates a functor with SIMD. A first parameter of type u32 is taken as the
+ * launch index. The other parameters are taken as values that vary between indices.
  *
  * @example
  * const halve = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
@@ -27,7 +27,7 @@ export function explainVectorization(module: Module): Vectorization {
   return masked.vectorizes || hasLoops(module) ? masked : straight;
 }
 
-/** The same for functors without loops. */
+/** Reports whether the workers backend evaluates a functor without loops with SIMD. */
 export function explainStraight(module: Module): Vectorization {
   return attempt(module, () => {
     const graph = new Graph('aligned');

@@ -4,12 +4,12 @@ import type { Int32 } from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 import { block, br, brIf, forRounds, lower, loop as repeat, when, whileTrue } from './wasm-statements.ts';
 
-/** A loop over a range of indices, with several at a time if possible. */
+/** A loop over a range of indices, which processes several indices at a time if possible. */
 export interface IndexLoop {
-  /** The range; cheap, as they are computed more than once. */
+  /** The range. Both bounds must be cheap, because they are computed more than once. */
   readonly from: Int32;
   readonly to: Int32;
-  /** Local of the current index, or of the first of the current indices. */
+  /** Local of the current index; in a vector round, of its first index. */
   readonly index: Int32Local;
   /** Processes one index. */
   readonly scalar: () => void;
@@ -29,8 +29,8 @@ export interface VectorPart {
 }
 
 /**
- * Emits the loop. The scalar code is emitted once and runs before and after the vectors: its first pass ends where
- * vectors can start, its second at the end of the range.
+ * Emits the loop. The scalar code is emitted once and runs before and after the vector rounds. Its first pass ends
+ * where vector rounds can start, its second at the end of the range.
  */
 export function emitIndexLoop(code: Code, loop: IndexLoop): void {
   const { from, to, index, scalar, vector } = loop;
@@ -61,7 +61,10 @@ export function emitIndexLoop(code: Code, loop: IndexLoop): void {
   for (const local of [first, last, pause]) code.release(local);
 }
 
-/** The subrange for vectors, a whole number of rounds; if there is none, it is empty and at the end of the range. */
+/**
+ * Sets `first` and `last` to the subrange for vectors, a whole number of rounds. If narrowing leaves no indices, both
+ * are set to `to`.
+ */
 function emitVectorRange(
   code: Code,
   { from, to }: IndexLoop,
@@ -81,8 +84,8 @@ function emitVectorRange(
 }
 
 /**
- * Processes the range from `from` to `to` in parts of at most `size` indices: `from` advances, and `count` is the number of
- * indices of the part.
+ * Processes the range from `from` to `to` in parts of at most `size` indices. In the body, `from` is the first index of
+ * the part, and `count` is its number of indices.
  */
 export function emitParts(
   code: Code,

@@ -3,7 +3,7 @@ import { variablesSet } from '../../../primitives/ir/visit.ts';
 import { NotStraight } from '../../analyses/straight-line.ts';
 
 /**
- * The entry of a module as one list of statements, without calls and returns, in which every local has one definition.
+ * The entry of a module as one list of statements, without calls or returns. Every local has one definition.
  */
 export interface Inlined {
   readonly parameters: readonly Local[];
@@ -11,12 +11,12 @@ export interface Inlined {
   readonly results: readonly Operand[];
 }
 
-/** Maximum number of statements: nested calls can grow exponentially. */
+/** Maximum number of locals after inlining. Nested calls can grow exponentially. */
 const MAX_STATEMENTS = 4096;
 
 /**
- * Inlines all calls of a module's entry; throws {@link NotStraight} if a function returns early or there are too many
- * statements.
+ * Inlines all calls of a module's entry. Throws {@link NotStraight} if a function returns early or the result is too
+ * long.
  */
 export function inlineCalls(module: Module): Inlined {
   let next = 0;
@@ -91,7 +91,7 @@ export function inlineCalls(module: Module): Inlined {
     const last = body.at(-1);
     if (last?.kind !== 'return') throw new NotStraight('it returns early');
     into.push(...block(body.slice(0, -1)));
-    // A variable may be assigned after it was returned.
+    // A returned variable may be assigned again later, so its value is copied.
     return last.values.map(value).map((operand) => {
       if (operand.kind !== 'local' || !variables.has(operand.id)) return operand;
       const kept = fresh(operand);

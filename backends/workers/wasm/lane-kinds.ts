@@ -4,25 +4,25 @@ import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, sameOperand } from './lane-statements.ts';
 
 /**
- * How a value differs between the indices processed together: not at all, by one from each to the next, or in another
- * way. The kinds follow Karrenberg and Hack, Whole-function vectorization, 2011.
+ * How a value varies between lanes: it is the same in all lanes, it increases by one from each lane to the next, or it
+ * is arbitrary. The kinds follow Karrenberg and Hack, Whole-function vectorization, 2011.
  */
 export type LaneKind = 'uniform' | 'consecutive' | 'varying';
 
 export interface LaneKinds {
   /** Keyed by the ids of locals. */
   readonly kinds: ReadonlyMap<number, LaneKind>;
-  /** The branches that indices may take differently. */
+  /** Branches whose condition may differ between lanes. */
   readonly divergent: ReadonlySet<LaneStatement>;
-  /** Variables that are assigned for only some of the indices for which they were made. */
+  /** Assignments that may apply to only some lanes, in a divergent branch outside of which the variable is declared. */
   readonly blended: ReadonlySet<LaneStatement>;
-  /** The divisor of the index: the cells of a row. All indices processed together are in the same row. */
+  /** The divisor of the index: the number of cells per row. The indices of all lanes are in the same row. */
   readonly row: Operand | undefined;
-  /** The arrays that are read at consecutive places. */
+  /** Names of the arrays that are read at consecutive indices. */
   readonly arrays: ReadonlySet<string>;
 }
 
-/** The kinds of all values of a program of the index; throws {@link NotStraight} if vectors cannot run it. */
+/** The kinds of all values of a functor of the index. Throws {@link NotStraight} if vectors cannot run the functor. */
 export function laneKinds(program: LaneProgram): LaneKinds {
   const [index, ...others] = program.parameters;
   if (index?.type !== 'u32') throw new NotStraight('it is not a functor of the index');
@@ -30,7 +30,7 @@ export function laneKinds(program: LaneProgram): LaneKinds {
   const kinds = new Map<number, LaneKind>(others.map(({ id }) => [id, 'varying']));
   kinds.set(index.id, 'consecutive');
   const found: Found = { divergent: new Set(), blended: new Set(), arrays: new Set() };
-  // Kinds only change in one direction, so this terminates.
+  // Iterates to a fixed point. Kinds only move up in ORDER and the sets only grow, so this terminates.
   for (let before = -1; before !== found.divergent.size + found.blended.size + weight(kinds); ) {
     before = found.divergent.size + found.blended.size + weight(kinds);
     new Walk(kinds, found, index.id, row).block(program.body, []);
@@ -52,7 +52,7 @@ function weight(kinds: ReadonlyMap<number, LaneKind>): number {
   return sum;
 }
 
-/** The divergent branches around a statement, outermost first, each as a statement and one of its blocks. */
+/** The divergent branches around a statement, outermost first, each as `<number of the if>.<number of its block>`. */
 type Path = readonly string[];
 
 class Walk {
@@ -60,7 +60,7 @@ class Walk {
   readonly #found: Found;
   readonly #index: number;
   readonly #row: Operand | undefined;
-  /** Where each variable was made. */
+  /** The path of each variable's declaration. */
   readonly #homes = new Map<number, Path>();
   /** For each enclosing loop, the number of divergent branches around it. */
   readonly #loops: number[] = [];
@@ -171,7 +171,7 @@ class Walk {
   }
 }
 
-/** The first divisor of the index: a uniform, or a number large enough for a row. */
+/** The first divisor of the index that may be the number of cells per row: a uniform, or a large enough literal. */
 function rowOf({ parameters: [index], body }: LaneProgram): Operand | undefined {
   const find = (statements: readonly LaneStatement[]): Operand | undefined => {
     for (const statement of statements) {

@@ -1,11 +1,11 @@
 import type { Local, Module, Operand, Operation, Statement } from '../../../primitives/ir/ir.ts';
 import { type Inlined, inlineCalls } from './inline-statements.ts';
 
-/** An operation for which vectors have an instruction, but which functors write as several operations. */
+/** A dot product of i16 pairs: a single vector instruction, which functors express as several operations. */
 export interface DotStatement {
   readonly kind: 'dot';
   readonly local: Local;
-  /** Two words, whose halves are i16: the product of the low halves plus the product of the high halves. */
+  /** Two words with i16 halves. The result is the product of the low halves plus the product of the high halves. */
   readonly words: readonly [Operand, Operand];
 }
 
@@ -29,14 +29,14 @@ export interface LaneProgram {
   readonly results: readonly Operand[];
 }
 
-/** Throws `NotStraight` if calls cannot be inlined. */
+/** The entry function of a module as a {@link LaneProgram}. Throws `NotStraight` if calls cannot be inlined. */
 export function laneProgram(module: Module): LaneProgram {
   const inlined = inlineCalls(module);
   const body = withDots(inlined);
   return { parameters: inlined.parameters, body: withoutUnused(body, inlined.results), results: inlined.results };
 }
 
-/** Merges sums of products of halves into single statements. */
+/** Replaces sums of products of i16 halves by dot statements. */
 function withDots({ body }: Inlined): readonly LaneStatement[] {
   const operations = new Map<number, Operation>();
   const dotOf = ({ name, operands }: Operation): DotStatement['words'] | undefined => {
@@ -72,7 +72,7 @@ interface Product {
   readonly words: readonly [Operand, Operand];
 }
 
-/** The words whose halves are multiplied to give an i32. */
+/** If an operand is a product of two low or two high halves: which half, and the two words. */
 function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Operation>): Product | undefined {
   const product = operationOf(operand, operations);
   if (product?.name !== 'mul') return undefined;
@@ -81,7 +81,7 @@ function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Oper
   return { half: a.half, words: [a.word, b.word] };
 }
 
-/** The word of which an i32 is a half: `word >> 16`, or `(word << 16) >> 16`. */
+/** If an i32 is the high half `word >> 16` or the low half `(word << 16) >> 16` of a word: which half, and the word. */
 function halfOf(
   operand: Operand,
   operations: ReadonlyMap<number, Operation>,
@@ -94,6 +94,7 @@ function halfOf(
   return { half: 'low', word: withoutBits(raised.operands[0]!, operations) };
 }
 
+/** An operand without the `bits` operations that reinterpret it, except those that reinterpret an f32. */
 function withoutBits(operand: Operand, operations: ReadonlyMap<number, Operation>): Operand {
   const operation = operationOf(operand, operations);
   const isRead = operation?.name === 'bits' && operation.operands[0]!.type !== 'f32';
@@ -114,7 +115,7 @@ export function sameOperand(a: Operand, b: Operand): boolean {
   return b.kind === 'literal' && a.type === b.type && Object.is(a.value, b.value);
 }
 
-/** Removes unused statements, such as the halves that were merged into one statement. */
+/** Removes unused statements, such as the products that {@link withDots} merged. */
 function withoutUnused(body: readonly LaneStatement[], results: readonly Operand[]): readonly LaneStatement[] {
   const used = new Set<number>();
   for (const result of results) if (result.kind === 'local') used.add(result.id);
@@ -137,7 +138,7 @@ function withoutUnused(body: readonly LaneStatement[], results: readonly Operand
   return dropped === 0 ? left : withoutUnused(left, results);
 }
 
-/** Visits every operand of statements, except the variables that they assign. */
+/** Visits every operand of statements and of their nested blocks, but not the variables that they assign. */
 function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
   for (const statement of statements) {
     for (const operand of operandsOf(statement)) visit(operand);
@@ -145,7 +146,7 @@ function eachOperand(statements: readonly LaneStatement[], visit: (operand: Oper
   }
 }
 
-/** The operands of a statement itself. */
+/** The operands of a statement, without those of its nested blocks. */
 export function operandsOf(statement: LaneStatement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':

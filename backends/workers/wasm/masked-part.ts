@@ -16,7 +16,7 @@ import { type Int32, i32 } from './wasm-expressions.ts';
 import { asInt32, type Int32Local, type VectorLocal } from './wasm-locals.ts';
 import { block, br, forRounds } from './wasm-statements.ts';
 
-/** How vectors run a functor with loops and branches. */
+/** How a functor with loops and branches is evaluated with vectors. */
 export interface MaskedPlan {
   readonly program: LaneProgram;
   readonly kinds: LaneKinds;
@@ -24,7 +24,7 @@ export interface MaskedPlan {
   readonly vectors: number;
 }
 
-/** The plan of a module whose first parameter is the index; throws {@link NotStraight} if there is none. */
+/** The plan of a module whose first parameter is the index. Throws {@link NotStraight} if vectors cannot run it. */
 export function planMasked(module: Module): MaskedPlan {
   const program = laneProgram(module);
   const kinds = laneKinds(program);
@@ -32,8 +32,8 @@ export function planMasked(module: Module): MaskedPlan {
 }
 
 /**
- * The plan of a program if vectors should run it; called at every launch. A program that divides by the cells of a row
- * needs wide rows.
+ * The plan of a program, or undefined if vectors should not run it. Called at every launch. If the program divides the
+ * index by a uniform row size, rows need at least {@link MIN_CELLS} cells.
  */
 export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
   const plan = planOrNone(module);
@@ -60,7 +60,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
       const isVector = 'local' in statement && kinds.kinds.get(statement.local.id) === 'varying';
       return blocksOf(statement).reduce((all, block) => all + count(block), sum + Number(isVector));
     }, 0);
-  /** The maximum over all innermost loops. */
+  /** The maximum over all innermost loops; 0 without loops. */
   const max = (statements: readonly LaneStatement[]): number =>
     Math.max(
       0,
@@ -74,7 +74,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
   return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
 }
 
-/** The number of cells of a row, if a plan divides by it. */
+/** The number of cells per row, if the program divides the index by it. */
 export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): Int32 | undefined {
   if (row === undefined) return undefined;
   return row.kind === 'uniform'
@@ -83,8 +83,8 @@ export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs):
 }
 
 /**
- * Evaluates a planned program and stores its results for several vectors of indices at a time; if a read is out of
- * range, one index at a time.
+ * Evaluates a planned program and stores its results for several vectors of indices at a time. If a consecutive read is
+ * out of range, the indices are processed one by one.
  */
 export function maskedPart(
   code: Code,

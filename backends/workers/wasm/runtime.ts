@@ -5,7 +5,7 @@ import { encodeModule, type FunctionBody, I32 } from './wasm-encoder.ts';
 import { load } from './wasm-expressions.ts';
 import { copyMemory, lower, when } from './wasm-statements.ts';
 
-/** Throws where no WebAssembly can be compiled. */
+/** Throws if WebAssembly cannot be compiled, for example because a Content-Security-Policy forbids it. */
 export function requireWebAssembly(): void {
   try {
     new WebAssembly.Module(encodeRuntime());
@@ -22,11 +22,12 @@ export function requireWebAssembly(): void {
   }
 }
 
-/** The module that every thread has before it has any kernel. */
+/** The module that every thread has before its first kernel. */
 export function encodeRuntime(): Uint8Array<ArrayBuffer> {
   return encodeModule(new Map([['length', emitLengthFunction()]]));
 }
 
+/** Returns `min(limit, max(0, word − minus))` for the word at address `count`, or `limit` if the address is 0. */
 function emitLengthFunction(): FunctionBody {
   const code = new Code([I32, I32, I32]);
   const [count, minus, limit] = [code.parameter(0), code.parameter(1), code.parameter(2)];
@@ -38,10 +39,10 @@ function emitLengthFunction(): FunctionBody {
   return code.finish([I32]);
 }
 
-/** Bytes of a copy a chunk. */
+/** Number of bytes that one chunk copies. */
 export const COPY_CHUNK: number = 2 ** 20;
 
-/** Copies memory: the kernel's own words are destination, source and bytes. */
+/** Copies memory. The kernel's words are the destination address, the source address and the number of bytes. */
 export function emitCopyKernel(): FunctionBody {
   const code = new Code(kernelParameters);
   const to = emitOwnWord(code, 0);

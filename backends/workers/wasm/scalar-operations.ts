@@ -4,7 +4,7 @@ import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 import { choose, Float32, f32, float32, Int32, i32, int32, type Scalar, truncSat } from './wasm-expressions.ts';
 
-/** Operations on a type that are one instruction; all others have code of their own below. */
+/** The instructions of operations on a type that take only one. `Composed` operations take several. */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,
   number
@@ -71,8 +71,8 @@ const boolInstructions: Instructions<'bool', 'not'> = {
 };
 
 /**
- * The result of one operation, by the rules of `semantics.ts`. `from` is the type of the first operand, `to` that of the
- * result; bools are 0 and 1. Operands are cheap, as they may be computed more than once.
+ * The result of one operation, by the rules of `semantics.ts`. `from` is the type of the first operand, and `to` is the
+ * type of the result. Bools are 0 and 1. Operands must be cheap, because they may be computed more than once.
  */
 export function scalarOperation(
   code: Code,
@@ -116,7 +116,7 @@ function reinterpreted(to: ScalarType, a: Scalar): Scalar {
   return to === 'f32' ? a.reinterpret() : a;
 }
 
-/** WebAssembly's min and max give NaN for a NaN; ours give the other operand. */
+/** If one operand is NaN, the result is the other operand. WebAssembly's own min and max would return NaN. */
 function f32Extremum(instruction: number, a: Float32, b: Float32): Float32 {
   const numberOrA = b.ne(b).select(a, float32(instruction, a, b));
   return a.ne(a).select(b, numberOrA);
@@ -144,7 +144,7 @@ function integerOperation(code: Code, name: ComposedInteger, isSigned: boolean, 
   }
 }
 
-/** Traps are guarded: x / 0 = x, x % 0 = 0, −2³¹ / −1 = −2³¹ (the remainder of that one does not trap). */
+/** Guards against traps: x / 0 = x, x % 0 = 0, −2³¹ / −1 = −2³¹. The remainder −2³¹ % −1 does not trap. */
 function division(name: 'div' | 'rem', isSigned: boolean, a: Int32, b: Int32): Int32 {
   if (name === 'rem') return choose(b.isZero(), i32(0), isSigned ? a.remS(b) : a.remU(b));
   const overflows = a.eq(-(2 ** 31)).and(b.eq(-1));

@@ -7,13 +7,13 @@ import type { Code } from './wasm-code.ts';
 import { simd, V128 } from './wasm-encoder.ts';
 import { type Int32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
 
-/** Operations on a type that are one instruction; all others have code of their own below. */
+/** Instructions for the operations on a type, except for those composed of several instructions. */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,
   number
 >;
 
-/** SIMD128 lacks these, so lanes are taken one by one. */
+/** Operations that SIMD128 lacks; scalar code computes them lane by lane. */
 type LaneByLane = 'div' | 'rem' | 'clz' | 'ctz';
 type ComposedInteger = LaneByLane | 'shl' | 'shr' | 'popcount' | 'reverseBits';
 
@@ -78,8 +78,8 @@ const boolInstructions: Instructions<'bool', 'eq'> = {
 const ZEROS = v128([0, 0, 0, 0]);
 
 /**
- * The result of one operation on four lanes; a bool is a lane of all ones or all zeros. `count` is the count of a shift where
- * it is the same for all lanes. Operands may be computed more than once.
+ * The result of an operation on four lanes. A bool is a lane of all ones or all zeros. `count` is the count of a shift,
+ * if all lanes have the same count. The code may compute operands more than once.
  */
 export function vectorOperation(
   code: Code,
@@ -124,22 +124,22 @@ function converted(from: ScalarType, to: ScalarType, a: Vector): Vector {
   return to === 'f32' ? vector(from === 'i32' ? simd.f32x4ConvertS : simd.f32x4ConvertU, a) : a;
 }
 
-/** WebAssembly's min and max give NaN for a NaN; ours give the other operand. */
+/** WebAssembly's min and max return NaN if either operand is NaN. This code returns the other operand. */
 function f32Extremum(instruction: number, a: Vector, b: Vector): Vector {
   const isNoNumber = (value: Vector): Vector => vector(simd.f32x4Ne, value, value);
   return b.bitselect(a.bitselect(vector(instruction, a, b), isNoNumber(b)), isNoNumber(a));
 }
 
 /**
- * The same with a number that is no NaN, `bound`: then one comparison tells a NaN, too. `value` may be computed twice. Of a
- * maximum the number is not −0.
+ * The minimum or maximum of a vector and a number. The number must not be NaN, and for `max` it must not be −0. One
+ * comparison suffices, because it is false for NaN. The code may compute `value` twice.
  */
 export function f32Bound(name: 'min' | 'max', value: Vector, bound: number): Vector {
   const lanes = v128(lanesOf('f32', bound));
   // bound < value ? value : bound
   if (name === 'max') return vector(simd.f32x4PMax, lanes, value);
   if (!Object.is(bound, 0)) return vector(simd.f32x4PMin, lanes, value);
-  // −0 has to stay what it is: value ≤ 0 ? value : 0
+  // value ≤ 0 ? value : 0, which preserves −0
   return value.and(vector(simd.f32x4Le, value, lanes));
 }
 
@@ -156,7 +156,7 @@ function integerOperation(
     case 'shr':
       return count === undefined ? laneByLane(code, name, type, operands) : shifted(name, type, a, count);
     case 'abs':
-      // Of u32: SIMD128 has it for i32.
+      // Always u32: i32 has an instruction.
       return a;
     case 'popcount':
       return vector(simd.i32x4ExtAddPairwiseU, vector(simd.i16x8ExtAddPairwiseU, vector(simd.i8x16Popcnt, a)));
@@ -172,7 +172,7 @@ function integerOperation(
   }
 }
 
-/** All lanes by the same count. */
+/** Shifts all lanes by the same count. */
 function shifted(name: 'shl' | 'shr', type: ScalarType, a: Vector, count: Int32): Vector {
   if (name === 'shl') return a.shl(count);
   return type === 'i32' ? vector(simd.i32x4ShrS, a, count) : a.shrU(count);
@@ -197,7 +197,7 @@ function multipliedHigh(a: Vector, b: Vector): Vector {
   return low.shuffle(high, [1, 3, 5, 7]);
 }
 
-/** What SIMD128 lacks: {@link LaneByLane}, and shifts by counts that differ from lane to lane. */
+/** Operations that SIMD128 lacks: {@link LaneByLane}, and shifts by per-lane counts. */
 function laneByLane(
   code: Code,
   name: LaneByLane | 'shl' | 'shr',
@@ -210,7 +210,7 @@ function laneByLane(
   }, ZEROS);
 }
 
-/** The four elements that lie `offset` bytes behind an address. */
+/** Loads four elements from `address` plus `offset` bytes. */
 export function loadLanes(storage: Storage, type: ScalarType, address: Int32, offset: number): Vector {
   const lanes = loadNumbers(storage, address, offset);
   return type === 'bool' ? lanes.ne(ZEROS) : lanes;
@@ -230,24 +230,24 @@ function loadNumbers(storage: Storage, address: Int32, offset: number): Vector {
   }
 }
 
-/** A scalar in four lanes. */
+/** A vector with the scalar in every lane; a bool, 0 or 1, becomes all zeros or all ones. */
 export function splatOf(type: ScalarType, value: Scalar): Vector {
   const lanes = value.splat();
   return type === 'bool' ? lanes.neg() : lanes;
 }
 
-/** Lanes in the form they have in memory: bools as 0 and 1. */
+/** Lanes as memory stores them: bools are 0 or 1. */
 export function wordsOf(type: ScalarType, lanes: Vector): Vector {
   return type === 'bool' ? lanes.and(v128([1, 1, 1, 1])) : lanes;
 }
 
-/** The scalar of one lane. */
+/** The scalar of one lane; a bool becomes 0 or 1. */
 export function extracted(type: ScalarType, lanes: Vector, lane: number): Scalar {
   if (type === 'f32') return lanes.extractF32(lane);
   return type === 'bool' ? lanes.extract(lane).and(1) : lanes.extract(lane);
 }
 
-/** The four lanes of a literal. */
+/** The bits of a literal, in every lane. */
 export function lanesOf(type: ScalarType, value: number | boolean): [number, number, number, number] {
   const word = type === 'f32' ? new Uint32Array(Float32Array.of(value as number).buffer)[0]! : wordOf(value);
   return [word, word, word, word];

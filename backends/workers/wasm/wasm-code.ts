@@ -10,7 +10,7 @@ import {
   type VectorLocal,
 } from './wasm-locals.ts';
 
-/** An open block, loop or if; the target of `br`. */
+/** An open block, loop or if, as the target of a branch. */
 export interface Label {
   readonly depth: number;
 }
@@ -18,8 +18,8 @@ export interface Label {
 const VOID = 0x40;
 
 /**
- * Writes the body of one WebAssembly function. Values are expressions (`wasm-expressions.ts`); `wasm-statements.ts` writes
- * statements, which close their blocks in the order in which they opened them.
+ * Emits the body of one WebAssembly function. Values are expressions (`wasm-expressions.ts`). Statements
+ * (`wasm-statements.ts`) close every block that they open, so blocks nest properly.
  */
 export class Code {
   readonly bytes: number[] = [];
@@ -36,7 +36,7 @@ export class Code {
     return { parameters: this.#parameters, results, locals: this.#locals, bytes: this.bytes };
   }
 
-  /** A local whose contents are undefined. */
+  /** Allocates a local, or reuses a released one. Its contents are undefined. */
   local(type: typeof I32): Int32Local;
   local(type: typeof I64): Int64Local;
   local(type: typeof F32): Float32Local;
@@ -49,7 +49,7 @@ export class Code {
     return localOf(this.bytes, type, this.#parameters.length + this.#locals.length - 1);
   }
 
-  /** A parameter as a local, which can be set. */
+  /** A parameter as a local that can be assigned. */
   parameter(index: number): Int32Local {
     return new Int32Local(this.bytes, index);
   }
@@ -59,15 +59,15 @@ export class Code {
     this.#free.push(local);
   }
 
-  /** Pushes a value on the stack, for the next instruction. */
+  /** Pushes a value onto the stack. */
   push(value: Value): void {
     value.emit(this.bytes);
   }
-  /** Sets a local to the value on the stack. */
+  /** Pops the stack into a local. */
   set(local: Local): void {
     this.bytes.push(0x21, ...unsigned(local.id));
   }
-  /** The same, and leaves the value on the stack. */
+  /** Sets a local to the top of the stack, which stays there. */
   tee(local: Local): void {
     this.bytes.push(0x22, ...unsigned(local.id));
   }
@@ -82,7 +82,7 @@ export class Code {
   loop(): Label {
     return this.#open(0x03);
   }
-  /** Takes the condition from the stack. */
+  /** Pops the condition from the stack. */
   if(): Label {
     return this.#open(0x04);
   }
@@ -96,7 +96,7 @@ export class Code {
   br(label: Label): void {
     this.bytes.push(0x0c, ...unsigned(this.#depth - label.depth));
   }
-  /** Branches to the label if the condition on the stack holds. */
+  /** Pops a condition and branches to the label if it is not zero. */
   brIf(label: Label): void {
     this.bytes.push(0x0d, ...unsigned(this.#depth - label.depth));
   }
@@ -108,7 +108,7 @@ export class Code {
   }
 }
 
-/** The value type that holds a scalar. */
+/** The WebAssembly type of a scalar type. */
 export function valueTypeOf(type: string): typeof I32 | typeof F32 {
   return type === 'f32' ? F32 : I32;
 }

@@ -1,7 +1,7 @@
 /**
  * The parts of WebAssembly's binary format that the emitters need: one imported shared memory, functions, exports.
  *
- * The memory is imported with the maximum of 65,536 pages, so that every module can run in the same memory.
+ * All modules import the memory with a maximum of 65,536 pages, so that they can share one memory.
  */
 
 export const MAX_PAGES = 65536;
@@ -13,7 +13,7 @@ export const F32 = 0x7d;
 export const V128 = 0x7b;
 export type ValueType = typeof I32 | typeof I64 | typeof F32 | typeof V128;
 
-/** Plain instructions. */
+/** Instructions without a prefix byte. */
 export const op = {
   unreachable: 0x00,
   return: 0x0f,
@@ -196,7 +196,7 @@ export const simd = {
   f32x4ConvertU: 0xfb,
 } as const;
 
-/** A finished function: its signature, its additional locals, and its instructions without the final `end`. */
+/** A function: its signature, its locals besides the parameters, and its instructions without the final `end`. */
 export interface FunctionBody {
   readonly parameters: readonly ValueType[];
   readonly results: readonly ValueType[];
@@ -239,7 +239,7 @@ function* codeSection(bodies: readonly FunctionBody[]): Iterable<number> {
   }
 }
 
-/** Locals are declared as runs of equal types. */
+/** Encodes the types of locals as runs of equal types. */
 function runs(types: readonly ValueType[]): number[][] {
   const result: { count: number; type: ValueType }[] = [];
   for (const type of types) {

@@ -1,8 +1,8 @@
 import { atomic, extended, F32, I32, I64, op, signed, simd, unsigned, V128, type ValueType } from './wasm-encoder.ts';
 
 /**
- * Values of WebAssembly as expressions. The code of an expression is emitted at each use, operands first, from left to right.
- * A costly value therefore belongs in a local. Numbers among the operands are constants.
+ * WebAssembly values as expressions. Each use of an expression emits its code again, operands first, left to right.
+ * A costly value therefore belongs in a local. Operands that are numbers are constants.
  */
 export abstract class Value {
   abstract readonly type: ValueType;
@@ -14,7 +14,7 @@ export abstract class Value {
   }
 }
 
-/** Four lanes. In a shuffle, 0 to 3 are the lanes of the first vector, 4 to 7 those of the second. */
+/** Four lanes. In a shuffle, 0 to 3 are the lanes of the first vector, and 4 to 7 are the lanes of the second. */
 export type Lanes = readonly [number, number, number, number];
 
 type Operand32 = Int32 | number;
@@ -65,7 +65,7 @@ export class Int32 extends Value {
     return int32(op.i32Popcnt, this);
   }
 
-  /** Comparisons give 1 or 0. */
+  /** Comparisons return 1 or 0. */
   eq(other: Operand32): Int32 {
     return this.#with(op.i32Eq, other);
   }
@@ -94,7 +94,7 @@ export class Int32 extends Value {
     return int32(op.i32Eqz, this);
   }
 
-  /** `yes` if this is not zero, else `no`. Both are computed, and before this. */
+  /** `yes` if this is not zero, else `no`. Both are computed before the condition. */
   select(yes: Operand32, no: Operand32): Int32;
   select<V extends Value>(yes: V, no: V): V;
   select(yes: Value | number, no: Value | number): Value {
@@ -108,7 +108,7 @@ export class Int32 extends Value {
   extendU(): Int64 {
     return new Int64(sequence([this], [op.i64ExtendI32U]));
   }
-  /** The float whose bits these are. */
+  /** The float with the same bits. */
   reinterpret(): Float32 {
     return float32(op.f32ReinterpretI32, this);
   }
@@ -201,7 +201,7 @@ export class Vector extends Value {
     return vector(simd.i32x4ShrU, this, operand(bits));
   }
 
-  /** Comparisons give lanes of all ones or all zeros. */
+  /** Comparisons set each lane to all ones or all zeros. */
   ne(other: Vector): Vector {
     return vector(simd.i32x4Ne, this, other);
   }
@@ -221,21 +221,21 @@ export class Vector extends Value {
   xor(other: Vector): Vector {
     return vector(simd.xor, this, other);
   }
-  /** The bits that are not set in the other vector. */
+  /** The bits of this vector that are not set in the other one. */
   andNot(other: Vector): Vector {
     return vector(simd.andNot, this, other);
   }
   not(): Vector {
     return vector(simd.not, this);
   }
-  /** The bits of this vector where the mask is set, the other vector's elsewhere. */
+  /** Takes the bits of this vector where the mask is 1, and the bits of the other vector where it is 0. */
   bitselect(other: Vector, mask: Vector): Vector {
     return vector(simd.bitselect, this, other, mask);
   }
   anyTrue(): Int32 {
     return new Int32(sequence([this], vectorInstruction(simd.anyTrue)));
   }
-  /** The highest bit of every lane, as a mask whose lowest bit is lane 0's. */
+  /** A mask of the highest bit of each lane. Its lowest bit is for lane 0. */
   bitmask(): Int32 {
     return new Int32(sequence([this], vectorInstruction(simd.i32x4Bitmask)));
   }
@@ -253,12 +253,12 @@ export class Vector extends Value {
     const bytes = lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte));
     return new Vector(sequence([this, other], vectorInstruction(simd.shuffle, ...bytes)));
   }
-  /** Byte k of the result is the byte whose number is byte k of the other vector; 0 if the number is above 15. */
+  /** Byte k of the result is byte `bytes[k]` of this vector, or 0 if `bytes[k]` is above 15. */
   swizzle(bytes: Vector): Vector {
     return vector(simd.swizzle, this, bytes);
   }
 
-  /** The sums of two 64-bit lanes. */
+  /** Adds the vectors as two 64-bit lanes. */
   addI64(other: Vector): Vector {
     return vector(simd.i64x2Add, this, other);
   }
@@ -268,10 +268,11 @@ export class Vector extends Value {
   replaceI64(half: number, by: Int64 | number): Vector {
     return new Vector(sequence([this, operand64(by)], vectorInstruction(simd.i64x2Replace, half)));
   }
-  /** The two low or high lanes, unsigned, as 64-bit lanes. */
+  /** Lanes 0 and 1, zero-extended to 64 bits. */
   extendLowU(): Vector {
     return vector(simd.i64x2ExtendLowU, this);
   }
+  /** Lanes 2 and 3, zero-extended to 64 bits. */
   extendHighU(): Vector {
     return vector(simd.i64x2ExtendHighU, this);
   }
@@ -280,7 +281,6 @@ export class Vector extends Value {
 /** A scalar of a functor: an integer, a bool as 0 or 1, or an f32. */
 export type Scalar = Int32 | Float32;
 
-/** Constants. */
 export function i32(value: number): Int32 {
   return new Int32(sequence([], [0x41, ...signed(value)]));
 }
@@ -296,12 +296,12 @@ export function v128(lanes: Lanes): Vector {
   return new Vector(sequence([], vectorInstruction(simd.const, ...bytes)));
 }
 
-/** Lanes with a number and the three after it. */
+/** The constant lanes `first` to `first + 3`. */
 export function fourFrom(first: number): Vector {
   return v128([first, first + 1, first + 2, first + 3]);
 }
 
-/** Loads from `offset` bytes after an address, which need not be aligned. */
+/** Loads the word `offset` bytes after an address. The address need not be aligned. */
 export function load(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load, offset)));
 }
@@ -314,18 +314,18 @@ export function loadF32(address: Operand32, offset = 0): Float32 {
 export function loadByte(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load8U, offset)));
 }
-/** The same by an instruction, such as one that loads fewer bits. */
+/** Loads an i32 with the given instruction, such as one that loads fewer bits. */
 export function loadingInt32(instruction: number, address: Operand32, offset: number): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(instruction, offset)));
 }
 export function loadVector(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load, address, offset);
 }
-/** One word in all four lanes. */
+/** Loads one word into all four lanes. */
 export function loadSplat(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load32Splat, address, offset);
 }
-/** A vector by an instruction that loads one. */
+/** Loads a vector with the given instruction. */
 export function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
   return new Vector(sequence([operand(address)], vectorMemoryInstruction(instruction, offset)));
 }
@@ -333,33 +333,33 @@ export function loadingVector(instruction: number, address: Operand32, offset: n
 export function atomicLoad(address: Operand32): Int32 {
   return atomicResult(atomic.i32Load, operand(address));
 }
-/** The result of an atomic instruction on an aligned word: for most, the previous value. */
+/** The result of an atomic instruction on an aligned word. Most return the previous value. */
 export function atomicResult(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [0xfe, instruction, 2, 0]));
 }
 
-/** The result of one plain instruction. */
+/** The i32 result of an instruction without a prefix byte. */
 export function int32(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [instruction]));
 }
 export function float32(instruction: number, ...operands: readonly Value[]): Float32 {
   return new Float32(sequence(operands, [instruction]));
 }
-/** A float truncated to an integer. Out of range, the result is the nearest integer; of a NaN it is 0. */
+/** A float truncated to an integer. Values out of range saturate, and NaN becomes 0. */
 export function truncSat(value: Float32, isSigned: boolean): Int32 {
   return new Int32(sequence([value], [0xfc, isSigned ? extended.truncSatS : extended.truncSatU]));
 }
-/** The result of one instruction on vectors. */
+/** The result of a vector instruction. */
 export function vector(instruction: number, ...operands: readonly Value[]): Vector {
   return new Vector(sequence(operands, vectorInstruction(instruction)));
 }
 
-/** A parameter that the function does not set. */
+/** A parameter that the function never assigns. */
 export function parameter(index: number): Int32 {
   return new Int32(sequence([], [0x20, ...unsigned(index)]));
 }
 
-/** One of two values. Only that one is computed. */
+/** `yes` if the condition is not zero, else `no`. Only the chosen value is computed. */
 export function choose<V extends Value>(condition: Int32, yes: V, no: V): V {
   const emit = (bytes: number[]): void => {
     condition.emit(bytes);
@@ -372,7 +372,7 @@ export function choose<V extends Value>(condition: Int32, yes: V, no: V): V {
   return fresh(yes.type, emit) as V;
 }
 
-/** An operand as an expression. */
+/** Converts a number to a constant; returns an expression unchanged. */
 export function operand<V extends Value>(value: V | number): V | Int32 {
   return typeof value === 'number' ? i32(value) : value;
 }
@@ -398,7 +398,7 @@ function vectorInstruction(instruction: number, ...immediates: readonly number[]
   return [0xfd, ...unsigned(instruction), ...immediates];
 }
 
-/** The bytes of a load or store; nothing is promised about the alignment of the address. */
+/** The encoding of a load or store. The address may be unaligned. */
 export function memoryInstruction(instruction: number, offset: number): readonly number[] {
   return [instruction, 0, ...unsigned(offset)];
 }

@@ -1,7 +1,7 @@
 import { F32, I32, I64, unsigned, type ValueType } from './wasm-encoder.ts';
 import { Float32, Int32, Int64, i64, operand, type Value, Vector } from './wasm-expressions.ts';
 
-/** A local of the function that is being written to `bytes`. As an expression, it has the value that it holds at the use. */
+/** A local of the function that is being emitted. As an expression, it has the value it holds at the point of use. */
 export type Local = Int32Local | Int64Local | Float32Local | VectorLocal;
 
 /** A local that holds a scalar of a functor. */
@@ -19,7 +19,7 @@ export class Int32Local extends Int32 {
   set(value: Int32 | number): void {
     write(this.#bytes, this.id, operand(value));
   }
-  /** The value, which also sets the local when the expression is used. */
+  /** An expression that sets the local to the value and returns the value. */
   tee(value: Int32 | number): Int32 {
     return new Int32(teeing(this.id, operand(value)));
   }
@@ -76,7 +76,7 @@ export class VectorLocal extends Vector {
   }
 }
 
-/** A local of a function by its number. */
+/** The local with index `id`. */
 export function localOf(bytes: number[], type: ValueType, id: number): Local {
   if (type === I32) return new Int32Local(bytes, id);
   if (type === I64) return new Int64Local(bytes, id);
@@ -89,7 +89,7 @@ export function assign(local: Local, value: Value): void {
   (local as { set(value: Value): void }).set(value);
 }
 
-/** A scalar that must be an integer or a bool. */
+/** Narrows a scalar to an integer or a bool; throws for an f32. */
 export function asInt32(local: ScalarLocal): Int32Local {
   if (local.type !== I32) throw new RangeError('the scalar is an f32');
   return local;

@@ -13,7 +13,7 @@ import {
 } from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 
-/** Statements of WebAssembly. Conditions are expressions; bodies are functions that write the statements of a block. */
+/** WebAssembly statements. Conditions are expressions; bodies are callbacks that emit the statements of a block. */
 
 /** Runs the body if the condition is not zero. */
 export function when(code: Code, condition: Int32, body: () => void, otherwise?: () => void): void {
@@ -27,7 +27,7 @@ export function when(code: Code, condition: Int32, body: () => void, otherwise?:
   code.end();
 }
 
-/** Repeats the body while the condition, which is evaluated first, is not zero. */
+/** Repeats the body while the condition is not zero. The condition is tested before each iteration. */
 export function whileTrue(code: Code, condition: Int32, body: () => void): void {
   block(code, (done) =>
     loop(code, (again) => {
@@ -38,7 +38,7 @@ export function whileTrue(code: Code, condition: Int32, body: () => void): void 
   );
 }
 
-/** Runs the body, and repeats it while the condition is not zero. */
+/** Runs the body once, then repeats it while the condition is not zero. */
 export function doWhile(code: Code, body: () => void, condition: Int32): void {
   loop(code, (again) => {
     body();
@@ -57,7 +57,10 @@ export function forRange(code: Code, end: Int32, body: (index: Int32Local) => vo
   code.release(index);
 }
 
-/** Rounds from the index to the end. The test is at the end of a round, so that a round has one branch. */
+/**
+ * Repeats a round and advances the index by `step` while the index is below the end. The test follows the round, so
+ * each iteration has one branch.
+ */
 export function forRounds(code: Code, index: Int32Local, end: Int32, step: number, round: () => void): void {
   const more = index.ltU(end);
   when(code, more, () =>
@@ -98,7 +101,7 @@ export function leave(code: Code): void {
   code.write(op.return);
 }
 
-/** Calls a function of the same module, by its number, that has no result. */
+/** Calls a function without results of the same module by its index. */
 export function call(code: Code, index: number, args: readonly Int32[]): void {
   for (const arg of args) code.push(arg);
   code.write(0x10, ...unsigned(index));
@@ -120,7 +123,6 @@ export function raise(code: Code, local: Int32Local, to: Int32 | number): void {
   code.release(other);
 }
 
-/** Exchanges the values of two locals. */
 export function swap(code: Code, a: Int32Local, b: Int32Local): void {
   code.push(a);
   a.set(b);
@@ -165,7 +167,7 @@ export function atomicStore(code: Code, address: Int32, value: number): void {
   code.write(0xfe, atomic.i32Store, 2, 0);
 }
 
-/** Wakes all threads that wait on an address. */
+/** Wakes all threads that wait at an address. */
 export function notifyAll(code: Code, address: Int32): void {
   drop(code, atomicResult(atomic.notify, address, operand(-1)));
 }

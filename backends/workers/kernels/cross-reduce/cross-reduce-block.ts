@@ -17,41 +17,45 @@ import { type Int32, load } from '../../wasm/wasm-expressions.ts';
 import { call, forRounds, lower, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** Words of the kernel's own. */
+/** Indices of the kernel's own words, behind the header of its arguments. */
 export const crossWords = {
-  /** The address of what threads have of their own, and the bytes of each. */
+  /** The address of the threads' private memory, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads: then each chunk has its own. */
+  /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
   byChunk: 2,
+  /** The number of left rows. */
   rows: 3,
-  /** Blocks of rows; chunk c is block c mod blocks. */
+  /** The number of blocks of {@link ROWS} left rows. Chunk c processes block c mod blocks. */
   blocks: 4,
+  /** The number of right rows per run. */
   run: 5,
+  /** The number of runs. */
   runs: 6,
+  /** The maximum number of runs per chunk. */
   runsOfChunk: 7,
-  /** The addresses of the left vectors, of the right ones and of the results, leaf by leaf. */
+  /** The first of the words with the addresses of the left leaves, the right leaves and the result leaves. */
   vectors: 8,
 } as const;
 
-/** Left rows of a chunk, … */
+/** Number of left rows per chunk. */
 export const ROWS = 64;
-/** … of a tile, whose elements of one dimension are two vectors, … */
+/** Number of left rows per tile. The elements of one leaf and dimension fill two vectors. */
 export const TILE = 8;
-/** … and of a vector. */
+/** Number of left rows per vector. */
 export const LANES = 4;
 
-/** The number, among the functions of the kernel, of the one that takes a run of right rows for a tile of left ones. */
+/** The index of the kernel's function that pairs a tile of left rows with a run of right rows. */
 const RUN_FUNCTION = 1;
 
-/** Bytes that a tile of left vectors takes, and a column of what belongs to rows. */
+/** Number of bytes of a packed tile. */
 function tileBytes({ left, dimensions }: CrossReduceCommand): number {
   return 4 * TILE * left.length * dimensions;
 }
 
 /**
- * Packs the left rows of a chunk, tile by tile, and takes run after run of the right rows for each tile. The run is a function of
- * its own, so that V8 tiers it up between two.
+ * Packs the left rows of a chunk into tiles, then pairs every tile with every run of the chunk. A separate function
+ * processes a run, so that V8 can switch to optimized code between two calls.
  */
 export function emitBlock(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code(kernelParameters);
@@ -67,14 +71,14 @@ export function emitBlock(shape: KernelShape, layout: Layout, command: CrossRedu
   return code.finish();
 }
 
-/** Where what belongs to rows begins, behind the tiles. */
+/** Byte offset of the values of `leftOwn`, which follow the tiles in the private memory. */
 function ownOffset(command: CrossReduceCommand): number {
   return (ROWS / TILE) * tileBytes(command);
 }
 
 /**
- * Element d of row t of leaf l goes to place `((t ÷ 8 · leaves + l) · dimensions + d) · 8 + t mod 8`. Of the last tile, rows that there
- * are not are copies of the last one.
+ * Packs the left rows of a chunk. Element d of leaf l of row t goes to word `((⌊t ÷ 8⌋ · leaves + l) · dimensions + d)
+ * · 8 + t mod 8`. Copies of the last row pad the last tile.
  */
 function emitPack(
   code: Code,
@@ -132,7 +136,7 @@ function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand,
   lower(code, end, runs);
   forRounds(code, r, end, 1, () => {
     from.set(r.mul(run));
-    // Behind the last row there are none.
+    // Runs are counted by capacity, so a run that starts after the last right row is empty.
     lower(code, from, inputs.extent);
     to.set(run);
     lower(code, to, inputs.extent.sub(from));

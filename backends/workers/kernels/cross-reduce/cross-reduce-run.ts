@@ -35,29 +35,36 @@ import {
 } from '../shared/monoid-code.ts';
 import { crossWords, LANES, ROWS, TILE } from './cross-reduce-block.ts';
 
-/** Right rows that are taken at once: sums of so many, for two vectors of left rows, stay in registers. */
+/** Number of right rows processed together. Their sums with two vectors of left rows fit in registers. */
 const AT_ONCE = 4;
-/** Dimensions of one round of the loop over them. */
+/** Number of dimensions per round of the unrolled loop. */
 const UNROLLED = 4;
+/** Number of vectors per tile. */
 const VECTORS = TILE / LANES;
 
-/** What the function is given, behind the arguments of the kernel. */
+/** Address of the tile. Parameter 0 is the address of the kernel's arguments. */
 const TILE_AT = parameter(1);
+/** Address of the values of `leftOwn` for the tile. */
 const OWN_AT = parameter(2);
+/** The first left row of the tile. */
 const FIRST = parameter(3);
+/** Number of left rows from the first on, without padding; may exceed the size of a tile. */
 const COUNT = parameter(4);
+/** The first right row of the run, … */
 const FROM = parameter(5);
+/** … and its end, exclusive. */
 const TO = parameter(6);
+/** Byte offset of the first result. */
 const OFFSET = parameter(7);
 
-/** A functor as a graph, with its parameters. */
+/** A functor as a straight-line graph, and the code that evaluates it in lanes. */
 interface Line {
   readonly parameters: readonly Node[];
   readonly results: readonly Node[];
   readonly lanes: VectorCode;
 }
 
-/** Takes a run of right rows for a tile of left ones: the sums of each pair, what it is worth, and the fold of that. */
+/** Pairs a tile of left rows with a run of right rows, and folds the values of the pairs for every left row. */
 export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32]);
   const inputs = emitInputs(code, shape, layout, []);
@@ -85,11 +92,11 @@ interface CrossRun {
   readonly value: Line;
   readonly combine: VectorCombine;
   readonly folded: readonly (readonly VectorLocal[])[];
-  /** Addresses of the right vectors. */
+  /** Address of every right leaf. */
   readonly rights: readonly Int32[];
 }
 
-/** For every right row and vector of left ones, the sums of their pairs. */
+/** The sums, by right row, vector of left rows, and leaf. */
 type Sums = readonly (readonly (readonly VectorLocal[])[])[];
 
 function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: KernelInputs, program: number): Line {
@@ -102,7 +109,7 @@ function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: K
   return { parameters, results, lanes };
 }
 
-/** Folds what the pairs of a tile with so many right rows, from row j on, are worth. */
+/** Folds the values of the pairs of a tile with `count` right rows, starting with row j. */
 function emitPairs(run: CrossRun, j: Int32, count: number): void {
   const { code, command, inputs, combine, folded } = run;
   const { start, step, rightOwn } = command;
@@ -125,7 +132,7 @@ function emitPairs(run: CrossRun, j: Int32, count: number): void {
   releaseAll(code, [row, ...sums.flat(2)]);
 }
 
-/** What pairs with the sums are worth, in locals of the caller's. */
+/** The values of the pairs of one vector of left rows with a right row. The caller releases the locals. */
 function emitWorth(
   { command: { leftOwn }, value: { lanes, parameters, results } }: CrossRun,
   vector: number,
@@ -144,7 +151,7 @@ function emitWorth(
   return results.map((node) => lanes.copy(node));
 }
 
-/** What belongs to a right row, in all lanes. */
+/** The values of `rightOwn` for a row, each broadcast to all lanes. The caller releases the locals. */
 function emitRightOwn(
   code: Code,
   { environments }: KernelInputs,
@@ -157,7 +164,7 @@ function emitRightOwn(
   return lanes;
 }
 
-/** Takes the sums of pairs from dimension to dimension. */
+/** Applies `step` to the sums of the pairs, dimension by dimension. */
 function emitSums({ code, command, step, rights }: CrossRun, j: Int32, sums: Sums): void {
   const { dimensions, right } = command;
   const [d, end, a] = [code.local(I32), code.local(I32), code.local(I32)];
@@ -183,11 +190,13 @@ function emitSums({ code, command, step, rights }: CrossRun, j: Int32, sums: Sum
 }
 
 interface Place {
-  /** The dimension under way, and addresses of its elements of the tile and of the first right row. */
+  /** The first dimension of the round. */
   readonly d: Int32;
+  /** Address of that dimension in the first leaf of the tile. */
   readonly a: Int32;
+  /** Address of that dimension in every leaf of the first right row. */
   readonly b: readonly Int32[];
-  /** How many dimensions further. */
+  /** Number of dimensions between d and the one to process. */
   readonly ahead: number;
 }
 
@@ -215,7 +224,7 @@ function emitStep(
   releaseAll(code, lefts.flat());
 }
 
-/** Sets locals to results that may be computed from what they hold. */
+/** Sets locals to results that may depend on the current values of the same locals. */
 function setAll(code: Code, lanes: VectorCode, results: readonly Node[], into: readonly VectorLocal[]): void {
   if (results.length === 1) {
     into[0]!.set(lanes.value(results[0]!));
@@ -232,7 +241,7 @@ function localWith(code: Code, value: Vector): VectorLocal {
   return local;
 }
 
-/** Stores the results of those of four rows that there are. */
+/** Stores the results of one vector of left rows, without the padding. */
 function emitStore(
   code: Code,
   types: readonly ScalarType[],

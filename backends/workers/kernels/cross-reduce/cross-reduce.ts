@@ -10,14 +10,17 @@ import { monoidKey } from '../shared/monoid-code.ts';
 import { crossWords, emitBlock, ROWS } from './cross-reduce-block.ts';
 import { emitRun } from './cross-reduce-run.ts';
 
-/** The programs of a kernel, in this order. */
+/** The kernel's programs. The indices of `STEP` and `VALUE`, and of the environments, follow this order. */
 function programsOf({ leftOwn, rightOwn, step, value }: CrossReduceCommand): KernelShape['programs'] {
   return [leftOwn, rightOwn, step, value];
 }
 
 const [STEP, VALUE] = [2, 3];
 
-/** Whether pairs can be taken four at a time: of a number of rows that is known, and functors that are straight lines. */
+/**
+ * Whether vectors can evaluate four pairs at a time. The host must know the number of left rows. The packed rows must
+ * fit in {@link MAX_SCRATCH} bytes. `step`, `value` and the monoid must compile to straight-line code.
+ */
 export function isVectorised(command: CrossReduceCommand): boolean {
   if (typeof command.extent !== 'number') return false;
   if (scratchBytes(command) > MAX_SCRATCH || combineGraph(command.monoid).results === undefined) return false;
@@ -31,21 +34,21 @@ export function isVectorised(command: CrossReduceCommand): boolean {
   });
 }
 
-/** Bytes that a thread packs rows in, at most: of longer vectors it would be no cache that holds them. */
+/** Maximum number of bytes of private memory per thread. Longer vectors would not fit in any cache. */
 const MAX_SCRATCH = 2 ** 24;
 
 function scratchBytes({ dimensions, left, leftOwn }: CrossReduceCommand): number {
   return 4 * ROWS * (left.length * dimensions + entryOf(leftOwn.module).results.length) + 16;
 }
 
-/** Chunks that a worker has several of, … */
+/** Intended minimum number of chunks per worker, for load balancing. */
 const CHUNKS_PER_WORKER = 8;
-/** … and steps of a chunk, at most, so that an abort is seen soon. */
+/** Intended maximum number of steps per chunk, so that workers notice an abort soon. */
 const STEPS_OF_CHUNK = 2 ** 26;
 
 /**
- * Folds a functor of all pairs: chunks of {@link ROWS} left rows, which a thread packs so that eight of them are two vectors, and of
- * some runs of right rows, four of which it takes at once.
+ * Folds a functor over all pairs of rows, in one parallel phase. A chunk pairs {@link ROWS} left rows with some runs of
+ * right rows. The thread packs its left rows into tiles of two vectors, and processes four right rows together.
  */
 export function launchCrossReduce(launcher: Launcher, command: CrossReduceCommand): Launch {
   const { others, left, right, results, run, dimensions, monoid } = command;

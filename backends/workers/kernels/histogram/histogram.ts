@@ -30,39 +30,39 @@ import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-ta
 import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
 import { TURNS, takesTurns } from './turn-tables.ts';
 
-/** Words of the kernels' own. */
+/** Indices of the kernel-specific argument words. */
 const INTO = 0;
 const BINS = 1;
-/** Histograms that the result holds. */
+/** Number of histograms in the result, or number of segments. */
 const RUNS = 2;
 const SEGMENT = 3;
 const RANKS = 4;
-/** The tables that are counted into: where they begin, bytes from one worker's to the next's, and how many there are in all. */
+/** The tables to count into: address of the first, stride between workers in bytes, and total number. */
 const TABLES = 5;
 const STRIDE = 6;
 const TABLE_COUNT = 7;
-/** What a worker has for the rows that it counts: where that begins, bytes from one worker's to the next's. */
+/** Private memory of the workers for counting rows: address of the first worker's, and stride in bytes. */
 const ROWS = 8;
 const ROW_STRIDE = 9;
-/** Bytes from one table to the next. */
+/** Stride between consecutive tables in bytes. */
 const TURN = 10;
 const WORDS = 11;
 
-/** Words of tables that are cleared or added up in one chunk. */
+/** Number of table words per chunk when tables are cleared or added up. */
 const TABLE_CHUNK = 16384;
 
-/** How many times cheaper it is to share a histogram between workers where its rows are counted elsewhere first. */
+/** Estimated factor by which a shared table gets cheaper if rows are first counted in turn tables. */
 const ROW_SHARING = 64;
 
-/** Bytes that the tables of all workers may take. */
+/** Maximum total size of the private tables of all workers, in bytes. */
 const PRIVATE_BYTES = 2 ** 26;
 
-/** Counts. Segments are counted in place; else see {@link launchTables}. */
+/** Launches a histogram: {@link launchSegments} if the command has segments, otherwise {@link launchTables}. */
 export function launchHistogram(launcher: Launcher, command: HistogramCommand): Launch {
   return command.segment === undefined ? launchTables(launcher, command) : launchSegments(launcher, command);
 }
 
-/** A segment is counted by one worker, straight into its place. */
+/** Each segment is counted by one worker, directly into the result. */
 function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1, into }: HistogramCommand): Launch {
   const shape: KernelShape = { programs: [program], stores: [], words: WORDS };
   const layout = layoutOf(shape.programs);
@@ -79,8 +79,9 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
 }
 
 /**
- * Every worker counts into a table of its own, or into some in turn where they are small, and the tables are added up;
- * where they would outgrow what is counted, all workers add atomically into one.
+ * Each worker counts into a private table, or into {@link TURNS} private tables in turn if they are small. The tables
+ * are then added up. If private tables would be too large or have more words than there are elements, all workers add
+ * atomically to one shared table instead.
  */
 function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const { extent, program, bins, histograms, inner, into } = command;
@@ -92,7 +93,7 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const runs = histograms ?? 1;
   const words = bins * runs;
   const turning = takesTurns(bins);
-  // Rows that are counted in turn tables add to what is shared only when the next histogram begins.
+  // Turn tables for rows are added to a shared table only when the histogram changes, so sharing costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
@@ -131,17 +132,18 @@ function worthTables(words: number, workers: number, elements: number): boolean 
   return 4 * words * workers <= PRIVATE_BYTES && words * workers <= Math.max(TABLE_CHUNK, elements);
 }
 
-/** What shapes the code that counts. */
+/** Everything that the code of the counting kernel depends on. */
 interface Counting {
   readonly shape: KernelShape;
   readonly layout: Layout;
   readonly shared: boolean;
-  /** Whether workers have small tables to count rows in. */
+  /** Whether workers have turn tables for rows; see {@link takesTurns}. */
   readonly turning: boolean;
-  /** Tables of every worker. */
+  /** Number of tables per worker. */
   readonly turns: number;
+  /** Whether the program selects one of several histograms. */
   readonly many: boolean;
-  /** Elements of a row, where there are rows. */
+  /** Number of elements per row; undefined if the elements are not grouped in rows. */
   readonly ranks: number | undefined;
 }
 
@@ -159,14 +161,14 @@ function emitCounting(counting: Counting): FunctionBody {
   return code.finish();
 }
 
-/** The address of what a worker has for itself, as a local. */
+/** The address of this worker's table or memory, as a local. A stride of 0 means that all workers share it. */
 function emitTableOf(code: Code, first: number, stride: number): Int32 {
   const address = emitOwnWord(code, first);
   address.set(address.add(WORKER.mul(ownWord(stride))));
   return address;
 }
 
-/** Counts the ranks of every row, after what they share has been computed. */
+/** Counts the ranks of every active row. The values that they share are computed once per row. */
 function emitRowTallies(
   code: Code,
   { shape, layout, turning, ranks: capacity }: Counting,
@@ -240,7 +242,7 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
   return code.finish();
 }
 
-/** The part of an array of words that is the chunk: locals of the offset in bytes and of the number of words. */
+/** This chunk's part of an array of `words` words, as locals: its offset in bytes and its number of words. */
 function emitPart(code: Code, words: Int32): { readonly offset: Int32Local; readonly count: Int32 } {
   const offset = code.local(I32);
   const count = code.local(I32);
@@ -260,7 +262,7 @@ function emitClear(): FunctionBody {
   return code.finish();
 }
 
-/** Adds the tables of all workers up. */
+/** Adds up all tables and writes the sums to the result. */
 function emitMerge(): FunctionBody {
   const code = new Code(kernelParameters);
   const { offset, count } = emitPart(code, TABLE_WORDS);

@@ -3,18 +3,21 @@ import { Graph, type Node, straightLine } from '../../../analyses/straight-line.
 import type { KernelShape, Layout } from '../../commands/kernel-arguments.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
 
-/** How the ranks of a row are counted if their program is straight-line code and all go to the same histogram. */
+/** A straight-line program for the ranks of a row that counts all of them in the same histogram. */
 export interface RowPlan {
   readonly parameters: readonly Node[];
-  /** Types of the row's leaves. */
+  /** Types of the leaves computed once per row. */
   readonly leaves: readonly ScalarType[];
   readonly bin: Node;
   readonly histogram: Node;
-  /** A word whose bits say which ranks are counted; only for up to 32 ranks. */
+  /** A word whose bit r says whether rank r is counted. Undefined if there is no such word or more than 32 ranks. */
   readonly mask: Node | undefined;
 }
 
-/** The plan of a row; undefined if it has none. */
+/**
+ * The plan of a row. Undefined if the program is not straight-line code, the bin does not depend on the rank, or the
+ * histogram does.
+ */
 export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
   const { module } = programs[0]!;
   const graph = new Graph('scalars');
@@ -30,13 +33,13 @@ export function planRow({ programs }: KernelShape, layout: Layout, ranks: number
 function maskOf(node: Node): { readonly bin: Node; readonly mask: Node } | undefined {
   if (node.kind !== 'operation' || node.name !== 'select') return undefined;
   const [none, bin, condition] = node.operands as readonly [Node, Node, Node];
-  // `none` must be past the bins of every table.
+  // `none` must be out of range for every table.
   if (none.kind !== 'literal' || Number(none.value) < 2 ** 31 || !bin.varying) return undefined;
   const mask = wordOfBit(condition);
   return mask && { bin, mask };
 }
 
-/** The word whose bit of the rank a condition tests: `(word >> rank & 1) = 1`, or `≠ 0`. */
+/** Matches `(word >> rank & 1) = 1` or `(word >> rank & 1) ≠ 0`, and returns the word. */
 function wordOfBit(condition: Node): Node | undefined {
   if (condition.kind !== 'operation') return undefined;
   const { name, operands } = condition;

@@ -11,45 +11,46 @@ import type { RowPlan } from './row-plan.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 
-/** Rows that are evaluated before they are counted. */
+/** Number of rows per batch. All rows of a batch are evaluated and noted before any of them is counted. */
 export const NOTED_ROWS = 32;
 
-/** Words of a row's note before its leaves: its index, and whether all its reads are in range. */
+/** Words of a row's note: its index, whether its reads and its histogram are in range, and its leaves. */
 const NOTE_INDEX = 0;
 const NOTE_SAFE = 1;
 const NOTE_LEAVES = 2;
 
-/** Bytes that a worker needs to count rows with `leaves` leaves: notes of rows, and tables. */
+/** Bytes of private memory that a worker needs to count rows with `leaves` leaves: notes and turn tables. */
 export function rowCounterBytes(bins: number, leaves: number): number {
   return noteBytes(leaves) + turnBytes(bins);
 }
 
-/** A multiple of the vector size; the last word keeps prefetching loads alive. */
+/** Bytes of the notes, padded to the vector size. The last word receives the result of the prefetching loads. */
 function noteBytes(leaves: number): number {
   return 16 * Math.ceil((NOTED_ROWS * (NOTE_LEAVES + leaves) + 1) / 4);
 }
 
-/** Locals of an evaluated row: its index and its leaves. */
+/** An evaluated row, as locals: its index and its leaves. */
 export interface NotedRow {
   readonly index: Int32Local;
   readonly leaves: readonly ScalarLocal[];
 }
 
 /**
- * Counts row after row into the histogram named by the row.
+ * Emits code that counts row after row, each into the histogram that the program selects for the row.
  *
- * Several rows are noted before they are counted, and the memory that all of them will read is touched together: rows
- * are often far apart in memory, and waiting for several cache misses at a time takes no longer than for one.
+ * Rows are often far apart in memory, so their first reads miss the cache. The counter therefore notes a batch of rows
+ * and prefetches the contiguous reads of all of them before it counts them, so that the cache misses overlap.
  */
 export interface RowCounter {
-  /** Emits the code at the start and at the end of a function. */
+  /** Emits the code at the start of the function. */
   begin(): void;
+  /** Emits the code at the end of the function. */
   end(): void;
-  /**
-   * Starts a batch of rows, notes a row, and counts the noted rows; rows that need bounds checks are left to `slow`.
-   */
+  /** Starts a batch of at most {@link NOTED_ROWS} rows. */
   beginBatch(): void;
+  /** Adds a row to the batch. */
   note(row: NotedRow): void;
+  /** Counts the rows of the batch. Rows that need bounds checks are passed to `slow`. */
   countNoted(slow: (row: NotedRow) => void): void;
 }
 
@@ -58,9 +59,9 @@ export interface RowCounterInputs {
   readonly inputs: KernelInputs;
   readonly plan: RowPlan;
   readonly table: TallyTable;
-  /** The number of ranks. */
+  /** Number of ranks per row. */
   readonly ranks: Int32;
-  /** The address of the worker's own memory of {@link rowCounterBytes}. */
+  /** Address of the worker's private memory, which has {@link rowCounterBytes} bytes. */
   readonly own: Int32;
   /** Whether the worker has turn tables. */
   readonly turning: boolean;
@@ -76,7 +77,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   const tablesAt = own.add(noteBytes(plan.leaves.length));
   const turns = turnTables(code, table, turning ? tablesAt : undefined);
 
-  /** The row's lanes, with everything that the given nodes need from it computed. */
+  /** Binds the row to the program's parameters and computes the loop-invariant values that `nodes` need. */
   const prepareLanes = (row: NotedRow, nodes: readonly Node[] = allNodes): LaneCode => {
     const lanes = new LaneCode(code, { ...inputs, index: from }, false);
     for (const [i, scalar] of [row.index, from, ...row.leaves].entries()) {
@@ -86,7 +87,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     return lanes;
   };
 
-  /** Prepares what the row counts: a range of ranks or a set of bits, and their number. */
+  /** Sets the ranks to count, as the range `from … to − 1` or as the mask `bits`, and sets `count` to their number. */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {
       from.set(0);
@@ -103,7 +104,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     when(code, bin.ltU(table.bins), () => emitAdd(code, atomically, turns.tables[lane]!.add(bin.shl(2)), i32(1)));
   };
 
-  /** Counts the ranks from `from` to `to`. */
+  /** Counts the ranks `from … to − 1`. */
   const countRun = (lanes: LaneCode, atomically: boolean): void => {
     const whole = local();
     const countAll = (): void => {
@@ -120,11 +121,11 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     code.release(whole);
   };
 
-  /** Counts the runs of set bits, from the lowest on. */
+  /** Counts the ranks in the mask `bits`, one run of set bits at a time, lowest first. */
   const countBits = (lanes: LaneCode, atomically: boolean): void =>
     whileTrue(code, bits, () => {
       from.set(bits.ctz());
-      // Adding the lowest set bit clears the lowest run and sets the bit after it; higher bits do not change.
+      // Adding the lowest set bit clears the lowest run and sets the bit after it. Higher bits do not change.
       const lowest = bits.and(i32(0).sub(bits));
       bits.set(to.tee(bits.add(lowest)).and(bits));
       to.set(to.ctz());
@@ -166,7 +167,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     },
     end() {
       turns.end();
-      // The result of touching must be used, or the loads would be removed.
+      // The result of the prefetching loads must be used, or the compiler would remove them.
       store(code, own, touched, noteBytes(plan.leaves.length) - 4);
     },
     beginBatch() {

@@ -13,19 +13,19 @@ import { atomicAdd, store, when } from '../../wasm/wasm-statements.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** Where an element is counted. */
+/** The table that elements are counted into. */
 export interface TallyTable {
   readonly address: Int32;
   readonly bins: Int32;
-  /** Histograms in the table, where the program chooses one of them. */
+  /** Number of histograms in the table. Undefined if there is only one, which the program need not select. */
   readonly runs: Int32 | undefined;
-  /** Whether other workers count into it too. */
+  /** Whether several workers count into the table, so additions must be atomic. */
   readonly shared: boolean;
-  /** Where a worker has a table for each of four neighbours: the bytes from one of them to the next. */
+  /** Stride in bytes between a worker's four tables, one per lane. Undefined if it has only one table. */
   readonly turn?: Int32 | undefined;
 }
 
-/** Adds to the word at an address. */
+/** Adds `value` to the word at `address`. */
 export function emitAdd(code: Code, atomically: boolean, address: Int32, value: Int32): void {
   if (atomically) {
     atomicAdd(code, address, value);
@@ -36,10 +36,10 @@ export function emitAdd(code: Code, atomically: boolean, address: Int32, value: 
   code.release(at);
 }
 
-/** The mask of four lanes. */
+/** Bitmask of all four lanes. */
 const ALL_LANES = 15;
 
-/** Counts a bin of a histogram; what lies outside is left out. */
+/** Counts an element in a bin of a histogram. Ignores it if the bin or the histogram is out of range. */
 function emitTally(
   code: Code,
   { address, bins, runs, shared }: TallyTable,
@@ -76,7 +76,7 @@ export function emitTallies(
   });
 }
 
-/** Counts what the program says of one element. */
+/** Evaluates the program for one element and counts the result. */
 function emitElement(code: Code, inputs: KernelInputs, table: TallyTable, args: readonly ScalarLocal[]): void {
   const results = inlineEntry(code, inputs.environments[0]!, args);
   const [bin, histogram] = results.map(asInt32);
@@ -84,7 +84,7 @@ function emitElement(code: Code, inputs: KernelInputs, table: TallyTable, args: 
   releaseAll(code, results);
 }
 
-/** Bins are computed four at once; counting remains one by one. */
+/** Computes four bins at a time as a vector, but counts them one by one. */
 function vectorTallies(
   code: Code,
   table: TallyTable,
@@ -120,9 +120,11 @@ function emitLaneTallies(
 }
 
 /**
- * Four bins that are all outside are passed over. Where all are inside, which may be known beforehand, their addresses are
- * computed at once too, each in the table whose turn it is. Where it is known, the addresses of eight elements are taken out of
- * their vectors while the eight before them are counted.
+ * The fast path for a single histogram that is not shared. Four bins that are all out of range are skipped. If all four
+ * are in range, their addresses are computed as a vector too; with several tables, each lane has a separate one.
+ *
+ * If the upper bound {@link mostOf} proves that every bin is in range, range checks are omitted and the loop is
+ * software-pipelined: the addresses of the next eight elements are extracted while the previous eight are counted.
  */
 function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
@@ -139,7 +141,7 @@ function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: G
       count(pair.shrU(32).wrap());
     }
   };
-  /** Takes the addresses of four elements, two by two. */
+  /** Computes the addresses of four bins and extracts them in pairs, each pair as one 64-bit integer. */
   const takePairs = (vector: Vector, pairs: readonly Int64Local[]): void => {
     const addresses = code.local(V128);
     addresses.set(vector.shl(2).add(bases));
@@ -189,7 +191,7 @@ function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: G
   };
 }
 
-/** Locals of a row: its index, the range of its ranks, and what was computed for it. */
+/** A row: its index, the ranks to count (`first … ranks − 1`), and the leaves computed once for it. */
 export interface TallyRow {
   readonly index: Int32Local;
   readonly first: Int32;
@@ -197,7 +199,7 @@ export interface TallyRow {
   readonly leaves: readonly ScalarLocal[];
 }
 
-/** Counts the ranks of one row. To the vectors, the rank is the index, and nothing of the row varies. */
+/** Counts the ranks of one row. The vector code loops over the rank; the row's index and leaves are loop-invariant. */
 export function emitRanks(
   code: Code,
   { programs }: KernelShape,

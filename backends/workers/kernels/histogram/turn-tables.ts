@@ -5,18 +5,18 @@ import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { fillMemory, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 
-/** Number of elements counted side by side, each into a separate table. */
+/** Number of consecutive elements that are counted into separate tables. */
 export const TURNS = 4;
 
-/** Maximum number of bins for which workers have such tables, which must stay in the cache. */
+/** Maximum number of bins for turn tables, which must stay in the cache. */
 const MAX_TURN_BINS = 2048;
 
-/** Whether workers have turn tables. */
+/** Whether turn tables are used for this number of bins. */
 export function takesTurns(bins: number): boolean {
   return bins <= MAX_TURN_BINS;
 }
 
-/** Bytes of the tables of one worker; each is a multiple of the vector size. */
+/** Bytes of one worker's turn tables. Each table is padded to the vector size. */
 export function turnBytes(bins: number): number {
   return takesTurns(bins) ? TURNS * 16 * Math.ceil(bins / 4) : 0;
 }
@@ -24,26 +24,27 @@ export function turnBytes(bins: number): number {
 /**
  * The tables into which the elements of the current histogram are counted.
  *
- * After storing a counter, a processor takes several cycles until it can load it again, and neighbouring elements often
- * share a bin. So every worker has small tables that elements use in turn; they are added to the histogram before the
- * next histogram starts. This pays off once there are as many elements as bins, so the first elements of a histogram
- * are counted in place.
+ * Neighbouring elements often share a bin, and a counter that was just stored can be loaded again only after several
+ * cycles. Each worker therefore has small private tables, which consecutive elements use in turn. They are added to the
+ * histogram before the next one starts. This pays off only if a histogram has at least as many elements as bins, so its
+ * first elements are counted directly in the histogram.
  */
 export interface TurnTables {
-  /** The addresses of the tables, in turn. */
+  /** The addresses of the tables, one per turn. All are the histogram's while it is counted directly. */
   readonly tables: readonly Int32[];
-  /** Emits the code at the start and at the end of a function. */
+  /** Emits the code at the start of the function. */
   begin(): void;
+  /** Emits the code at the end of the function. */
   end(): void;
-  /** Switches to a histogram, by its number. */
+  /** Switches to the histogram with this number. */
   enter(histogram: Int32): void;
-  /** Must precede the counting of `count` elements. */
+  /** Announces `count` elements, before they are counted. Once there are enough, switches to the turn tables. */
   expect(count: Int32): void;
-  /** Emits the counting code; `atomically` says whether it must count atomically. */
+  /** Emits the counting code. `atomically` says whether its additions must be atomic. */
   count(elements: (atomically: boolean) => void): void;
 }
 
-/** @param own - The address of the worker's own memory of {@link turnBytes}; undefined if there is none. */
+/** @param own - Address of the worker's private memory of {@link turnBytes} bytes; undefined without turn tables. */
 export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined): TurnTables {
   const [current, home, seen, at] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const tables = Array.from({ length: TURNS }, () => code.local(I32));
@@ -93,7 +94,7 @@ export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined
   };
 }
 
-/** Adds the tables to the histogram at `home` and clears them; `at` and `end` are locals for temporary use. */
+/** Adds the turn tables to the histogram at `home` and clears them. `at` and `end` are used as temporaries. */
 function emitFlush(
   code: Code,
   { bins, shared }: TallyTable,
@@ -112,8 +113,8 @@ function emitFlush(
   const [first, ...others] = tables.map((address) => address.add(at)) as [Int32, ...Int32[]];
   const sum = code.local(V128);
   end.set(bins.shl(2));
-  // The sums are collected in the first table, which is a multiple of the vector size, and added to the histogram from
-  // there, which may not be.
+  // Vector code sums the tables into the first one, which is padded to the vector size. The histogram may lack padding,
+  // so the sums are added to it word by word.
   forEach(16, () => {
     sum.set(others.reduce((all: Vector, other) => all.add(loadVector(other)), loadVector(first)));
     store(code, first, sum);

@@ -38,35 +38,37 @@ import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
 import { atomicAdd64, fillMemory, forRange, lower, store, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** Words of the kernels' own. */
+/** Indices of the kernel-specific argument words. */
 const INTO = 0;
 const BINS = 1;
-/** The tables that weights are added to: where they begin, bytes from one worker's to the next's, and how many there are. */
+/** The tables that weights are added to: address of the first, stride between tables in bytes, and number. */
 const TABLES = 2;
 const STRIDE = 3;
 const TABLE_COUNT = 4;
-/** Bytes of all tables. */
+/** Total size of the tables in bytes. */
 const BYTES = 5;
 const WORDS = 6;
 
-/** Bytes that the tables of all workers may take. */
+/** Maximum total size of the private tables of all workers, in bytes. */
 const PRIVATE_BYTES = 2 ** 27;
-/** Bytes of tables that are cleared, and bins that are added up, in one chunk. */
+/** Bytes of tables per chunk when they are cleared. */
 const CLEAR_CHUNK = 65536;
+/** Bins per chunk when tables are added up. */
 const MERGE_CHUNK = 2048;
-/** A table takes as long to clear and to add up as this many rows for every bin. */
+/** Cost of clearing a private table and adding it up, per bin, relative to the cost of adding a row. */
 const ROWS_PER_BIN = 0.5;
 
 const ALL_LANES = 15;
 
-/** Bytes of a bin: a sum of 64 bits for every weight, two to a vector. */
+/** Bytes of a bin: one 64-bit sum per weight, padded to an even number of sums, since a vector holds two. */
 function binBytes(weights: number): number {
   return 16 * Math.ceil(weights / 2);
 }
 
 /**
- * Adds weights by bin. Every worker adds to a table of its own, and the tables are added up; where they would outgrow the rows,
- * all workers add atomically to one. A table has one more bin, for rows that are left out.
+ * Adds weights by bin. Each worker adds to a private table, and the tables are then added up. If private tables would
+ * be too large or cost more than the rows themselves, all workers add atomically to one shared table instead. A table
+ * has an extra bin for ignored rows.
  */
 export function launchWeightedHistogram(launcher: Launcher, command: WeightedHistogramCommand): Launch {
   const { extent, program, bins, into } = command;
@@ -101,7 +103,7 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
   };
 }
 
-/** The range of a phase over so many things: locals of its first one and of the one behind its last. */
+/** This chunk's range of the items `0 … size − 1`, as locals. `to` is exclusive. */
 function emitRange(code: Code, size: Int32, chunkSize: number): { readonly from: Int32; readonly to: Int32 } {
   const [from, to] = [code.local(I32), code.local(I32)];
   to.set(from.tee(CHUNK.mul(chunkSize)).add(chunkSize));
@@ -116,7 +118,7 @@ function emitClear(): FunctionBody {
   return code.finish();
 }
 
-/** Where rows are added. */
+/** The table that weights are added to. */
 interface WeightTable {
   readonly address: Int32;
   readonly bins: Int32;
@@ -147,7 +149,7 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
   return code.finish();
 }
 
-/** The address of a bin. */
+/** The address of a bin's sums. */
 function binAt({ address, weights }: WeightTable, bin: Int32): Int32 {
   return address.add(bin.mul(binBytes(weights)));
 }
@@ -177,12 +179,12 @@ function emitRow(code: Code, table: WeightTable, bin: Int32Local, weights: reado
   code.release(address);
 }
 
-/** Adds two weights, of 64 bits each, to the sums of a bin. */
+/** Adds two weights, as 64-bit lanes, to a bin's sums `pair` and `pair + 1`. */
 function emitAddPair(code: Code, address: Int32, pair: number, weights: Vector): void {
   store(code, address, loadVector(address, 8 * pair).addI64(weights), 8 * pair);
 }
 
-/** Bins and weights are computed four at once; rows are added one after the other, two weights at a time. */
+/** Computes the bins and weights of four rows as vectors. Adds the rows one by one, two weights at a time. */
 function vectorRows(
   code: Code,
   shape: KernelShape,
@@ -220,7 +222,7 @@ function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], l
   const [address, low, high] = [code.local(I32), code.local(V128), code.local(V128)];
   for (let pair = 0; pair < weights.length; pair += 2) {
     const [first, second] = [weights[pair]!, weights[pair + 1]];
-    /** The pairs of two neighbours side by side: two weights of the first, two of the second. */
+    /** The weights of two neighbouring rows: both weights of the first row, then both of the second. */
     const interleaved = (order: Lanes): Vector => {
       const all = lanes.local(first);
       return all.shuffle(second === undefined ? v128([0, 0, 0, 0]) : lanes.local(second), order);
@@ -236,7 +238,7 @@ function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], l
   for (const local of [address, low, high]) code.release(local);
 }
 
-/** Adds the tables up and writes both halves of every sum. */
+/** Adds up the tables and writes the low and high words of every sum. */
 function emitMerge(weights: number): FunctionBody {
   const code = new Code(kernelParameters);
   const bins = emitOwnWord(code, BINS);

@@ -45,7 +45,7 @@ import {
 const PARTIALS = 0;
 const INTO = 1;
 
-/** Folds with an exact monoid: a partial result per chunk, then the fold of these. */
+/** Folds with an exact monoid: each chunk yields a partial result, then one worker folds these in order. */
 export function launchExactReduce(
   launcher: Launcher,
   extent: Extent,
@@ -93,7 +93,7 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   return code.finish();
 }
 
-/** Maximum number of values of a program and a monoid for which their code is repeated. */
+/** Maximum number of values that the program and the monoid compute, if their code is repeated for four quarters. */
 const MAX_VALUES = 64;
 
 function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
@@ -112,8 +112,8 @@ interface Chunk {
 }
 
 /**
- * Folds the quarters of a chunk side by side, so that none waits for the result of another, then combines their results
- * in order. Advances `from` to the remaining elements.
+ * Folds the four quarters of a chunk in one loop, so that the processor can overlap the four independent folds, then
+ * combines their results in order. Advances `from` to the remainder, which has at most three elements.
  */
 function foldQuarters(
   code: Code,
@@ -138,7 +138,10 @@ function foldQuarters(
   for (const local of [quarter, end, place, ...others.flat()]) code.release(local);
 }
 
-/** Each lane folds every fourth element; only for commutative monoids. */
+/**
+ * The vector part of a fold in which every lane has a separate partial result. Undefined if the monoid is not
+ * commutative, or if the program or the monoid has no vector code.
+ */
 function unorderedPart(
   code: Code,
   program: Program,
@@ -158,7 +161,10 @@ function unorderedPart(
   return unorderedFold(code, lanes, graph.size, elements!, monoid, combine, total);
 }
 
-/** The vector part of a fold of `elements` into the locals `total`. */
+/**
+ * The vector part of a fold of `elements` into the locals `total`, in any order. `size` is the number of values that
+ * the code computes; if it is large, the loop is not unrolled.
+ */
 export function unorderedFold(
   code: Code,
   lanes: VectorCode,
@@ -225,7 +231,7 @@ function partialAt({ types }: MonoidProgram, chunk: Int32): Int32 {
   return ownWord(PARTIALS).add(chunk.mul(4 * types.length));
 }
 
-/** The number of chunks of the extent, as a local. */
+/** The number of chunks in the extent, as a local. */
 export function emitChunkCount(code: Code, extent: Int32): Int32 {
   const size = code.local(I32);
   const chunks = code.local(I32);

@@ -26,7 +26,7 @@ import {
 } from '../shared/tree-blocks.ts';
 import { emitBlockTotal, emitWorkerRoom, roomBytes, stateAt } from '../shared/tree-code.ts';
 
-/** Folds in the canonical tree: totals of all blocks in parallel, then the tree over those by one worker. */
+/** Folds in the canonical tree order: workers total the blocks in parallel, then one worker folds the totals. */
 export function launchTreeReduce(
   launcher: Launcher,
   extent: Extent,
@@ -52,7 +52,7 @@ export function launchTreeReduce(
   };
 }
 
-/** Folds totals level by level, in place, until one is left. */
+/** Folds the block totals level by level, in place, until a single one is left. */
 function emitFoldTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, shape, layout, []);

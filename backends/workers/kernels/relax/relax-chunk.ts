@@ -26,21 +26,24 @@ import { loadState, releaseAll, stateLocals } from '../shared/monoid-code.ts';
 import { advance, emitPlaceGrid, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 import { ROUND_FUNCTION, roundArguments } from './relax-round.ts';
 
-/** Words of the kernel's own. */
+/** Argument words specific to this kernel. */
 export const relaxWords = {
-  /** The address of what threads have of their own, and the bytes of each. */
+  /** The address of the private memory of all threads, and the bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads: then each chunk has its own. */
+  /** Whether there are fewer chunks than threads; then private memory is assigned by chunk. */
   byChunk: 2,
   maxRounds: 3,
   rounds: 4,
   roundsCapacity: 5,
-  /** The addresses of the states, leaf by leaf. */
+  /** The first of the words with the addresses of the state leaves, one word per leaf. */
   state: 6,
 } as const;
 
-/** Relaxes the grids of a chunk, one after the other. A round is a function of its own, so that V8 tiers it up between two. */
+/**
+ * Relaxes the grids of a chunk, one after the other. A round is a separate function, so that V8 can switch to optimized
+ * code between two rounds.
+ */
 export function emitChunkOfGrids(
   shape: KernelShape,
   layout: Layout,
@@ -80,7 +83,7 @@ export function emitChunkOfGrids(
   return code.finish();
 }
 
-/** Brings the states of a grid to the memory of its own, or back, row by row. */
+/** Copies the states of a grid into private memory or back, row by row. */
 function emitMoveStates(
   code: Code,
   { states }: GridForm,
@@ -104,7 +107,7 @@ function emitMoveStates(
   releaseAll(code, [bytes, here]);
 }
 
-/** Evaluates what else belongs to the cells of a grid. */
+/** Evaluates the `own` program for every cell of a grid, and stores the results in private memory. */
 function emitOwn(
   code: Code,
   shape: KernelShape,
@@ -115,7 +118,7 @@ function emitOwn(
 ): void {
   if (owns.length === 0) return;
   const [index, from, to] = [code.local(I32), code.local(I32), code.local(I32)];
-  /** The addresses of what a cell of number 0 would have. */
+  /** For each leaf, a base address: adding 4 · index gives the address of a cell in the current row. */
   const leaves = owns.map(() => code.local(I32));
   for (const [leaf, address] of leaves.entries()) {
     address.set(leafOf(grid.own, grid.leafBytes, leaf));
@@ -131,7 +134,7 @@ function emitOwn(
   forRows(code, grid.height, () => {
     to.set(from.add(grid.width));
     emitIndexLoop(code, { from, to, index, scalar, vector });
-    // The next row begins so much later here than among all cells.
+    // Rows are `rowBytes` apart here, but the index advances by only `width` per row.
     advance(leaves, grid.rowBytes.sub(grid.width.shl(2)));
     from.set(to);
   });
@@ -164,7 +167,7 @@ function ownVectors(
   };
 }
 
-/** Rounds until the rule holds, or there were as many as there may be. The states are then those at `from`. */
+/** Runs rounds until `until` holds or `maxRounds` rounds have run. The final states are at `from`. */
 function emitRounds(
   code: Code,
   { environments }: KernelInputs,

@@ -8,27 +8,27 @@ import { assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-local
 import { releaseAll } from '../shared/monoid-code.ts';
 import { emitStandIn, type GridLocals, leafOf, periodOf } from './relax-grid.ts';
 
-/** Code that loads the states around a cell. */
+/** Emits the code that loads the states of a cell's neighbours. */
 export interface FarNeighbours {
   beginRow(row: Int32): void;
-  /** Loads those around the cell in a column, so many bytes behind the beginning of its row. */
+  /** Loads the neighbours of the cell in a column. `place` is the byte offset of the cell from the first in its row. */
   load(column: Int32, place: Int32): void;
   release(): void;
 }
 
-/** More cells than any line has. */
+/** Exceeds the length of any row or column, and is small enough that adding it to a position does not overflow. */
 const BEYOND = 2 ** 29;
 
-/** One distance of neighbours along an axis. */
+/** A distance of neighbours along one axis, with the lookup at the current row or column. */
 interface Distance {
-  /** The distance, less whole turns around the line. */
+  /** The distance modulo the period of the boundary, or clamped to ±`BEYOND` if the boundary has no period. */
   readonly step: Int32Local;
-  /** The cell that stands for the neighbour, and whether it is one of the grid. */
+  /** The row or column to load from, and whether it is inside the grid. If it is outside, `place` is 0. */
   readonly place: Int32Local;
   readonly isInside: Int32Local;
 }
 
-/** Neighbours that are too far away for cells around the grid: each is looked up by the rule of the boundary. */
+/** Loads neighbours that are too far away for padding: each is looked up by the rule of the boundary. */
 export function emitFarNeighbours(
   code: Code,
   { state, neighbours, boundary, outside }: RelaxCommand,
@@ -42,7 +42,7 @@ export function emitFarNeighbours(
     for (const { step, place, isInside } of found.values()) {
       emitStandIn(code, rule, size, at.add(step), place);
       isInside.set(place.ltU(size));
-      // Outside, any cell of the grid may be loaded.
+      // The value loaded for a neighbour outside is discarded, so any valid place will do.
       place.set(isInside.select(place, 0));
     }
   };
@@ -68,7 +68,7 @@ export function emitFarNeighbours(
   };
 }
 
-/** The different distances along an axis. */
+/** The distinct distances along an axis. */
 function distances(code: Code, rule: Boundary, size: Int32, all: readonly number[]): Map<number, Distance> {
   return new Map(
     [...new Set(all)].map((distance) => {

@@ -7,14 +7,15 @@ import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { doWhile } from '../../wasm/wasm-statements.ts';
 
 /**
- * How a grid lies in the memory of the thread that relaxes it: twice, as rounds go from one copy to the other. Around it are as
- * many cells as its neighbours reach, which are filled before every round, so that a step reads all of them at fixed distances
- * from its own cell. Where neighbours are far away, there are none around it, and each is looked up by the boundary's rule.
+ * The layout of a grid in the private memory of the thread that relaxes it. There are two copies of the states: a
+ * round reads one and writes the other. Each copy is padded as far as the neighbour offsets reach. The padding is
+ * filled before every round, so that a step reads every neighbour at a fixed offset from its cell. If any neighbour
+ * is far away, there is no padding, and all neighbours are looked up by the boundary's rule.
  */
 export interface GridForm {
   readonly states: readonly ScalarType[];
   readonly owns: readonly ScalarType[];
-  /** Cells around the grid, on each side. */
+  /** The width of the padding on each side, in cells. */
   readonly left: number;
   readonly right: number;
   readonly above: number;
@@ -22,7 +23,7 @@ export interface GridForm {
   readonly isFar: boolean;
 }
 
-/** Beyond so many cells, those around a grid are more trouble than looking neighbours up. */
+/** The widest padding. If neighbours are farther away, filling the padding costs more than looking them up. */
 const MAX_AROUND = 8;
 
 export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
@@ -40,10 +41,13 @@ export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
 }
 
 const VECTOR_BYTES = 16;
-/** Bytes that vectors may reach beyond the last row, and those by which rows begin later so that cells do on a vector. */
+/** Extra bytes per leaf: for vectors that extend past the last row, and for aligning the first cell of each row. */
 const SLACK = 2 * VECTOR_BYTES;
 
-/** Bytes of a thread's own for grids of that form: folded changes, two copies of the states, and what else belongs to cells. */
+/**
+ * The bytes of private memory that a thread needs for the largest grid: folded changes, two copies of the states, and
+ * the results of `own`.
+ */
 export function ownBytes(
   { states, owns, left, right, above, below }: GridForm,
   { cells, change, maxWidth, maxHeight }: RelaxCommand,
@@ -59,23 +63,23 @@ function totalsBytes(leaves: number): number {
   return VECTOR_BYTES * Math.ceil(leaves / 4);
 }
 
-/** Locals of a grid under way. Leaves lie one behind the other, `leafBytes` apart; rows `rowBytes`. */
+/** Locals for the current grid. Leaves are `leafBytes` apart, and the rows of a leaf `rowBytes`. */
 export interface GridLocals {
-  /** Number of its first cell. */
+  /** Index of the first cell among the cells of all grids. */
   readonly first: Int32Local;
   readonly width: Int32Local;
   readonly height: Int32Local;
   readonly rowBytes: Int32Local;
   readonly leafBytes: Int32Local;
-  /** Address of the folded changes of a round. */
+  /** Address of the folded changes of the last round. */
   readonly totals: Int32Local;
-  /** Addresses of its first cell: the states before a round, those after it, and what else belongs to cells. */
+  /** Addresses of the first cell in the states before a round, the states after it, and the results of `own`. */
   readonly from: Int32Local;
   readonly to: Int32Local;
   readonly own: Int32Local;
 }
 
-/** Places a grid, whose first three locals are set, in the memory at the address that is a multiple of 16. */
+/** Sets the strides and addresses of a grid with a given width and height. `address` must be a multiple of 16. */
 export function emitPlaceGrid(form: GridForm, leaves: number, grid: GridLocals, address: Int32): void {
   const { left, right, above, below } = form;
   const { width, height, rowBytes, leafBytes, totals, from, to, own } = grid;
@@ -98,12 +102,11 @@ export function emitPlaceGrid(form: GridForm, leaves: number, grid: GridLocals, 
   own.set(leafOf(to, leafBytes, states));
 }
 
-/** The address of a leaf. */
 export function leafOf(origin: Int32, leafBytes: Int32, leaf: number): Int32 {
   return origin.add(leafBytes.mul(leaf));
 }
 
-/** Goes through the rows of a grid, of which there is one; the body is told the number of the row. */
+/** Loops over the rows of a grid. There must be at least one. */
 export function forRows(code: Code, height: Int32, body: (row: Int32) => void): void {
   const row = code.local(I32);
   row.set(0);
@@ -111,14 +114,13 @@ export function forRows(code: Code, height: Int32, body: (row: Int32) => void): 
   code.release(row);
 }
 
-/** Adds bytes to addresses. */
 export function advance(addresses: readonly Int32Local[], bytes: Int32 | number): void {
   for (const address of addresses) address.set(address.add(bytes));
 }
 
 /**
- * Sets a local to the place on a line that stands for another one, a signed number; where the boundary is constant, to that
- * place itself.
+ * Sets `into` to the position that replaces `place` in a row or column of `size` cells. `place` is signed and may be
+ * outside. If the boundary is constant, `into` is set to `place` itself.
  */
 export function emitStandIn(code: Code, boundary: Boundary, size: Int32, place: Int32, into: Int32Local): void {
   into.set(place);
@@ -143,7 +145,7 @@ export function emitStandIn(code: Code, boundary: Boundary, size: Int32, place: 
   code.release(period);
 }
 
-/** After how many cells a line and its mirror image repeat; to be used once. */
+/** The period of a reflected row or column: 2 · (size − 1), but at least 1. The expression must be used only once. */
 export function periodOf(code: Code, size: Int32): Int32 {
   return new Int32((bytes) => {
     const period = code.local(I32);
@@ -152,7 +154,7 @@ export function periodOf(code: Code, size: Int32): Int32 {
   });
 }
 
-/** Raises a local to a signed value where that is more. */
+/** Sets a local to the signed maximum of itself and `to`. */
 function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
   value.set(to);
@@ -160,7 +162,7 @@ function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   code.release(value);
 }
 
-/** Lowers a local to a signed value where that is less. */
+/** Sets a local to the signed minimum of itself and `to`. */
 function emitMinS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
   value.set(to);

@@ -22,20 +22,20 @@ import { advance, forRows, type GridForm, type GridLocals, leafOf } from './rela
 import { emitSurroundings } from './relax-surroundings.ts';
 import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
 
-/** Its number among the functions of the kernel. */
+/** Index of the round among the functions of the kernel. */
 export const ROUND_FUNCTION = 1;
 
-/** The program of a step among those of the kernel. */
+/** Index of the step among the programs of the kernel. */
 const STEP = 3;
 
-/** The locals of a grid, in the order in which a round is given them. */
+/** The locals of a grid, in the order of the parameters of a round. */
 const order = ['first', 'width', 'height', 'rowBytes', 'leafBytes', 'totals', 'from', 'to', 'own'] as const;
 
 export function roundArguments(grid: GridLocals): Int32[] {
   return order.map((name) => grid[name]);
 }
 
-/** A round of one grid: fills what is around it, takes a step of all cells, and folds their changes. */
+/** Runs one round of a grid: fills the padding, evaluates the step for all cells, and folds their changes. */
 export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, command: RelaxCommand): FunctionBody {
   const code = new Code([I32, ...order.map((): typeof I32 => I32)]);
   const grid = Object.fromEntries(order.map((name, k) => [name, code.parameter(1 + k)])) as unknown as GridLocals;
@@ -50,7 +50,7 @@ export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, co
   return code.finish();
 }
 
-/** The step for four cells at once; undefined where it is no straight line, or the fold of its changes is none. */
+/** The step as a graph for vector code; undefined if the step or the fold of changes is not straight-line code. */
 function stepGraph(
   { programs }: KernelShape,
   layout: Layout,
@@ -73,7 +73,7 @@ function stepGraph(
   };
 }
 
-/** Takes the step of one cell after the other. */
+/** Evaluates the step for one cell at a time. */
 function emitScalarRound(
   code: Code,
   { environments }: KernelInputs,

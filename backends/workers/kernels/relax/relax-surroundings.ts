@@ -9,13 +9,13 @@ import { doWhile, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import { advance, emitStandIn, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 
-/** Fills the cells around a grid with the states before a round, as the boundary's rules say. */
+/** Fills the padding around the states before a round by the boundary's rules. */
 export function emitSurroundings(code: Code, form: GridForm, command: RelaxCommand, grid: GridLocals): void {
   emitColumns(code, form, command, grid);
   emitRowsAround(code, form, command, grid);
 }
 
-/** The cells to the left and right of each row. */
+/** Fills the padding to the left and right of each row. */
 function emitColumns(
   code: Code,
   { states, left, right }: GridForm,
@@ -28,7 +28,7 @@ function emitColumns(
   ];
   if (columns.length === 0) return;
   const isConstant = boundary.x === 'constant';
-  /** For every column, how many bytes behind the beginning of a row the cell lies that stands for it. */
+  /** For each padding column, the byte offset of the cell to copy from the first cell in its row. */
   const sources = columns.map(({ isRight, at }) => {
     const source = code.local(I32);
     if (isConstant) return source;
@@ -53,7 +53,7 @@ function emitColumns(
   releaseAll(code, [row, end, value, ...sources]);
 }
 
-/** The rows above and below, with the cells to their left and right. */
+/** Fills the padding rows above and below, including the corners. The columns must be filled already. */
 function emitRowsAround(
   code: Code,
   { states, left, above, below }: GridForm,
@@ -82,7 +82,7 @@ function emitRowsAround(
   releaseAll(code, [to, source, place, words]);
 }
 
-/** Goes through the vectors of a row. */
+/** Loops over the vectors of a row of `bytes` bytes, which must not be 0. */
 function forVectors(code: Code, bytes: Int32, body: (at: Int32) => void): void {
   const at = code.local(I32);
   at.set(0);

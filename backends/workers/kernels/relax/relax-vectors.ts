@@ -19,7 +19,7 @@ import {
 } from '../shared/monoid-code.ts';
 import { advance, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 
-/** A step as a graph: what it is given of a cell, and what it returns. */
+/** A step as a graph: the nodes of its parameters and results. */
 export interface StepGraph {
   readonly index: Node;
   readonly before: readonly Node[];
@@ -27,17 +27,17 @@ export interface StepGraph {
   readonly around: readonly Node[];
   readonly after: readonly Node[];
   readonly changes: readonly Node[];
-  /** How many values it computes. */
+  /** The number of nodes in the graph. */
   readonly size: number;
 }
 
 const VECTOR_BYTES = 16;
-/** Vectors that one round of the loop over a row takes … */
+/** Vectors per iteration of the unrolled loop over a row. */
 const UNROLLED = 4;
-/** … of steps that compute at most so many values: of others, the loop itself costs nothing beside them. */
+/** Larger steps are not unrolled, because the loop overhead is negligible beside them. */
 const UNROLLED_VALUES = 96;
 
-/** Takes the step of four cells of a row at once, and folds their changes into the locals. */
+/** Evaluates the step for four cells of a row at a time, and folds their changes into `total`. */
 export function emitVectorRound(
   code: Code,
   inputs: KernelInputs,
@@ -78,13 +78,13 @@ export function emitVectorRound(
   vectors.release();
 }
 
-/** The changes of the chosen lanes; the others change nothing. */
+/** Replaces the changes of lanes outside the mask by the identity. */
 function chosenOf({ types, identity }: MonoidProgram, leaf: number, changes: Vector, chosen: Vector): Vector {
   const neutral = lanesOf(types[leaf]!, identity[leaf]!);
   return neutral.every((word) => word === 0) ? changes.and(chosen) : changes.bitselect(v128(neutral), chosen);
 }
 
-/** Addresses of a row's cells, and the values of four of them. */
+/** Emits the loads and stores of a step for four cells of the current row. */
 function rowOf(
   code: Code,
   { states, owns, left }: GridForm,
@@ -98,7 +98,7 @@ function rowOf(
     address.set(leafOf(origin, leafBytes, leaf));
     return address;
   };
-  /** Of every row that a step looks at, the leftmost cell around the grid, leaf by leaf. */
+  /** For each row that a step reads, by its offset dy: the address of column −`left` for each leaf. */
   const rows = new Map(
     [...new Set([0, ...neighbours.map(({ dy }) => dy)])].map((dy) => {
       const addresses = states.map((_, leaf) => addressOf(from, leaf));
@@ -120,7 +120,10 @@ function rowOf(
       .splat()
       .add(fourFrom(ahead / 4));
   return {
-    /** Starts the code for the four cells that lie so many bytes behind the beginning of the row, whose first cell is given. */
+    /**
+     * Supplies the parameters for four cells. They begin `bytes` + `more` bytes after the first cell of the row, and
+     * `first` is the index of that cell.
+     */
     begin(bytes: Int32, more: number, first: Int32): void {
       [at, ahead] = [bytes, more];
       lanes.begin(0);
@@ -148,12 +151,16 @@ function rowOf(
   };
 }
 
-/** Writes the code for the vector that begins `ahead` bytes behind `at`; of some, only the chosen lanes are folded. */
+/**
+ * Emits the code for the vector at byte offset `at` + `ahead` in the row. `chosen` is the mask of the lanes to fold;
+ * if it is undefined, all lanes are folded.
+ */
 type VectorBody = (at: Int32, ahead: number, chosen: Vector | undefined) => void;
 
 /**
- * The vectors of a row: whole ones first, then one that ends where the row does, of which only the cells that are left are
- * folded. In rows of fewer than four cells it begins where the row does, and what it writes beyond is filled anew.
+ * Loops over the vectors of a row. If the width is not a multiple of 4, the last vector ends with the row and overlaps
+ * the one before, and a mask excludes the lanes that are already folded. If the row has fewer than four cells, its only
+ * vector starts with the row and also writes padding, which is filled again before the next round.
  */
 function vectorsOf(code: Code, width: Int32, unrolled: number) {
   const [at, end, bytes] = [code.local(I32), code.local(I32), code.local(I32)];
@@ -161,7 +168,7 @@ function vectorsOf(code: Code, width: Int32, unrolled: number) {
   bytes.set(width.shl(2));
   rest.set(restOf(width));
   const setEnd = (vectors: number): void => end.set(bytes.and(-VECTOR_BYTES * vectors));
-  /** Sets the range to the last vector of the row. */
+  /** Sets the range and the mask for the last, partial vector of the row. */
   const setLast = (): void => {
     const max = bytes.gtU(VECTOR_BYTES).select(bytes, VECTOR_BYTES);
     at.set(end.tee(max).sub(VECTOR_BYTES));
@@ -193,7 +200,10 @@ function vectorsOf(code: Code, width: Int32, unrolled: number) {
   };
 }
 
-/** The lanes of the last vector of a row that no other has: those from −width mod 4 on; in short rows, those below the width. */
+/**
+ * The mask for the last, partial vector of a row: the lanes from −width mod 4 on, which no other vector covers. If the
+ * row has fewer than four cells, the mask has the lanes below the width.
+ */
 function restOf(width: Int32): Vector {
   const places = v128([0, 1, 2, 3]);
   const ofLast = places.geU(i32(0).sub(width).and(3).splat());

@@ -58,7 +58,7 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   };
 }
 
-/** Whether vectors can evaluate a functor that has no loops or branches. */
+/** Whether vectors can evaluate a program as straight-line code, without masks. */
 const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
 
 function emitForEach(
@@ -143,12 +143,12 @@ function storingPart(
   };
 }
 
-/** Random reads issued in a row: the fewer instructions in between, the more of them overlap. */
+/** Indices per round. With few instructions between random reads, the processor overlaps more of them. */
 const LANES = 8;
 
 /**
- * For programs with reads or divisions that vectors cannot do: eight indices a round, with shared computations done
- * once.
+ * For programs with reads or divisions that vectors cannot evaluate. A round processes eight indices with scalar code,
+ * and evaluates shared computations once.
  */
 function lanePart(
   code: Code,
@@ -158,7 +158,7 @@ function lanePart(
   index: Int32Local,
 ): VectorPart | undefined {
   const graph = new Graph('scalars');
-  // Without branches, no read is wasted.
+  // Straight-line code would perform the reads of both branches.
   const results = branches(program.module)
     ? undefined
     : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);

@@ -12,35 +12,36 @@ import {
 } from '../../../analyses/straight-line.ts';
 
 /**
- * A program over the cells of a grid, which divides its index by the width, as seen from within a row. There, the row
- * number is the same for all cells, the column is the index minus a constant, and all cells except a few at both ends
- * are away from the edges. A neighbour at any position is then a fixed number of elements away. Without a division, all
- * cells are one row.
+ * A program over the cells of a grid, specialized to the cells of one row. The program divides its index by the width.
+ * Within a row, the row number is loop-invariant and the column is the index minus a constant. All cells except a few
+ * at both ends are away from the edges, so each neighbour is a fixed number of elements away. Without a division, all
+ * cells form one row.
  */
 export interface GridRows {
   readonly graph: Graph;
   readonly results: readonly Node[];
   /**
-   * Number of cells of a row, a uniform or a literal; undefined if the program does not refer to the end of the only
-   * row.
+   * Number of cells per row: a uniform or a literal. Undefined if all cells form one row and the program does not refer
+   * to its end.
    */
   readonly size: UniformNode | LiteralNode | undefined;
-  /** The index divided by the number of cells; undefined if all cells are one row. */
+  /** The row number: the index divided by the size. Undefined if all cells form one row. */
   readonly row: Node | undefined;
-  /** Number of cells at the start and at the end of a row for which the results do not hold. */
+  /** Number of cells left out at the start of a row: the results are not valid for them. */
   readonly before: number;
+  /** The same for the end of a row. */
   readonly after: number;
 }
 
-/** Maximum number of cells at either end of a row that are left out. */
+/** Maximum number of cells to leave out at either end of a row. */
 const MAX_LEFT_OUT = 64;
 
 /** Minimum number of cells between the ends for which row-wise evaluation is worthwhile. */
 const MIN_BETWEEN = 64;
 
 /**
- * A program as seen from within a row. Undefined if vectors can evaluate it as it is, if it has no rows, or if vectors
- * cannot evaluate it within rows either.
+ * Specializes a program to the cells of one row. Undefined if vectors can evaluate the original program, if it has no
+ * rows, or if vectors cannot evaluate the specialized program either.
  */
 export function gridRows(module: Module, slots: Slots): GridRows | undefined {
   const plain = new Graph('aligned');
@@ -69,7 +70,7 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   return Number(cells) >= before + MIN_BETWEEN + after;
 }
 
-/** The rows of a program on its own; slots are the positions of its arrays and uniforms. */
+/** The rows of a program. Slots are the positions of arrays and uniforms in the module. */
 const rowsByName = memoized((module: Module): GridRows | undefined => {
   const [arrays, uniforms] = [[...module.arrays.keys()], [...module.uniforms.keys()]];
   return gridRows(module, { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) });
@@ -77,14 +78,14 @@ const rowsByName = memoized((module: Module): GridRows | undefined => {
 
 const ROW = 'row';
 
-/** Facts about the row so far: its size, and the cells left out at its ends. */
+/** The facts found so far: the size of a row, and the number of cells left out at its ends. */
 interface GridRow {
   size: GridRows['size'] | undefined;
   before: number;
   after: number;
 }
 
-/** A position along the row: `plus` after its beginning (the column) or `plus` before its end (the room left). */
+/** A number that is `plus` more than the number of cells before this one in the row, or than the number after it. */
 interface Place {
   readonly from: 'beginning' | 'end';
   readonly plus: number;
@@ -101,7 +102,7 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
   };
 
-  /** Whether cells are at least `count` away from an end of the row; closer cells are left out. */
+  /** Leaves out the `count` cells nearest to an end of the row. Returns false if those are too many. */
   const isAway = (from: Place['from'], count: number): boolean => {
     if (count > MAX_LEFT_OUT) return false;
     if (from === 'beginning') found.before = Math.max(found.before, count);
@@ -109,7 +110,7 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return true;
   };
 
-  /** The position of a number that increases or decreases with the column. */
+  /** A number as a {@link Place}, if it is the column, or the size minus a literal minus the column. */
   const placeOf = (node: Node): Place | undefined => {
     if (isColumn(node)) return { from: 'beginning', plus: 0 };
     if (node.kind !== 'operation' || node.name !== 'sub') return undefined;
@@ -118,25 +119,25 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return less === undefined ? undefined : { from: 'end', plus: 1 - less };
   };
 
-  /** Whether a number is the size. The size of a single row is the first uniform that the index is compared with. */
+  /** Whether a node is the size. The size of a single row is the first uniform that is compared with the index. */
   const isSize = (node: Node): boolean => {
     if (form === 'one row' && node.kind === 'uniform') found.size ??= node;
     return node === found.size;
   };
 
-  /** k, for a number that is the size minus k. */
+  /** The literal k if a node is the size minus k. */
   const lessThanSize = (node: Node): number | undefined => {
     if (isSize(node)) return 0;
     if (node.kind !== 'operation' || node.name !== 'sub' || !isSize(node.operands[0]!)) return undefined;
     return literalOf(node.operands[1]!);
   };
 
-  /** Whether a < b, if that is the same for all cells except some at the ends. */
+  /** Whether a < b, if the answer is the same for all cells that are not left out. May leave out more cells. */
   const isLess = (a: Node, b: Node): boolean | undefined => {
     const [low, high] = [literalOf(a), literalOf(b)];
     const place = placeOf(low === undefined ? a : b);
     if (place === undefined) return undefined;
-    // A position is its distance from its end, which is at least the number of cells left out, plus `plus`.
+    // The number of cells on the side of `place.from` is at least the number of cells left out there.
     if (high !== undefined) return isAway(place.from, high - place.plus) ? false : undefined;
     if (low !== undefined) return isAway(place.from, low + 1 - place.plus) ? true : undefined;
     const less = isColumn(a) ? lessThanSize(b) : undefined;

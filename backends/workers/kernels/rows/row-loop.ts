@@ -8,12 +8,12 @@ import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
 import { lower, raise, whileTrue } from '../../wasm/wasm-statements.ts';
 import type { GridRows } from './grid-rows.ts';
 
-/** Minimum number of cells for which a row is processed as such. */
+/** Minimum number of cells per row for which row-wise evaluation is worthwhile. */
 export const MIN_CELLS = 64;
 
 /**
- * Processes a range row by row: vectors for the cells between the ends of a row, scalars for the others. Rows must be
- * wider than the ends that are left out.
+ * Processes a range row by row. Vectors evaluate the cells between the ends of a row, and scalar code evaluates the
+ * cells at the ends. A row must have more cells than its two ends.
  */
 export function emitRowLoop(
   code: Code,
@@ -32,7 +32,7 @@ export function emitRowLoop(
   emitRows(code, ends, range, (quotient) => vectorOf((lanes) => lanes.bindInvariant(row, quotient)));
 }
 
-/** Processes a range row by row, each of `size` cells; `vectorOf` receives the row number. */
+/** Processes a range in rows of `size` cells. `vectorOf` receives the row number. */
 export function emitRows(
   code: Code,
   { size, before, after }: { readonly size: Int32; readonly before: number; readonly after: number },
@@ -66,7 +66,7 @@ function sizeOf(inputs: KernelInputs, { size }: GridRows): Int32 {
   return size!.kind === 'uniform' ? asInt32(inputs.uniforms[size!.slot]!) : i32(Number(size!.value));
 }
 
-/** Vectors for cells that form a single row, without its ends. */
+/** Restricts vectors to the cells between the ends, for cells that form a single row. */
 function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: VectorPart): VectorPart {
   const { size, before, after } = rows;
   const narrow = (first: Int32Local, last: Int32Local): void => {

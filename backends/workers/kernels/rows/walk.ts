@@ -26,7 +26,8 @@ const SMALLEST_CHUNK = 16;
 const CHUNKS_PER_WORKER = 64;
 
 /**
- * A walk for every index: one parallel phase, in chunks of few rows, because some walks may be far longer than others.
+ * Performs a walk for every index, in one parallel phase. Chunks are small because some walks can be far longer than
+ * others.
  */
 export function launchWalk(launcher: Launcher, { extent, start, step, changing, stores }: WalkCommand): Launch {
   const shape: KernelShape = { programs: [step, start], stores, words: 0 };

@@ -15,13 +15,13 @@ import { flagOf, type ScanNodes, type ScanSources } from './scan-nodes.ts';
 type CompactForm = Extract<ScanForm, { readonly kind: 'compact' }>;
 
 /**
- * Compaction: a sum of flags that says where the flagged elements go (copyIf, unique, partition). Four elements are moved
- * to the front of a vector by a permutation from a table and stored at once.
+ * Compaction (copyIf, unique, partition): the prefix sum of the flags gives the place of every flagged element. A
+ * permutation from a table moves the flagged lanes of a vector to its front, and one instruction stores the vector.
  */
 interface Compaction {
-  /** The flag that the scan adds up. */
+  /** The flag whose prefix sum is computed. */
   readonly flag: Node;
-  /** Stores of the flagged elements, and of the others. */
+  /** The stores of flagged elements, and the stores of all other elements. */
   readonly selected: readonly StoreTarget[];
   readonly rejected: readonly StoreTarget[];
 }
@@ -34,22 +34,22 @@ export function compactionOf(stores: readonly StoreTarget[], nodes: ScanNodes, f
   };
 }
 
-/** Where elements of one kind go in a round. */
+/** The destination of the selected or the rejected elements of a round. */
 interface CompactionTarget {
   readonly stores: readonly StoreTarget[];
   readonly values: readonly Vector[];
-  /** The place of the first one, and the end of what this tile may write. */
+  /** The place of the first element of the round, and the end of the range that the tile may write. */
   readonly place: Int32;
   readonly limit: Int32;
-  /** The mask of the lanes. */
+  /** One bit per lane: set if the lane's element goes here. */
   readonly mask: Int32;
 }
 
 const ALL_LANES = 15;
 
 /**
- * The vectors of a compaction. Whole vectors are stored, with garbage behind the wanted lanes, which the tile's later
- * elements overwrite: so only as long as four more elements of the kind follow in the tile, and one by one after that.
+ * The vector loop of a compaction. It stores whole vectors, with garbage behind the wanted lanes; later elements of the
+ * tile overwrite the garbage. Once fewer than four places are left in the tile's range, it stores lanes one by one.
  */
 export function compactionPart(
   code: Code,
@@ -93,7 +93,7 @@ export function compactionPart(
   };
 }
 
-/** The lanes of every stored result, as words, in locals. */
+/** Locals with the stored form of every stored result, keyed by the number of the result. */
 function wordsOf(
   code: Code,
   lanes: VectorCode,

@@ -11,8 +11,8 @@ import { combined, leaveState, type RunLeaves, type Runs, where } from './run-le
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
- * The fold of runs is how many there are and what the last of them combines to: heads are counted first, without a look at
- * values, and then those from the last round that has a head on are folded.
+ * The fold of a tile with runs: the number of runs, and the fold of the last run. The loop only counts heads and
+ * ignores values. The values are folded afterwards, starting at the last round that contains a head.
  */
 export function foldPart(
   code: Code,
@@ -32,7 +32,7 @@ export function foldPart(
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
   const step = 4 * offsets.length;
 
-  /** All before the last head of the round is dropped. */
+  /** Folds the values of a round from its last head on, and drops everything before that head. */
   const foldFromLastHead = (): void => {
     const heads = code.local(I32);
     for (const offset of offsets) {

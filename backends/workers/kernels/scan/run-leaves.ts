@@ -6,55 +6,56 @@ import type { Vector } from '../../wasm/wasm-expressions.ts';
 import { assign, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 
 /**
- * A scan that numbers runs and combines within each, stored where the run has its number: reduceByKey. The number is a
- * count of bits, so that only the values are scanned, and most vectors have no row that is stored.
+ * A scan that numbers the runs and combines the values of each run (reduceByKey). The result of a run is stored at the
+ * number of the run. Population counts of head masks give the numbers, so only the values need a scan. Most vectors
+ * store nothing.
  */
 export interface Runs {
-  /** Whether an element starts a run. */
+  /** Whether an element is the head of a run. */
   readonly head: Node;
-  /** What combines every value, element and state alike without their first leaf. */
+  /** The operation for each leaf of the values, which are the leaves of an element or state after the first. */
   readonly operations: readonly OperationName[];
   /** Whether an element is stored. */
   readonly guard: Node;
 }
 
-/** Vectors of the values, leaf by leaf. */
+/** Locals and operations for the values, leaf by leaf. */
 export interface RunLeaves {
   readonly types: readonly ScalarType[];
-  /** Exact and of whole numbers, so in any order: lanes may fold side by side. */
+  /** Commutative operations without f32, hence exact: lanes may fold independently. */
   readonly operations: readonly OperationName[];
-  /** The identity in all lanes, in locals, and whether it is zero. */
+  /** Locals with the identity in every lane, and whether the identity is zero. */
   readonly identity: readonly VectorLocal[];
   readonly zero: readonly boolean[];
-  /** What was folded so far of the run under way: all lanes together. */
+  /** Per-lane partial folds of the current run. Combining the lanes gives the fold so far. */
   readonly total: readonly VectorLocal[];
-  /** Locals of the scalar state: the count of heads, then the values. */
+  /** Locals of the scalar state: the number of heads, then the values. */
   readonly state: readonly ScalarLocal[];
 }
 
-/** left ⊕ right, leaf k of each. */
+/** Leaf k of left ⊕ right. */
 export function combined(code: Code, { types, operations }: RunLeaves, k: number, left: Vector, right: Vector): Vector {
   return vectorOperation(code, operations[k]!, types[k]!, types[k]!, [left, right]);
 }
 
-/** Leaf k of a value in the lanes of a mask, and the identity in the others. */
+/** Leaf k of a value in the lanes that the mask selects, the identity in all other lanes. */
 export function where({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
   return zero[k] ? value.and(mask) : value.bitselect(identity[k]!, mask);
 }
 
-/** The same in the lanes that are not in the mask. */
+/** Leaf k of a value in the lanes that the mask does not select, the identity in all other lanes. */
 export function whereNot({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
   return zero[k] ? value.andNot(mask) : identity[k]!.bitselect(value, mask);
 }
 
-/** The state in the first lanes of the totals, and the identity in the others. */
+/** Sets the first lane of the totals to the state, and the other lanes to the identity. */
 export function enterState({ types, identity, total, state }: RunLeaves): void {
   for (const [k, local] of total.entries()) {
     local.set(splatOf(types[k]!, state[k + 1]!).shuffle(identity[k]!, [0, 4, 5, 6]));
   }
 }
 
-/** Combines the lanes of the totals: all lanes have all of it. */
+/** Combines the four lanes of the totals, and leaves the result in every lane. */
 export function foldLanes(code: Code, leaves: RunLeaves): void {
   for (const choice of [
     [2, 3, 0, 1],

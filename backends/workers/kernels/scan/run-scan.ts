@@ -14,8 +14,8 @@ import { combined, foldLanes, leaveState, type RunLeaves, type Runs, whereNot } 
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
- * Combines the values of runs, and stores what their ends have. Of four rows of which none ends a run and at most the first
- * starts one, lanes fold side by side; the others are scanned from head to head.
+ * Combines the values of each run, and stores the results at the ends of runs. If no row of a vector is stored and no
+ * row but the first is a head, the lanes fold independently. All other vectors need a segmented scan.
  */
 export function scanPart(
   code: Code,
@@ -36,7 +36,7 @@ export function scanPart(
   const local = total.map(() => code.local(V128));
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
 
-  /** Puts what stands `choice` lanes before in front of the lanes that have no head yet. */
+  /** Combines the lanes that `choice` picks from `before` and the values in front of all lanes not yet `started`. */
   const putInFront = (choice: Lanes, before: readonly Vector[]): void => {
     for (const [k, value] of local.entries()) {
       const left = whereNot(leaves, k, before[k]!.shuffle(value, choice), started);
@@ -70,7 +70,7 @@ export function scanPart(
     lanes.begin(offset);
     heads.set(started.tee(lanes.local(head)).bitmask());
     ends.set(lanes.value(guard).bitmask());
-    // What both branches need is computed before them.
+    // Both branches need the elements, so they are computed before the branch.
     for (const [k, value] of local.entries()) value.set(lanes.value(elements[k + 1]!));
     when(code, heads.and(0b1110).or(ends), scanFour, foldFour);
   };
@@ -86,7 +86,7 @@ export function scanPart(
   };
 }
 
-/** Stores the lanes whose bits `ends` has, each at the number of its run, which `count` runs are before. */
+/** Stores the lanes selected by `ends`, each at the number of its run; `count` runs started before these lanes. */
 function storeEnds(
   code: Code,
   lanes: VectorCode,

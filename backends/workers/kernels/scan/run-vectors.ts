@@ -13,11 +13,11 @@ import { flagOf, type ScanNodes, type ScanSources, type ScanVectors } from './sc
 
 type RunsForm = Extract<ScanForm, { readonly kind: 'runs' }>;
 
-/** How vectors scan runs; undefined where they cannot. */
+/** The parts of a scan of runs; undefined if vector code cannot scan them. */
 export function runsOf(stores: readonly StoreTarget[], nodes: ScanNodes, { inner }: RunsForm): Runs | undefined {
   const operations = leafOperations(inner);
   const guard = stores[0]?.guard;
-  // The identity of a minimum of f32 is not neutral where its operand is NaN.
+  // The identity of an f32 minimum is not neutral for a NaN operand.
   if (operations === undefined || guard === undefined || inner.types.includes('f32')) return undefined;
   return { head: flagOf(nodes), operations, guard: nodes.results[guard]! };
 }

@@ -6,13 +6,13 @@ import { slotsOf } from '../../wasm/program-graph.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
 
-/** The two passes over a tile, four elements at once. */
+/** Vector code for the two passes over a tile, with four elements per vector. */
 export interface ScanVectors {
-  /** Folds elements into the locals of the state. */
+  /** Folds the elements into the state. */
   readonly fold: VectorPart;
-  /** Scans them, beginning with the state. */
+  /** Scans the elements, starting from the state. */
   readonly scan: VectorPart;
-  /** Whether the scan goes by the inclusive prefix of the tile. */
+  /** Whether the scan reads the inclusive prefix of the tile. */
   readonly needsEnd: boolean;
 }
 
@@ -23,14 +23,14 @@ export interface ScanSources {
   readonly inputs: KernelInputs;
   readonly monoid: MonoidProgram;
   readonly form: ScanForm | undefined;
-  /** Locals: the index under way, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
+  /** Locals: the current index, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
   readonly index: Int32Local;
   readonly to: Int32;
   readonly state: readonly ScalarLocal[];
   readonly end: readonly ScalarLocal[];
 }
 
-/** The nodes of a scan: program and emit in one graph, so that what both read is read once. */
+/** The nodes of a scan. Both programs share one graph, so that a value that both read is read once. */
 export interface ScanNodes {
   readonly graph: Graph;
   readonly elements: readonly Node[];
@@ -39,7 +39,7 @@ export interface ScanNodes {
   readonly results: readonly Node[];
 }
 
-/** Program and emit as straight lines, where they are. */
+/** The nodes of both programs; undefined if either is not straight-line code. */
 export function scanNodes(
   program: Program,
   emit: Program,
@@ -55,7 +55,7 @@ export function scanNodes(
   return results && { graph, elements, exclusive, inclusive, results };
 }
 
-/** Whether the first leaf of an element, which is 0 or 1, is 1. */
+/** The first leaf of an element, which is 0 or 1, as a condition. */
 export function flagOf({ graph, elements: [flag] }: ScanNodes): Node {
   return truthOf(flag!) ?? graph.operation('ne', 'bool', [flag!, graph.literal('u32', 0)]);
 }

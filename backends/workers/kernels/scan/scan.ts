@@ -42,7 +42,7 @@ import { emitStores } from '../shared/stores.ts';
 import type { ScanVectors } from './scan-nodes.ts';
 import { vectorScan } from './scan-vectors.ts';
 
-/** Words of the kernel's own. */
+/** Indices of the kernel-specific argument words: the chain, the total, and the scratch memory for tiles. */
 const CHAIN = 0;
 const TOTAL = 1;
 const TILES = 2;
@@ -50,12 +50,14 @@ const TILES = 2;
 const LARGEST_TILE = 32768;
 
 /**
- * A scan of a monoid that may be folded in any shape, in one pass over the input: a worker folds a tile, which brings it
- * into the cache, waits for the prefix of the tile before it, hands on its own, and scans the tile. Tiles are taken in
- * order, so the tile that is waited for is always at work. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
+ * Scans a monoid whose bracketing does not matter, in one pass over the input. A worker folds a tile, which brings it
+ * into the cache. It then waits for the inclusive prefix of the preceding tile, publishes the inclusive prefix of its
+ * tile, and scans the tile. Workers take tiles in order, so the preceding tile has always been started. (Chained scan:
+ * Yan, Long and Zhang, StreamScan, 2013.)
  *
- * A worker that is alone knows every prefix and folds nothing. Where there are others, a tile whose prefix happens to be
- * known is folded all the same: they wait for its own, which is there sooner than at the end of its scan.
+ * A single worker skips the fold where it can (see `emitIsKnown`). With several workers, every tile is folded, even if
+ * the prefix of the preceding tile is already known: the fold gives the next tile its prefix earlier than the scan
+ * would.
  */
 export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total, form } = command;
@@ -100,7 +102,7 @@ function wordsFrom(total: Cell | undefined, leaves: number): Cell[] {
   return total === undefined ? [] : Array.from({ length: leaves }, (_, k) => ({ ...total, word: total.word + k }));
 }
 
-/** Bytes that a tile has in the chain: whether its prefix is there, and the prefix. */
+/** Bytes per tile in the chain: a word that tells whether the prefix is present, then the inclusive prefix. */
 function strideOf({ types }: MonoidProgram): number {
   return 4 * (1 + types.length);
 }
@@ -114,7 +116,7 @@ function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): F
   return code.finish();
 }
 
-/** What the parts of the kernel share. */
+/** Values that the parts of the kernel share. */
 interface Tile {
   readonly code: Code;
   readonly monoid: MonoidProgram;
@@ -125,9 +127,9 @@ interface Tile {
   /** The fold of the elements so far. */
   readonly state: readonly ScalarLocal[];
   readonly vectors: ScanVectors | undefined;
-  /** The address of the worker's room for the elements of a tile, where they are kept. */
+  /** The address of the worker's scratch memory for the elements of a tile; undefined if elements are not kept. */
   readonly room: Int32 | undefined;
-  /** Whether one worker has all tiles. */
+  /** Whether there is only one worker. */
   readonly alone: boolean;
 }
 
@@ -167,8 +169,10 @@ function emitScan(
 }
 
 /**
- * Whether the prefix of the tile before is there and the tile need not be folded first, in a local; it is then in `state`:
- * its own prefix is what its scan ends with. Not of the last tile, whose fold is the total.
+ * Returns a local that tells whether the tile can be scanned without a fold. If so, `state` holds the prefix before the
+ * tile, and the final state of the scan is the inclusive prefix to publish. This needs a single worker and a vector
+ * scan that does not read the inclusive prefix in advance. The last tile is always folded, because its fold gives the
+ * total.
  */
 function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile): Int32 {
   const known = code.local(I32);
@@ -185,7 +189,7 @@ function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile):
   return known;
 }
 
-/** Elements that are costly to compute are computed once: their worker keeps those of its tile. */
+/** Scratch memory in which the worker keeps the elements of its tile, so that costly elements are computed once. */
 function emitRoom(code: Code, monoid: MonoidProgram): Int32 {
   const room = emitOwnWord(code, TILES);
   room.set(room.add(WORKER.mul(CHUNK_SIZE).mul(4 * monoid.types.length)));
@@ -207,16 +211,16 @@ function foldTile({ code, monoid, inputs, from, to, index, state, vectors, room 
   });
 }
 
-/** The address of an element in the room. */
+/** The address of an element in the scratch memory. */
 function placeIn(room: Int32, { types }: MonoidProgram, element: Int32): Int32 {
   return room.add(element.mul(4 * types.length));
 }
 
-/** Looks before a worker goes to sleep; and how long it sleeps before it looks whether it has to leave. */
+/** The number of polls before a worker sleeps, and the longest sleep between two checks of the stop flag. */
 const SPINS = 2000;
 const SLEEP_NANOSECONDS = 10_000_000;
 
-/** Waits for the prefix of the tile before, into `state`, and puts it before `end`. */
+/** Waits for the prefix of the preceding tile, loads it into `state`, and combines it in front of `end`. */
 function awaitPrefix({ code, monoid, state }: Tile, end: readonly ScalarLocal[]): void {
   const before = code.local(I32);
   const spins = code.local(I32);
@@ -240,12 +244,12 @@ function publishPrefix({ code, monoid }: Tile, end: readonly ScalarLocal[]): voi
   notifyAll(code, link);
 }
 
-/** The address of a chunk's link of the chain. */
+/** The address of a chunk's entry in the chain. */
 function linkOf(monoid: MonoidProgram, chunk: Int32): Int32 {
   return ownWord(CHAIN).add(chunk.mul(strideOf(monoid)));
 }
 
-/** The last tile's prefix is the total. */
+/** Stores the total, which is the inclusive prefix of the last tile. */
 function storeTotal({ code, inputs, to }: Tile, end: readonly ScalarLocal[]): void {
   const total = emitOwnWord(code, TOTAL);
   when(code, to.eq(inputs.extent), () => storeState(code, total, end));
@@ -253,7 +257,7 @@ function storeTotal({ code, inputs, to }: Tile, end: readonly ScalarLocal[]): vo
 
 function scanTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
   const inclusive = stateLocals(code, monoid);
-  /** The element in fresh locals: computed, or as it was kept. */
+  /** The element at the index, in fresh locals: computed, or loaded from the scratch memory. */
   const takeElement = (): ScalarLocal[] => {
     if (room === undefined) return inlineEntry(code, inputs.environments[0]!, [index]);
     const element = stateLocals(code, monoid);

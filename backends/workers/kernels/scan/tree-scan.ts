@@ -47,7 +47,10 @@ import {
 import { emitWholePrefixes, type VisitFour, type WholeBlock } from '../shared/tree-vectors.ts';
 import { type ScanNodes, scanNodes } from './scan-nodes.ts';
 
-/** Scans in the canonical tree: totals of all blocks, prefixes of the blocks by one worker, then all blocks once more. */
+/**
+ * Scans with the brackets of the canonical combination tree. All workers compute the totals of the blocks, one worker
+ * turns these into prefixes, then all workers scan the blocks.
+ */
 export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total } = command;
   const shape: KernelShape = { programs: [program, emit], stores, words: 2 + LEVELS };
@@ -73,7 +76,10 @@ export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch
   };
 }
 
-/** Up through the levels with totals, down with exclusive prefixes in their place; the total of all on the way. */
+/**
+ * Computes the totals of blocks from the lowest level to the highest, and stores the total of all elements. Then
+ * replaces the totals with exclusive prefixes, from the highest level to the lowest.
+ */
 function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { ...shape, stores: [] }, layout, []);
@@ -108,7 +114,7 @@ function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgra
       emitCountAt(code, extent, level, count);
       states.set(totalsOf(level, 0));
       emitStateBlocks(code, monoid, room, states, count, (block, number) => {
-        // The highest level has one block, and nothing before it.
+        // The highest level has a single block, with nothing before it.
         when(code, before.exists.tee(number), () => loadState(monoid, stateAt(monoid, above, number), before.state));
         emitBlockPrefixes(block, before, (index, exclusive) =>
           storeState(code, stateAt(monoid, states, index), exclusive),
@@ -134,7 +140,7 @@ function emitCountAt(code: Code, extent: Int32, level: Int32, into: Int32Local):
   forRange(code, level, () => into.set(blockCount(into)));
 }
 
-/** Scans the blocks of a chunk, each behind the prefix of its block. */
+/** Scans the blocks of a chunk, each starting from the exclusive prefix of the block. */
 function emitScanBlocks(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, resultsOf(shape.programs[1]!));

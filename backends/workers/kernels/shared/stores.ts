@@ -45,7 +45,10 @@ function emitAtomic(code: Code, name: AtomicCombination, address: Int32, value: 
   else drop(code, atomicResult(instruction, address, value));
 }
 
-/** WebAssembly has no atomic minimum or maximum: exchanges the word while the value is beyond the one in memory. */
+/**
+ * WebAssembly has no atomic minimum or maximum. A loop of compare-exchanges ends when the value is stored, or when the
+ * word in memory is already at least as small or large.
+ */
 function emitAtomicExtremum(code: Code, name: 'min' | 'max', address: Int32, value: Int32): void {
   const at = code.local(I32);
   const seen = code.local(I32);
@@ -66,7 +69,7 @@ function elementAt({ address }: StoreTarget, index: Int32): Int32 {
   return address.add(index.shl(2));
 }
 
-/** Narrows a range of indices to the room of the stores at the launch index. */
+/** Lowers `to`, the end of a range of indices, to the capacities of the stores at the launch index. */
 export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: Int32Local): void {
   for (const { index, capacity } of stores) if (index === undefined) lower(code, to, capacity);
 }
@@ -78,11 +81,11 @@ export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: I
 interface BitStore {
   readonly store: StoreTarget;
   readonly flag: Node;
-  /** Local of the bits of the round so far, starting at its first index. */
+  /** The flags of the round so far. Bit 0 belongs to the first index of the round. */
   readonly bits: Int32Local;
 }
 
-/** The stores that set the bits of their rows in words that each belong to a single chunk. */
+/** The stores that set one bit per row, with every word belonging to a single chunk. */
 export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results: readonly Node[]): readonly BitStore[] {
   return stores.flatMap((store) => {
     const { combine, guard, index, value } = store;
@@ -103,8 +106,8 @@ export function emitBits(lanes: VectorCode, stores: readonly BitStore[], offset:
 }
 
 /**
- * Sets the bits of the round that starts at the index. Chunks have whole words, so no other thread writes them at the
- * same time.
+ * Sets the bits of the round that starts at the index. Each word belongs to a single chunk, so no other thread writes
+ * it at the same time.
  */
 export function emitBitWords(code: Code, stores: readonly BitStore[], index: Int32): void {
   const word = code.local(I32);
@@ -136,7 +139,10 @@ export function emitVectorStores(
   }
 }
 
-/** Stores the results of index `index + offset`; stores at the launch index must have room. */
+/**
+ * Stores the results of index `index + offset`. The index must be below the capacity of every plain store at the launch
+ * index.
+ */
 export function emitLaneStores(
   code: Code,
   lanes: LaneCode,
@@ -146,7 +152,7 @@ export function emitLaneStores(
   results: readonly Node[],
   launchIndex: Node,
 ): void {
-  // Computed before any branch, so that all stores can use them.
+  // Computed before any branch, so that every store can use them.
   for (const node of storedNodes(stores, results)) if (node.kind !== 'literal') lanes.local(node);
   for (const target of stores) {
     emitLaneStore(code, lanes, target, index, offset, results, launchIndex);
@@ -221,12 +227,12 @@ function storeLaneByLane(code: Code, lanes: VectorCode, target: StoreTarget, at:
   code.release(element);
 }
 
-/** The word of one lane, in the form it has in memory. */
+/** One lane as the word to store: a bool as 0 or 1. */
 export function wordOf(type: ScalarType, lanes: Vector, lane: number): Int32 {
   return type === 'bool' ? lanes.extract(lane).and(1) : lanes.extract(lane);
 }
 
-/** Lanes in the form they have in memory: bools as 0 and 1. */
+/** The lanes of a node as words to store: bools as 0 and 1. */
 export function storedWords(lanes: VectorCode, node: Node): Vector {
   return wordsOf(node.type, lanes.value(node));
 }

@@ -29,16 +29,19 @@ import { emitBlockTotal, emitWorkerRoom, stateAt, type TreeBlock } from './tree-
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 
 /**
- * Reduce and scan of monoids whose brackets matter, by the canonical combination tree: totals of all blocks in parallel,
- * then the tree over those by one worker, then, for a scan, all blocks in parallel once more.
+ * Reduce and scan of monoids whose bracketing matters, by the canonical combination tree. All workers compute the
+ * totals of the blocks, then one worker combines these. For a scan, all workers then visit the blocks a second time.
  */
 
-/** Words of the kernels' own: where results go, the workers' rooms, and the totals of the blocks, level by level. */
+/**
+ * Indices of the kernel-specific argument words: the address of the result, the scratch memory of the workers, and the
+ * totals of the blocks (one word per level).
+ */
 export const INTO = 0;
 export const ROOMS = 1;
 export const TOTALS = 2;
 
-/** Blocks of blocks of blocks of blocks hold 2⁴⁰ elements. */
+/** The number of levels of totals. Three suffice for 2⁴⁰ elements, since a block holds 2¹⁰. */
 export const LEVELS = 3;
 
 export function extentWords(
@@ -49,7 +52,7 @@ export function extentWords(
   return { length, chunkSize: chunkSizeOf(length[2], launcher.workers) };
 }
 
-/** Bytes of the totals of every level. */
+/** The size in bytes of the totals at each level. */
 export function levelBytes(elements: number, { types }: MonoidProgram): number[] {
   let count = elements;
   return Array.from({ length: LEVELS }, () => {
@@ -58,7 +61,7 @@ export function levelBytes(elements: number, { types }: MonoidProgram): number[]
   });
 }
 
-/** The totals of the blocks of a chunk. */
+/** Computes and stores the totals of the blocks of a chunk. */
 export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, { ...shape, stores: [] }, layout, []);
@@ -79,7 +82,7 @@ export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidPro
   return code.finish();
 }
 
-/** What vector code for whole blocks has in common, and the range of indices that it is right for. */
+/** State shared by the vector code for whole blocks; `low` and `high` bound the indices that it may process. */
 export interface Whole {
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
@@ -105,7 +108,7 @@ export function wholeBlocks(
   return { lanes, elements, combine, index, low: code.local(I32), high: code.local(I32), stores };
 }
 
-/** Vector code for a whole block whose reads and stores are all within bounds, else scalar code. */
+/** Runs vector code for a whole block whose reads and stores are all in bounds, otherwise scalar code. */
 export function emitEither(
   block: TreeBlock,
   whole: Whole | undefined,
@@ -123,7 +126,7 @@ export function emitEither(
   when(code, isInRange, () => vector({ code, monoid, combine, lanes, elements, index, room, first }), scalar);
 }
 
-/** Goes through the blocks of the chunk; `number` is that of the block among all. */
+/** Visits the blocks of the chunk; `number` is the position of a block among all blocks. */
 export function emitChunkBlocks(
   code: Code,
   monoid: MonoidProgram,
@@ -147,7 +150,7 @@ export function emitChunkBlocks(
   });
 }
 
-/** A pass over the blocks of an array of `length` states. */
+/** Visits the blocks of an array of `length` states. */
 export function emitStateBlocks(
   code: Code,
   monoid: MonoidProgram,
@@ -174,7 +177,7 @@ export function emitStateBlocks(
   for (const local of [blocks, first, count]) code.release(local);
 }
 
-/** The number of blocks of so many elements. */
+/** The number of blocks that hold `length` elements. */
 export function blockCount(length: Int32): Int32 {
   return ceilDiv(length, BLOCK);
 }

@@ -9,15 +9,15 @@ import { forRange, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { copyAll, emitCombine, emitIdentity, loadState, releaseAll, stateLocals, storeState } from './monoid-code.ts';
 
 /**
- * The canonical combination tree (`primitives/contract/combination-tree.ts`) over one block, as code: for monoids whose brackets
- * matter. States stand in memory one after another.
+ * Scalar code for the canonical combination tree (`primitives/contract/combination-tree.ts`) over one block, for
+ * monoids whose bracketing matters. States are consecutive in memory.
  */
 export interface TreeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
-  /** The address of the worker's room: local prefixes, then totals of groups, then prefixes of quads. */
+  /** The worker's scratch memory: local prefixes of elements, then totals of groups, then prefixes of quads. */
   readonly room: Int32;
-  /** The block's first element and its number of elements, at least one. */
+  /** The index of the block's first element, and the number of elements, at least one. */
   readonly first: Int32;
   readonly count: Int32;
   /** Computes element `index` into fresh locals. */
@@ -28,12 +28,12 @@ const QUADS = BLOCK / QUAD;
 const GROUPS = BLOCK;
 const PREFIXES = BLOCK + QUADS;
 
-/** Bytes of the room that one worker needs. */
+/** Bytes of scratch memory per worker. */
 export function roomBytes({ types }: MonoidProgram): number {
   return 4 * types.length * (BLOCK + 2 * QUADS);
 }
 
-/** The address of the worker's room, among rooms that start at a word of the kernel's own. */
+/** The address of the worker's scratch memory; kernel-specific argument word `word` has the address of worker 0's. */
 export function emitWorkerRoom(code: Code, monoid: MonoidProgram, word: number): Int32 {
   const room = emitOwnWord(code, word);
   room.set(room.add(WORKER.mul(roomBytes(monoid))));
@@ -45,7 +45,7 @@ export function stateAt({ types }: MonoidProgram, base: Int32, index: Int32): In
   return base.add(index.mul(4 * types.length));
 }
 
-/** The total of a block, into `total`. */
+/** Computes the total of a block into `total`. */
 export function emitBlockTotal(block: TreeBlock, total: readonly ScalarLocal[]): void {
   const { code, monoid, room } = block;
   const groups = emitQuads(block, false);
@@ -54,7 +54,7 @@ export function emitBlockTotal(block: TreeBlock, total: readonly ScalarLocal[]):
   code.release(groups);
 }
 
-/** Folds every quad from the left into the groups of the room; returns a local with their number. */
+/** Folds every quad from the left, and stores the totals as groups; returns a local with the number of quads. */
 function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, keepPrefixes: boolean): Int32Local {
   const quads = code.local(I32);
   const index = code.local(I32);
@@ -88,12 +88,12 @@ function placeInQuad(index: Int32): Int32 {
   return index.and(QUAD - 1);
 }
 
-/** The offset of a part of the room, which begins so many states behind its address. */
+/** The byte offset of a part of the scratch memory that begins after `states` states. */
 function partOffset({ types }: MonoidProgram, states: number): number {
   return 4 * types.length * states;
 }
 
-/** Combines neighbouring groups; one without a neighbour stays as it is. */
+/** Combines adjacent groups in pairs. If the number of groups is odd, the last group keeps its total. */
 function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void {
   const totals = partOffset(monoid, GROUPS);
   const half = code.local(I32);
@@ -117,16 +117,16 @@ function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void 
   for (const local of [half, source, ...left, ...right]) code.release(local);
 }
 
-/** What stands before a block: whether there is anything, and what it comes to. */
+/** The prefix before a block: whether any element precedes the block, and the fold of the preceding elements. */
 export interface Before {
   readonly exists: Int32Local;
   readonly state: readonly ScalarLocal[];
 }
 
-/** What is done with an element once its prefixes are known; `exclusive` is the identity before the very first. */
+/** Processes an element and its prefixes. For the first element of all, `exclusive` is the identity. */
 export type Visit = (index: Int32Local, exclusive: readonly ScalarLocal[], inclusive: readonly ScalarLocal[]) => void;
 
-/** The exclusive and inclusive prefixes of all elements of a block. */
+/** Visits all elements of a block with their exclusive and inclusive prefixes. */
 export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit): void {
   const { code } = block;
   const quads = emitQuads(block, true);
@@ -135,7 +135,7 @@ export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit
   emitVisits(block, before, visit);
 }
 
-/** Prefixes before every quad but the first, level by level (Sklansky 1960). */
+/** Computes the prefix before every quad but the first, level by level (Sklansky 1960). */
 function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const { code, monoid, room } = block;
   const level = code.local(I32);
@@ -144,7 +144,10 @@ function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const left = stateLocals(code, monoid);
   const right = stateLocals(code, monoid);
   const prefixes = partOffset(monoid, PREFIXES);
-  /** Puts the total of the group before that of the quad in front of its prefix; the first quad of a group has none yet. */
+  /**
+   * Combines the total of the preceding group in front of the quad's prefix. The first quad of a group has no prefix
+   * yet, so the total becomes its prefix.
+   */
   const extend = (quad: Int32): void => {
     group.set(group.sub(1));
     loadState(monoid, stateAt(monoid, room, group), left, partOffset(monoid, GROUPS));

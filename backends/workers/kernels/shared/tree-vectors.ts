@@ -12,33 +12,36 @@ import { copyAll, emitVectorIdentity, releaseAll, type VectorCombine, vectorLoca
 import type { Before } from './tree-code.ts';
 
 /**
- * The canonical combination tree over one whole block, with the same brackets as `tree-code.ts`, four quads at once: the
- * elements of four quads are transposed, so that a lane folds a quad.
+ * Vector code for the canonical combination tree over one whole block, with the same brackets as `tree-code.ts`. The
+ * elements of four quads are transposed, so that each lane folds one quad.
  */
 export interface WholeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   readonly combine: VectorCombine;
-  /** Code for the elements, at the local `index`. */
+  /** Emits code for four elements relative to the local `index`. */
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
   readonly index: Int32Local;
-  /** The address of the worker's room: for every leaf, local prefixes, then totals, then prefixes of quads. */
+  /** The worker's scratch memory: for every leaf, local prefixes, then totals, then prefixes of quads. */
   readonly room: Int32;
-  /** The block's first element. */
+  /** The index of the block's first element. */
   readonly first: Int32;
 }
 
-/** Locals of a state in four lanes. */
+/** One local per leaf, with four states in the lanes. */
 type State = readonly VectorLocal[];
 
 const QUADS = BLOCK / QUAD;
-/** Offsets in bytes in the room of a leaf; the local prefixes up to element k of all quads stand at k times as many bytes. */
+/**
+ * Byte offsets within the scratch memory of a leaf, and its size. The local prefixes up to element k of the quads begin
+ * at byte `4 * QUADS * k`.
+ */
 const TOTALS = 4 * BLOCK;
 const PREFIXES = 4 * (BLOCK + QUADS);
 const LEAF_BYTES = 4 * (BLOCK + 2 * QUADS);
 
-/** The total of the block, into scalar locals. */
+/** Computes the total of the block into scalar locals. */
 export function emitWholeTotal(block: WholeBlock, total: readonly ScalarLocal[]): void {
   const { code, monoid, room } = block;
   emitQuads(block, (group, prefixes) => storeAll(block, group, TOTALS, prefixes[3]!));
@@ -51,10 +54,10 @@ export function emitWholeTotal(block: WholeBlock, total: readonly ScalarLocal[])
   code.release(count);
 }
 
-/** What is done with four elements, from `index + offset` on. */
+/** Processes the four elements from `index + offset` on, with their prefixes. */
 export type VisitFour = (offset: number, exclusive: State, inclusive: State) => void;
 
-/** The exclusive and inclusive prefixes of all elements of the block. */
+/** Visits all elements of the block with their exclusive and inclusive prefixes. */
 export function emitWholePrefixes(block: WholeBlock, before: Before, visit: VisitFour): void {
   emitQuads(block, (group, prefixes) => {
     for (const [k, prefix] of prefixes.entries()) storeAll(block, group, 4 * QUADS * k, prefix);
@@ -65,7 +68,7 @@ export function emitWholePrefixes(block: WholeBlock, before: Before, visit: Visi
   emitVisits(block, before, visit);
 }
 
-/** Folds four quads at once, one a lane; `prefixes[k]` are their prefixes up to their element k. */
+/** Folds four quads at a time, one per lane; `prefixes[k]` holds the prefix of each quad up to its element k. */
 function emitQuads(block: WholeBlock, body: (group: Int32, prefixes: readonly State[]) => void): void {
   const { code, lanes, elements, combine } = block;
   emitGroups(block, (group) => {
@@ -80,7 +83,7 @@ function emitQuads(block: WholeBlock, body: (group: Int32, prefixes: readonly St
   });
 }
 
-/** Goes through the block by sixteen elements; `group` holds the offset in bytes of their four quads. */
+/** Visits the block in groups of sixteen elements; `group` is the byte offset of the group's four quads. */
 function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => void): void {
   const group = code.local(I32);
   group.set(0);
@@ -93,7 +96,7 @@ function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => 
   code.release(group);
 }
 
-/** Prefixes among four quads: none, t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2. */
+/** Stores the prefixes within four quads: garbage for the first, then t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2. */
 function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
@@ -109,7 +112,7 @@ function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): vo
   releaseAll(code, [...left, ...right]);
 }
 
-/** Prefixes among groups of quads, level by level (Sklansky 1960). */
+/** Extends the prefixes within groups of quads to the whole block, level by level (Sklansky 1960). */
 function emitPrefixesOfGroups(block: WholeBlock): void {
   const { code } = block;
   const count = code.local(I32);
@@ -127,7 +130,10 @@ function emitPrefixesOfGroups(block: WholeBlock): void {
   code.release(bytes);
 }
 
-/** Every second group, of so many bytes of quads, gets the total of the one before it in front. */
+/**
+ * Combines the total of the preceding group in front of the prefixes of every second group. A group has `bytes` bytes,
+ * four for each quad.
+ */
 function emitLevel(block: WholeBlock, bytes: Int32): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
@@ -142,7 +148,7 @@ function emitLevel(block: WholeBlock, bytes: Int32): void {
   const extendGroup = (): void => {
     loadSplats(block, total, TOTALS, left);
     end.set(at.add(bytes));
-    // The first quad of the group has nothing in front of it but that total.
+    // The first quad of the group has no prefix yet: the total becomes its prefix.
     extend();
     shuffle(right, left, right, [0, 5, 6, 7]);
     loop(code, (nextQuads) => {
@@ -160,7 +166,7 @@ function emitLevel(block: WholeBlock, bytes: Int32): void {
   releaseAll(code, [...left, ...right, at, end, total]);
 }
 
-/** Combines neighbours among the totals; the count of them is halved. Lanes behind the last one hold anything. */
+/** Combines adjacent totals in pairs, and halves `count`. Lanes past the last total hold garbage. */
 function emitHalve(block: WholeBlock, count: Int32Local): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
@@ -194,13 +200,13 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   monoid.types.forEach((type, leaf) => {
     prefix[leaf]!.set(splatOf(type, before.state[leaf]!));
   });
-  /** The prefixes of element k of the quads of a group, with what is in front of these. */
+  /** The inclusive prefixes of element k of a group's four quads: `inFront` combined with the local prefixes. */
   const join = (group: Int32, k: number): VectorLocal[] => {
     const local = vectorLocals(code, monoid);
     const joined = vectorLocals(code, monoid);
     loadAll(block, group, 4 * QUADS * k, local);
     combine(joined, inFront, local);
-    // The block's first quad may have nothing in front of it.
+    // The first quad of the first block has no prefix: its local prefixes are final.
     whereNothingBefore(group, () => shuffle(joined, local, joined, [0, 5, 6, 7]));
     releaseAll(code, local);
     return joined;
@@ -228,7 +234,7 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   releaseAll(code, [...prefix, ...identity, ...inFront]);
 }
 
-/** Four states in four lanes each change places, leaf by leaf. */
+/** Transposes the 4 × 4 matrix of rows and lanes, leaf by leaf. */
 function transpose(code: Code, rows: readonly State[]): void {
   const [a, b, c, d] = rows as readonly [State, State, State, State];
   const fresh = (): VectorLocal[] => a.map(() => code.local(V128));
@@ -248,7 +254,7 @@ function shuffle(into: State, a: State, b: State, choice: Lanes): void {
   for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-/** The offset of a leaf's part of the room. */
+/** The byte offset of a part of a leaf's scratch memory. */
 function partOf(leaf: number, part: number): number {
   return leaf * LEAF_BYTES + part;
 }
@@ -261,7 +267,7 @@ function loadAll({ room }: WholeBlock, offset: Int32, part: number, into: State)
   for (const [leaf, local] of into.entries()) local.set(loadVector(room.add(offset), partOf(leaf, part)));
 }
 
-/** Loads a word for all four lanes. */
+/** Loads one word per leaf into all four lanes. */
 function loadSplats({ room }: WholeBlock, offset: Int32, part: number, into: State): void {
   for (const [leaf, local] of into.entries()) local.set(loadSplat(room.add(offset), partOf(leaf, part)));
 }

@@ -17,25 +17,27 @@ import {
 import { ceilDiv } from '../reduce/reduce.ts';
 
 /**
- * The kernels of the radix sort that do not depend on what is sorted: digits of `DIGIT_BITS` bits, least significant first, every
- * region of the rows with places of its own, so that equal keys keep their order. (Knuth, vol. 3, 5.2.5; Zagha and
- * Blelloch 1991.)
+ * The kernels of the radix sort that do not depend on the program. They sort by digits of `DIGIT_BITS` bits, least
+ * significant first. Each region of the rows has separate target positions for every digit, so that equal keys keep
+ * their order. (Knuth, vol. 3, 5.2.5; Zagha and Blelloch 1991.)
  */
 
-/** Words of the kernels' own. */
+/** Indices of the kernels' own words, behind the header of their arguments. */
 export const sortWord = {
-  /** Where the program's rows are written first, and the other place that they move to and fro. */
+  /** Addresses of the buffers that first receive the program's rows, … */
   firstKeys: 0,
   firstPayload: 1,
+  /** … and of the buffers that the passes alternate with. */
   otherKeys: 2,
   otherPayload: 3,
-  /** Where the result belongs: one of the two. */
+  /** Addresses of the buffers for the result: either the first ones or the others. */
   outKeys: 4,
   outPayload: 5,
-  /** For every region, the bits that all its keys have, and those that any has. */
+  /** Address of a pair of words per region: the bitwise AND of its keys, and their bitwise OR. */
   extremes: 6,
-  /** For every region, the counts of its digits; then, for every digit, where its next row goes. */
+  /** Address of a table per region: the count of every digit, later the target position of the digit's next row. */
   counts: 7,
+  /** Address of the plan: an entry per pass, and one for the final position of the rows. */
   plan: 8,
   regions: 9,
   beginBit: 10,
@@ -48,14 +50,20 @@ const DIGITS = 2 ** DIGIT_BITS;
 export const COUNT_BYTES: number = 4 * DIGITS;
 export const EXTREME_BYTES = 8;
 
-/** What the plan says of a pass; one that is not needed has no mask. Behind the last pass: where the rows end up. */
+/**
+ * Byte offsets within an entry of the plan. The mask of a skipped pass is 0. The entry after the last pass has only the
+ * addresses of the sorted rows.
+ */
 const planned = { keys: 0, payload: 4, toKeys: 8, toPayload: 12, shift: 16, mask: 20, bytes: 24 } as const;
 
 export function planBytes(passes: number): number {
   return planned.bytes * (passes + 1);
 }
 
-/** The plan; for every pass a count, the places and a move; at last a copy to where the result belongs. */
+/**
+ * The kernels in order: the plan, then three for every pass (digit counts, target positions, moves), and a copy to the
+ * result buffers.
+ */
 export function emitRadix(passes: number, hasPayload: boolean): readonly FunctionBody[] {
   const each = Array.from({ length: passes }, (_, pass) => [
     emitDigitCounts(pass),
@@ -65,14 +73,14 @@ export function emitRadix(passes: number, hasPayload: boolean): readonly Functio
   return [emitPlan(passes), ...each.flat(), emitCopyOut(passes, hasPayload)];
 }
 
-/** Code of a kernel, with the number of rows in a local. */
+/** Begins a kernel. `extent` is the number of rows. */
 function begin(): { readonly code: Code; readonly extent: Int32Local } {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { programs: [], stores: [], words: SORT_WORDS }, layoutOf([]), []);
   return { code, extent };
 }
 
-/** The rows of the region that is the chunk: locals of the first one and of the one behind the last. */
+/** The first row and the end, exclusive, of the region that the chunk processes. */
 export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Local; readonly to: Int32Local } {
   const size = code.local(I32);
   const from = code.local(I32);
@@ -87,7 +95,7 @@ export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Loc
   return { from, to };
 }
 
-/** Which digits differ at all: only those are passes. The rows go to and fro between the two places. */
+/** Plans the passes. Digits that are equal in all keys are skipped; every other pass swaps the two buffers. */
 function emitPlan(passes: number): FunctionBody {
   const { code, extent } = begin();
   const differing = emitDifferingBits(code, extent);
@@ -119,7 +127,7 @@ function emitPlan(passes: number): FunctionBody {
   return code.finish();
 }
 
-/** Bits in which any two keys differ. */
+/** The bits that are not the same in all keys; 0 if there are no rows. */
 function emitDifferingBits(code: Code, extent: Int32): Int32 {
   const all = code.local(I32);
   const any = code.local(I32);
@@ -138,7 +146,7 @@ function emitDifferingBits(code: Code, extent: Int32): Int32 {
 
 type Pass = { readonly [K in Exclude<keyof typeof planned, 'bytes'>]: Int32 };
 
-/** What the plan says of a pass, in locals. */
+/** Loads the plan's entry for a pass into locals. */
 function emitPass(code: Code, pass: number): Pass {
   const plan = emitOwnWord(code, sortWord.plan);
   const word = (offset: number): Int32 => {
@@ -156,19 +164,19 @@ function emitPass(code: Code, pass: number): Pass {
   };
 }
 
-/** Leaves the kernel where its pass is not needed. */
+/** Returns from the kernel if the plan skips the pass. */
 function leaveUnlessNeeded(code: Code, { mask }: Pass): void {
   when(code, mask.isZero(), () => leave(code));
 }
 
-/** The address of the region's table of digits. */
+/** The address of the region's table in `counts`. */
 function emitTable(code: Code): Int32 {
   const table = emitOwnWord(code, sortWord.counts);
   table.set(table.add(CHUNK.mul(COUNT_BYTES)));
   return table;
 }
 
-/** Goes through the rows of the region; the body is told four times the row. */
+/** Loops over the rows of the region. The body receives the byte offset of the row: four times its index. */
 function forRows(code: Code, extent: Int32, body: (row: Int32) => void): void {
   const { from, to } = emitRegion(code, extent);
   for (const bound of [from, to]) bound.set(bound.shl(2));
@@ -193,7 +201,7 @@ function emitDigitCounts(pass: number): FunctionBody {
   return code.finish();
 }
 
-/** Counts become places: digit by digit, and region by region for each. */
+/** Replaces the counts by their exclusive prefix sums, in order of digits and then regions: the target positions. */
 function emitPlaces(pass: number): FunctionBody {
   const { code } = begin();
   const plan = emitPass(code, pass);
@@ -235,7 +243,7 @@ function emitMoves(pass: number, hasPayload: boolean): FunctionBody {
   return code.finish();
 }
 
-/** Where passes were left out, the rows may have ended up in the other place. */
+/** Copies the rows to the result buffers, unless they are there already. Skipped passes can leave them elsewhere. */
 function emitCopyOut(passes: number, hasPayload: boolean): FunctionBody {
   const { code, extent } = begin();
   const { keys, payload } = emitPass(code, passes);

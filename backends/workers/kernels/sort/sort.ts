@@ -39,9 +39,9 @@ import {
 const REGIONS_PER_WORKER = 4;
 
 /**
- * A stable radix sort: the program's rows are first written out, then moved digit by digit; each pass counts by region,
- * computes the places of the digits, and moves the rows. Digits that are equal in all keys are skipped, which the
- * workers detect.
+ * A stable radix sort. The first phase writes the program's rows. Each pass then sorts by one digit: it counts the
+ * digits of every region, computes their target positions, and moves the rows. The workers skip digits that are equal
+ * in all keys.
  */
 export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   const { extent, program, beginBit, endBit, keys, payload } = command;
@@ -64,7 +64,7 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   ];
   const other = [scratch(), hasPayload ? scratch() : 0];
   const own = [
-    // After an even number of passes, the rows are back where they started.
+    // An even number of passes moves the rows back to the first buffers, so those are the result buffers then.
     ...(passes % 2 === 0 ? [...out, ...other] : [...other, ...out]),
     ...out,
     launcher.scratch(regions * EXTREME_BYTES),
@@ -81,14 +81,14 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
     phases: [
       fixedPhase(write.functions[0]!, regions),
       fixedPhase(plan!, 1),
-      // In a pass, only the computation of places runs on a single worker.
+      // The second kernel of a pass computes the target positions. A single worker runs it.
       ...rest.map((run, k) => fixedPhase(run, k % 3 === 1 ? 1 : regions)),
       fixedPhase(copyOut, regions),
     ],
   };
 }
 
-/** Writes the rows of a region, and records which bits their keys share. */
+/** Writes the rows of a region, and stores the bitwise AND and OR of their keys. */
 function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
