@@ -157,16 +157,16 @@ onEveryBackend((opened, { runs }) => {
     ['a file', files],
     ['noise', noise],
     ['a file with mistakes', mutated],
-  ])('%s is read, or refused, as on the host', { timeout: TIMEOUT_MS }, async (_, inputs) => {
+  ])('%s is read or refused as by the host parser', { timeout: TIMEOUT_MS }, async (_, inputs) => {
     await fc.assert(fc.asyncProperty(inputs, partBytes, same), { numRuns: 3 * runs });
   });
 
-  test.each(CASES)('%s: as on the host', { timeout: TIMEOUT_MS }, async (_, text) => {
+  test.each(CASES)('%s: same result as the host parser', { timeout: TIMEOUT_MS }, async (_, text) => {
     await same(encode(text));
     if (text.length < 500) await same(encode(text), 16);
   });
 
-  test('nothing is left to the host of polygons as they are mostly written', { timeout: TIMEOUT_MS }, async () => {
+  test('ordinary polygons are parsed wholly on the device', { timeout: TIMEOUT_MS }, async () => {
     const coordinate = fc.integer({ min: -(2 ** 19) + 1, max: 2 ** 19 - 1 });
     const ring = fc.array(fc.tuple(coordinate, coordinate), { minLength: 3, maxLength: 12 }).filter(isPlain);
     const shapes = fc.array(fc.array(ring, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 20 });
@@ -190,7 +190,9 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('frees what it took, read to the end, left early or refused', { timeout: TIMEOUT_MS }, async () => {
+  test('all memory is freed whether the text is read to the end, left early or refused', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const { context } = opened();
     const { counters } = context.backend;
     const before = counters.liveBuffers;

@@ -105,11 +105,11 @@ describe('connected components', () => {
       return [...labels];
     };
 
-    test.prop([grid, connectivity], { numRuns: 4 * runs })('are those of a union-find', async (some, connectivity) => {
+    test.prop([grid, connectivity], { numRuns: 4 * runs })('match a union-find', async (some, connectivity) => {
       expect(await labelsOf(some, connectivity)).toEqual(labelsByUnion(some, connectivity));
     });
 
-    test.each(Object.entries(shapes))('are those of a union-find for %s, from any side', async (_, shape) => {
+    test.each(Object.entries(shapes))('match a union-find for %s in every rotation', async (_, shape) => {
       // Turning an empty grid changes nothing.
       for (const turns of shape.cells.length === 0 ? [0] : someOf([0, 1, 2, 3], 1)) {
         let seen = shape;
@@ -120,7 +120,7 @@ describe('connected components', () => {
     });
 
     test.each([10, 11, 2 ** 16, 2 ** 31, 2 ** 32 - 4, 2 ** 32 - 1])(
-      'of a part of a row of %i cells are those of a union-find',
+      'of a partial row in a grid %i cells wide match a union-find',
       async (width) => {
         const cells = [...'## ### ###'].map((cell) => cell !== ' ');
         for (const connectivity of connectivities) {
@@ -136,7 +136,7 @@ describe('connected components', () => {
     );
 
     test.prop([grid, connectivity, fc.nat()], { numRuns: runs })(
-      'of fewer cells than there is room for leave out the others',
+      'ignore cells beyond a count known only to the device',
       async ({ width, cells }, connectivity, many) => {
         const kept = many % (cells.length + 1);
         const labels = await opened().run((context) =>
@@ -153,7 +153,7 @@ describe('connected components', () => {
   const reference = openReference();
 
   test.each(someOf(connectivities, 1))(
-    'are those of a union-find for every grid of 4 by 4 cells, %i-connected',
+    'match a union-find for every grid of 4 by 4 cells, %i-connected',
     async (connectivity) => {
       // All grids stacked on top of each other, with an empty row in between.
       const cells = Array.from({ length: 2 ** 16 }, (_, bits) => bits).flatMap((bits) =>
@@ -166,7 +166,7 @@ describe('connected components', () => {
     },
   );
 
-  test('ask for whole rows', () => {
+  test('require whole rows', () => {
     const cells = reference.column([true, false, true]);
     expectRefusal(reference, 'components/width', () => connectedComponents(reference, cells, { width: 2 }));
   });

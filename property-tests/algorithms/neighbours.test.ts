@@ -66,7 +66,7 @@ const queriesOf = ({ elements, dimensions }: HostPoints): Float32Array[] =>
 onEveryBackend((opened, { name }) => {
   const numRuns = name.startsWith('webgpu') ? costlyCaseCount(6) : caseCount(40);
 
-  test('nearest of all points are those of the formula, ties by id', async () => {
+  test('nearest over all points equals the formula, with ties broken by id', async () => {
     const dimensions = fc.constantFrom(1, 2, 3, 5, 16, 33);
     await fc.assert(
       fc.asyncProperty(
@@ -96,7 +96,7 @@ onEveryBackend((opened, { name }) => {
     );
   }, 120_000);
 
-  test('nearest of many points are those of the formula, whether or not the filter decides', async () => {
+  test('nearest over many points equals the formula, whether or not the f32 filter can decide', async () => {
     const far = fc.constantFrom(0, 1, 1000, 1e18, 1e20);
     const counts = fc.constantFrom(1023, 1024, 1500, 2300);
     const [dimensions, k] = [fc.constantFrom(16, 20, 33), fc.constantFrom(1, 10, 11, 12)];
@@ -118,7 +118,7 @@ onEveryBackend((opened, { name }) => {
     );
   }, 120_000);
 
-  test('nearest of points that are nearly equally far are those of the formula, past the errors of the filter', async () => {
+  test('nearest equals the formula when distances differ by less than the error of the filter', async () => {
     const [counts, dimensions] = [fc.constantFrom(1024, 1500), fc.constantFrom(16, 17, 33, 64)];
     const [k, steps] = [fc.constantFrom(1, 2, 10), fc.constantFrom(1, 2, 4, 64)];
     await fc.assert(
@@ -135,7 +135,7 @@ onEveryBackend((opened, { name }) => {
     );
   }, 120_000);
 
-  test('nearest in a tree are the nearest of all points', async () => {
+  test('nearest in a tree equals nearest over all points', async () => {
     await fc.assert(
       fc.asyncProperty(
         kind,
@@ -166,7 +166,7 @@ onEveryBackend((opened, { name }) => {
     );
   }, 120_000);
 
-  test('all points within a radius are those that the formula says', async () => {
+  test('points within a radius equal those of the formula', async () => {
     await fc.assert(
       fc.asyncProperty(kind, count, fc.nat(9), fc.constantFrom(2, 3), bounded, fc.boolean(), seed, async (...given) => {
         const [kind, n, m, dimensions, metric, isOwn, seed] = given;
@@ -200,7 +200,7 @@ describe('neighbours', () => {
   const plane = { elements: context.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
   const tree = buildPointTree(context, plane);
 
-  test('of a thousand are found in rounds', async () => {
+  test('are found in several rounds for k above a thousand', async () => {
     const points = cloud(1, 1500, 2, 5);
     const placed = place(context, points);
     const query = { elements: context.column(Float32Array.of(0.25, 0.5)), dimensions: 2 };
@@ -210,7 +210,7 @@ describe('neighbours', () => {
     assertSame(await context.read({ ...nearestInTree(context, own, query, { k: 1024 }) }), expected);
   });
 
-  test('are those of f64 where f32 is exact', async () => {
+  test('equal those of f64 where f32 is exact', async () => {
     const lattice = Float32Array.from({ length: 600 }, (_, i) => (Math.imul(i, 2654435761) >>> 24) - 128);
     const points = { elements: context.column(lattice), dimensions: 3 };
     const { ids } = nearest(context, points, points, { k: 3 });
@@ -223,7 +223,7 @@ describe('neighbours', () => {
     expect(await context.read(ids)).toEqual(Uint32Array.from(expected));
   });
 
-  test('refuse what they cannot do', () => {
+  test('refuse unsupported options', () => {
     const odd = { elements: plane.elements, dimensions: 3 };
     const line = { elements: plane.elements, dimensions: 1 };
     expectRefusal(context, 'neighbours/points', () => nearest(context, odd, plane, { k: 1 }));
@@ -234,12 +234,12 @@ describe('neighbours', () => {
     expectRefusal(context, 'neighbours/metric', () => nearestInTree(context, tree, plane, { k: 1, metric: 'cosine' }));
   });
 
-  test('of a radius that is none are refused', async () => {
+  test('refuse an invalid radius', async () => {
     const call = withinRadius(context, tree, plane, { radius: Number.NaN });
     await expect(call).rejects.toMatchObject({ code: 'neighbours/radius' });
   });
 
-  test('that there are not have no number', async () => {
+  test('beyond the number of points are NO_POINT at infinite distance', async () => {
     const { ids, distances } = nearest(context, plane, plane, { k: 5 });
     expect([...(await context.read(ids))].filter((id) => id === NO_POINT)).toHaveLength(4);
     expect([...(await context.read(distances))].filter((each) => each === Number.POSITIVE_INFINITY)).toHaveLength(4);

@@ -190,7 +190,7 @@ const manyEdges: fc.Arbitrary<CellCase> = fc.integer({ min: 2, max: 3 }).chain((
 });
 
 onEveryBackend((opened, { runs }) => {
-  test('regions overlap where a trapezoid of the cell lies in both', { timeout: 120_000 }, async () => {
+  test('regions overlap exactly when a trapezoid of the cell lies in both', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(cellCases, async (all) => {
         const rows = withAnswers(all);
@@ -200,7 +200,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('cells that are split first give the same', { timeout: 120_000 }, async () => {
+  test('cells that are split first give the same result', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(cellCases, fc.integer({ min: 0, max: 6 }), async (all, maxEdges) => {
         const rows = withAnswers(all);
@@ -210,7 +210,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('cells of many edges give the same, split or not', { timeout: 120_000 }, async () => {
+  test('cells of many edges give the same result, split or not', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(manyEdges, fc.boolean(), fc.boolean(), async (one, isSame, isComplement) => {
         const rows = withAnswers([isSame ? { ...one, q: isComplement ? [...one.p, cellRing(one)] : one.p } : one]);
@@ -224,7 +224,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('it does not matter which region is which, nor which way edges go, nor their order', {
+  test('the result does not depend on the order of the regions, nor on the direction or order of edges', {
     timeout: 120_000,
   }, async () => {
     await fc.assert(
@@ -259,7 +259,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('slivers across the domain are told from none', async () => {
+  test('slivers across the domain that share area are distinguished from slivers that share none', async () => {
     const sliver = (...ring: Ring): Ring[] => [ring];
     const below = sliver([0, 0], [END, END - 1], [END, END]);
     const cell = { x: 0, y: 0, side: END, p: below };
@@ -275,7 +275,7 @@ onEveryBackend((opened, { runs }) => {
     expect(await overlapsOf(opened().context, rows.map(inOrder))).toEqual(answers(rows));
   });
 
-  test('no rows give no rows, and nothing is left behind, not by a failure either', async () => {
+  test('no rows give no rows, and no memory leaks, even after a failure', async () => {
     const { context } = opened();
     const { liveBytes } = context.backend.counters;
     expect(await overlapsOf(context, [])).toEqual([]);

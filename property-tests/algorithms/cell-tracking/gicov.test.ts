@@ -90,7 +90,7 @@ onEveryBackend((opened, { runs }) => {
     return { score, radius };
   };
 
-  test('slopes are half of the differences across, and whole ones at the edges', async () => {
+  test('slopes are central differences, one-sided at the edges', async () => {
     await holds(frame, async (context, host) => {
       const device = upload(context, host);
       const { x, y } = await context.read(gradients(device));
@@ -100,13 +100,13 @@ onEveryBackend((opened, { runs }) => {
     });
   });
 
-  test('scores are those of plain loops over whole numbers, bit by bit', async () => {
+  test('scores equal the plain integer loops, bit for bit', async () => {
     await holds(fc.tuple(frame, circles), async (context, [host, options]) => {
       expect(await scoresOf(context, host, options)).toEqual(asFloats(exactGicov(host, options)));
     });
   });
 
-  test('a threshold leaves the scores above it as they are, and no others', async () => {
+  test('a threshold keeps the scores above it and zeroes all others', async () => {
     const thresholds = fc.constantFrom(0.3, 0.9, 1.2, 1.8);
     await holds(fc.tuple(frame, circles, thresholds), async (context, [host, options, threshold]) => {
       const all = exactGicov(host, options);
@@ -121,7 +121,7 @@ onEveryBackend((opened, { runs }) => {
     });
   });
 
-  test('peaks are the scores that nothing exceeds within the dilation', async () => {
+  test('peaks are the scores that no score within the dilation exceeds', async () => {
     const dilation = fc.integer({ min: 0, max: 14 });
     await holds(fc.tuple(drawing, circles, dilation), async (context, [host, options, dilation]) => {
       const device = upload(context, host);
@@ -132,7 +132,7 @@ onEveryBackend((opened, { runs }) => {
     });
   });
 
-  test('a prepared detection gives the same as a plain one', async () => {
+  test('a prepared detection returns the same cells as a plain one', async () => {
     const { context } = opened();
     const [width, height] = [60, 50];
     const options = { radii: [5, 6], points: 30, threshold: 1, maxCells: 50 };
@@ -175,8 +175,8 @@ function peaksByHand(
   };
 }
 
-describe('scores', () => {
-  test('are near those of real numbers', () => {
+describe('GICOV scores', () => {
+  test('are close to those computed in real numbers', () => {
     const [sizes, options] = [fc.tuple(fc.nat(), fc.array(disc, { minLength: 1, maxLength: 3 })), { points: 150 }];
     fc.assert(
       fc.property(sizes, ([seed, discs]) => {
@@ -195,7 +195,7 @@ describe('scores', () => {
     );
   });
 
-  test('do not depend on the scale of the grey values, nor on an offset', () => {
+  test('do not change when grey values are scaled or offset', () => {
     const options = { radii: [4, 6, 8], points: 30, margin: 10 };
     fc.assert(
       fc.property(drawing, fc.integer({ min: -90, max: 70 }), fc.nat({ max: 2 ** 12 }), (host, exponent, offset) => {
@@ -209,7 +209,7 @@ describe('scores', () => {
     );
   });
 
-  test('are negative around what is bright and positive around what is dark', async () => {
+  test('are negative around bright cells and positive around dark cells', async () => {
     await using context = openReference();
     const [bright, dark] = [70, -70].map((contrast) => drawn(40, 40, [{ x: 20, y: 20, radius: 6, contrast }], 1));
     const found = async (host: HostFrame | undefined, sign: 'bright' | 'dark' | 'both') => {
@@ -224,7 +224,7 @@ describe('scores', () => {
     expect(await found(dark, 'bright')).toEqual([]);
   });
 
-  test('of flat frames, and of frames that are all margin, are 0', async () => {
+  test('are 0 in flat frames and in frames that are all margin', async () => {
     await using context = openReference();
     const flat = { width: 60, height: 50, grey: new Uint16Array(3000).fill(40_000) };
     const small = drawn(44, 44, [{ x: 22, y: 22, radius: 10, contrast: 70 }], 1);
@@ -235,7 +235,7 @@ describe('scores', () => {
     }
   });
 
-  test('take what is not finite for flat', async () => {
+  test('treat pixels that are not finite as flat', async () => {
     await using context = openReference();
     const host = drawn(60, 50, [{ x: 30, y: 25, radius: 6, contrast: 70 }], 3);
     const grey = Float32Array.from(host.grey);
@@ -245,7 +245,7 @@ describe('scores', () => {
   });
 });
 
-describe('what cannot be', () => {
+describe('wrong input', () => {
   test('is refused', async () => {
     await using context = openReference();
     const host = drawn(60, 50, [], 1);
@@ -258,7 +258,7 @@ describe('what cannot be', () => {
     expectRefusal(context, 'cells/dilation', () => detectPeaks(frame, { dilation: 1.5 }));
   });
 
-  test('is told of more cells than there is room for', async () => {
+  test('with more cells than maxCells is an error', async () => {
     await using context = openReference();
     const host = drawn(60, 50, [], 1, 40);
     const frame = upload(context, host);

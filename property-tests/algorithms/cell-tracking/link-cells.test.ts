@@ -19,7 +19,7 @@ function bestByTrial(from: readonly Point[], to: readonly Point[], distance: num
   return best;
 }
 
-test('points are paired one to one, as many as there can be, at the least sum of squares', () => {
+test('points are paired one to one: as many pairs as possible, with the least sum of squared distances', () => {
   fc.assert(
     fc.property(points, points, fc.integer({ min: 0, max: 15 }), (from, to, distance) => {
       const links = linkPoints(from, to, distance);

@@ -71,7 +71,7 @@ const finite = (value: number) => (Number.isFinite(value) ? f(value) : 0);
 
 testLaws([
   law(
-    'contours are where a plain loop of real numbers has them',
+    'refined contours are close to those of a plain loop in real numbers',
     [disc, off, fc.nat(), fc.integer({ min: 0, max: 6 }), fc.constantFrom(1, 1.5, 3), depth],
     async (run, given, by, seed, iterations, delta, as) => {
       const values = drawn([given], 12, seed);
@@ -88,7 +88,7 @@ testLaws([
     },
   ),
   law(
-    'a contour is the same whichever cells are around, and rows without one are as they were',
+    'a contour does not depend on neighbouring cells, and cells without a contour stay unchanged',
     [disc, off, fc.array(stray, { maxLength: 4 }), fc.nat()],
     async (run, given, by, strays, seed) => {
       const [grey, circle] = [Uint8Array.from(drawn([given], 12, seed)), nearby(given, by)];
@@ -119,7 +119,7 @@ testLaws([
     },
   ),
   law(
-    'grey values times a power of two, and negative ones, give the same bytes',
+    'grey values scaled by a power of two, or negated, give the same bytes',
     [disc, off, fc.nat(), fc.constantFrom(-1, 0.25, -64)],
     async (run, given, by, seed, factor) => {
       const values = drawn([given], 12, seed);
@@ -131,7 +131,7 @@ testLaws([
     },
   ),
   law(
-    'all figures are finite, whatever the frame holds',
+    'all results are finite for any frame, NaN and infinities included',
     [
       fc.array(fc.constantFrom(0, 1, -1, 3e38, -3e38, 1e-38, Number.NaN, Number.POSITIVE_INFINITY, -0), {
         ...{ minLength: 1, maxLength: 30 },
@@ -154,7 +154,7 @@ testLaws([
 ]);
 
 onEveryBackend((opened) => {
-  test('of peaks with room for many more, each contour is relaxed once', async () => {
+  test('each contour is relaxed once when the peaks have spare capacity', async () => {
     const { context } = opened();
     const disc = { x: 20.25, y: 17.5, radius: 7, contrast: 80 };
     const frame = frameOf(context, Uint8Array.from(drawn([disc], 0, 0)));
@@ -170,7 +170,7 @@ onEveryBackend((opened) => {
 });
 
 describe('refineContours', () => {
-  test('finds the centre and the radius of a disc from a circle a pixel off', async () => {
+  test('finds the centre and the radius of a disc from a circle one pixel off', async () => {
     const context = openReference();
     const discs = [
       { x: 14.25, y: 14.5, radius: 6, contrast: 80 },
@@ -185,7 +185,7 @@ describe('refineContours', () => {
     }
   });
 
-  test('takes peaks, whose number the device knows, in a prepared pipeline', async () => {
+  test('takes peaks counted on the device in a prepared pipeline', async () => {
     const context = openReference();
     const disc = { x: 20.25, y: 17.5, radius: 7, contrast: 80 };
     const grey = Uint8Array.from(drawn([disc], 0, 0));
@@ -203,7 +203,7 @@ describe('refineContours', () => {
     expect(Math.hypot(found.x[0]! - disc.x, found.y[0]! - disc.y)).toBeLessThan(0.1);
   });
 
-  test('finds no cells among none, and no contour in frames that are flat or narrow', async () => {
+  test('returns no cells for no circles, and no contour in flat or narrow frames', async () => {
     const context = openReference();
     const flat = frameOf(context, new Uint8Array(WIDTH * HEIGHT).fill(7));
     expect((await context.read(refineContours(flat, circlesOf(context, [])))).x.length).toBe(0);
@@ -214,7 +214,7 @@ describe('refineContours', () => {
     expect((await context.read(refineContours(narrow, inside, { border: 0 }))).lost).toEqual(Uint8Array.of(1));
   });
 
-  test('refuses what does not fit', () => {
+  test('refuses arguments that do not match', () => {
     const context = openReference();
     const frame = { width: 4, height: 3, grey: context.column(new Uint8Array(12)) };
     const cells = circlesOf(context, [{ x: 1, y: 1, radius: 1 }]);

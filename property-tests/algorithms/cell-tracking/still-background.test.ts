@@ -35,7 +35,7 @@ function ascending(a: number, b: number): number {
 }
 
 onEveryBackend((opened, { runs }) => {
-  test('every pixel is that of its rank among those of all frames', async () => {
+  test('every background pixel is the quantile of that pixel over all frames', async () => {
     const property = fc.asyncProperty(video, quantile, async (frames, quantile) => {
       const found = await stillBackground(opened().context, frames, { quantile });
       const rank = Math.floor(quantile * (frames.length - 1));
@@ -47,7 +47,7 @@ onEveryBackend((opened, { runs }) => {
 });
 
 describe('stillBackground', () => {
-  test('goes through many frames band by band, and frees what it took', async () => {
+  test('processes many frames in bands, and frees its memory', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2 }));
     // Three rows of 2^13 pixels in 1,024 frames exceed the 2^24 samples of a band.
     const [width, height] = [2 ** 13, 3];
@@ -61,7 +61,7 @@ describe('stillBackground', () => {
     await context.close();
   });
 
-  test('refuses frames that are none, too many or unlike', async () => {
+  test('refuses no frames, too many frames and frames of different sizes', async () => {
     const context = openReference();
     const frame = (width: number, grey: HostFrame['grey']) => ({ width, height: 1, grey });
     const one = frame(2, new Uint8Array(2));

@@ -70,7 +70,7 @@ const crossing = Array.from({ length: 15 }, (_, t) =>
 
 onEveryBackend((opened) => {
   test(
-    'tracks are the same bytes as on workers',
+    'tracks have the same bytes as on workers',
     async () => {
       const frames = crossing.slice(2, 7);
       expect(await collect(opened().context, frames)).toEqual(await onWorkers(frames));
@@ -82,7 +82,7 @@ onEveryBackend((opened) => {
 describe('tracks', () => {
   const known = (frames: readonly TrackedFrame[]) => frames.map(({ track }) => [...track]);
 
-  test('begin where cells come in, end where they leave, and go on after a gap', async () => {
+  test('begin where cells enter, end where cells leave, and continue after a gap', async () => {
     const frames = await onWorkers(crossing);
     expect(frames.map(({ index }) => index)).toEqual(crossing.map((_, t) => t));
     expect(frames.map(({ detected }) => detected)).toEqual(crossing.map((_, t) => t % 3 === 0));
@@ -97,7 +97,7 @@ describe('tracks', () => {
     expect(Math.abs(x[track.indexOf(2)]! - 40)).toBeLessThan(0.5);
   });
 
-  test('are numbered from 1 on, ascending in every frame, and speeds are those of the centres', async () => {
+  test('are numbered from 1, ascending in every frame, with the speeds of the cell centres', async () => {
     const frames = await onWorkers(crossing);
     const last = new Map<number, { x: number; y: number; index: number }>();
     for (const { index, track, x, y, speed, radii, radius } of frames) {
@@ -115,14 +115,14 @@ describe('tracks', () => {
     }
   });
 
-  test('of no cells are none, of one frame those of that frame', async () => {
+  test('are empty for no frames, and hold the cells of that frame for one frame', async () => {
     const empty = drawDiscs(48, 40, []);
     expect(known(await onWorkers([empty, empty]))).toEqual([[], []]);
     expect(await onWorkers([])).toEqual([]);
     expect(known(await onWorkers([drawDiscs(48, 40, [[20, 20]])]))).toEqual([[1]]);
   });
 
-  test('may be as many as there are', async () => {
+  test('can be as many as the cells in a frame', async () => {
     const places = Array.from({ length: 90 }, (_, i) => [14 + 14 * (i % 10), 14 + 14 * Math.floor(i / 10)] as const);
     const few = drawDiscs(170, 150, places.slice(0, 3));
     const many = drawDiscs(170, 150, places);
@@ -131,7 +131,7 @@ describe('tracks', () => {
     expect([...frames[5]!.track.subarray(0, 3)]).toEqual([1, 2, 3]);
   });
 
-  test('of two snakes on one cell the older goes on', async () => {
+  test('continue with the older of two snakes on one cell', async () => {
     // The second disc merges into the first and disappears.
     const frames = Array.from({ length: 9 }, (_, t) =>
       drawDiscs(
@@ -150,7 +150,7 @@ describe('tracks', () => {
     expect(ids[8]).toHaveLength(1);
   });
 
-  test('are the same whether frames are given at once or one by one, and with frames left out', async () => {
+  test('are the same whether frames arrive at once or one by one, and when frames are skipped', async () => {
     const context = await openWorkers();
     const tracker = cellTracker(context, SMALL);
     const frames: TrackedFrame[] = [];
@@ -176,7 +176,7 @@ describe('cells', () => {
     }));
 
   test.each(someOf([8, 10, 12, 14, 16, 20], 2))(
-    'of radius %i are where they are by the usual options',
+    'of radius %i are found at their place with the default options',
     async (radius) => {
       const [last] = (await onWorkers(discOf(radius), {})).slice(-1);
       expect(last!.track).toEqual(Uint32Array.of(1));
@@ -185,7 +185,7 @@ describe('cells', () => {
     },
   );
 
-  test('are found as if those that left before had never been', async () => {
+  test('do not depend on cells that have already left', async () => {
     const empty = drawDiscs(56, 40, []);
     const [left, later] = [drawDiscs(56, 40, [[50, 20]]), drawDiscs(56, 40, [[45, 21]])];
     const options = { ...SMALL, linking: { maxGap: 0, edge: 4 } };
@@ -199,7 +199,7 @@ describe('cells', () => {
     }
   });
 
-  test('are those of a frame although its array is filled anew for the next one', async () => {
+  test('are right although the caller refills the frame array for the next frame', async () => {
     const context = await openWorkers();
     function* camera(): Generator<HostFrame> {
       const grey = new Uint8Array(56 * 40);
@@ -230,7 +230,7 @@ describe('frames', () => {
   const empty = drawDiscs(56, 40, []);
 
   test.each(someOf([1, 3, 4, 50], 2))(
-    'are uploaded once each, where cells are looked for in every %i-th',
+    'are uploaded once each, with detection in every %i-th frame',
     async (detectEvery) => {
       const { context, uploads } = openCounting(empty);
       const staying = Array.from({ length: 7 }, (_, t) => drawDiscs(56, 40, [[20 + t, 20]]));
@@ -241,7 +241,7 @@ describe('frames', () => {
     },
   );
 
-  test('in which there is nothing to look for or to follow are not uploaded', async () => {
+  test('are not uploaded when there is nothing to detect or track in them', async () => {
     const { context, uploads } = openCounting(empty);
     const frames = await collect(
       context,
@@ -255,7 +255,7 @@ describe('frames', () => {
     await context.close();
   });
 
-  test('are uploaded once where detection runs ahead, as stages of a graph do', async () => {
+  test('are uploaded once when detection runs ahead, as in the stages of a graph', async () => {
     const { context, uploads } = openCounting(empty);
     const tracker = cellTracker(context, { ...SMALL, detectEvery: 1 });
     const found: TrackedFrame[] = [];
@@ -272,7 +272,7 @@ describe('frames', () => {
     await context.close();
   });
 
-  test('are those that track is given, also where detect was given others', async () => {
+  test('passed to track are used, even when detect got a different one', async () => {
     const context = openReference();
     const [one, alone] = [cellTracker(context, SMALL), cellTracker(context, SMALL)];
     const noisy = { ...crossing[0]!, grey: crossing[0]!.grey.map((grey, i) => grey + (i % 3)) };
@@ -284,7 +284,7 @@ describe('frames', () => {
     await context.close();
   });
 
-  test('in which cells are looked for and never followed do not pile up', async () => {
+  test('that are detected in but never tracked do not pile up in memory', async () => {
     const context = openReference();
     const tracker = cellTracker(context, { ...SMALL, detectEvery: 1 });
     const bytes: number[] = [];
@@ -302,8 +302,8 @@ describe('frames', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('is given back at the end, after a failure, and where nobody wants more', async () => {
+describe('device memory', () => {
+  test('is freed at the end, after a failure, and when the caller stops early', async () => {
     const context = await openWorkers();
     await collect(context, crossing);
     expect(context.backend.counters.liveBuffers).toBe(0);
@@ -321,7 +321,7 @@ describe('what is kept', () => {
     await context.close();
   });
 
-  test('does not grow with the video', async () => {
+  test('does not grow with the length of the video', async () => {
     const context = await openWorkers();
     const frames = Array.from({ length: 60 }, (_, t) => crossing[t % 2]!);
     const bytes: number[] = [];
@@ -332,7 +332,7 @@ describe('what is kept', () => {
 });
 
 test(
-  'a device that is lost at any point leaves the tracks what they are',
+  'tracks are the same when the device is lost at any point',
   async () => {
     const frames = crossing.slice(0, 5);
     const expected = await onWorkers(frames);
@@ -381,7 +381,7 @@ describe('a generated video', () => {
     ['of cells that enter and leave', { entries: true }, false, { f1: 0.97, whole: 0.95 }],
   ] as const;
   test.each(someOf(videos, 1))(
-    '%s is followed within half a pixel',
+    '%s: cells are tracked to within half a pixel',
     async (_, drawing, isStill, bar) => {
       const { f1, off, whole } = await accuracyOf(drawing, isStill);
       expect(f1).toBeGreaterThanOrEqual(bar.f1);
@@ -393,7 +393,7 @@ describe('a generated video', () => {
 });
 
 describe('cellTracker', () => {
-  test('refuses frames out of order, of other sizes, and wrong options', async () => {
+  test('refuses frames out of order, frames of other sizes, and wrong options', async () => {
     const context = openReference();
     const tracker = cellTracker(context, SMALL);
     const [first, second] = crossing as [HostFrame, HostFrame];
@@ -410,7 +410,7 @@ describe('cellTracker', () => {
     await context.close();
   });
 
-  test('stops where its signal is aborted', async () => {
+  test('stops when its signal aborts', async () => {
     const context = openReference();
     const controller = new AbortController();
     const frames: number[] = [];
@@ -425,7 +425,7 @@ describe('cellTracker', () => {
     await context.close();
   });
 
-  test('says when there are more cells than room', async () => {
+  test('reports more cells than its capacity', async () => {
     const context = openReference();
     const options = { ...SMALL, detection: { ...SMALL.detection, maxCells: 1 } };
     await expect(collect(context, crossing, options)).rejects.toMatchObject({ name: 'CapacityError' });

@@ -95,7 +95,7 @@ function unit({ x, y }: { readonly x: number; readonly y: number }) {
 
 testLaws([
   law(
-    'cells are where a plain loop finds them, in frames of any depth and vessels of any direction',
+    'cells equal those of a plain loop, for any depth of frame and any direction of vessel',
     [
       fc.array(someCell, { maxLength: 4 }),
       fc.nat(),
@@ -151,7 +151,7 @@ testLaws([
 ]);
 
 onEveryBackend((opened, { name }) => {
-  test('fields and snakes go on until their rules hold', async () => {
+  test('field and snake iterations run until they converge', async () => {
     const { context } = opened();
     const discs = [cellAt(21, 14, 3), cellAt(52.5, 13, 2.5), cellAt(60, 22, 3)];
     const frame = { width: 64, height: 26, grey: Uint8Array.from(noisy(64, 26, 5, discs, 250)) };
@@ -167,7 +167,7 @@ onEveryBackend((opened, { name }) => {
 });
 
 describe('trackFrame', () => {
-  test('refuses what does not fit', () => {
+  test('refuses arguments that do not match', () => {
     const context = openReference();
     const frame = { width: 4, height: 3, grey: context.column(new Uint8Array(12)) };
     const column = (rows: number) => context.column(new Float32Array(rows));

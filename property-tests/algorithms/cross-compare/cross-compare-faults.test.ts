@@ -118,14 +118,14 @@ function codesOf(error: unknown): unknown[] {
 
 const failing = (run: Promise<unknown>): Promise<unknown[]> => run.then(() => ['it ended'], codesOf);
 
-describe('a thread of the parser that is killed', () => {
-  test('costs time alone', async () => {
+describe('a killed parser thread', () => {
+  test('changes no result', async () => {
     const { result, threads } = await threadsOf((started) => compare({ atParse: { 100: () => kill(...started) } }));
     expect(result).toEqual(whole);
     expect(threads.length).toBeGreaterThan(2);
   });
 
-  test('costs time alone where it is again and again', async () => {
+  test('changes no result when threads are killed repeatedly', async () => {
     const { result, threads } = await threadsOf((started) => {
       const atParse = Object.fromEntries([50, 130, 210, 290].map((call) => [call, () => kill(...started.slice(-2))]));
       return compare({ atParse });
@@ -134,7 +134,7 @@ describe('a thread of the parser that is killed', () => {
     expect(threads.length).toBeGreaterThan(5);
   });
 
-  test('is no loss of the GPU to what migrates', async () => {
+  test('is not taken for a lost GPU when tasks migrate', async () => {
     const parseHere = parserOnDevice(reference, 1);
     const onDevice: string[] = [];
     const parseOnGpu = (tile: TileSource, signal: AbortSignal): Promise<TileSide> => {
@@ -156,7 +156,7 @@ describe('a thread of the parser that is killed', () => {
 
 const ignore = (): void => undefined;
 
-describe('a worker of the backend that is killed', () => {
+describe('a killed worker of the backend', () => {
   const schemes: readonly CompareScheme[] = ['pipelined', 'no-pipe-single', 'no-pipe-multiple'];
 
   test.each(schemes)('ends the run with a clear error, %s', async (scheme) => {
@@ -166,7 +166,7 @@ describe('a worker of the backend that is killed', () => {
     await workers.close();
   });
 
-  test.each(schemes)('costs time alone where workers can be opened again, %s', async (scheme) => {
+  test.each(schemes)('changes no result when workers can be reopened, %s', async (scheme) => {
     const opened = [await threadsOf(() => open({ backend: 'workers', workers: 2 }))];
     const reopen = async (): Promise<Context> => {
       opened.push(await threadsOf(() => open({ backend: 'workers', workers: 2 })));
@@ -179,7 +179,7 @@ describe('a worker of the backend that is killed', () => {
     for (const { result } of opened) await result.close();
   });
 
-  test('is replaced once for all that it was at', async () => {
+  test('is replaced once for all tasks that it ran', async () => {
     let opened = 0;
     const onContext = replaceable(reference, async () => {
       opened++;
@@ -195,7 +195,7 @@ describe('a worker of the backend that is killed', () => {
     expect(await failing(replaceable(reference, undefined)(losing))).toEqual(['device/worker']);
   });
 
-  test('costs time alone on the command line', async () => {
+  test('changes no output of the command', async () => {
     let dead = false;
     const { result } = await threadsOf(async (started) => {
       const watch = setInterval(() => {
@@ -217,7 +217,7 @@ describe('a worker of the backend that is killed', () => {
 
 const quadrille = (...words: readonly string[]) => shop.quadrille(['compare', ...words]);
 
-describe('a GPU that is destroyed', () => {
+describe('a destroyed GPU', () => {
   let [gpu, workers]: Context[] = [];
   let device: GPUDevice;
 
@@ -239,7 +239,7 @@ describe('a GPU that is destroyed', () => {
   };
 
   test(
-    'costs time alone where tasks migrate',
+    'changes no result when tasks migrate',
     async () => {
       const migrate = { cpu: workers!, parseOnGpu: parserOnDevice(gpu!, 1) };
       const marks: string[] = [];
@@ -252,7 +252,7 @@ describe('a GPU that is destroyed', () => {
   );
 
   test(
-    'ends the run with a clear error where they do not',
+    'ends the run with a clear error when tasks do not migrate',
     async () => {
       const codes = await failing(compare({ context: gpu, onTile: destroyAfter(30), batchPairs: 20 }));
       expect(codes).toContain('device/lost');
@@ -305,17 +305,17 @@ describe(`one corrupt tile among ${TILES}`, () => {
     ['with migration', () => ({ migrate: { cpu: reference, parseOnGpu: parserOnDevice(reference, 1) } })],
     ['one after another', () => ({ scheme: 'no-pipe-single' })],
     ['several at once', () => ({ scheme: 'no-pipe-multiple' })],
-  ])('is named, and all others are compared: %s', async (_, changes) => {
+  ])('is reported, and all other tiles are compared: %s', async (_, changes) => {
     const result = await compare({ q: torn!, onError: 'skip', ...changes() });
     expect(result).toEqual({ ...good, skipped });
     expect(result.tiles).toBe(TILES - 1);
   });
 
-  test('ends the run where that is asked for', async () => {
+  test('ends the run when onError asks for that', async () => {
     expect(await failing(compare({ q: torn! }))).toContain(CODE);
   });
 
-  test('is named on the command line, and all others are compared', async () => {
+  test('is reported by the command, and all other tiles are compared', async () => {
     const words = ['--backend', 'reference', '--on-error', 'skip', '--out', '@out.json', '--tiles', '@tiles.csv'];
     const { exitCode, stdout, stderr } = await quadrille('@first', '@torn', ...words);
     expect([exitCode, stdout]).toEqual([0, `${good!.similarity}\n`]);
@@ -332,7 +332,7 @@ describe(`one corrupt tile among ${TILES}`, () => {
     expect(rows.map(([name]) => name)).toEqual(names.sort());
   });
 
-  test('ends the command with its name, and no output', async () => {
+  test('ends the command with an error that names the tile, and no output', async () => {
     const { exitCode, stdout, stderr } = await quadrille('@first', '@torn', '--backend', 'reference');
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(`torn/${BROKEN}.txt:`);

@@ -38,13 +38,13 @@ const pairsWhere = (p: readonly Box[], q: readonly Box[], holds: (common: Box) =
   p.flatMap((a, i) => q.flatMap((b, j) => (holds(overlap(a, b)) ? [[i, j] as [number, number]] : [])));
 
 describe('filterPairs', () => {
-  test.prop([boxes, boxes])('finds the pairs that brute force finds, in order', (p, q) => {
+  test.prop([boxes, boxes])('finds the same pairs as brute force, in the same order', (p, q) => {
     const found = filterPairs(columns(p), indexBoxes(columns(q)));
     const withArea = pairsWhere(p, q, ([left, top, right, bottom]) => left < right && top < bottom);
     expect(Array.from(found.p, (i, pair) => [i, found.q[pair]])).toEqual(withArea);
   });
 
-  test.prop([boxes, boxes])('counts every pair of boxes that meet', (p, q) => {
+  test.prop([boxes, boxes])('counts every pair of boxes that touch or overlap', (p, q) => {
     const touching = pairsWhere(p, q, ([left, top, right, bottom]) => left <= right && top <= bottom);
     expect(filterPairs(columns(p), indexBoxes(columns(q))).meeting).toBe(touching.length);
   });
@@ -59,7 +59,7 @@ describe('filterPairs', () => {
     expect(there.meeting).toBe(back.meeting);
   });
 
-  test('boxes that share an edge or a corner meet, and are no candidates', () => {
+  test('boxes that only share an edge or a corner count as meeting, but are no candidates', () => {
     const { p, meeting } = filterPairs(
       columns([[0, 0, 2, 2]]),
       indexBoxes(
@@ -73,7 +73,7 @@ describe('filterPairs', () => {
     expect([p.length, meeting]).toEqual([0, 3]);
   });
 
-  test.prop([boxes, boxes])('passes over boxes without area', (p, q) => {
+  test.prop([boxes, boxes])('skips boxes without area', (p, q) => {
     const flat: Box[] = [
       [0, 0, 0, 0],
       [-3, 2, 5, 2],

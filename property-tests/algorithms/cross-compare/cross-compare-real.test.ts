@@ -56,7 +56,7 @@ async function compared(context: Context, names: readonly [string, string], regi
 
 describe('crossCompare of real segmentations', () => {
   test.each(['components', 'labels'] as const)(
-    'finds what counting pixels finds in a pathology image, by %s',
+    'finds the same as counting pixels in a pathology image, by %s',
     async (regions) => {
       const names = ['ihc-sigma-1.0.png', 'ihc-sigma-1.6.png'] as const;
       const counted = countedFigures(await picture(names[0]), await picture(names[1]), regions);
@@ -68,7 +68,7 @@ describe('crossCompare of real segmentations', () => {
   );
 
   test.each(someOf(['components', 'labels'] as const, 1))(
-    'finds what counting voxels finds in every slice of two atlases, by %s',
+    'finds the same as counting voxels in every slice of two atlases, by %s',
     async (regions) => {
       const names = ['aal.nii.gz', 'brodmann.nii.gz'] as const;
       const [a, b] = [await volume(names[0]), await volume(names[1])];

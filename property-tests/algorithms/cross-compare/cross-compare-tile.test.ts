@@ -33,7 +33,7 @@ const area = fc.bigInt({ min: 0n, max: 2n ** 62n });
 
 describe('ratiosOf', () => {
   test.prop([fc.array(fc.tuple(area, area, area), { maxLength: 20 })])(
-    'is the nearest f64 of small areas, and within 2⁻⁵¹ beyond',
+    'returns the nearest f64 for small areas, and is within 2⁻⁵¹ for larger ones',
     (areas) => {
       const sorted = areas.map((three) => three.sort((a, b) => (a < b ? -1 : 1)));
       const columns = {
@@ -51,7 +51,7 @@ describe('ratiosOf', () => {
     },
   );
 
-  test('is 1 of equal areas, however large', () => {
+  test('returns 1 for equal areas of any size', () => {
     const areas = BigUint64Array.of(1n, 3n, 2n ** 53n + 1n, 2n ** 62n - 1n, 2n ** 62n);
     expect([...ratiosOf({ intersection: areas, p: areas, q: areas })]).toEqual([1, 1, 1, 1, 1]);
   });
@@ -60,7 +60,7 @@ describe('ratiosOf', () => {
 describe('exactSum', () => {
   const ratios = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 200 });
 
-  test.prop([ratios, ratios])('does not depend on how numbers are grouped or ordered', (some, others) => {
+  test.prop([ratios, ratios])('does not depend on grouping or order', (some, others) => {
     const together = exactSum(Float64Array.from([...some, ...others]));
     expect(exactSum(Float64Array.from(some)) + exactSum(Float64Array.from(others))).toBe(together);
     expect(exactSum(Float64Array.from([...others, ...some]).reverse())).toBe(together);
@@ -73,14 +73,14 @@ describe('exactSum', () => {
     expect(Math.abs(Number(exact) / 2 ** 52 - plain)).toBeLessThanOrEqual(numbers.length * numbers.length * 2 ** -52);
   });
 
-  test.prop([fc.integer({ min: 1, max: 1000 }), fc.nat({ max: 1024 })])('has means that are exact', (count, units) => {
+  test.prop([fc.integer({ min: 1, max: 1000 }), fc.nat({ max: 1024 })])('gives exact means', (count, units) => {
     const ratio = units / 1024;
     expect(meanOf(exactSum(new Float64Array(count).fill(ratio)), count)).toBe(ratio);
   });
 });
 
 describe('compareTile', () => {
-  test.prop([labelPair])('finds the pairs, ratios and missing polygons that counting labels finds', (images) => {
+  test.prop([labelPair])('finds the same pairs, ratios and missing polygons as counting labels', (images) => {
     const { pairs, p, q } = compared(images);
     const counted = countLabels(images);
     expect([...pairs.p]).toEqual(counted.pairs.map((pair) => pair.p));
@@ -91,7 +91,7 @@ describe('compareTile', () => {
     expect([...q.missing]).toEqual(counted.missing.q);
   });
 
-  test.prop([labelPair])('compares an image with itself as equal in all', ({ p }) => {
+  test.prop([labelPair])('finds an image equal to itself', ({ p }) => {
     const { pairs, ...sides } = compared({ p, q: p });
     expect([...pairs.ratio]).toEqual([...pairs.p].map(() => 1));
     expect([...pairs.matched]).toEqual([...pairs.p].map(() => 1));
@@ -104,7 +104,7 @@ describe('totalsOf', () => {
 
   test.prop([
     tiles.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray([...all.keys()], { minLength: all.length }))),
-  ])('are the same bytes in any order of tiles', ([images, order]) => {
+  ])('returns the same bytes for any order of tiles', ([images, order]) => {
     const all = images.map((pair) => compared(pair));
     const [inOrder, shuffled] = [totalsOf(MATCHING), totalsOf(MATCHING)];
     for (const tile of all) inOrder.add(tile);
@@ -112,7 +112,7 @@ describe('totalsOf', () => {
     expect(shuffled.comparison()).toEqual(inOrder.comparison());
   });
 
-  test.prop([tiles])('are the mean, the counts and the missing of all tiles', (images) => {
+  test.prop([tiles])('returns the mean, the counts and the missing polygons of all tiles', (images) => {
     const totals = totalsOf(MATCHING);
     for (const pair of images) totals.add(compared(pair));
     const { similarity, pairs, missing, histogram, candidates, meeting, matching } = totals.comparison();
@@ -130,7 +130,7 @@ describe('totalsOf', () => {
     expect(matching.matches).toBeGreaterThanOrEqual(ratios.filter((ratio) => ratio > 0.5).length);
   });
 
-  test('of nothing say that nothing is known', () => {
+  test('returns NaN ratios and zero counts for no tiles', () => {
     const { similarity, pairs, tiles, matching } = totalsOf(MATCHING).comparison();
     const { precision, recall, f1, meanIou } = matching;
     expect([similarity, precision, recall, f1, meanIou]).toEqual([NaN, NaN, NaN, NaN, NaN]);
@@ -138,7 +138,7 @@ describe('totalsOf', () => {
   });
 
   test.prop([fc.integer({ min: 1, max: RATIO_BINS - 1 })])(
-    'put a ratio on the edge of a bin into the upper one',
+    'puts a ratio on the edge of two bins into the upper bin',
     (bin) => {
       const totals = totalsOf(MATCHING);
       const side = sideOf({ width: 1, height: 1, labels: [1], polygons: 1 });

@@ -52,7 +52,7 @@ const tiles = fc.array(labelPair, { minLength: 2, maxLength: 9 });
 const EMPTY: LabelImage = { width: 0, height: 0, labels: [], polygons: 0 };
 
 describe('crossCompare', () => {
-  test.prop([tiles], { numRuns: caseCount(40) })('finds what counting labels finds, tile by tile', async (images) => {
+  test.prop([tiles], { numRuns: caseCount(40) })('finds the same as counting labels, tile by tile', async (images) => {
     const { rows, similarity, pairs, missing } = await compared(jobOf(images));
     const inOrder = images.map((_, index) => nameAt(index)).sort();
     expect(rows.map(({ tile }) => tile)).toEqual(inOrder);
@@ -81,22 +81,25 @@ describe('crossCompare', () => {
     ],
     { numRuns: caseCount(40) },
   )(
-    'says the same by any scheme, in batches of any size, with any lanes',
+    'gives the same result for any scheme, batch size and number of parse lanes',
     async (images, scheme, batchPairs, parseLanes) => {
       const plain = await compared(jobOf(images));
       expect(await compared(jobOf(images, { scheme, batchPairs, parseLanes }))).toEqual(plain);
     },
   );
 
-  test.prop([tiles], { numRuns: caseCount(20) })('says the same on workers, and when tasks migrate', async (images) => {
-    const plain = await compared(jobOf(images));
-    expect(await compared(jobOf(images), workers)).toEqual(plain);
-    const migrating = jobOf(images, { batchPairs: 4, migrate: { cpu: workers!, parseOnGpu: parse } });
-    expect(await compared(migrating)).toEqual(plain);
-  });
+  test.prop([tiles], { numRuns: caseCount(20) })(
+    'gives the same result on workers, and when tasks migrate',
+    async (images) => {
+      const plain = await compared(jobOf(images));
+      expect(await compared(jobOf(images), workers)).toEqual(plain);
+      const migrating = jobOf(images, { batchPairs: 4, migrate: { cpu: workers!, parseOnGpu: parse } });
+      expect(await compared(migrating)).toEqual(plain);
+    },
+  );
 
   test.prop([tiles, fc.nat()], { numRuns: caseCount(20) })(
-    'leaves out a tile that cannot be read, and names it',
+    'skips and names a tile that cannot be read',
     async (images, seed) => {
       const broken = seed % images.length;
       const spoil = (job: TestJob): TestJob => ({
@@ -142,7 +145,7 @@ describe('crossCompare', () => {
     tiles: Array.from({ length: count }, (_, index) => ({ name: nameAt(index), image: DOT })),
   });
 
-  test.each(schemes)('a device that fails ends the run, though tiles may be skipped: %s', async (scheme) => {
+  test.each(schemes)('a failing device ends the run even with onError skip: %s', async (scheme) => {
     const closed = await open({ backend: 'reference' });
     await closed.close();
     const job: TestJob = { p: dots('a', 5), q: dots('b', 5), parse, scheme, onError: 'skip' };
@@ -150,7 +153,7 @@ describe('crossCompare', () => {
     expect(error).toMatchObject({ cause: { code: 'device/closed' } });
   });
 
-  test.each(schemes)('notes are those of the tiles in their order, without those skipped: %s', async (scheme) => {
+  test.each(schemes)('notes come in the order of the tiles, without those of skipped tiles: %s', async (scheme) => {
     const slowFirst = async (tile: TestTile): Promise<TileSide> => {
       const index = Number(/\d+$/.exec(tile.name));
       await new Promise((resolve) => setTimeout(resolve, 8 - 2 * index));
@@ -164,23 +167,26 @@ describe('crossCompare', () => {
     expect(notes).toEqual([{ code: 'test/odd', message, count: 6 }]);
   });
 
-  test.each(schemes)('parsers that listen for the abort on many lanes make no warning: %s', async (scheme) => {
-    const warnings: Error[] = [];
-    const hear = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', hear);
-    const listening = async (tile: TestTile, signal: AbortSignal): Promise<TileSide> => {
-      const stop = (): void => undefined;
-      signal.addEventListener('abort', stop);
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      signal.removeEventListener('abort', stop);
-      return sideOf(tile.image!);
-    };
-    const migrate = { cpu: workers!, parseOnGpu: listening };
-    await compared({ p: dots('a', 40), q: dots('b', 40), parse: listening, parseLanes: 14, scheme, migrate });
-    await new Promise((resolve) => setTimeout(resolve));
-    process.off('warning', hear);
-    expect(warnings).toEqual([]);
-  });
+  test.each(schemes)(
+    'parsers that listen for the abort on many lanes cause no listener warning: %s',
+    async (scheme) => {
+      const warnings: Error[] = [];
+      const hear = (warning: Error): void => void warnings.push(warning);
+      process.on('warning', hear);
+      const listening = async (tile: TestTile, signal: AbortSignal): Promise<TileSide> => {
+        const stop = (): void => undefined;
+        signal.addEventListener('abort', stop);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        signal.removeEventListener('abort', stop);
+        return sideOf(tile.image!);
+      };
+      const migrate = { cpu: workers!, parseOnGpu: listening };
+      await compared({ p: dots('a', 40), q: dots('b', 40), parse: listening, parseLanes: 14, scheme, migrate });
+      await new Promise((resolve) => setTimeout(resolve));
+      process.off('warning', hear);
+      expect(warnings).toEqual([]);
+    },
+  );
 
   test('an abort reaches the parsers, with its reason', async () => {
     const heard: unknown[] = [];
@@ -200,7 +206,7 @@ describe('crossCompare', () => {
   });
 
   test.each([false, true])(
-    'a tile that cannot be read ends the run, and is named; tasks migrate: %s',
+    'a tile that cannot be read ends the run and is named; tasks migrate: %s',
     async (migrates) => {
       const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
       const run = crossCompare(reference!, {
@@ -227,7 +233,7 @@ describe('crossCompare', () => {
     },
   );
 
-  test('polygons of a tile that one side lacks are missing, and noted', async () => {
+  test('polygons of a tile that one set lacks are missing, with a note', async () => {
     const image: LabelImage = { width: 2, height: 1, labels: [1, 2], polygons: 2 };
     const result = await compared({
       p: { path: 'human/', tiles: ['1', '2', '3'].map((name) => ({ name, image })) },
@@ -241,19 +247,19 @@ describe('crossCompare', () => {
     ]);
   });
 
-  test('single tiles are compared whatever they are called', async () => {
+  test('two single tiles are compared whatever their names', async () => {
     const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
     const one = (name: string) => ({ path: name, tiles: [{ name, image }] });
     expect((await compared({ p: one('human'), q: one('model'), parse })).similarity).toBe(1);
   });
 
-  test('sets without a tile in common cannot be compared', () => {
+  test('sets without a common tile are refused', () => {
     const set = (path: string, ...names: string[]) => ({ path, tiles: names.map((name) => ({ name, image: EMPTY })) });
     const run = () => crossCompare(reference!, { p: set('a', '1', '2'), q: set('b', '3', '4'), parse });
     expect(run).toThrow(ArgumentError);
   });
 
-  test('a slow taker of rows holds up the parser', async () => {
+  test('a slow onTile callback holds back the parser', async () => {
     const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
     const many = { path: 'a', tiles: Array.from({ length: 100 }, (_, index) => ({ name: String(index), image })) };
     let [parsed, taken, furthestAhead] = [0, 0, 0];
@@ -275,7 +281,7 @@ describe('crossCompare', () => {
     expect(furthestAhead).toBeLessThan(40);
   });
 
-  test('ends when it is aborted, with the reason', async () => {
+  test('rejects with the reason when it is aborted', async () => {
     const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
     const many = { path: 'a', tiles: Array.from({ length: 50 }, (_, index) => ({ name: String(index), image })) };
     const stop = new AbortController();
@@ -294,7 +300,7 @@ describe('crossCompare', () => {
     expect(taken).toBe(3);
   });
 
-  test.prop([tiles], { numRuns: 5 })('a lost device ends the run, but where tasks may migrate', async (images) => {
+  test.prop([tiles], { numRuns: 5 })('a lost device ends the run unless tasks migrate', async (images) => {
     const lost = await open({ backend: 'reference' });
     await lost.close();
     const candidates = (await compared(jobOf(images))).candidates;
@@ -304,7 +310,7 @@ describe('crossCompare', () => {
     expect(await compared(migrating, lost)).toEqual(await compared(jobOf(images)));
   });
 
-  test('what takes the rows may fail, and the run with it', async () => {
+  test('an error of the onTile callback ends the run', async () => {
     const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
     const one = { path: 'a', tiles: [{ name: '1', image }] };
     const onTile = () => Promise.reject(new Error('disk full'));

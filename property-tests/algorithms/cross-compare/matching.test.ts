@@ -69,7 +69,7 @@ describe('matchPairs', () => {
     },
   );
 
-  test.prop([many, threshold, method])('leaves no pair whose polygons are both alone', (pairs, minIou, how) => {
+  test.prop([many, threshold, method])('leaves no pair whose polygons are both unmatched', (pairs, minIou, how) => {
     const matches = matchPairs(pairs, { minIou, method: how });
     const usedP = new Set(Array.from(matches, (pair) => pairs.p[pair]));
     const usedQ = new Set(Array.from(matches, (pair) => pairs.q[pair]));
@@ -79,29 +79,35 @@ describe('matchPairs', () => {
     expect(left).toEqual([]);
   });
 
-  test.prop([few, threshold])('optimal: the most matches, and the highest sum among those', (pairs, minIou) => {
-    expect(figures(pairs, minIou, 'optimal')).toEqual(exhaustive(pairs, minIou));
-  });
+  test.prop([few, threshold])(
+    'optimal: finds the most matches, with the highest sum of ratios among those',
+    (pairs, minIou) => {
+      expect(figures(pairs, minIou, 'optimal')).toEqual(exhaustive(pairs, minIou));
+    },
+  );
 
-  test.prop([many, threshold])('optimal: the same figures with the sides swapped', (pairs, minIou) => {
+  test.prop([many, threshold])('optimal: gives the same figures with the sides swapped', (pairs, minIou) => {
     expect(figures(swapped(pairs), minIou, 'optimal')).toEqual(figures(pairs, minIou, 'optimal'));
   });
 
-  test.prop([many, threshold])('optimal: no fewer matches than greedy', (pairs, minIou) => {
+  test.prop([many, threshold])('optimal: finds at least as many matches as greedy', (pairs, minIou) => {
     const [greedy, optimal] = [figures(pairs, minIou, 'greedy'), figures(pairs, minIou, 'optimal')];
     expect(optimal.count).toBeGreaterThanOrEqual(greedy.count);
     if (optimal.count === greedy.count) expect(optimal.sum).toBeGreaterThanOrEqual(greedy.sum);
   });
 
-  test.prop([many, threshold])('greedy: every pair passed over loses to a match that is no worse', (pairs, minIou) => {
-    const { p, q, ratio } = pairs;
-    const matches = matchPairs(pairs, { minIou, method: 'greedy' });
-    for (const [pair, value] of ratio.entries()) {
-      if (value < minIou || matches.includes(pair)) continue;
-      const rivals = matches.filter((match) => p[match] === p[pair] || q[match] === q[pair]);
-      expect(Math.max(...Array.from(rivals, (match) => ratio[match]!))).toBeGreaterThanOrEqual(value);
-    }
-  });
+  test.prop([many, threshold])(
+    'greedy: every rejected pair conflicts with a match of equal or higher ratio',
+    (pairs, minIou) => {
+      const { p, q, ratio } = pairs;
+      const matches = matchPairs(pairs, { minIou, method: 'greedy' });
+      for (const [pair, value] of ratio.entries()) {
+        if (value < minIou || matches.includes(pair)) continue;
+        const rivals = matches.filter((match) => p[match] === p[pair] || q[match] === q[pair]);
+        expect(Math.max(...Array.from(rivals, (match) => ratio[match]!))).toBeGreaterThanOrEqual(value);
+      }
+    },
+  );
 
   /** Runs of pixels in a row, so that polygons of a side do not overlap. */
   const runs = fc
@@ -109,7 +115,7 @@ describe('matchPairs', () => {
     .map((lengths) => lengths.flatMap(([inside, length], run) => Array<number>(length).fill(inside ? run : -1)));
 
   test.prop([runs, runs, fc.integer({ min: 512, max: 1024 })])(
-    'both methods agree from ½ on, where polygons of a side do not overlap',
+    'both methods agree for thresholds of ½ and above when polygons of a side do not overlap',
     (rowP, rowQ, units) => {
       const size = (row: readonly number[], run: number): number => row.filter((other) => other === run).length;
       const met = new Map<string, Pair>();
@@ -126,7 +132,7 @@ describe('matchPairs', () => {
     },
   );
 
-  test('one group of thousands of polygons is matched in reasonable time', () => {
+  test('matches one connected group of thousands of polygons in reasonable time', () => {
     const side = 3000;
     const chain = Array.from({ length: side }, (_, i): Pair[] => [
       [i, i, 0.5],

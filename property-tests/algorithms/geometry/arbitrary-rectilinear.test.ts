@@ -30,7 +30,7 @@ describe('rectilinear pairs', () => {
     },
   );
 
-  test.prop([rectilinearPair()])('have horizontal and vertical edges alone', ({ first, second }) => {
+  test.prop([rectilinearPair()])('have only horizontal and vertical edges', ({ first, second }) => {
     for (const polygons of [first, second])
       for (const [a, b] of edges(polygons)) expect(a[0] === b[0] || a[1] === b[1]).toBe(true);
   });
@@ -40,13 +40,16 @@ describe('rectilinear pairs', () => {
       expect(Number.isInteger(value) && Math.abs(value) <= 2 ** 30).toBe(true);
   });
 
-  test.prop([rectilinearPairs()])('are one polygon a side and pair as columns', ({ first, second, areas }) => {
-    for (const { polygonRings, ringVertices, x, y } of [first, second]) {
-      expect(polygonRings.length).toBe(areas.length + 1);
-      expect(polygonRings.at(-1)).toBe(ringVertices.length - 1);
-      expect([x.length, y.length]).toEqual([ringVertices.at(-1), ringVertices.at(-1)]);
-    }
-  });
+  test.prop([rectilinearPairs()])(
+    'have one polygon on each side, and pair columns of equal length',
+    ({ first, second, areas }) => {
+      for (const { polygonRings, ringVertices, x, y } of [first, second]) {
+        expect(polygonRings.length).toBe(areas.length + 1);
+        expect(polygonRings.at(-1)).toBe(ringVertices.length - 1);
+        expect([x.length, y.length]).toEqual([ringVertices.at(-1), ringVertices.at(-1)]);
+      }
+    },
+  );
 
   example('are of every kind that the areas have trouble with', () => {
     const kinds = new Set(fc.sample(rectilinearPair(), { numRuns: 2000, seed: 1 }).flatMap(kindsOf));

@@ -23,9 +23,9 @@ function overlap(a: Rings, b: Rings): boolean {
   return one !== undefined && two !== undefined && partsOverlap(one, two);
 }
 
-describe('two parts overlap', () => {
+describe('the overlap test of two parts', () => {
   test.prop([simplePart, simplePart], { numRuns: caseCount(3000) })(
-    'where they share area, whichever comes first',
+    'is true exactly when they share area, in either order',
     (a, b) => {
       const expected = shareArea(a, b);
       expect(overlap(a, b)).toBe(expected);
@@ -33,22 +33,25 @@ describe('two parts overlap', () => {
     },
   );
 
-  test.prop([wildPart, wildPart], { numRuns: caseCount(3000) })('also where they cross themselves', (a, b) => {
-    if (shareArea(a, b)) expect(overlap(a, b)).toBe(true);
-  });
+  test.prop([wildPart, wildPart], { numRuns: caseCount(3000) })(
+    'is true for self-intersecting parts that share area',
+    (a, b) => {
+      if (shareArea(a, b)) expect(overlap(a, b)).toBe(true);
+    },
+  );
 
   test.prop(
     [simplePart, simplePart, fc.integer({ min: 2 ** 36, max: 2 ** 46 }), fc.integer({ min: -(2 ** 48), max: 2 ** 48 })],
     {
       numRuns: caseCount(1000),
     },
-  )('at any scale and place', (a, b, scale, by) => {
+  )('does not depend on scale and position', (a, b, scale, by) => {
     const [far, away] = movedParts([a, b], (x, y) => [x * scale + by, y * scale - by]);
     expect(overlap(far!, away!)).toBe(overlap(a, b));
   });
 
   test.prop([simplePart, simplePart, fc.integer({ min: 1, max: 2 ** 40 })], { numRuns: caseCount(1000) })(
-    'however they lean: lines stay lines where one axis is added to the other',
+    'does not change when the plane is sheared',
     (a, b, lean) => {
       const [one, two] = movedParts([a, b], (x, y) => [x + lean * y, y * 3]);
       expect(overlap(one!, two!)).toBe(overlap(a, b));
@@ -63,30 +66,30 @@ describe('two parts overlap', () => {
     ['corner to corner', [box(0, 0, 4, 4)], [box(4, 4, 9, 9)], false],
     ['identical', [box(0, 0, 4, 4)], [box(0, 0, 4, 4)], true],
     [
-      'identical, written from elsewhere and the other way',
+      'identical, with another first vertex and the opposite direction',
       [box(0, 0, 4, 4)],
       [[...box(0, 0, 4, 4).slice(2), ...box(0, 0, 4, 4).slice(0, 2)].reverse()],
       true,
     ],
     ['one in the hole of the other', hole, [box(3, 3, 5, 5)], false],
     ['one filling the hole of the other', hole, [box(2, 2, 7, 7)], false],
-    ['one reaching out of the hole', hole, [box(3, 3, 8, 5)], true],
+    ['one extending beyond the hole', hole, [box(3, 3, 8, 5)], true],
     ['one wider than the hole', hole, [box(1, 1, 8, 8)], true],
-    ['one around both', hole, [box(-1, -1, 10, 10)], true],
+    ['one around both rings', hole, [box(-1, -1, 10, 10)], true],
     ['one with the same hole', hole, [box(-1, -1, 10, 10), box(2, 2, 7, 7)], true],
     ['sharing one corner and two sides', [box(0, 0, 9, 9)], [box(0, 0, 4, 4)], true],
     ['without area', [box(0, 0, 9, 9)], [box(3, 3, 3, 6)], false],
-    ['twice the same ring, which is none', [box(0, 0, 9, 9), box(0, 0, 9, 9)], [box(1, 1, 5, 5)], false],
+    ['the same ring twice, which cancels out', [box(0, 0, 9, 9), box(0, 0, 9, 9)], [box(1, 1, 5, 5)], false],
   ])('%s', (_, a, b, expected) => {
     expect(overlap(a, b)).toBe(expected);
     expect(overlap(b, a)).toBe(expected);
   });
 });
 
-describe('sheets', () => {
+describe('sheets (sets of parts that do not overlap)', () => {
   const polygons = fc.array(fc.array(simplePart, { maxLength: 6 }), { maxLength: 4 });
 
-  test.prop([polygons], { numRuns: caseCount(500) })('hold parts that do not overlap', (all) => {
+  test.prop([polygons], { numRuns: caseCount(500) })('hold no two parts that overlap', (all) => {
     const sheets = sheetsOf(partedPolygons(all));
     const overlapping = all.flatMap((parts, polygon) =>
       parts.some((a, i) => parts.some((b, j) => i < j && shareArea(a, b))) ? [polygon] : [],
@@ -110,7 +113,7 @@ describe('sheets', () => {
     });
   });
 
-  test('are made for polygons alone whose parts overlap, as few as it takes', () => {
+  test('are made only for polygons with overlapping parts, and as few as necessary', () => {
     const island = [box(100, 0, 101, 1)];
     const row = (count: number): Parts => Array.from({ length: count }, (_, i) => [box(2 * i, 0, 2 * i + 3, 1)]);
     expect(sheetsOf(partedPolygons([[island], row(1), [island, row(1)[0]!]]))).toBeUndefined();
@@ -119,20 +122,20 @@ describe('sheets', () => {
     expect([...sheets.furtherOf]).toEqual([1]);
   });
 
-  test('are none where nothing tells the parts of rings', () => {
+  test('are not made when ringParts is missing', () => {
     const { ringParts: _, ...rest } = partedPolygons([[[box(0, 0, 4, 4)], [box(1, 1, 2, 2)]]]);
     expect(sheetsOf(rest)).toBeUndefined();
   });
 
   test.prop([simplePart, simplePart, fc.integer({ min: -2, max: 2 }), fc.integer({ min: -30, max: 30 })], {
     numRuns: caseCount(500),
-  })('where x comes round, are those of the nearest turns', (a, b, turns, by) => {
+  })('treat x as periodic when a turn is given', (a, b, turns, by) => {
     const placed = movedParts([b], (x, y) => [x + 40 * turns, y])[0]!;
     const moved = movedParts([a, placed], (x, y) => [x + by, y]);
     expect(sheetsOf(partedPolygons([moved]), { turn: 40 }) !== undefined).toBe(shareArea(a, b));
   });
 
-  test('a part that passes a turn meets the other end of another', () => {
+  test('a part that crosses the end of a turn overlaps parts at the start', () => {
     const far = [box(35, 0, 45, 4)];
     expect(sheetsOf(partedPolygons([[far, [box(0, 0, 3, 4)]]]), { turn: 40 })?.overlapping).toHaveLength(1);
     expect(sheetsOf(partedPolygons([[far, [box(5, 0, 8, 4)]]]), { turn: 40 })).toBeUndefined();
@@ -140,7 +143,7 @@ describe('sheets', () => {
     expect(sheetsOf(partedPolygons([[far, [box(84, 0, 90, 4)]]]), { turn: 40 })?.overlapping).toHaveLength(1);
   });
 
-  test('of many islands in the box of a mainland are found in no time', () => {
+  test('are found quickly for many islands inside the box of a mainland', () => {
     const coast: [number, number][] = Array.from({ length: 40_000 }, (_, i) => [
       i < 20_000 ? i * 8 : (40_000 - i) * 8,
       (i < 20_000 ? 1000 : 0) + (i % 2) * 4000,

@@ -66,7 +66,7 @@ const pixels = Array.from({ length: WIDTH * HEIGHT }, (_, i) => [i % WIDTH, Math
 
 describe('polygons on the pixel grid', () => {
   test.prop([fc.array(stretched, { maxLength: 3 })], { numRuns: caseCount(60) })(
-    'hold the pixels whose centres any of their parts holds',
+    'contain the pixels whose centres any of their parts contains',
     (all) => {
       for (const fill of FILLS) {
         const grid = gridPolygons(partedPolygons(all), { fill });
@@ -80,7 +80,7 @@ describe('polygons on the pixel grid', () => {
   );
 
   test.prop([fc.array(stretched, { maxLength: 3 })], { numRuns: caseCount(30) })(
-    'keep their rings where no parts overlap; else all edges lie along the grid',
+    'keep their rings when no parts overlap; otherwise all edges are axis-aligned',
     (all) => {
       const polygons = partedPolygons(all);
       const grid = gridPolygons(polygons);
@@ -112,7 +112,7 @@ describe('polygons on the pixel grid', () => {
       fc.array(fc.integer({ min: -(2 ** 30), max: 2 ** 30 - 1 }), { minLength: 8, maxLength: 8 }),
     ],
     { numRuns: caseCount(60) },
-  )('as tall as the grid cost what their corners cost, and are exact', (rings, rows) => {
+  )('as tall as the grid cost time by corners, not rows, and are exact', (rings, rows) => {
     const tall = rings.map((ring) => [ring]);
     const united = ringsOf(gridPolygons(partedPolygons([tall])), 0);
     const asked = [...rows, ...rings.flat().flatMap(([, y]) => [y - 1, y])];
@@ -123,7 +123,7 @@ describe('polygons on the pixel grid', () => {
     }
   });
 
-  test('whose outlines take more than they may are refused', () => {
+  test('whose outlines need more than memoryBytes are refused', () => {
     const steep = [[[0, 0] as const, [2 ** 29, 2 ** 30] as const, [0, 2 ** 30] as const]];
     const refuse = () => gridPolygons(partedPolygons([[steep, steep]]), { memoryBytes: 1e6, file: 'tile.wkt' });
     expect(refuse).toThrow(OutOfMemoryError);
@@ -133,7 +133,7 @@ describe('polygons on the pixel grid', () => {
   });
 });
 
-describe('the same polygons', () => {
+describe('the same polygons in zones, point queries and comparisons', () => {
   const DOMAIN: Domain = { left: 0, bottom: 0, size: 64 };
 
   /** Measures every polygon in three ways: its pixels by zones, its pixels by points of a tree, and its area. */
@@ -167,7 +167,7 @@ describe('the same polygons', () => {
   }
 
   test.prop([fc.array(stretched, { minLength: 1, maxLength: 3 })], { numRuns: caseCount(25) })(
-    'have the same cells in zones, points in a tree and areas in a comparison',
+    'contain the same pixels',
     async (all) => {
       for (const fill of FILLS) {
         const { byZone, byPoint, byArea, two } = await counted(all, fill);
@@ -186,7 +186,7 @@ describe('the same polygons', () => {
     },
   );
 
-  test('with parts that overlap, by hand', async () => {
+  test('contain the same pixels when parts overlap, by hand', async () => {
     const both: Parts = [[box(0, 0, 20, 20)], [box(10, 0, 30, 20)]];
     const { byZone, byPoint, byArea } = await counted([both], 'union');
     expect([byZone[0]!.length, byPoint[0]!.length, byArea[0]]).toEqual([600, 600, [600, 600, 600]]);

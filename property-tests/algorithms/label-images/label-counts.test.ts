@@ -16,8 +16,8 @@ const grids = fc
 
 const both = fc.constantFrom('components' as const, 'labels' as const);
 
-describe('counted labels', () => {
-  test.prop([grids, both])('have every pixel of a label once', ([a, b], regions) => {
+describe('labels counted pixel by pixel', () => {
+  test.prop([grids, both])('cover every pixel of a label once', ([a, b], regions) => {
     const { first } = countLabels(a, b, regions);
     for (const label of [1, 2, 3])
       expect(first.filter((region) => region.label === label).reduce((sum, { pixels }) => sum + pixels, 0)).toBe(
@@ -25,12 +25,12 @@ describe('counted labels', () => {
       );
   });
 
-  test.prop([grids, both])('share the pixels that both have a label in', ([a, b], regions) => {
+  test.prop([grids, both])('share the pixels where both images have a label', ([a, b], regions) => {
     const shared = countLabels(a, b, regions).pairs.reduce((sum, { pixels }) => sum + pixels, 0);
     expect(shared).toBe(Array.from(a.labels).filter((label, i) => label !== 0 && b.labels[i] !== 0).length);
   });
 
-  test.prop([grids, both])('share all of themselves with themselves', ([a], regions) => {
+  test.prop([grids, both])('share all of their pixels with themselves', ([a], regions) => {
     const { first, pairs } = countLabels(a, a, regions);
     expect(pairs).toEqual(first.map(({ pixels }, i) => ({ first: i, second: i, pixels })));
   });

@@ -62,7 +62,7 @@ function clipped({ width, labels }: LabelGrid, other: LabelGrid, height: number)
 
 onEveryBackend((opened, backend) => {
   const bands = fc.constantFrom(1, 7, 2 ** 20);
-  test('sharedPixels are those that counting pixel by pixel finds, of several images, in bands of any size', async () => {
+  test('sharedPixels equals counting pixel by pixel, for several images and bands of any size', async () => {
     const property = fc.asyncProperty(
       fc.array(fc.tuple(pair, kind), { maxLength: 4 }),
       bands,
@@ -89,7 +89,7 @@ onEveryBackend((opened, backend) => {
 });
 
 test.prop([grid(), grid()], { numRuns: caseCount(30) })(
-  'images of different sizes are laid on each other from the upper left corner on',
+  'images of different sizes are aligned at the upper left corner',
   async (p, q) => {
     const height = Math.min(p.height, q.height);
     const total = ({ pixels }: { readonly pixels: BigUint64Array }) => pixels.reduce((sum, each) => sum + each, 0n);
@@ -99,7 +99,7 @@ test.prop([grid(), grid()], { numRuns: caseCount(30) })(
   },
 );
 
-test('images of more than 2³² pixels, and regions of more than that', async () => {
+test('sharedPixels counts images and regions of more than 2³² pixels', async () => {
   const [width, height] = [2 ** 20, 2 ** 13];
   const whole: LabelRegions = {
     ...NO_REGIONS,
@@ -115,7 +115,7 @@ test('images of more than 2³² pixels, and regions of more than that', async ()
   expect(shared).toEqual({ p: Uint32Array.of(0), q: Uint32Array.of(0), pixels: whole.area });
 });
 
-test('regions whose numbers do not fit one word', async () => {
+test('sharedPixels counts pairs of regions whose numbers do not fit one word', async () => {
   const count = 2 ** 16 + 1;
   const alone: LabelRegions = {
     ...NO_REGIONS,
@@ -156,7 +156,7 @@ describe('a comparison of label images', () => {
       fc.constantFrom<'greedy' | 'optimal'>('greedy', 'optimal'),
     ],
     { numRuns: caseCount(25) },
-  )('by pixels gives what one by outlines gives', async (images, regions, method) => {
+  )('by pixels gives the same result as by outlines', async (images, regions, method) => {
     const compared = async (read: (image: LabelGrid, parameters: TileParameters) => TileSide) => {
       const side = (member: 0 | 1, other: 'p' | 'q') =>
         images.flatMap(([both, sides], tile) => (sides === other ? [] : [{ name: String(tile), image: both[member] }]));
@@ -179,7 +179,7 @@ describe('a comparison of label images', () => {
     expect(byPixels).toEqual(byOutlines);
   });
 
-  test('of one side by pixels and the other by outlines is refused', async () => {
+  test('is refused when one side is by pixels and the other by outlines', async () => {
     const image = { width: 1, height: 1, labels: [1] };
     const parameters = parametersOf(image, 'labels');
     const sides: Record<string, TileSide> = {
@@ -191,7 +191,7 @@ describe('a comparison of label images', () => {
     await expect(run.result).rejects.toMatchObject({ cause: { code: 'compare/mixed-sides' } });
   });
 
-  test('whose boxes all meet takes time for its pixels, not for its pairs', async () => {
+  test('whose boxes all meet takes time by pixels, not by pairs', async () => {
     // 4096 labels with two stripes each across all columns: 16.7 million pairs of boxes meet, 8192 pairs share pixels.
     const [width, height] = [64, 8192];
     const image = (shift: number) =>

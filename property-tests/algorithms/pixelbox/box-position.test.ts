@@ -97,7 +97,7 @@ const kinds = [
 
 describe.each(kinds)('polygons: $kind', ({ rectilinear, rings }) => {
   onEveryBackend((opened, { runs }) => {
-    test('every box hovers exactly where an edge enters it, and else all of its pixels lie where it does', async () => {
+    test('a box hovers exactly when an edge enters it; otherwise all of its pixels are inside or all outside', async () => {
       await fc.assert(
         fc.asyncProperty(rings, async (polygon) => {
           const found = await positionsOf(opened().context, polygon, ALL_BOXES, rectilinear);
@@ -140,7 +140,7 @@ const farBox = fc
 describe('coordinates up to ±2^30', () => {
   onEveryBackend((opened, { runs }) => {
     const polygon = fc.array(fc.array(farVertex, { minLength: 2, maxLength: 6 }), { minLength: 1, maxLength: 2 });
-    test('a box hovers exactly where an edge enters it, and else lies where its middle pixel does', async () => {
+    test('a box hovers exactly when an edge enters it; otherwise its position is that of its middle pixel', async () => {
       await fc.assert(
         fc.asyncProperty(polygon, fc.array(farBox, { minLength: 1, maxLength: 40 }), async (rings, boxes) => {
           const found = await positionsOf(opened().context, rings, boxes, false);
@@ -154,7 +154,7 @@ describe('coordinates up to ±2^30', () => {
         { numRuns: runs * 4 },
       );
     }, 120_000);
-    test('pixels are those that the even-odd rule holds in whole numbers', async () => {
+    test('the position of a pixel equals the even-odd rule in exact integers', async () => {
       const pixels = fc.array(farVertex, { minLength: 1, maxLength: 60 });
       // Pixels beside an edge, whose test needs products.
       const beside = fc.tuple(

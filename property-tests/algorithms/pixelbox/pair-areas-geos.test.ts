@@ -41,7 +41,7 @@ onEveryBackend((opened, backend) => {
     return rowsOf(await pairAreas(opened().context, p!, q!, { p: each, q: each }));
   };
 
-  test('areas of ∩ and ∪ are those of GEOS', { timeout: 300_000 }, async () => {
+  test('areas of ∩ and ∪ equal those of GEOS', { timeout: 300_000 }, async () => {
     const extent = fc.constantFrom(30, 300, 2 ** 26);
     const pairs = extent.chain((side) => rectilinearPairs({ extent: side, maxPairs: 60 }));
     await fc.assert(
@@ -52,7 +52,7 @@ onEveryBackend((opened, backend) => {
     );
   });
 
-  test('two simple rings that martinez-polygon-clipping gets wrong', async () => {
+  test('areas of two simple rings that martinez-polygon-clipping gets wrong', async () => {
     const file = new URL('../../fixtures/result-sets/martinez-counterexample.json', import.meta.url);
     const { first, second, areas } = JSON.parse(await readFile(file, 'utf8'));
     const [p, q] = [first, second].map(polygonOf);

@@ -37,13 +37,13 @@ const CASES: readonly { name: string; method: AreaMethod | 'auto'; shapes: Recti
   { name: 'of any size, by corners', method: 'corners', shapes: LARGE, share: 1 },
   { name: 'small, by corners', method: 'corners', shapes: SMALL, share: 1 },
   { name: 'of any size, by sweep', method: 'sweep', shapes: LARGE, share: 0.3 },
-  { name: 'of any size, by choice', method: 'auto', shapes: LARGE, share: 1 },
-  { name: 'small, by choice', method: 'auto', shapes: SMALL, share: 1 },
+  { name: 'of any size, by automatic choice', method: 'auto', shapes: LARGE, share: 1 },
+  { name: 'small, by automatic choice', method: 'auto', shapes: SMALL, share: 1 },
 ];
 
 onEveryBackend((opened, backend) => {
   for (const { name, method, shapes, share } of CASES) {
-    test(`areas of pairs that are ${name} are those counted in cells`, { timeout: 300_000 }, async () => {
+    test(`areas of pairs that are ${name} equal a count of cells`, { timeout: 300_000 }, async () => {
       const options = fc.constantFrom<PairAreaOptions>(
         { method },
         { method, memoryBytes: 256 },
@@ -66,7 +66,7 @@ onEveryBackend((opened, backend) => {
     });
   }
 
-  test('the pairs may be any, in any order, and come twice', { timeout: 300_000 }, async () => {
+  test('pairs can be in any order and repeated', { timeout: 300_000 }, async () => {
     const input = rectilinearPairs({ extent: 60, maxPairs: 6 }).chain((pairs) => {
       const region = fc.nat({ max: Math.max(0, pairs.areas.length - 1) });
       const list = fc.array(fc.tuple(region, region), { maxLength: pairs.areas.length === 0 ? 0 : 40 });
@@ -96,7 +96,7 @@ onEveryBackend((opened, backend) => {
       fc.array(fc.array(ring(width, height), { maxLength: 3 }), { minLength: 1, maxLength: 6 }),
     );
 
-  test('polygons with slopes that are drawn on the device have the areas that their corners have', {
+  test('polygons with slopes drawn on the device have the same areas as by their corners', {
     timeout: 300_000,
   }, async () => {
     const input = fc.record({ polygons, far: fc.constantFrom(0, -GRID_LIMIT, GRID_LIMIT - 3000), both: fc.boolean() });
@@ -117,7 +117,7 @@ onEveryBackend((opened, backend) => {
     );
   });
 
-  test('boxes that are found on the device are those that are found here', { timeout: 300_000 }, async () => {
+  test('boxes found on the device equal those found on the host', { timeout: 300_000 }, async () => {
     const far = fc.constantFrom(-GRID_LIMIT, 1 - GRID_LIMIT, -1, 0, 7, GRID_LIMIT - 1, GRID_LIMIT);
     const input = fc.array(fc.array(fc.array(fc.tuple(far, far), { maxLength: 5 }), { maxLength: 3 }), {
       maxLength: 5,
@@ -133,7 +133,7 @@ onEveryBackend((opened, backend) => {
     );
   });
 
-  test('nothing is left behind', async () => {
+  test('no memory leaks', async () => {
     const pairs = fc.sample(rectilinearPairs({ maxPairs: 10 }), { numRuns: 3, seed: 7 });
     const { counters } = opened().context.backend;
     const before = { buffers: counters.liveBuffers, bytes: counters.liveBytes };
@@ -180,21 +180,21 @@ const regionOf = (...rings: [number, number][][]): Regions =>
     }),
   );
 
-describe('what cannot be meant is refused', () => {
+describe('pairAreas refuses', () => {
   const square = (): Regions => regionOf(rectangle(4, 4));
   const one = Uint32Array.of(0);
   const context = new Context(createReferenceBackend());
   const areas = (pairs: RegionPairs, options: PairAreaOptions = {}) =>
     pairAreas(context, square(), square(), pairs, options);
 
-  test('regions that are not there, and pairs without one', async () => {
+  test('pairs of missing regions and pair columns of different lengths', async () => {
     const refused = expect.objectContaining({ code: 'pixelbox/pairs' });
     await expect(areas({ p: Uint32Array.of(1), q: one })).rejects.toThrow(refused);
     await expect(areas({ p: one, q: Uint32Array.of(7) })).rejects.toThrow(refused);
     await expect(areas({ p: Uint32Array.of(0, 0), q: one })).rejects.toThrow(refused);
   });
 
-  test('methods and memory', async () => {
+  test('wrong methods and memory limits', async () => {
     const pairs = { p: one, q: one };
     const method = areas(pairs, { method: 'foo' as AreaMethod });
     await expect(method).rejects.toThrow(expect.objectContaining({ code: 'pixelbox/method' }));
@@ -205,7 +205,7 @@ describe('what cannot be meant is refused', () => {
     }
   });
 
-  test('where there is no room for the corners of both sides nothing stays', async () => {
+  test('no memory leaks when there is no room for the corners of both sides', async () => {
     const { counters } = context.backend;
     const before = counters.liveBuffers;
     for (let bytes = 64; bytes < 4096; bytes += 64) {
@@ -220,7 +220,7 @@ describe('what cannot be meant is refused', () => {
   });
 });
 
-test('of many small regions, those that no pair is about take no memory', async () => {
+test('regions that no pair of a batch refers to take no memory', async () => {
   const backend = createReferenceBackend();
   const allocate = vi.spyOn(backend, 'allocate');
   const context = new Context(backend);
@@ -242,17 +242,17 @@ describe('the choice of a method', () => {
     expect([...choose(small, small).narrow]).toEqual([0]);
   });
 
-  test('draws no region with few corners and many pixels, and sums its corners', () => {
+  test('sums the corners of regions with few corners and many pixels', () => {
     expect([...choose(few, small).corners32]).toEqual([0]);
     expect([...choose(few, few).corners64]).toEqual([0]);
   });
 
-  test('sweeps where a mask would be too large and the corners are many', () => {
+  test('sweeps regions with large masks and many corners', () => {
     const scaled = toothed.map(([x, y]): [number, number] => [x * 1000, y * 1000]);
     expect([...choose(scaled, scaled).sweep]).toEqual([0]);
   });
 
-  test('loses no pair', () => {
+  test('covers every pair exactly once', () => {
     fc.assert(
       fc.property(
         rectilinearPairs({ maxPairs: 30 }),

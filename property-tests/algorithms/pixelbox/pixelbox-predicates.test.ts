@@ -56,7 +56,7 @@ function expectedOf([p, q]: readonly [Rings, Rings]): Relations {
 
 describe('relations of rectilinear polygons', () => {
   onEveryBackend((opened, { runs }) => {
-    test('are those of their pixels, whatever their rings do', async () => {
+    test('equal those of their sets of pixels, for any rings', async () => {
       const rings = fc.oneof(
         rectilinearRings(SIZE),
         rectilinearRings(SIZE).map((all) => all.slice(0, 1)),
@@ -88,7 +88,7 @@ interface Geos {
   GEOSIntersects(a: number, b: number): number;
 }
 
-describe('beside GEOS', () => {
+describe('predicates compared with GEOS', () => {
   let geos: Geos;
   beforeAll(async () => {
     const specifier: string = 'geos-wasm';
@@ -109,7 +109,7 @@ describe('beside GEOS', () => {
     return union;
   }
 
-  test('contains, touches and intersects say what they say there', async () => {
+  test('contains, touches and intersects agree', async () => {
     const context = openReference();
     const pixel = fc.tuple(fc.integer({ min: -3, max: 2 }), fc.integer({ min: -3, max: 2 }));
     const pixels = fc.uniqueArray(pixel, { maxLength: 14, selector: String });
@@ -150,7 +150,7 @@ describe('beside GEOS', () => {
   }, 120_000);
 });
 
-test('polygons with sloped edges are refused', async () => {
+test('relations of polygons with sloped edges are refused', async () => {
   const context = openReference();
   const edges = uploadPolygonEdges(
     context,

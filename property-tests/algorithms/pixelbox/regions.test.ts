@@ -49,7 +49,7 @@ const pixels = Array.from({ length: (2 * SIDE + 2) ** 2 }, (_, n): [number, numb
 
 describe('the runs of a region', () => {
   test.prop({ polygons: fc.array(polygon, { minLength: 1, maxLength: 4 }) })(
-    'cover the pixels whose centres are inside, and are all in its box',
+    'cover exactly the pixels whose centres are inside, and lie in its box',
     ({ polygons }) => {
       const regions = regionsOf(columnsOfRings(polygons));
       for (const [region, rings] of polygons.entries()) {
@@ -69,7 +69,7 @@ describe('the runs of a region', () => {
     },
   );
 
-  test.prop({ rings: polygon })('have signed ends that add up to the indicator of the region', ({ rings }) => {
+  test.prop({ rings: polygon })('have signed ends that sum to the indicator function of the region', ({ rings }) => {
     const regions = regionsOf(columnsOfRings([rings]));
     const signed = signedCorners(regions, () => true);
     let area = 0n;
@@ -83,7 +83,7 @@ describe('the runs of a region', () => {
   });
 
   test.prop({ rings: fc.array(ring, { minLength: 1, maxLength: 2 }), turn: fc.nat() })(
-    'do not depend on where a ring begins or which way it runs',
+    'do not depend on where a ring begins or on its direction',
     ({ rings, turn }) => {
       const turned = rings.map((each) => [
         ...each.slice(turn % (each.length + 1)),
@@ -119,7 +119,7 @@ const anyRing = fc.array(fc.tuple(far, far), { maxLength: 7 });
 describe('regions', () => {
   test.prop([fc.array(fc.array(fc.oneof(alternatingRing, anyRing), { maxLength: 3 }), { maxLength: 4 })], {
     numRuns: caseCount(1000),
-  })('have the boxes of their vertices, to the limits of the grid', (polygons) => {
+  })('have the boxes of their vertices, up to the limits of the grid', (polygons) => {
     const { left, top, right, bottom } = regionsOf(columnsOfRings(polygons));
     for (const [i, rings] of polygons.entries()) {
       const vertices = rings.flat();
@@ -137,7 +137,7 @@ test.prop({
   x1: fc.integer({ min: -GRID_LIMIT, max: GRID_LIMIT }),
   y1: fc.integer({ min: -GRID_LIMIT, max: GRID_LIMIT }),
   at: fc.double({ min: 0, max: 1, noNaN: true }),
-})('a sloped edge passes a row at the first column whose centre is not left of it', ({ x0, y0, x1, y1, at }) => {
+})('a sloped edge crosses a row at the first column whose centre is not left of it', ({ x0, y0, x1, y1, at }) => {
   fc.pre(y0 !== y1);
   const [low, high] = [Math.min(y0, y1), Math.max(y0, y1)];
   const row = Math.min(high - 1, low + Math.floor(at * (high - low)));
@@ -155,7 +155,7 @@ test.prop({
   left: fc.constantFrom(0, -GRID_LIMIT, GRID_LIMIT - 6),
   top: fc.constantFrom(0, -GRID_LIMIT, GRID_LIMIT - 3000),
   up: fc.boolean(),
-})('a steep edge has the runs that going down row by row finds', ({ width, height, left, top, up }) => {
+})('a steep edge has the same runs as a row-by-row search', ({ width, height, left, top, up }) => {
   const [from, to] = up ? [top + height, top] : [top, top + height];
   const ring = [
     [left, from],
@@ -173,7 +173,7 @@ test.prop({
   expect(runs.length).toBeLessThanOrEqual(width + 2);
 });
 
-test('an edge from one limit to the other takes no time for its rows', () => {
+test('an edge across the whole grid costs no time by its rows', () => {
   const ring = [
     [0, -GRID_LIMIT],
     [4, GRID_LIMIT],
@@ -187,7 +187,7 @@ test('an edge from one limit to the other takes no time for its rows', () => {
   ).toBe(2n ** 32n);
 });
 
-test('more steps of stairs than can be sorted are refused', () => {
+test('more stair steps than can be sorted are refused', () => {
   const side = 2 ** 25;
   const ring = [
     [0, 0],
@@ -208,7 +208,7 @@ describe('polygons on the grid', () => {
   });
 
   test.prop({ pixelSize: fc.constantFrom(0.25, 1, 4), values: fc.array(fc.integer({ min: -99, max: 99 })) })(
-    'are not moved where they are on it',
+    'are not moved when all vertices are on it',
     ({ pixelSize, values }) => {
       const scaled = values.map((value) => value * pixelSize);
       const grid = gridPolygons(polygonsOf(scaled, scaled), { pixelSize });
@@ -218,7 +218,7 @@ describe('polygons on the grid', () => {
   );
 
   test.prop({ bad: fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, GRID_LIMIT + 1, -(2 ** 31), -1e300) })(
-    'that do not fit are refused, with the polygon',
+    'that do not fit are refused with the number of the polygon',
     ({ bad }) => {
       const refused = expect.objectContaining({ code: 'geometry/beyond-grid', place: { file: 'tile.txt', record: 0 } });
       expect(() => gridPolygons(polygonsOf([0, bad], [0, 0]), { file: 'tile.txt' })).toThrow(refused);
@@ -226,7 +226,7 @@ describe('polygons on the grid', () => {
     },
   );
 
-  test('pixels have a size', () => {
+  test('need a valid pixel size', () => {
     for (const pixelSize of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => gridPolygons(polygonsOf([], []), { pixelSize })).toThrow(
         expect.objectContaining({ code: 'pixelbox/pixel-size' }),

@@ -79,7 +79,7 @@ describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
       const found = await measure(opened().context, all, pairs, how);
       expect(found).toEqual(pairs.map(([p, q]) => countPixels(all[p]!, all[q]!)));
     };
-    test('PixelBox finds the pixels of both and of either, for every threshold, block size, start and memory', async () => {
+    test('PixelBox equals counting pixels, for every threshold, block size, start box and memory limit', async () => {
       await fc.assert(
         fc.asyncProperty(polygons, options, (all, how) =>
           agrees(all, (context, edges, pairs) => pixelBox(context, edges, edges, pairs, how)),
@@ -87,7 +87,7 @@ describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
         { numRuns: runs },
       );
     }, 240_000);
-    test('so does NoSep', async () => {
+    test('NoSep equals counting pixels', async () => {
       await fc.assert(
         fc.asyncProperty(polygons, options, (all, { start: _, ...how }) =>
           agrees(all, (context, edges, pairs) => pixelBoxNoSep(context, edges, edges, pairs, how)),
@@ -95,7 +95,7 @@ describe.each(kinds)('areas of polygons: $kind', ({ polygons }) => {
         { numRuns: runs },
       );
     }, 240_000);
-    test('so does PixelOnly', async () => {
+    test('PixelOnly equals counting pixels', async () => {
       await fc.assert(
         fc.asyncProperty(polygons, blockSize, (all, block) =>
           agrees(all, (context, edges, pairs) => pixelOnly(context, edges, edges, pairs, { blockSize: block })),
@@ -166,7 +166,7 @@ describe('areas past 2^32', () => {
 
     // Boundaries of this length take other backends about ten seconds.
     if (!THOROUGH && name !== 'workers') return;
-    test('are measured where boundaries run across boxes', async () => {
+    test('are exact when boundaries cross boxes', async () => {
       const side = 70_000;
       const triangle: Rings = [
         [
@@ -201,7 +201,7 @@ describe('areas past 2^32', () => {
 
 describe('outlines of segmented pixels', () => {
   onEveryBackend((opened) => {
-    test('have the areas that GEOS finds, touching corners and holes among them, at the scales of the paper', async () => {
+    test('have the same areas as in GEOS, touching corners and holes included, at the scales of the paper', async () => {
       const geos = await Geos.open();
       const { context } = opened();
       for (const scale of [1, 5]) {
@@ -228,7 +228,7 @@ describe('outlines of segmented pixels', () => {
 describe('pairs', () => {
   const squares = [rectangle(0, 0, 9, 9), rectangle(6, 8, 15, 17), rectangle(90, 0, 99, 9), []];
 
-  test('may come in any order, more than once, as views and counted by the device', async () => {
+  test('can be in any order, repeated, views, and counted by the device', async () => {
     const context = openReference();
     const pairs = [...allPairs(4), ...allPairs(4).reverse(), [1, 0] as const];
     const found = await measure(context, squares, pairs, (_, edges, columns) =>
@@ -254,7 +254,7 @@ describe('pairs', () => {
     await context.close();
   });
 
-  test('may be none', async () => {
+  test('can be none', async () => {
     const context = openReference();
     for (const how of [pixelBox, pixelBoxNoSep, pixelOnly]) {
       expect(await measure(context, squares, [], (_, edges, columns) => how(context, edges, edges, columns))).toEqual(
@@ -265,7 +265,7 @@ describe('pairs', () => {
     await context.close();
   });
 
-  test('of polygons of two tables are named by the numbers of each', async () => {
+  test('of polygons of two tables use the numbers of each table', async () => {
     const context = openReference();
     const [p, q] = [squares, squares.toReversed()].map((all) => uploadPolygonEdges(context, gridPolygonsOf(all)));
     const pairs = { p: context.column(Uint32Array.of(0, 0)), q: context.column(Uint32Array.of(2, 3)) };
@@ -278,7 +278,7 @@ describe('pairs', () => {
   });
 });
 
-describe('what cannot be is refused', () => {
+describe('refused arguments', () => {
   const attempt = async (
     polygons: readonly Rings[],
     pair: readonly [number, number],
@@ -306,7 +306,7 @@ describe('what cannot be is refused', () => {
       await attempt([square], [0, 0], (context, edges, pairs) => pixelBox(context, edges, edges, pairs, options)),
     ).toMatchObject({ code });
   });
-  test('polygons that are not there', async () => {
+  test('pairs of missing polygons', async () => {
     for (const pair of [
       [0, 1],
       [1, 0],
@@ -316,13 +316,13 @@ describe('what cannot be is refused', () => {
       ).toMatchObject({ code: 'pixelbox/polygon', got: 1 });
     }
   });
-  test('MBRs of too many pixels to look at each', async () => {
+  test('MBRs of too many pixels for PixelOnly', async () => {
     const large = rectangle(-(2 ** 30), 0, 2 ** 30, 2 ** 30);
     expect(
       await attempt([large], [0, 0], (context, edges, pairs) => pixelOnly(context, edges, edges, pairs)),
     ).toMatchObject({ code: 'pixelbox/pixels', got: 2 ** 61 });
   });
-  test('coordinates beyond the grid, and areas of sloped polygons by their vertical edges', async () => {
+  test('coordinates beyond the grid, and sloped polygons in an area by vertical edges', async () => {
     const context = openReference();
     const beyond = gridPolygonsOf([square, rectangle(0, 0, 2 ** 30 + 1, 1)]);
     expect(() => uploadPolygonEdges(context, beyond)).toThrow(
@@ -345,7 +345,7 @@ describe('what cannot be is refused', () => {
   });
 });
 
-test('the host waits as often as is documented, and nothing stays', async () => {
+test('the host waits as often as documented, and no memory leaks', async () => {
   const context = openReference();
   const edges = uploadPolygonEdges(context, gridPolygonsOf([rectangle(0, 0, 201, 201), rectangle(77, 77, 300, 300)]));
   const pairs = { p: context.column(Uint32Array.of(0)), q: context.column(Uint32Array.of(1)) };
@@ -361,7 +361,7 @@ test('the host waits as often as is documented, and nothing stays', async () => 
   await context.close();
 });
 
-test('tables of boxes fit in memory, however many there are', async () => {
+test('tables of boxes stay within memoryBytes for any number of boxes', async () => {
   const memoryBytes = 2 ** 18;
   // Room for everything else: a polygon, a pair, its areas, and sums over all rows of a launch.
   const context = new Context(createReferenceBackend({ limits: { memoryBytes: memoryBytes + 2 ** 12 } }));

@@ -24,10 +24,10 @@ const point = fc
   .tuple(fc.integer({ min: -180, max: 179 }), fc.integer({ min: -90, max: 89 }))
   .map(([x, y]) => [x + 0.371, y + 0.413] as const);
 
-describe('polygons that come round', () => {
+describe('polygons on a periodic axis', () => {
   test.prop([polygons, fc.array(point, { minLength: 20, maxLength: 40 }), fc.constantFrom(-180, 0, -30)], {
     numRuns: caseCount(300),
-  })('hold what they held at any turn', (all, points, left) => {
+  })('contain the same points at any turn', (all, points, left) => {
     const { polygonRings, ringVertices, x, y } = comeRound(zonesOf(all).polygons, { left, bottom: -180, size: 360 });
     expect(polygonRings).toHaveLength(all.length + 1);
     expect(x.every((each) => each >= left && each <= left + 360)).toBe(true);
@@ -45,7 +45,7 @@ describe('polygons that come round', () => {
     }
   });
 
-  test('stay as they are in the domain, and move whole into a part of the world where they fit', () => {
+  test('stay unchanged inside the domain, and move as a whole when one shift fits them', () => {
     const inside = zonesOf([
       [
         [
@@ -78,7 +78,7 @@ describe('polygons that come round', () => {
     expect([...comeRound(wide, { left: 170, bottom: 40, size: 40 }).x]).toEqual([-175, -65, -65]);
   });
 
-  test('keep the parts of their rings', () => {
+  test('keep the part number of each ring', () => {
     const { polygons: all } = zonesOf([
       [
         [

@@ -87,7 +87,7 @@ const jobs: { readonly [name: string]: (asked: Asked) => Promise<unknown> } = {
   areasByRegion: ({ context, tree, quadrants }) => queries.areasByRegion(context, tree, quadrants, { capacity: 80 }),
 };
 
-describe('nothing is left behind, wherever the backend fails', () => {
+describe('no memory leaks, wherever the backend fails', () => {
   for (const [name, job] of Object.entries(jobs)) {
     test(name, { timeout: 120_000 }, async () => {
       const failing = new Failing();

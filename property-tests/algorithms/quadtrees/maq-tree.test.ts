@@ -63,7 +63,7 @@ async function read(context: Context, { nodes, entries }: MaqTree) {
 }
 
 onEveryBackend((opened, { runs }) => {
-  test('the tree is that of inserting quadrants one by one, whatever their order', { timeout: 120_000 }, async () => {
+  test('the tree equals one built by inserting quadrants one by one, in any order', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(quadrantRows, fc.nat(), async (all, turn) => {
         const { context } = opened();
@@ -104,7 +104,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('a set in parts gives the tree of the set in one piece, to the byte', { timeout: 120_000 }, async () => {
+  test('a set in parts gives the same tree as the whole set, byte for byte', { timeout: 120_000 }, async () => {
     const cuts = fc.array(fc.nat({ max: 5 }), { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(polygons, polygons, cuts, fc.boolean(), async (all, others, at, keepsEdges) => {
@@ -135,11 +135,11 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('a set needs parts', async () => {
+  test('a set without parts is refused', async () => {
     await expect(buildMaqTree(opened().context, [[]])).rejects.toThrow('got sets[0] without parts');
   });
 
-  test('a tree needs sets', async () => {
+  test('a tree without sets is refused', async () => {
     await expect(buildMaqTree(opened().context, [])).rejects.toThrow(ArgumentError);
   });
 });

@@ -75,7 +75,7 @@ function cutDown(
 }
 
 onEveryBackend((opened, { runs }) => {
-  test('depth first, quadrants are those of decompose, inside ones cut down to the next level at which splits end', {
+  test('decomposeDepthFirst gives the quadrants of decompose, with inside quadrants split to the next split level', {
     timeout: 120_000,
   }, async () => {
     const levels = fc.integer({ min: 0, max: LEVELS });
@@ -91,7 +91,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('quadrants have a side of one step at the last of 30 levels', async () => {
+  test('quadrants at the last of 30 levels have a side of one step', async () => {
     const { context } = opened();
     const corner = DOMAIN_STEPS / 2 + 1;
     const rings: Ring[] = [
@@ -109,7 +109,7 @@ onEveryBackend((opened, { runs }) => {
     }
   });
 
-  test('the host waits far more seldom than there are rounds', async () => {
+  test('the host waits far less often than there are rounds', async () => {
     const { context } = opened();
     const triangle: Ring = [
       [0, 0],
@@ -124,7 +124,7 @@ onEveryBackend((opened, { runs }) => {
     expect(waits).toBeLessThan(boundary / 4 / 5);
   });
 
-  test('nothing is left behind, not by a failure either', async () => {
+  test('no memory leaks, even after a failure', async () => {
     const { context } = opened();
     const { liveBytes } = context.backend.counters;
     const square: Ring = [

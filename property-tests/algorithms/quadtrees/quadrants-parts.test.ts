@@ -97,7 +97,7 @@ const points = fc.array(
 const levelsOfTrees = fc.integer({ min: 0, max: LEVELS + 1 });
 
 onEveryBackend((opened, { runs }) => {
-  test('a point is in a polygon where one of its parts holds it, and once', { timeout: 120_000 }, async () => {
+  test('a point is in a polygon once if any part contains it', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(polygons, polygons), points, levelsOfTrees, async (sets, others, levels) => {
         const { context } = opened();
@@ -129,7 +129,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('quadrants of a polygon share nothing, but those of several sheets', { timeout: 120_000 }, async () => {
+  test('quadrants of a polygon are disjoint, except those of its different sheets', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(polygons, levelsOfTrees, async (all, levels) => {
         const { context } = opened();
@@ -165,7 +165,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('all ways to split give the same quadrants', { timeout: 120_000 }, async () => {
+  test('every split gives the same quadrants', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(polygons, levelsOfTrees, async (all, levels) => {
         const { context } = opened();
@@ -184,7 +184,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('polygons are joined where any of their parts share area; common area counts once', {
+  test('polygons join where any of their parts share area; common area counts once', {
     timeout: 240_000,
   }, async () => {
     await fc.assert(

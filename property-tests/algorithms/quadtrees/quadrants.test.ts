@@ -38,7 +38,7 @@ const byHand = (all: readonly (readonly Ring[])[], levels: number): QuadrantByHa
   all.flatMap((rings, polygon) => splitByHand(polygon, rings, levels));
 
 onEveryBackend((opened, { runs }) => {
-  test('decompose gives the quadrants that going down from the domain by hand gives', {
+  test('decompose gives the same quadrants as a recursive descent on the host', {
     timeout: 120_000,
   }, async () => {
     const bounds = fc.constantFrom(undefined, 1, 800, 4000);
@@ -52,7 +52,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('a boundary quadrant keeps the edges that pass through it, and whether its corner is inside', {
+  test('a boundary quadrant keeps the edges that cross it, and whether its corner is inside', {
     timeout: 120_000,
   }, async () => {
     const bounds = fc.constantFrom(undefined, 1, 800);
@@ -91,7 +91,7 @@ onEveryBackend((opened, { runs }) => {
     return found;
   };
 
-  test('edges that the device makes are those that the host makes, without those of length 0', async () => {
+  test('edges made on the device equal those made on the host, without edges of length 0', async () => {
     const small = fc.integer({ min: 0, max: 2 });
     const rings = fc.array(fc.array(fc.tuple(small, small), { maxLength: 5 }), { maxLength: 3 });
     await fc.assert(
@@ -107,7 +107,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('edges of many vertices are the same, whoever makes them', async () => {
+  test('edges of rings with many vertices are the same on the device and on the host', async () => {
     const { context } = opened();
     const triangle = (i: number): Ring => [
       [i, i],
@@ -119,7 +119,7 @@ onEveryBackend((opened, { runs }) => {
     expect(uploaded).toEqual(await edgesIn(context, copyEdges(context, asked)));
   });
 
-  test('quadrants inside lie in their polygon, and those of a polygon share nothing', async () => {
+  test('inside quadrants lie in their polygon, and quadrants of a polygon are disjoint', async () => {
     const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     await fc.assert(
       fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), share, share, async (all, levels, u, v) => {
@@ -142,7 +142,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('of a partition of the plane, quadrants inside share nothing, and all quadrants together miss nothing', async () => {
+  test('inside quadrants of a partition of the plane are disjoint, and all quadrants together cover it', async () => {
     const corners: Ring = [
       [0, 0],
       [DOMAIN_STEPS, 0],
@@ -173,7 +173,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('decomposeWhole gives them too', { timeout: 120_000 }, async () => {
+  test('decomposeWhole gives the same quadrants', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), async (all, levels) => {
         const { context } = opened();
@@ -184,7 +184,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('quadrants have a side of one step at the last of 30 levels', async () => {
+  test('quadrants at the last of 30 levels have a side of one step', async () => {
     const { context } = opened();
     const [low, high] = [DOMAIN_STEPS - 3, DOMAIN_STEPS];
     const triangle: Ring = [
@@ -196,7 +196,7 @@ onEveryBackend((opened, { runs }) => {
     expect(await rowsOf(context, quadrants)).toEqual(byHand([[triangle]], 30));
   });
 
-  test('nothing is left behind, not by a failure either', async () => {
+  test('no memory leaks, even after a failure', async () => {
     const { context } = opened();
     const { liveBytes } = context.backend.counters;
     const square: Ring = [

@@ -91,7 +91,7 @@ const thresholds = fc.oneof(
 );
 
 onEveryBackend((opened, { runs }) => {
-  test('areas of regions are those of the quadrants that they share, added up by hand', {
+  test('areas by region equal the sum of the shared quadrants, computed by hand', {
     timeout: 120_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 5);
@@ -124,7 +124,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('areas of windows too', { timeout: 120_000 }, async () => {
+  test('areas by window equal the sum of the shared quadrants, computed by hand', { timeout: 120_000 }, async () => {
     const windows = fc.array(fc.tuple(vertex, vertex), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(sets, windows, depth, thresholds, async (sets, asked, levels, above) => {
@@ -157,7 +157,9 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('a window has what its parts have: nodes together, areas added up', { timeout: 120_000 }, async () => {
+  test('a window split in two: the halves find the same nodes, and their areas add up', {
+    timeout: 120_000,
+  }, async () => {
     const cut = fc.tuple(vertex, vertex, fc.integer({ min: 0, max: DOMAIN_STEPS }));
     await fc.assert(
       fc.asyncProperty(polygons, cut, depth, async (set, [[a, b], [c, d], middle], levels) => {
@@ -190,7 +192,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('bounds hold the area and close in with the level', { timeout: 120_000 }, async () => {
+  test('bounds contain the true area and tighten with the level', { timeout: 120_000 }, async () => {
     // On a grid, so that the area is a whole number of cells.
     const cell = DOMAIN_STEPS / 8;
     const at = fc.nat({ max: 8 }).map((i) => i * cell);
@@ -229,7 +231,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('refused: no capacity, a threshold that is no area', async () => {
+  test('refused: a capacity of 0, a threshold that is not an area', async () => {
     const { context } = opened();
     const quadrants = await decompose(context, columnsOfRings([]), { levels: 3 });
     const tree = await buildMaqTree(context, [quadrants]);

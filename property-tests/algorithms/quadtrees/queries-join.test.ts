@@ -58,7 +58,7 @@ async function rowsOf(
 }
 
 onEveryBackend((opened, { runs }) => {
-  test('polygons are joined that share area, as a test of their whole plane by hand tells', {
+  test('the join returns the polygons that share area, as a test by hand over the whole plane', {
     timeout: 240_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 9);
@@ -87,7 +87,7 @@ onEveryBackend((opened, { runs }) => {
     );
   });
 
-  test('neighbours of a partition share no area, whatever the level', async () => {
+  test('neighbours in a partition of the plane do not join, at any level', async () => {
     const { context } = opened();
     const [a, b] = [DOMAIN_STEPS / 3, DOMAIN_STEPS / 2].map(Math.floor) as [number, number];
     const centre = [a, b] as const;
@@ -104,7 +104,7 @@ onEveryBackend((opened, { runs }) => {
     }
   });
 
-  test('refused: boundary quadrants of different sizes, no capacity', async () => {
+  test('refused: boundary quadrants of different sizes, a capacity of 0', async () => {
     const { context } = opened();
     const triangle: Ring[] = [
       [

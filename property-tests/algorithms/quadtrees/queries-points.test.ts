@@ -25,7 +25,7 @@ const points = fc.array(
 );
 
 onEveryBackend((opened, { runs }) => {
-  test('points are held by the polygons that an even-odd test of all their edges tells', {
+  test('points are in the same polygons as by an even-odd test of all edges', {
     timeout: 120_000,
   }, async () => {
     const sets = fc.tuple(polygons, polygons);
@@ -59,7 +59,7 @@ onEveryBackend((opened, { runs }) => {
   });
 });
 
-test('points go to the nearest step; those outside the domain go where nothing is', async () => {
+test('points round to the nearest step; points outside the domain are in no polygon', async () => {
   await using context = openReference();
   const placed = placePoints(
     context,
@@ -75,7 +75,7 @@ test('points go to the nearest step; those outside the domain go where nothing i
   ]);
 });
 
-test('refused: points of one coordinate, coordinates that are no numbers', () => {
+test('refused: points with one coordinate, coordinates that are not numbers', () => {
   const context = openReference();
   expectRefusal(context, 'queries/points', () => placePoints(context, { x: [0], y: [] }, WORLD));
   expectRefusal(context, 'queries/points', () => placePoints(context, { x: [0], y: [Number.NaN] }, WORLD));

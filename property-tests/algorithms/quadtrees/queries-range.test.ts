@@ -46,7 +46,7 @@ const columns = (all: readonly Window[]) => ({
 });
 
 onEveryBackend((opened, { runs }) => {
-  test('windows meet what they share a point with, quadrants and polygons, query after query', {
+  test('windows return the quadrants and polygons that they share a point with, for repeated queries', {
     timeout: 120_000,
   }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
@@ -116,7 +116,7 @@ async function checkQuery(
   expect(Array.from(met.query, (query, i) => [query, met.set[i], met.polygon[i]])).toEqual(expected);
 }
 
-test('the second of two queries that are alike takes fewer launches and waits, and no memory for good', async () => {
+test('a repeated query takes fewer launches and waits, and keeps no more memory', async () => {
   await using context = openReference();
   const rows = Array.from(
     { length: 64 },
@@ -148,7 +148,7 @@ test('the second of two queries that are alike takes fewer launches and waits, a
   expect(counters.liveBytes).toBe(0);
 });
 
-test('windows are moved to steps, and cut to the domain', async () => {
+test('windows are rounded to steps and clipped to the domain', async () => {
   await using context = openReference();
   const placed = placeWindows(context, columns([[-1000, 0.1, Number.POSITIVE_INFINITY, 90]]), WORLD);
   const [left, bottom, right, top] = await context.read(placed.sides);
@@ -156,7 +156,7 @@ test('windows are moved to steps, and cut to the domain', async () => {
   expect(bottom).toBe(Math.round((180.1 / 360) * DOMAIN_STEPS));
 });
 
-test('refused: windows without four sides, sides that are no numbers, no capacity', async () => {
+test('refused: windows without four sides, sides that are not numbers, a capacity of 0', async () => {
   await using context = openReference();
   const refuses = (window: Parameters<typeof placeWindows>[1]): void =>
     expectRefusal(context, 'queries/windows', () => placeWindows(context, window, WORLD));

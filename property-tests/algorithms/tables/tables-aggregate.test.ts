@@ -84,7 +84,7 @@ describe('aggregate', () => {
         });
       },
     );
-    test('is what a plain loop finds', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
+    test('equals a plain loop', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
 
     const preparedAgrees = fc.asyncProperty(
       sampleTable,
@@ -117,7 +117,7 @@ describe('aggregate', () => {
         expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
       },
     );
-    test('finds the same when it is prepared', () => fc.assert(preparedAgrees, { numRuns: runs }), TIMEOUT_MS);
+    test('gives the same result when it is prepared', () => fc.assert(preparedAgrees, { numRuns: runs }), TIMEOUT_MS);
 
     // GPUs may flush subnormal numbers to zero, so neither values nor their differences are subnormal.
     const normal = fc.float({ min: -1000, max: 1000, noNaN: true }).map((x) => (Math.abs(x) < 2 ** -80 ? 0 : x));
@@ -151,14 +151,14 @@ describe('aggregate', () => {
       const sorted = values.slice().sort();
       expect(median).toBe((sorted[(given.length - 1) >> 1]! + sorted[given.length >> 1]!) / 2 + 0);
     });
-    test('sums of f32 have twice the digits of f32', () => fc.assert(isClose, { numRuns: runs }), TIMEOUT_MS);
+    test('sums f32 to twice the precision of f32', () => fc.assert(isClose, { numRuns: runs }), TIMEOUT_MS);
   });
 });
 
 /** The example set of Govindaraju et al., who find its maximum bit by bit. */
 const SET = Uint32Array.of(10, 24, 37, 99, 192, 200, 200, 232);
 
-test('of {10 … 232} the greatest is 232, as is the first from the greatest on', async () => {
+test('of {10 … 232} the maximum and the largest value with k = 1 are 232', async () => {
   const table = t.createTable(openReference(), { x: { type: 'u32', values: SET } });
   const of = t.column('x');
   const found = await t.aggregate(table, {
@@ -185,7 +185,7 @@ test('of {10 … 232} the greatest is 232, as is the first from the greatest on'
   });
 });
 
-test('a sum that does not fit in 64 bits is an error, and one that does is exact', async () => {
+test('a sum that does not fit in 64 bits is an error, and one that fits is exact', async () => {
   const context = openReference();
   const max = 2n ** 63n - 1n;
   const table = t.createTable(context, { x: { type: 'i64', values: BigInt64Array.of(max, 1n, -1n, -5n) } });

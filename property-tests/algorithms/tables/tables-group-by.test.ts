@@ -110,7 +110,7 @@ describe('groupBy', () => {
       },
     );
     test(
-      'is what a plain loop finds',
+      'equals a plain loop',
       () => fc.assert(agrees, { numRuns: name.startsWith('webgpu') ? costlyCaseCount(3) : runs }),
       TIMEOUT_MS,
     );
@@ -140,7 +140,7 @@ const narrowFloats = fc
 describe('sums of f32 by group', () => {
   onEveryBackend((opened, { name, runs }) => {
     test(
-      'are exact where the magnitudes fit in fixed point',
+      'are exact when the magnitudes fit in fixed point',
       () =>
         fc.assert(
           fc.asyncProperty(narrowFloats, fc.boolean(), async (rows, hasNulls) => {
@@ -173,7 +173,7 @@ describe('sums of f32 by group', () => {
       TIMEOUT_MS,
     );
 
-    test('are compensated where they do not fit, and follow the rules of infinity and NaN', async () => {
+    test('are compensated when the magnitudes do not fit, and follow the rules of infinity and NaN', async () => {
       const { context } = opened();
       const values = [1, 2 ** 80, 3, -(2 ** 80), 2, 0.5, Number.POSITIVE_INFINITY, 1, Number.NaN, 7];
       const table = t.createTable(context, {
@@ -187,9 +187,9 @@ describe('sums of f32 by group', () => {
   });
 });
 
-describe('values that go along with the key', () => {
+describe('sums and maxima by group', () => {
   onEveryBackend((opened) => {
-    test('are what they were', async () => {
+    test('equal plain loops, for large and negative i64 and for f32', async () => {
       const { context } = opened();
       const zones = Uint8Array.from({ length: 200 }, (_, i) => (i * 7) % 3);
       const large = BigInt64Array.from({ length: 200 }, (_, i) => 10n ** 12n + BigInt((i * 31) % 97));
@@ -219,7 +219,7 @@ describe('values that go along with the key', () => {
   });
 });
 
-test('refuses no keys, five keys, and aggregates that groups do not have', async () => {
+test('refuses no keys, five keys, and aggregates that groups do not support', async () => {
   const table = t.createTable(openReference(), { x: { type: 'u32', values: Uint32Array.of(1) } });
   const count = { n: { kind: 'count' } } as const;
   await expect(t.groupBy(table, [], count)).rejects.toMatchObject({ code: 'tables/keys' });

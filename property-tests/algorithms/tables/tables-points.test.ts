@@ -75,7 +75,7 @@ function hostOf(rows: readonly Row[], asked: readonly Point[]): t.HostTable {
 
 const isInside = (at: number): boolean => at >= 0 && at < DOMAIN_STEPS;
 
-describe('conditions on points', () => {
+describe('point-in-polygon conditions', () => {
   onEveryBackend((opened, { runs }) => {
     const agrees = fc.asyncProperty(
       twoSets,
@@ -110,11 +110,11 @@ describe('conditions on points', () => {
         expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
       },
     );
-    test('hold where an even-odd test of all edges says so', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
+    test('equal an even-odd test of all edges', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
   });
 });
 
-test('points outside of the domain, and coordinates that are no numbers, are in no polygon', async () => {
+test('points outside the domain, and coordinates that are not numbers, are in no polygon', async () => {
   await using context = openReference();
   const whole = [
     [0, 0],
@@ -130,7 +130,7 @@ test('points outside of the domain, and coordinates that are no numbers, are in 
   expect([...(await context.read(t.selectedIds(t.selectRows(table, t.not(held)))))]).toEqual([1, 2, 3, 4]);
 });
 
-test('refused: points of one coordinate, columns that are no steps, trees without edges', async () => {
+test('refused: points with one coordinate, columns that are not steps, trees without edges', async () => {
   const context = openReference();
   expectRefusal(context, 'tables/length', () => t.pointColumns({ x: [0], y: [] }, WORLD));
   const quadrants = [await decompose(context, columnsOfRings([]), { levels: 1 })];

@@ -56,7 +56,7 @@ describe('topRows and readRows', () => {
         expect(values).toEqual(plain);
       },
     );
-    test('are the rows of a sort', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
+    test('return the rows of a sort', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
   });
 });
 
@@ -93,11 +93,11 @@ describe('joinRows', () => {
         expect([...found.left].map((row, k) => [row, found.right[k]])).toEqual(expected);
       },
     );
-    test('has the pairs of a nested loop', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
+    test('returns the pairs of a nested loop', () => fc.assert(agrees, { numRuns: runs }), TIMEOUT_MS);
   });
 });
 
-test('columns of different types are not joined', async () => {
+test('refuses columns of different types', async () => {
   const table = t.createTable(openReference(), {
     x: { type: 'u32', values: Uint32Array.of(1) },
     f: { type: 'f32', values: Float32Array.of(1) },
@@ -105,7 +105,7 @@ test('columns of different types are not joined', async () => {
   await expect(t.joinRows(table, table, { left: 'x', right: 'f' })).rejects.toMatchObject({ code: 'tables/type' });
 });
 
-test('what a table cannot be made of, or asked, is refused by name', () => {
+test('invalid tables and queries are refused with the name of what is wrong', () => {
   const context = openReference();
   const values = Uint32Array.of(1, 2);
   const table = t.createTable(context, {

@@ -24,7 +24,7 @@ describe('selectRows', () => {
       expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
     });
     test(
-      'chooses the rows for which the condition is true',
+      'selects the rows for which the condition is true',
       () => fc.assert(chooses, { numRuns: 4 * runs }),
       TIMEOUT_MS,
     );

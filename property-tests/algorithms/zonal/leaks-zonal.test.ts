@@ -99,7 +99,7 @@ const expected = plain(await zonalHistogram(new Context(createReferenceBackend()
 
 onEveryBackend((opened) => {
   test.each(Object.entries(endings))(
-    '%s: as much is held as before, every time',
+    '%s: memory returns to its initial level every time',
     async (_, ending) => {
       const { context } = opened();
       const held = () => {

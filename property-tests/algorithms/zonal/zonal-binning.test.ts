@@ -92,7 +92,7 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
   afterAll(() => context?.close());
 
   test.prop([draft], { numRuns: 3 * runs })(
-    'a value is in bin i if edge(i) ≤ v < edge(i + 1), exactly; NaN and nodata apart',
+    'a value is in bin i exactly if edge(i) ≤ v < edge(i + 1); NaN and nodata are counted separately',
     async (drafted) => {
       const found = await count(context, drafted, { kind: 'edges', edges: drafted.edges });
       expect(bySlot(found)).toEqual(slotsOf(drafted));
@@ -102,7 +102,7 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
   );
 
   test.prop([draft], { numRuns: 2 * runs })(
-    'unique values are the finite ones that occur, in order; −0 is 0',
+    'unique values are the finite values that occur, in order; −0 is 0',
     async (drafted) => {
       const found = await count(context, drafted, { kind: 'unique' });
       const data = [...drafted.cells]
@@ -135,7 +135,7 @@ describe('even bins', () => {
     [1000, 1001, 0.001, 3],
   ] as const;
   for (const [low, high, width, decimals] of cases) {
-    test(`from ${low} to ${high} by ${width} have the edges that one would write`, () => {
+    test(`from ${low} to ${high} by ${width} have the decimal edges`, () => {
       const { lower } = binEdges({ kind: 'even', low, high, width });
       const [start, step] = [low, width].map((value) => Math.round(value * 10 ** decimals)) as [number, number];
       expect(Array.from(lower)).toEqual(Array.from(lower, (_, i) => Number(`${start + i * step}e-${decimals}`)));
@@ -145,7 +145,7 @@ describe('even bins', () => {
   const wholes = fc.integer({ min: 1, max: 5000 });
 
   test.prop([fc.double({ min: -1e6, max: 1e6, noNaN: true }), wholes, fc.integer({ min: 1, max: 1000 })])(
-    'have the edges lo + i·width that the decimals mean, the last exactly hi',
+    'have the edges lo + i·width in exact decimals, and end exactly at hi',
     (low, bins, thousandths) => {
       const width = thousandths / 1000;
       const high = low + bins * width;
@@ -184,7 +184,7 @@ describe('even bins', () => {
     [0, 1, -1],
     [0, 1, Number.NaN],
     [0, 1, 4],
-  ])('from %d to %d by %d are none', async (low, high, width) => {
+  ])('from %d to %d by %d are refused', async (low, high, width) => {
     const drafted: Draft = { sample: 'u8', cells: new Uint8Array(1), edges: [], nodata: undefined };
     await expect(count(reference, drafted, { kind: 'even', low, high, width })).rejects.toMatchObject({
       code: 'zonal/bins',
@@ -199,23 +199,26 @@ test('edges that do not increase are refused', async () => {
   }
 });
 
-test.prop([draft], { numRuns: caseCount(20) })('windows cut small change nothing', async ({ sample, cells }) => {
-  const row = CELL_ARRAYS[sample].from(Array.from({ length: 300 }, (_, i) => cells[i % cells.length]!));
-  const job = {
-    zones: zonesOf([[box(0, 0, 300, 1)], [box(10, 0, 280, 1)]]),
-    raster: rasterOf(row, 300, sample),
-    binning: { kind: 'unique' } as const,
-    tile: 32,
-  };
-  const whole = plain(await zonalHistogram(reference, job));
-  expect(plain(await zonalHistogram(reference, { ...job, memoryBytes: 300_000 }))).toBe(whole);
-});
+test.prop([draft], { numRuns: caseCount(20) })(
+  'smaller windows do not change the result',
+  async ({ sample, cells }) => {
+    const row = CELL_ARRAYS[sample].from(Array.from({ length: 300 }, (_, i) => cells[i % cells.length]!));
+    const job = {
+      zones: zonesOf([[box(0, 0, 300, 1)], [box(10, 0, 280, 1)]]),
+      raster: rasterOf(row, 300, sample),
+      binning: { kind: 'unique' } as const,
+      tile: 32,
+    };
+    const whole = plain(await zonalHistogram(reference, job));
+    expect(plain(await zonalHistogram(reference, { ...job, memoryBytes: 300_000 }))).toBe(whole);
+  },
+);
 
 test.each([
   ['u32', Uint32Array.of(2 ** 32 - 1), -1],
   ['i32', Int32Array.of(-1), 2 ** 32 - 1],
   ['f32', Float32Array.of(Math.fround(0.1)), 0.1],
-] as const)('a nodata value that no cell of %s can hold marks none', async (sample, cells, nodata) => {
+] as const)('a nodata value outside the range of %s marks no cell', async (sample, cells, nodata) => {
   const job = { zones: zonesOf([[box(0, 0, 1, 1)]]), raster: rasterOf(cells, 1, sample, { nodata }) };
   const binning = { kind: 'even', low: -(2 ** 33), high: 2 ** 33, width: 2 ** 33 } as const;
   const found = await zonalHistogram(reference, { ...job, binning });

@@ -78,7 +78,7 @@ describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
     ],
     { numRuns: runs },
   )(
-    'that stand apart are counted as rows are',
+    'stored separately give the same counts as rows',
     async (corners, sample, blockColumns, blockRows, binning, mask) => {
       const [width, height] = [200, 190];
       const cells = new CELL_ARRAYS[sample](width * height);
@@ -100,7 +100,7 @@ describe.each(testBackends)('blocks on $name', ({ name, runs }) => {
   );
 });
 
-test('tiles across blocks are read row by row', async () => {
+test('tiles that cross the edges of blocks are read by rows, not by blocks', async () => {
   const cells = Int16Array.from({ length: 100 * 100 }, (_, i) => i);
   const raster = inBlocks(rasterOf(cells, 100, 'i16', { blockColumns: 48, blockRows: 32 }));
   await using context = await open({ backend: 'reference' });
@@ -112,7 +112,7 @@ test('tiles across blocks are read row by row', async () => {
 const part = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9), fc.nat(9));
 
 test.prop([randomRaster, part, fc.nat(6)], { numRuns: caseCount(60) })(
-  'a GeoTIFF gives of its blocks the cells that it gives of its rows',
+  'a GeoTIFF returns the same cells by blocks as by rows',
   async (written, [left, top, across, down], skipped) => {
     const source = await openGeoTiff(await geoTiffBytes(written));
     const { blockColumns, blockRows, width, height } = source;

@@ -165,13 +165,13 @@ async function load(job: Job): Promise<{ zones: Zones; raster: RasterSource; nea
 
 describe(`cells counted by GDAL ${about.gdal} on ${about.date}`, () => {
   describe.each([countiesOfNdvi, polygonsOfCastro])('in $name', (job) => {
-    test('near edges are those that the fixture lists', async () => {
+    test('cells near edges are those that the fixture lists', async () => {
       const { zones, raster, near } = await load(job);
       expect(cellsNearEdges(zones, raster)).toEqual(near.map(([zone, column, row]) => ({ zone, column, row })));
       await raster.close();
     });
 
-    test('are the same, zone by zone and bin by bin, but for cells near edges', async () => {
+    test('counts equal ours per zone and bin, except for cells near edges', async () => {
       const { zones, raster, near } = await load(job);
       const gdal = countsByGdal(job);
       expect(zones.names).toEqual(gdal.names);
@@ -185,7 +185,7 @@ describe(`cells counted by GDAL ${about.gdal} on ${about.date}`, () => {
     });
   });
 
-  test('near edges of counties fall on the same side here and there, all five of them', async () => {
+  test('all five cells near county edges are on the same side in GDAL and here', async () => {
     const { zones, raster, near } = await load(countiesOfNdvi);
     const sides = near.map(([zone, column, row, , , inGdal]) => ({
       county: zones.names[zone],
@@ -204,7 +204,7 @@ describe(`cells counted by GDAL ${about.gdal} on ${about.date}`, () => {
   });
 });
 
-describe('a square whose corners are centres', () => {
+describe('a square whose corners are cell centres', () => {
   const corners = [
     [1.5, 1.5],
     [4.5, 1.5],
@@ -256,13 +256,13 @@ describe('a square whose corners are centres', () => {
     ['south-up', 'counterclockwise', corners, southUp],
     ['south-up', 'clockwise', corners.toReversed(), southUp],
   ] as const)(
-    'holds its left and bottom edges but not right and top ones here: %s, %s',
+    'contains its left and bottom edges but not its right and top edges here: %s, %s',
     async (rows, _, ring, cells) => {
       expect(await cellsHere(rows, ring)).toEqual(cells);
     },
   );
 
-  test(`holds its right edge but not its left one by GDAL ${about.gdal}, and north-up both top and bottom`, () => {
+  test(`contains its right edge but not its left one in GDAL ${about.gdal}, and both top and bottom if north-up`, () => {
     const northUpByGdal = ['......', '..###.', '..###.', '..###.', '..###.', '......'];
     const southUpByGdal = ['......', '..###.', '..###.', '..###.', '......', '......'];
     expect(about.squares).toEqual({
