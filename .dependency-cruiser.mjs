@@ -1,14 +1,17 @@
-// Which file may import which. `npm run check` fails where a rule is broken; types count as much as values do, because a
-// reader follows both. ARCHITECTURE.md draws the floors.
+// Rules that say which file may import which. `npm run check` fails if a rule is broken. Imports of types count like
+// imports of values, because a reader has to follow both. ARCHITECTURE.md has a diagram of the floors (layers).
 
-/** Places that are not just a folder of that name. */
+/** Path patterns of the floors (layers) whose name is not simply the name of a folder. */
 const PLACES = {
   root: '^[^/]+\\.ts$',
-  // Starts threads from TypeScript in a clone.
+  // Starts worker threads from their TypeScript source when the package runs unbuilt.
   'start-unbuilt.mjs': '^start-unbuilt\\.mjs$',
 };
 
-/** What each floor may import beside itself, from the bottom up. `examples` and `property-tests`, at the top, may import all. */
+/**
+ * The other floors (layers) from which each floor may import, listed from the bottom up. The top floors, `examples` and
+ * `property-tests`, have no entry because they may import everything.
+ */
 const FLOORS = {
   primitives: [],
   'backends/analyses': ['primitives'],
@@ -18,13 +21,13 @@ const FLOORS = {
   'backends/webgpu': ['primitives', 'backends/analyses', 'backends/common'],
   'backends/webgpu-node': ['primitives'],
   'backends/failover': ['primitives', 'backends/analyses', 'backends/common'],
-  // What does not fit on the device is evaluated on the host, in the reference backend's JavaScript.
+  // Commands whose data exceeds device memory run on the host, in the JavaScript of the reference backend.
   'backends/spilling': ['primitives', 'backends/analyses', 'backends/common', 'backends/reference'],
   graph: ['primitives'],
   algorithms: ['primitives', 'graph'],
   root: ['primitives', 'backends'],
   formats: ['primitives', 'graph', 'algorithms', 'start-unbuilt.mjs'],
-  // One program measures the frames of the example's page.
+  // `bench` imports `examples/web` because one benchmark measures the frame times of that example's page.
   bench: ['primitives', 'backends', 'graph', 'algorithms', 'root', 'formats', 'examples/web'],
   cli: ['primitives', 'backends', 'graph', 'algorithms', 'root', 'formats', 'bench'],
 };
@@ -89,7 +92,8 @@ export default {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    // `context-type.ts` is the one place where a circle of types is closed: columns name their context, contexts make columns.
+    // Columns refer to their context, and contexts create columns. `context-type.ts` is the only file that closes this
+    // import cycle, so its imports are not followed.
     doNotFollow: { path: ['node_modules', '^primitives/context-type\\.ts$'] },
     exclude: { path: '^(dist|docs/site|\\.device)/' },
   },

@@ -4,21 +4,21 @@ import type { Platform } from './platform.ts';
 import type { Determinism, Limits } from './primitives/contract/backend.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
-/** One thing that can run primitives here, or cannot. */
+/** One backend or adapter of this machine: either it can run primitives, or the entry says why it cannot. */
 export interface DeviceEntry {
-  /** The value of `open({ backend })` that selects it. */
+  /** The value of `open({ backend })` that selects this device. */
   readonly backend: 'reference' | 'workers' | 'webgpu';
-  /** The value of `open({ adapter })` that selects it, for WebGPU. */
+  /** For WebGPU, the value of `open({ adapter })` that selects this device. */
   readonly adapter?: 'hardware' | 'software' | undefined;
-  /** Description, such as `2 threads` or an adapter's name; undefined if it is not available. */
+  /** Description of the device, such as `2 threads` or an adapter's name; undefined if the device is not available. */
   readonly device: string | undefined;
-  /** Why it cannot run, and a remedy; undefined if it can. */
+  /** Why the device is not available, and a remedy; undefined if the device is available. */
   readonly unavailable: string | undefined;
   readonly limits: Limits | undefined;
   readonly determinism: Determinism | undefined;
 }
 
-/** The devices of this machine. */
+/** All backends and adapters of this machine, and the one that `open()` selects by default. */
 export interface DeviceReport {
   /** Index of the entry that `open()` selects. */
   readonly auto: number;
@@ -27,8 +27,8 @@ export interface DeviceReport {
 
 /** Lists the devices of a platform, by trying every possible backend and adapter in turn. */
 export async function listDevicesOn(platform: Platform): Promise<DeviceReport> {
-  // The software adapter is tried last: once its Vulkan loader is in the process, the system's loader is no longer
-  // used.
+  // The software adapter is tried last: after its Vulkan loader has been loaded, this process no longer uses the
+  // system's loader.
   const entries = [
     await webGpuEntry(platform, 'hardware'),
     await webGpuEntry(platform, 'software'),

@@ -13,16 +13,16 @@ const node: Platform = {
  * Opens a context on the best available backend, or on the requested one. Backends are loaded when they are opened.
  * Close the context, or declare it with `await using`, to free all its memory, threads and devices.
  *
- * Bundled for a page, it opens the WebGPU and the web workers of the browser.
+ * In a bundle for a page, `open` uses the browser's WebGPU and web workers.
  *
  * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
  * `open/device`, `workers/number` or `device/hang-limit` for an invalid option or combination of options;
  * `device/limits` for a device whose limits are too low for the kernels, with the required limits.
  * @throws {@link DeviceLostError} `device/no-threads` if workers were requested but threads cannot be started, because
- * Node's permission model or a page's policy forbids it or the process has too many; `workers/not-isolated` on a page
- * that is not cross-origin isolated; `workers/no-webassembly` and `reference/no-text` if a page's policy forbids the
- * code they run; `device/no-adapter` if WebGPU was requested but is not available; `device/lost` if the given device is
- * lost; `device/package-missing` and `device/software-adapter-missing` if their packages are not installed.
+ * Node's permission model or a page's policy forbids threads, or the process has too many; `workers/not-isolated` on a
+ * page that is not cross-origin isolated; `workers/no-webassembly` and `reference/no-text` if a page's policy forbids
+ * the code they run; `device/no-adapter` if WebGPU was requested but is not available; `device/lost` if the given
+ * device is lost; `device/package-missing` and `device/software-adapter-missing` if their packages are not installed.
  *
  * @example
  * ```ts
@@ -36,8 +36,8 @@ export function open(options: OpenOptions = {}): Promise<Context> {
 }
 
 /**
- * Tries every possible backend and adapter in turn, and reports each: a description of the device, its limits, and the
- * level of determinism found by the probe. For a device that is not available, the entry says why.
+ * Tries every possible backend and adapter in turn, and reports each as an entry: a description of the device, its
+ * limits, and the measured level of determinism. The entry of an unavailable device says why.
  *
  * @example
  * ```ts

@@ -9,12 +9,12 @@ const page: Platform = {
   cores: async () => globalThis.navigator?.hardwareConcurrency ?? 1,
 };
 
-/** `open` of `on-node.ts`, on the WebGPU and the web workers of a page. */
+/** Opens a context on a page, with the browser's WebGPU and web workers; see `open` in `on-node.ts`. */
 export function open(options: OpenOptions = {}): Promise<Context> {
   return openOn(page, options);
 }
 
-/** `listDevices` of `on-node.ts`, for a page. */
+/** Lists the devices that a page can use; see `listDevices` in `on-node.ts`. */
 export function listDevices(): Promise<DeviceReport> {
   return listDevicesOn(page);
 }

@@ -12,12 +12,13 @@ import { aFlag, aFunction, anAddress, anything, type FieldKinds, someRecord, whe
 import { requireOptions } from './primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
-/** Where to run, and with which limits. */
+/** Options of `open`: the backend, its device, and its limits. */
 export interface OpenOptions {
   /**
-   * `auto`, the default, is a hardware WebGPU adapter if there is one, else worker threads. If these are not available
-   * either (permissions or limits of the process forbid them, or a page is not cross-origin isolated), it is
-   * `reference`, with the warning `open/reference`. `context.backend.name` tells the choice.
+   * The backend. `auto`, the default, selects a hardware WebGPU adapter if there is one, otherwise worker threads.
+   * Worker threads may be unavailable: permissions or limits of the process may forbid them, or a page may not be
+   * cross-origin isolated. Then `auto` selects `reference` and gives the warning `open/reference`.
+   * `context.backend.name` is the name of the selected backend.
    */
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
   /**
@@ -29,9 +30,10 @@ export interface OpenOptions {
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
   /**
    * Your own WebGPU device, so that a renderer on it can draw results without a copy; see `context.lend` and
-   * `context.borrow`. The device is never destroyed, and `close()` leaves nothing of the context on it. Errors of your
-   * own calls are yours. Request the device with {@link deviceDescriptor}, because kernels can use only the features
-   * and limits it was made with. Cannot be combined with `adapter`, nor with any `backend` except `webgpu` and `auto`.
+   * `context.borrow`. The context never destroys the device, but `close()` frees everything that the context allocated
+   * on the device. Errors caused by your own WebGPU calls are reported to you as usual. Request the device with
+   * {@link deviceDescriptor}, because kernels can use only the features and limits that were requested with the device.
+   * This option cannot be combined with `adapter`, nor with any `backend` except `webgpu` and `auto`.
    */
   readonly device?: GpuDevice | undefined;
   /** Number of worker threads. Default: as many as the machine can run in parallel. */
@@ -41,36 +43,41 @@ export interface OpenOptions {
    * from a `blob:` address, which a Content-Security-Policy may forbid.
    */
   readonly workerUrl?: string | URL | undefined;
-  /** Lowers the limits of the backend. */
+  /** Overrides for limits of the backend. A limit can only be lowered, never raised. */
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Whether columns beyond `limits.memoryBytes` move to host memory, and commands that do not fit run in windows.
-   * Default true. `context.backend.counters.spilling` tells the cost. If false, they throw an `OutOfMemoryError`.
+   * Whether columns move to host memory when they exceed `limits.memoryBytes`. Commands that do not fit on the device
+   * then run in windows (parts of their rows). Default true. `context.backend.counters.spilling` counts the bytes moved
+   * and the windows. If `spill` is false, such columns and commands throw an `OutOfMemoryError`.
    */
   readonly spill?: boolean | undefined;
   /**
-   * Tuning of WebGPU kernels, instead of that for the device's class. It affects speed, never results. `quadrille tune`
-   * finds the best tuning of a device. Other backends ignore it.
+   * Tuning of the WebGPU kernels, which replaces the default tuning for this class of device. Tuning affects speed,
+   * never results. The command `quadrille tune` finds the best tuning of a device. Other backends ignore this option.
    */
   readonly tuning?: TuningChoice | undefined;
   /**
-   * What takes over if the device is lost, or a worker thread dies. `workers` opens the workers backend (anew) and
-   * repeats there the work on which the columns in use depend, so the context continues with the same bytes. This costs
-   * host memory; see `createFailoverBackend`. Without it, the context ends with a `DeviceLostError`.
+   * The backend that takes over if the device is lost or a worker thread dies. With `workers`, a new workers backend
+   * opens and recomputes the columns in use, so the context continues with the same bytes. This costs host memory; see
+   * `createFailoverBackend`. Without this option, the context ends with a `DeviceLostError`.
    */
   readonly failover?: 'workers' | undefined;
-  /** Called when another backend has taken over, with the reason. If it throws or rejects, that is a warning. */
+  /**
+   * Called after another backend has taken over; the argument says why. If the callback throws or rejects, a warning is
+   * given.
+   */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
   /**
-   * Milliseconds without an answer, while somebody waits, after which a WebGPU device or the workers count as lost. It
-   * must be longer than the longest wait of a pipeline. Default: no limit.
+   * Milliseconds that a call may wait for a WebGPU device or for the workers. If there is no answer within this time,
+   * the device or the workers count as lost. The limit must be longer than the longest pipeline takes. Default: no
+   * limit.
    */
   readonly hangLimit?: number | undefined;
   /**
-   * Called for problems outside the work: an `onFailover` that failed (`warning/callback-failed`), a device that was
-   * still busy with an endless kernel four seconds after it was closed (`warning/device-left`), and the reference
-   * backend chosen because no other is available (`open/reference`). Default: a warning of the platform,
-   * `process.emitWarning` or the console.
+   * Called for problems that do not make a call fail. `warning/callback-failed`: the `onFailover` callback failed.
+   * `warning/device-left`: four seconds after a device was closed, it was still busy with an endless kernel.
+   * `open/reference`: the reference backend was chosen because no other backend is available. By default, warnings go
+   * to `process.emitWarning` in Node and to the console on a page.
    */
   readonly onWarning?: OnWarning | undefined;
 }
@@ -89,7 +96,7 @@ export async function openOn(platform: Platform, options: OpenOptions = {}): Pro
   return new Context(createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning }));
 }
 
-/** The backend, extended by host memory unless `spilling` is false. */
+/** The backend. Unless the option `spill` is false, it moves data to host memory when device memory is full. */
 async function openRoomy(platform: Platform, options: OpenOptions): Promise<Backend> {
   const backend = await openBackend(platform, options);
   if (options.spill === false) return backend;
@@ -135,7 +142,7 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
   }
 }
 
-/** The caller leaves out one of two options that do not go together. */
+/** The error for two options that cannot be combined. Its remedy asks the caller to leave one of them out. */
 function conflict(code: string, option: string, given: string, beside: string): ArgumentError {
   return new ArgumentError(code, `open() was given ${beside}, and the option ${option} '${given}'.`, {
     expected: `${beside} without the ${option} '${given}'`,
@@ -144,7 +151,9 @@ function conflict(code: string, option: string, given: string, beside: string): 
   });
 }
 
-/** The backend on the caller's device. On a page, `navigator.gpu` gives the language features. */
+/**
+ * The backend on the caller's device. The supported WGSL language features are read from `navigator.gpu`, if it exists.
+ */
 async function openOnDevice(options: OpenOptions): Promise<Backend> {
   const { device, backend = 'auto', adapter, limits, tuning, hangLimit, onWarning } = options;
   if (adapter !== undefined) throw conflict('open/device', 'adapter', adapter, 'a device');
@@ -154,8 +163,8 @@ async function openOnDevice(options: OpenOptions): Promise<Backend> {
 }
 
 /**
- * Workers or, if they are not available, the reference backend with a warning, because it needs neither threads nor
- * shared memory.
+ * Opens the workers backend. If workers are not available, opens the reference backend, which needs neither threads nor
+ * shared memory, and gives a warning.
  */
 async function openWorkersOrReference(platform: Platform, options: OpenOptions): Promise<Backend> {
   try {
@@ -185,7 +194,7 @@ function openWorkers(platform: Platform, options: OpenOptions): Promise<Backend>
   return platform.workers({ workers, limits, hangLimit, workerUrl });
 }
 
-/** The backend on WebGPU, on an adapter of the platform's. */
+/** Opens the WebGPU backend on an adapter of the platform (Node or a page). */
 export async function openWebGpu(
   platform: Platform,
   adapter: 'auto' | 'hardware' | 'software',

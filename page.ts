@@ -1,4 +1,4 @@
-// The entry point `quadrille` on a page: same as index.ts, without access to Node.
+// The entry point of `quadrille` for pages. The exports are those of index.ts, but nothing here imports Node modules.
 
 export { deviceDescriptor } from './backends/webgpu/device/device-descriptor.ts';
 export type { DeviceEntry, DeviceReport } from './devices.ts';

@@ -2,9 +2,12 @@ import type { AdapterChoice, Gpu } from './backends/webgpu/index.ts';
 import type { WorkersOptions } from './backends/workers/backend.ts';
 import type { Backend } from './primitives/contract/backend.ts';
 
-/** The parts of the platform, Node or a page, that `open` and `listDevices` need. Modules are loaded on demand. */
+/**
+ * The functions with which `open` and `listDevices` reach the platform, which is Node or a page. They load their
+ * modules on demand.
+ */
 export interface Platform {
-  /** The source of adapters of a kind; undefined without WebGPU. */
+  /** The entry point of WebGPU for a kind of adapter; undefined if the platform has no WebGPU. */
   readonly gpu: (adapter: AdapterChoice) => Promise<Gpu | undefined>;
   /** Opens the backend on worker threads. */
   readonly workers: (options: WorkersOptions) => Promise<Backend>;

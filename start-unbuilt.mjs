@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * Starts a worker thread out of its TypeScript source, where the package runs unbuilt. The tests, which start thousands of
- * threads, compile them once beforehand (property-tests/compile-workers.mjs): the loader takes eight times as long.
+ * Runs the TypeScript source of a worker thread, when the package runs unbuilt. The tests start thousands of threads,
+ * so property-tests/compile-workers.mjs compiles their sources once beforehand. Without that, loading a source takes
+ * eight times as long.
  */
 export async function startUnbuilt(source) {
   const compiled = process.env.QUADRILLE_COMPILED_WORKERS;
@@ -16,7 +17,10 @@ export async function startUnbuilt(source) {
   await import(source.href);
 }
 
-/** A name for what a worker is compiled to: that of its file, with its folders. */
+/**
+ * Name of the JavaScript file into which a worker's source file is compiled: the source's path, with hyphens between
+ * folders.
+ */
 export function compiledName(source) {
   const root = fileURLToPath(new URL('.', import.meta.url));
   return fileURLToPath(source).slice(root.length).replace(/[\\/]/g, '-').replace(/\.ts$/, '.js');

@@ -6,13 +6,13 @@ const config: ViteUserConfig = defineConfig({
     include: ['property-tests/**/*.test.ts'],
     globalSetup: ['property-tests/compile-workers.mjs'],
     setupFiles: ['property-tests/setup.ts'],
-    // The pool is vitest's default, processes, because a test of the workers backend or of Dawn must not share its
-    // process with another test at the same time. It is not set here, because run.mjs sets its own form of it, which a
-    // setting would override. Files that one process runs in sequence share their imports; loading these for each file
-    // took a fifth of the time.
+    // Vitest's default pool runs tests in processes. The tests need this: a test of the workers backend or of Dawn must
+    // not share its process with another test at the same time. The pool is not set here, because such a setting would
+    // override the variant of that pool that run.mjs chooses. Test files that run in sequence in one process share
+    // their imports; loading the imports for each file took a fifth of the time.
     isolate: false,
-    // Test files start worker threads of their own, and a software GPU uses every core. One process more was tried and
-    // gained nothing.
+    // The number of processes is limited because test files start worker threads, and a software GPU uses every core.
+    // One more process was no faster.
     maxWorkers: Math.min(4, availableParallelism()),
     testTimeout: 120_000,
     hookTimeout: 120_000,

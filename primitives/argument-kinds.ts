@@ -24,7 +24,7 @@ const RELEASED = {
   remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
 };
 
-/** A context. Closed contexts pass: using one throws an error of its own, `device/closed`. */
+/** Accepts a context, even a closed one: using a closed context throws a more specific error, `device/closed`. */
 export const aContext: Kind = (part, path, homes) => {
   if (!(part instanceof Context)) return { path, part, expected: 'a context, as open() returns it' };
   homes.set(path, part);

@@ -5,9 +5,7 @@ import { describeGiven, isPromise, isRecord } from './given.ts';
 import type { Module, ScalarType } from './ir/ir.ts';
 import type { FieldKinds, Flaw, Homes, Kind } from './kinds.ts';
 
-/**
- * The error for an argument that is invalid. If a promise was given, the error says so and has the code for promises.
- */
+/** The error for an invalid argument. If the argument is a promise, the error says so and has the code for promises. */
 export function wrongArgument(
   call: string,
   argument: string,
@@ -20,14 +18,14 @@ export function wrongArgument(
   return new ArgumentError(code, `Argument ${argument} of ${call} is invalid.`, { expected, got, remedy });
 }
 
-/** The error for an argument with an invalid part. */
+/** The error for an argument of which a part, such as a field or an element, is invalid. */
 export function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
   if (sentence === undefined) return wrongArgument(call, path, part, expected, { code, remedy });
   const got = typeof part === 'string' ? part : describeGiven(part);
   return new ArgumentError(code!, sentence(call), { expected, got, remedy });
 }
 
-/** The error for a promise given in place of the value it resolves to. */
+/** The error for an argument that is a promise, where the value to which it resolves was expected. */
 export function promiseGiven(call: string, argument: string, expected: string): ArgumentError {
   return new ArgumentError('argument/promise', `${call} was given a promise as ${argument}.`, {
     expected,
@@ -36,7 +34,7 @@ export function promiseGiven(call: string, argument: string, expected: string): 
   });
 }
 
-/** Requires a functor, as {@link fn} and {@link wgsl} return it. */
+/** Requires that the argument is a functor, as {@link fn} and {@link wgsl} return it; otherwise throws. */
 export function requireFunctor(call: string, argument: string, given: unknown): asserts given is FunctorDescription {
   if (isFunctor(given)) return;
   throw wrongArgument(call, argument, given, 'a functor', {
@@ -45,7 +43,7 @@ export function requireFunctor(call: string, argument: string, given: unknown): 
   });
 }
 
-/** Requires a record. Its fields are checked later. */
+/** Requires that the argument is a record. The caller checks its fields. */
 export function requireRecord(call: string, argument: string, given: unknown, expected = 'a record'): void {
   if (!isRecord(given)) throw wrongArgument(call, argument, given, expected);
 }
@@ -60,7 +58,7 @@ export function requireFunction(call: string, argument: string, given: unknown):
   if (typeof given !== 'function') throw wrongArgument(call, argument, given, 'a function');
 }
 
-/** Requires an array, whatever its elements. */
+/** Requires that the argument is an array, with elements of any kind. */
 export function requireArray(
   call: string,
   argument: string,
@@ -105,8 +103,8 @@ export function requireShape(call: string, argument: string, given: unknown): as
 }
 
 /**
- * Checks the arguments of a call, passed by name, each against its kind. Throws at the first argument that fails, and
- * if columns and contexts do not belong together. Too slow for functions that are called once a row.
+ * Checks the arguments of a call, given as a record, each against its kind. Throws at the first invalid argument, and
+ * if columns and contexts do not belong together. Too slow for functions that are called for every row.
  */
 export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>): void {
   const homes: Homes = new Map();
@@ -124,7 +122,7 @@ export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>
   });
 }
 
-/** Requires a module with functions, as a compiled functor has and backends take it. */
+/** Requires that the argument is a module of the IR, such as a compiled functor has, with at least one function. */
 export function requireModule(call: string, argument: string, given: Module): void {
   const { functions, arrays, uniforms } = (given ?? {}) as Partial<Module>;
   const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;

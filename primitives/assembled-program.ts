@@ -5,33 +5,33 @@ import { type Operand, oneOf, type ScalarType } from './ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 
-/** The words of a buffer as a bound array. */
+/** A whole buffer, bound as an array of u32 words. */
 export function wordsAt(buffer: DeviceBuffer, length: Length): BoundArray {
   return leafAt({ buffer, type: 'u32', offset: 0 }, length);
 }
 
-/** The values of a leaf as a bound array. */
+/** The stored values of a leaf (a scalar field of a state), bound as an array. */
 export function leafAt({ buffer, type, offset }: StateLeaf, length: Length): BoundArray {
   return { type, binding: { buffer, storage: type === 'bool' ? 'u32' : type, offset, length } };
 }
 
-/** An array of a program and its binding. */
+/** An array that a program reads, with the memory bound to it. */
 export interface BoundArray {
   readonly type: ScalarType;
   readonly binding: ArrayBinding;
 }
 
-/** Evaluates a program within another one. */
+/** A program that the body of another program can call with arguments. */
 export type Called = (args: Values) => Values;
 
-/** The parts of a program under construction. */
+/** The arrays, uniforms and inner programs from which {@link assemble} builds a program. */
 export interface Given {
   readonly arrays?: { readonly [name: string]: BoundArray };
   readonly uniforms?: { readonly [name: string]: ScalarType };
   readonly programs?: { readonly [name: string]: Program };
 }
 
-/** The arrays, uniforms and programs that the body of a program can use. */
+/** Handles to the arrays, uniforms and inner programs, for use in the body of the program under construction. */
 export interface Inside {
   readonly arrays: { readonly [name: string]: ArrayValue<ScalarType> };
   readonly uniforms: { readonly [name: string]: U32 };
@@ -39,7 +39,10 @@ export interface Inside {
   readonly parameters: Values;
 }
 
-/** Builds a program from other programs, arrays and uniforms. The values of the uniforms are given later. */
+/**
+ * Builds a program from a body, which may use arrays, uniforms and other programs. The caller sets the values of the
+ * uniforms later.
+ */
 export function assemble(
   name: string,
   results: readonly ScalarType[],

@@ -6,8 +6,8 @@ import { memoized } from './ir/memo.ts';
 import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
 /**
- * A monoid of two parts: the number of runs started, and the combined value of the last run. If the right operand
- * starts a run, its value replaces the left one.
+ * A monoid over pairs: the number of runs that have started, and the combined value of the last run. If a run starts in
+ * the right operand, the value of the right operand replaces that of the left.
  */
 export const combinedByRun: (inner: Monoid<Shape>) => AnyMonoid = memoized((inner) => {
   type Operand = { readonly runs: U32; readonly value: ValueTree };

@@ -1,27 +1,28 @@
-/** A bounded map. If it grows too large, it drops values that were not used lately. */
+/** A map of bounded size. When it grows too large, it drops the values that were not used recently. */
 export interface Cache<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   clear(): void;
-  /** The number of values. */
+  /** The number of values in the cache. */
   readonly size: number;
 }
 
 export interface CacheOptions<V> {
   /**
-   * Upper bound of the sum of the weights of all values. A value is kept at least until half of this weight has been
-   * added since its last use.
+   * Upper bound for the total weight of all values. After its last use, a value stays at least until values with half
+   * of this weight have been added.
    */
   readonly max: number;
-  /** The weight of a value; 1 by default. */
+  /** Weight of a value, which counts towards `max`; 1 by default. */
   readonly weigh?: (value: V) => number;
-  /** Called with the values that are dropped to keep the bound. */
+  /** Called with the values that the cache drops to stay within `max`. */
   readonly onForget?: (values: Iterable<V>) => void;
 }
 
 /**
- * Two generations: values that are used move to the young one. When the young one exceeds half of `max`, the old one is
- * dropped and the young one becomes the old one. A hit costs one or two lookups, and no list by last use is needed.
+ * Values are kept in two generations. A value that is used moves to the young generation. When that exceeds half of
+ * `max`, the old generation is dropped and the young one takes its place. So a hit takes one or two lookups, and the
+ * cache needs no list in the order of last use.
  */
 export function createCache<K, V>({ max, weigh = () => 1, onForget }: CacheOptions<V>): Cache<K, V> {
   let young = new Map<K, V>();

@@ -2,44 +2,50 @@ import type { DeviceLength, Memory } from './columns/column.ts';
 import type { DeviceBuffer } from './contract/backend.ts';
 import { CapacityError } from './errors.ts';
 
-/** A call of a primitive whose rows may exceed its capacity. */
+/** A primitive's call with a capacity, which the number of its result rows may exceed. */
 interface Check {
-  /** Serial number of the check in its context. */
+  /** Serial number of the check in its context; the first failed check is the one reported. */
   readonly number: number;
   readonly length: DeviceLength;
   readonly primitive: string;
-  /** The live buffers whose contents derive from its rows. */
+  /** The live buffers whose contents derive from the result rows of the call. */
   readonly marked: Set<DeviceBuffer>;
-  /** The number of rows needed, once somebody asks. */
+  /** The number of rows that the call needed; undefined until it is first asked for. */
   needed: Promise<number> | undefined;
-  /** Whether it holds the memory of its count. */
+  /** Whether the check keeps the memory of the row count from being freed. */
   holds: boolean;
 }
 
 /**
- * Tracks which buffers derive from the rows of a primitive that was given a capacity. Only the device knows whether the
- * rows exceeded it, so the check asks when somebody reads such a buffer. If they did not, the check is dropped; if they
- * did, every read of these buffers throws.
+ * Tracks which buffers derive from the result rows of a primitive that was given a capacity. Only the device knows
+ * whether the number of rows exceeded the capacity, so the check asks the device when such a buffer is read. If the
+ * capacity sufficed, the check is dropped; otherwise every read of these buffers throws.
  */
 export interface CapacityChecks {
-  /** Whether no live buffer derives from rows that are checked. */
+  /** Whether no live buffer derives from the result of a call with a pending or failed check. */
   readonly idle: boolean;
-  /** Starts a check of a count. Every buffer that later uses the count derives from it. */
+  /**
+   * Starts to check whether a row count exceeds its limit. Every buffer that a command computes with this count derives
+   * from it.
+   */
   expect(length: DeviceLength, primitive: string): void;
-  /** Records that a command reads and writes these buffers. */
+  /** Records that a command computes the buffers in `writes` from those in `reads`. */
   derive(reads: readonly DeviceBuffer[], writes: readonly DeviceBuffer[]): void;
-  /** Drops a buffer that is freed. */
+  /** Stops tracking a buffer that is freed. */
   forget(buffer: DeviceBuffer): void;
-  /** Rejects with the {@link CapacityError} of the first failed check among those that the buffers derive from. */
+  /**
+   * Waits for the checks from which the buffers derive. Rejects with the {@link CapacityError} of the first one that
+   * failed.
+   */
   ensure(buffers: Iterable<DeviceBuffer>): Promise<void>;
-  /** Queries the outcome of all checks and drops those that passed; throws nothing. */
+  /** Waits for the outcome of all checks and drops those that passed; never rejects. */
   settle(): Promise<void>;
 }
 
 interface Owner {
-  /** Reads the word that holds a count. */
+  /** Reads the word in which the device stored a row count. */
   read(buffer: DeviceBuffer, word: number, words: number): Promise<Uint32Array>;
-  /** Prevents memory from being freed. */
+  /** Keeps memory from being freed until `letGo` is called. */
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
 }
@@ -86,7 +92,7 @@ export function createCapacityChecks({ read, hold, letGo }: Owner): CapacityChec
       else freeCount(check);
       return needed!;
     } catch (error) {
-      // The next read tries again.
+      // Forget the failed attempt, so that the next read asks the device again.
       check.needed = undefined;
       throw error;
     }

@@ -14,24 +14,24 @@ import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
 import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 
-/** A kernel command, or the call of a prepared pipeline. */
+/** A kernel command, or a call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
 
-/** Substitutes the buffers and uniforms of a command. */
+/** Maps the buffers and uniforms of a command to others, so that the command can run on other memory. */
 export interface Lookup {
-  /** The buffer to read in place of `buffer`; `word` is the element at which the read starts. */
+  /** The buffer that replaces `buffer` where it is read. `word` is the offset of the first element read. */
   reading(buffer: DeviceBuffer, word: number): DeviceBuffer;
   writing(buffer: DeviceBuffer): DeviceBuffer;
   /**
-   * The range of the substitute that takes the place of a buffer that is read, in elements. Undefined means the whole
-   * substitute.
+   * The part of the replacement that holds the elements of `buffer`, as an offset and a number of elements. Undefined
+   * means the whole replacement.
    */
   range?(buffer: DeviceBuffer): { readonly offset: number; readonly capacity: number } | undefined;
-  /** The value to use in place of a uniform's. If missing, uniforms stay as they are. */
+  /** The value that replaces the value of a uniform. If this method is missing, uniforms keep their values. */
   uniform?(value: number | boolean): number | boolean;
 }
 
-/** A copy of the command with the substitutes of a lookup. */
+/** A copy of the command in which a lookup has replaced the buffers and uniforms. */
 export function rebound<C extends Command>(given: C, at: Lookup): C;
 export function rebound(given: Command, at: Lookup): Command {
   switch (given.kind) {
@@ -107,7 +107,7 @@ export function rebound(given: Command, at: Lookup): Command {
   }
 }
 
-/** Issues a command to a backend. */
+/** Issues a command to a backend: calls the backend's method for this kind of command. */
 export function issue(backend: Backend, given: KernelCommand): void {
   switch (given.kind) {
     case 'forEach':
@@ -158,7 +158,9 @@ function bindingAt(binding: ArrayBinding, at: Lookup): ArrayBinding {
   return range === undefined ? bound : within(bound, range);
 }
 
-/** An array in a range of its buffer. The range may be shorter than the array's length bound. */
+/**
+ * Restricts an array to the part of its buffer that a range describes. The array's length is cut to that of the range.
+ */
 function within(
   binding: ArrayBinding,
   { offset, capacity }: { readonly offset: number; readonly capacity: number },
@@ -167,7 +169,7 @@ function within(
   const max = Math.max(0, capacity - binding.offset);
   const bounded =
     typeof length === 'number' ? Math.min(length, max) : { ...length, limit: Math.min(length.limit, max) };
-  // An array that begins past the end of the range is empty.
+  // If the array begins past the end of the range, its offset is cut too, which leaves it empty.
   return { ...binding, offset: Math.min(binding.offset, capacity) + offset, length: bounded };
 }
 

@@ -5,24 +5,24 @@ import { Context } from './context.ts';
 import { anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
-/** Where a primitive stores its result. */
+/** An option of primitives: the context in which the result is stored. */
 export interface ContextOption {
   /**
-   * The context to run in if all inputs are generators, such as `sequence`, `constant` and maps of them, which belong
-   * to no context. By default, the context of the current scope. Columns among the inputs must live in this context.
+   * The context to run in if no input belongs to a context: generators such as `sequence` and `constant`, and maps of
+   * them. By default, the context of the current scope. If some inputs belong to a context, it must be this one.
    */
   readonly context?: Context | undefined;
 }
 
 const OPTIONS: FieldKinds<ContextOption> = { context: anything };
 
-/** Runs a primitive without further options in the context given by its caller, if any. */
+/** Runs a primitive that has only the option `context` in the context that the caller gave, if any. */
 export function inContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   requireOptions(primitive, OPTIONS, options);
   return inNamedContext(primitive, options, run);
 }
 
-/** As {@link inContext}, for a primitive that checks its options itself. */
+/** Like {@link inContext}, for a primitive with further options, which it checks itself. */
 export function inNamedContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   const context = options?.context;
   if (context === undefined) return run();
@@ -31,7 +31,8 @@ export function inNamedContext<R>(primitive: string, options: ContextOption | un
 }
 
 /**
- * Runs a primitive that is composed of others in the context of its columns. Errors name this primitive, not its parts.
+ * Runs a primitive that calls other primitives, in the context of its columns. Error messages name this primitive, not
+ * the primitives that it calls.
  */
 export function inContextOf<R>(primitive: string, columns: readonly Column[], run: () => R): R {
   return runIn(requireContext(columns, primitive), true, run);

@@ -1,6 +1,6 @@
 /**
- * The type of contexts, for the files that `context.ts` is built from. Columns name their context and contexts make
- * columns, so the two types need each other; at run time, nothing below `context.ts` loads it. This is the one file
- * whose imports `.dependency-cruiser.mjs` does not follow when it looks for circles.
+ * The type of contexts, for the files that `context.ts` imports. Columns refer to their context, and contexts create
+ * columns, so the two types need each other. At run time, these files do not load `context.ts`.
+ * `.dependency-cruiser.mjs` does not follow the imports of this file when it looks for import cycles.
  */
 export type { Context } from './context.ts';

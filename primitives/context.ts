@@ -59,17 +59,20 @@ import {
 } from './uploads.ts';
 import { watchedBackend } from './watched-backend.ts';
 
-/** Maximum number of prepared steps ({@link Context.step}) in the cache. */
+/**
+ * Maximum number of pipelines in the cache of {@link Context.step}, in which the library keeps pipelines that it
+ * prepares itself.
+ */
 const MAX_STEPS = 64;
 
 /**
- * Where columns live and primitives run: a backend and the memory taken from it. Primitives return immediately; only
- * {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
+ * A backend with the columns that are stored on it. Most primitives run in the context of their columns. They return
+ * immediately; only {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
  */
 export class Context {
   readonly backend: Backend;
   /**
-   * The views that the library has stored on its own initiative.
+   * The columns in which the library has stored results of views without being asked.
    *
    * @internal
    */
@@ -90,13 +93,14 @@ export class Context {
   #closed = false;
 
   /**
-   * The recording that this context was made for, if a pipeline is prepared in it.
+   * While a pipeline is prepared, its commands are recorded in a context of their own. That context has the recording
+   * here.
    *
    * @internal
    */
   readonly recording: Recording | undefined;
 
-  /** From now on, use the backend only through `context.backend`, which tells the context of the commands issued. */
+  /** From now on, use the backend only through `context.backend`, which informs the context of every command. */
   constructor(backend: Backend);
   /** @internal */
   constructor(backend: Backend, recording: Recording);
@@ -166,7 +170,8 @@ export class Context {
         return isClosed();
       },
     });
-    // While a pipeline is recorded, nothing is read or lent, and no capacity is checked.
+    // The backend of a recording is not watched: while a pipeline is recorded, nothing is read or lent, and no capacity
+    // is checked.
     if (recording !== undefined) {
       this.backend = backend;
       return;
@@ -185,8 +190,9 @@ export class Context {
   }
 
   /**
-   * Copies host data into a column. `Uint8Array`, `Int8Array`, `Uint16Array` and `Int16Array` stay packed and are read
-   * as u32 or i32; booleans take a word each. You may change the array after the call.
+   * Copies host data into a column. `Uint8Array`, `Int8Array`, `Uint16Array` and `Int16Array` stay packed in memory and
+   * are read as u32 or i32. A boolean takes a 32-bit word. The data is copied during the call, so you may change the
+   * array afterwards.
    *
    * @throws {@link ArgumentError} `column/host-type` for other data.
    */
@@ -206,15 +212,15 @@ export class Context {
   }
 
   /**
-   * Uploads elements, of any number, into a column and waits until they are there. The elements come from an array, or
-   * from a reader or a callback that puts them straight into the memory of the context, several pieces at a time. The
-   * column belongs to no scope: it lives until it is disposed of. Do not change a source array until the promise
-   * settles.
+   * Uploads elements into a new column; the promise resolves when the upload is done. The elements come from an array,
+   * a reader or a callback. A reader or a callback writes them directly into the memory of the context, several pieces
+   * at a time. The column belongs to no scope: it lives until you dispose of it. Do not change a source array until the
+   * promise settles.
    *
-   * If the context is closed before it is done, it rejects with `device/closed`.
+   * If the context is closed before the upload is done, the promise rejects with `device/closed`.
    *
-   * @throws {@link ArgumentError} `column/host-type` for another source, `column/size` for a length that no column can
-   * have. Errors of a reader and the reason of the option `signal` are thrown unchanged.
+   * @throws {@link ArgumentError} `column/host-type` for any other source, `column/size` for a length that no column
+   * can have. Errors of a reader and the reason of the option `signal` are thrown unchanged.
    *
    * @example
    * const context = await open({ backend: 'workers', workers: 1 });
@@ -232,7 +238,7 @@ export class Context {
     return this.#uploads.upload(source, options);
   }
 
-  /** Copies 64-bit integers into a pair of columns. */
+  /** Copies unsigned 64-bit integers into a table of two u32 columns, the lower and the upper halves. */
   column64(data: BigUint64Array): ColumnsOf<typeof u64> {
     if (!(data instanceof BigUint64Array)) {
       throw wrongArgument('column64', 'data', data, 'a BigUint64Array', { code: 'column/host-type' });
@@ -244,24 +250,25 @@ export class Context {
   }
 
   /**
-   * Makes a column of elements of a `GPUBuffer`, without a copy. Only for a context that was opened with `device`.
+   * Makes a column whose elements are in your own `GPUBuffer`, without a copy. The context must have been opened with
+   * the option `device`.
    *
-   * - The buffer stays yours: the context never writes to it, and disposing of the column does not destroy it. It needs
-   *   the usage `STORAGE`, and `COPY_SRC` to be read to the host. Do not destroy or map it before the column is
-   *   disposed of.
+   * - The buffer stays yours: the context never writes to it, and disposing of the column does not destroy the buffer.
+   *   The buffer needs the usage `STORAGE`, and also `COPY_SRC` if its elements are read to the host. Do not destroy or
+   *   map it before the column is disposed of.
    * - Commands see the contents at the time they are handed to the queue: {@link Context.submit}, `read`, `count`,
    *   `sync` and `lend` hand over all commands issued so far before they return. A view is evaluated by the commands
    *   that read it, so after the buffer changes, a view of it gives other values; `materialize` stores the current
-   *   ones. Awaited calls, and commands that wait for memory, read the buffer later: do not change it until they are
-   *   done.
-   * - If the device is lost, everything computed from the buffer is lost too, even with a standby. Reads of it throw
-   *   `buffer/lost`, unless it was copied to the host before.
+   *   ones. Calls that you await, and commands that wait for memory, read the buffer later: do not change the buffer
+   *   until they are done.
+   * - If the device is lost, everything computed from the buffer is lost too, even with the option `failover`. Reads of
+   *   such columns throw `buffer/lost`, unless they were copied to the host before.
    *
    * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` if the elements
-   * do not lie in the buffer, `buffer/own` for a buffer that the context has lent. Later `buffer/refused` if the device
-   * refuses the buffer because it belongs to another device, is destroyed or is mapped: that error is thrown by reads
-   * of the results of all commands that were handed over together with those that read the buffer, or after them before
-   * the device refused.
+   * are not all inside the buffer, `buffer/own` for a buffer that the context has lent. The device may also refuse the
+   * buffer later, because the buffer belongs to another device, is destroyed or is mapped. Then reads throw
+   * `buffer/refused`. This applies to the results of all commands in the submission that reads the buffer, and of the
+   * submissions after it until the device has refused.
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -278,17 +285,17 @@ export class Context {
   }
 
   /**
-   * Lends the `GPUBuffer` of a column to the owner of the device, without waiting. A view is stored first, and all
-   * commands issued so far are handed to the queue, so your next submission sees the elements. Only for a context that
-   * was opened with `device`.
+   * Gives you access to the `GPUBuffer` of a column, without a copy and without waiting. A view is stored first. All
+   * commands issued so far are submitted to the queue, so your next submission sees the elements. The context must have
+   * been opened with the option `device`.
    *
-   * The buffer has the usages `VERTEX`, `INDEX`, `INDIRECT`, `STORAGE` and `COPY_SRC`. Only read it. It stays valid
-   * until you release it, even if the column is disposed of or its scope ends before. Closing the context destroys it,
-   * released or not.
+   * The buffer has the usages `VERTEX`, `INDEX`, `INDIRECT`, `STORAGE` and `COPY_SRC`. Do not write to the buffer. It
+   * stays valid until you release it, even if the column is disposed of or its scope ends earlier. Closing the context
+   * destroys the buffer, even if it is not released.
    *
    * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/split` if the column spans several
-   * buffers, `buffer/spilled` if it is on the host or waits for memory.
-   * @throws {@link DeviceLostError} `buffer/lost` if a standby has taken over.
+   * buffers, `buffer/spilled` if the column is on the host or waits for memory.
+   * @throws {@link DeviceLostError} `buffer/lost` if another backend has taken over (option `failover`).
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
@@ -310,8 +317,8 @@ export class Context {
   }
 
   /**
-   * Hands all commands issued so far to the device, without waiting. Work that you submit afterwards to a queue of your
-   * own device runs after them.
+   * Submits all commands issued so far to the device, without waiting. If the device is your own, work that you submit
+   * to its queue afterwards runs after these commands.
    *
    * @throws {@link ArgumentError} `buffer/spilled` if some commands wait for memory.
    */
@@ -323,14 +330,15 @@ export class Context {
   }
 
   /**
-   * Lends the elements of a column as a typed array, after all commands issued so far. On workers it is the memory that
-   * the kernels work on, without a copy; on other backends it is a copy. Views are stored first. Only read it.
+   * Lends the elements of a column as a typed array, after all commands issued so far. On the workers backend, the
+   * array is the memory of the column itself; on other backends, it is a copy. Views are stored first. Do not write to
+   * the array.
    *
-   * It stays valid until you release it, even if the column is disposed of before. Until then, commands that write to
-   * the column throw `array/lent`, on every backend. To fill memory without a copy, pass a callback to
+   * The array stays valid until you release it, even if the column is disposed of earlier. Until then, commands that
+   * write to the column throw `array/lent`, on every backend. To fill memory without a copy, pass a callback to
    * {@link Context.upload}.
    *
-   * @throws {@link ArgumentError} `column/type` for anything other than one column; {@link CapacityError} as
+   * @throws {@link ArgumentError} `column/type` if the argument is not a single column; {@link CapacityError} as
    * {@link Context.read}.
    *
    * @example
@@ -353,7 +361,7 @@ export class Context {
     return (await lending)[0] as LentArray<T>;
   }
 
-  /** A new stored column, with undefined contents, for the results of a primitive. */
+  /** A new stored column for the results of a primitive. Its contents are undefined until a command writes them. */
   stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T> {
     requireOneOf('stored', 'type', type, SCALAR_TYPES);
     requireLength(length, 'stored');
@@ -365,8 +373,8 @@ export class Context {
   }
 
   /**
-   * Allocates device words that belong to the current scope. `count`, if given, is the memory that holds their number
-   * of rows.
+   * Allocates 32-bit words on the device, which are freed with the current scope. If only the device knows the number
+   * of rows to be stored, `count` is the memory that holds this number.
    */
   allocate(words: number, count?: Memory): Memory {
     if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
@@ -377,8 +385,8 @@ export class Context {
   }
 
   /**
-   * Allocates device words that belong to the scope in which a view was made or, if that has ended, the scope around
-   * it.
+   * Allocates 32-bit words for the results of a view. They are freed with the scope in which the view was made or, if
+   * that scope has ended, with the nearest enclosing scope that is still open.
    *
    * @internal
    */
@@ -386,13 +394,16 @@ export class Context {
     return this.#memory.allocateFor(view, words);
   }
 
-  /** Frees memory. Freeing it twice is no error. */
+  /** Frees memory. Freeing the same memory twice has no effect. */
   free(memory: Memory): void {
     requireMemory('free', 'memory', memory);
     this.#memory.release(memory);
   }
 
-  /** Stores views: every column of the result is stored, so it can be captured and indexed. */
+  /**
+   * Stores the views in a table. Every column of the result is stored, so it can be captured by functors and read at
+   * any index.
+   */
   materialize<C extends Table>(table: C): C {
     const columns = columnsOf(table, 'materialize', 'table');
     const home = contextOf(columns, 'materialize');
@@ -403,9 +414,9 @@ export class Context {
   }
 
   /**
-   * Stores a view that is asked for repeatedly, as {@link Context.materialize} does. The view is evaluated once, and
-   * its elements are kept as long as the view and its inputs live, unless memory runs short. The caller disposes of the
-   * returned column.
+   * Stores a view like {@link Context.materialize}, but evaluates it only at the first call. Later calls for the same
+   * view reuse the stored elements, which are kept as long as the view and its inputs live, unless memory runs short.
+   * The caller must dispose of the returned column.
    *
    * @internal
    */
@@ -423,14 +434,15 @@ export class Context {
   /**
    * Waits for the columns and copies their elements to the host.
    *
-   * It copies the contents at the time of the call: the columns may be written to, disposed of, or leave their scope
-   * before it settles. If the context is closed before it is done, it rejects with `device/closed`.
+   * The result has the contents at the time of the call, even if the columns are written to, disposed of, or freed with
+   * their scope before the promise settles. If the context is closed before the copy is done, the promise rejects with
+   * `device/closed`.
    *
-   * @throws {@link CapacityError} `capacity/outgrown` if a column derives from rows that exceeded their capacity, at
-   * every read of it. Other columns of the context are not affected.
-   * @throws {@link ArgumentError} `read/into` if `into` is not an array of the column's type, `read/into-length` if it
-   * is too short. If only the device knows the length, the latter is thrown once it is known, before anything is
-   * written.
+   * @throws {@link CapacityError} `capacity/outgrown` if a column derives from the result of a primitive whose rows
+   * exceeded its capacity. Every read of such a column throws; other columns of the context are not affected.
+   * @throws {@link ArgumentError} `read/into` if `into` is not an array of the column's type, `read/into-length` if the
+   * array is too short. If only the device knows the length, `read/into-length` is thrown once the length is known,
+   * before anything is written.
    *
    * @example
    * const context = await open({ backend: 'workers', workers: 1 });
@@ -464,7 +476,7 @@ export class Context {
   }
 
   /**
-   * Waits for the number of rows of a table. The table may be disposed of before it settles.
+   * Waits for the number of rows of a table. You may dispose of the table before the promise settles.
    *
    * @throws {@link CapacityError} as {@link Context.read}.
    */
@@ -479,10 +491,10 @@ export class Context {
   }
 
   /**
-   * Waits until all commands issued so far are done. An exceeded capacity is an error of the columns that derive from
-   * it: it is thrown here if a given table has such a column, otherwise when one is read.
+   * Waits until all commands issued so far are done. If a capacity was exceeded, only columns that derive from it are
+   * affected. `sync` throws if a given table has such a column; otherwise, reading such a column throws.
    *
-   * @throws {@link CapacityError} as {@link Context.read}, of the tables.
+   * @throws {@link CapacityError} as {@link Context.read}, for the columns of the tables.
    */
   async sync(...tables: readonly Table[]): Promise<void> {
     const columns = tables.flatMap((table) => columnsOf(table, 'sync', 'table'));
@@ -494,8 +506,9 @@ export class Context {
   }
 
   /**
-   * Runs a pipeline and then frees all memory that it took, except that of its result, which passes to the enclosing
-   * scope. If the pipeline throws, all of it is freed. The pipeline must not be asynchronous: read its result outside.
+   * Runs a pipeline (a function that calls primitives) and then frees all memory that it allocated. Only the memory of
+   * its result is kept: the enclosing scope frees it. If the pipeline throws, all memory that it allocated is freed.
+   * The pipeline must not be asynchronous: read its result outside.
    *
    * @throws {@link ArgumentError} `context/async-scope` if the pipeline returns a promise, or a value with one inside.
    */
@@ -507,10 +520,10 @@ export class Context {
   }
 
   /**
-   * Frees the memory of the columns in a value. For stored columns and slices of them, this is the memory they lie in.
-   * For views, it is the memory that the primitives and scopes that returned them took for them, but not that of their
-   * input columns. Columns of one view are freed together; a device count is freed with the last of its columns.
-   * Freeing twice is no error; using a freed column, or a view of it, is.
+   * Frees the memory of the columns in a value. For a stored column or a slice of one, this is the memory of the
+   * elements. For a view, it is the memory that was allocated only for that view, but not the memory of its input
+   * columns. Columns of one view are freed together. A device count is freed with the last of its columns. Disposing of
+   * a column twice is no error, but using a freed column, or a view of one, is an error.
    */
   dispose(...tables: readonly unknown[]): void {
     for (const table of tables) requireNoPromise('dispose', 'tables', table);
@@ -529,22 +542,22 @@ export class Context {
 
   /**
    * Prepares a pipeline for many calls: runs its function once, records the commands that it issues, and returns a
-   * function that issues them again for other columns and uniforms, without recording, fusing or planning again. The
-   * results are the same bytes as those of the pipeline itself.
+   * function that issues the same commands for other columns and uniforms. Calls do not record, fuse or plan again.
+   * Their results have the same bytes as those of the original pipeline.
    *
    * - `inputs` declares the arguments of calls: tables by {@link input}, of any length up to a capacity, and uniforms
-   *   by `uniform(type)`. Columns that the function captures are read at each call.
-   * - The function sees columns whose lengths only the device knows. It must not wait (`read`, `count`, `expand`
-   *   without a capacity), nor branch in JavaScript on a length or a uniform: `length` and uniforms have no values
-   *   while it is recorded. `capacity` has one.
-   * - A result is yours until you dispose of it or its scope ends. Its memory then serves a later call. Memory for two
-   *   results is taken at the start, and more if more results are alive at a time.
-   * - Memory for intermediate columns is taken once and reused by later calls; it is given up if memory runs short.
+   *   by `uniform(type)`. Columns that the function uses but that are not arguments are read anew at each call.
+   * - The arguments of the function are columns whose lengths only the device knows. The function must not wait
+   *   (`read`, `count`, `expand` without a capacity). It must not branch in JavaScript on a length or a uniform,
+   *   because these have no values while it is recorded; `capacity` has a value.
+   * - A result stays valid until you dispose of it or its scope ends. Later calls then reuse its memory. Memory for two
+   *   results is allocated at the start, and more if more results are in use at the same time.
+   * - Memory for intermediate columns is allocated once and reused by later calls. If memory runs short, it is freed.
    *
    * @throws {@link ArgumentError} `prepare/waits`, `prepare/decision` and `prepare/written` if the function waits,
-   * branches, or writes to columns that it did not make. Calls throw `prepare/capacity` for more rows than were
-   * prepared for, `prepare/column` for a column of another type or packing, `prepare/argument` for a missing or unknown
-   * one, and `prepare/disposed` after `dispose`.
+   * branches, or writes to columns that it did not create. Calls throw `prepare/capacity` if a table has more rows than
+   * its declared capacity, `prepare/column` for a column of another type or packing, `prepare/argument` for a missing
+   * or unknown one, and `prepare/disposed` after `dispose`.
    *
    * @example
    * const above = fn({ x: f32, min: uniform(f32) }, bool, ({ x, min }) => x.gt(min));
@@ -564,10 +577,10 @@ export class Context {
   }
 
   /**
-   * A pipeline that the library calls repeatedly. It is prepared at the first request for its key, and stays in a
-   * bounded cache. The cached memory is only reserved: it is given up if memory runs short. Results are freed as those
-   * of ordinary calls are. Undefined inside a pipeline that is being prepared or explained, where the individual calls
-   * must be visible.
+   * A prepared pipeline for a step that the library repeats. It is prepared at the first request with its key, and kept
+   * in a bounded cache. If memory runs short, the memory of cached pipelines is freed. Their results are freed like
+   * those of ordinary calls. Returns undefined inside a pipeline that is being prepared or explained, because there
+   * each primitive must be called individually.
    *
    * @internal
    */
@@ -584,17 +597,18 @@ export class Context {
   }
 
   /**
-   * Calls a prepared step repeatedly, on the device. Tables that it returns under the names of its inputs are the
-   * arguments of the next round; the other arguments stay. The loop ends after `maxRounds` rounds, or with the first
-   * round that returns a true `done` (a bool column of one row). The result is that of this round, even if the host has
-   * issued further rounds.
+   * Calls a prepared step repeatedly, on the device. If the step returns a table under the name of one of its inputs,
+   * that table is the argument of the next round; the other arguments stay the same. The loop ends after `maxRounds`
+   * rounds, or after the first round whose `done` (a bool column of one row) is true. The result is that of the last
+   * round, even if the host has issued further rounds.
    *
    * - Lengths may change from round to round, up to the capacities that the step was prepared for.
-   * - Work and span are the sums of those of the rounds. On WebGPU the host checks `done` every `batch` rounds.
+   * - The work and the span of the loop are the sums over its rounds. On WebGPU the host checks `done` every `batch`
+   *   rounds.
    *
-   * @throws {@link ArgumentError} `iterate/state` if the step returns none of its inputs, `iterate/done` if its `done`
-   * is not a bool column of one row, and every error of a call of the step.
-   * @throws {@link CapacityError} `capacity/outgrown` in the first round in which a capacity is exceeded; it names the
+   * @throws {@link ArgumentError} `iterate/state` if no table that the step returns has the name of an input,
+   * `iterate/done` if its `done` is not a bool column of one row, and every error of a call of the step.
+   * @throws {@link CapacityError} `capacity/outgrown` if a round exceeds a capacity; the error names the first such
    * round.
    *
    * @example
@@ -615,7 +629,7 @@ export class Context {
     return iterate(step, args, options);
   }
 
-  /** Copies a table of another context into this one, and waits for it. */
+  /** Copies a table of another context into this one, and waits until the copy is done. */
   async adopt<C extends Table>(table: C): Promise<C> {
     const columns = columnsOf(table, 'adopt', 'table');
     const home = contextOf(columns, 'adopt');
@@ -626,22 +640,23 @@ export class Context {
   }
 
   /**
-   * Declares, before a device count is used, that it may exceed its limit. If it does, all reads of columns that derive
-   * from it throw a {@link CapacityError}.
+   * Declares that a device count may exceed its limit. Call it before the count is used. If the count exceeds the
+   * limit, all reads of columns that derive from the count throw a {@link CapacityError}.
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
     if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);
     else this.#checks.expect(length, primitive);
   }
 
-  /** Drops all pending work. After this, the context can only be closed. */
+  /** Discards all pending work. After this, the context can only be closed. */
   abort(reason: unknown): void {
     this.#uploads.stop(reason);
     this.backend.abort(reason);
   }
 
   /**
-   * Frees everything; idempotent. Calls that still wait for the device reject with `device/closed`: await them first.
+   * Frees all memory, threads and devices of the context; closing twice has no effect. Calls that still wait for the
+   * device reject with `device/closed`, so await them first.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -654,7 +669,7 @@ export class Context {
     await this.close();
   }
 
-  /** Ensures that all commands issued so far run before the next submission of the device's owner. */
+  /** Submits all commands issued so far, so that they run before the next submission of the owner of the device. */
   #handOver(): void {
     if (this.backend.shared !== undefined) this.backend.submit?.();
   }
@@ -672,7 +687,7 @@ export class Context {
     throw home.recording?.outer === this ? waits() : mixedContexts(primitive);
   }
 
-  /** Stores the views among the columns; views of the same length are stored by one launch. */
+  /** Stores the views among the columns. Views of the same length are stored by one launch. */
   #materializeAll(columns: readonly Column[], call: 'materialize' | 'read'): Column[] {
     return this.scope(() => {
       const stored = new Map<Column, Column>();
@@ -706,8 +721,8 @@ export class Context {
   }
 
   /**
-   * Waits until all promises have settled, then throws the first failure; an exceeded capacity of the columns comes
-   * first.
+   * Waits until all promises have settled, then throws the first failure. If a capacity of the columns was exceeded,
+   * that error takes precedence.
    */
   async #settle<R>(columns: readonly Column[], promises: readonly Promise<R>[]): Promise<R[]> {
     const sources = new Set(memoriesIn(columns).map(({ buffer }) => buffer));
@@ -731,7 +746,7 @@ export class Context {
     const { length, capacity, source } = column;
     if (source.kind === 'stored') alive(source.memory);
     if (typeof length === 'number') return readElements(this.backend, column, length, into);
-    // A borrowed buffer may have other contents by the time the count is known.
+    // If the buffer is borrowed, its contents may have changed by the time the count is known.
     const canWait = source.kind === 'view' || !source.memory.borrowed;
     if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length), into);
     const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
@@ -745,7 +760,7 @@ function requireMemory(call: string, argument: string, given: Memory): void {
   if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'memory from allocate()');
 }
 
-/** Maximum number of rows to read together with their device count, which saves a second wait. */
+/** Up to this capacity, rows are read together with their device count, which saves waiting twice. */
 const ROWS_READ_AT_ONCE = 65536;
 
 function closedMeanwhile(): DeviceLostError {

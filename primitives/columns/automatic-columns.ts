@@ -21,27 +21,32 @@ import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts
 /** A view to store. */
 type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;
 
-/** Share of `limits.memoryBytes` for columns that no pending command reads. */
+/**
+ * Maximum share of `limits.memoryBytes` that automatically stored columns may take. Columns that a pending command
+ * reads are kept even beyond it.
+ */
 const MAX_OF_MEMORY = 1 / 4;
 
 /**
- * Maximum number of programs of a command. Columns that any of them reads are not freed before the command is issued.
+ * Maximum number of programs (compiled functors) of one command. Automatically stored columns that any of these
+ * programs reads are not freed before the command is issued.
  */
 const PROGRAMS_OF_A_COMMAND = 4;
 
 /**
- * The columns in which a context has stored views on its own initiative. They belong to their views: a command that
- * reads a view again finds them. They are freed when the scope ends in which the view was made, when the last view that
- * needs them is disposed of or garbage-collected, and when memory they were computed from is freed or overwritten. The
- * least recently used are also freed when there are too many of them or memory runs short.
+ * The columns in which a context stores results of views without being asked. Each column belongs to a view, and later
+ * commands that read this view reuse the column. A column is freed with the scope in which its view was made, or when
+ * the last view that needs it is disposed of or garbage-collected. It is also freed when memory from which it was
+ * computed is freed or overwritten. If there are too many columns or memory runs short, the least recently used ones
+ * are freed.
  */
 export class AutomaticColumns {
-  /** Receive a report of every view that a command reads, which says whether the view is stored. */
+  /** Callbacks that receive a report of every view that a command reads; the report says whether the view is stored. */
   readonly explainers: Set<OnViewReport> = new Set();
   readonly #context: Context;
-  /** In the order of their last use. */
+  /** The automatically stored columns, from the least to the most recently used. */
   readonly #kept = new Set<Automatic>();
-  /** The columns that were computed from borrowed buffers. */
+  /** The stored columns that were computed from borrowed buffers. They expire with the submission. */
   readonly #passing = new Set<Automatic>();
   readonly #collected = new FinalizationRegistry<Automatic>((automatic) => this.release(automatic));
   readonly #references = new WeakMap<View, WeakRef<View>>();
@@ -54,8 +59,8 @@ export class AutomaticColumns {
   }
 
   /**
-   * Stores the views that are cheaper to store than to evaluate at every read, for a command with this number of rows,
-   * unless they are stored already. Returns a function that finds the stored results of an input.
+   * Stores the views that a command reads if that is cheaper than to evaluate them at every read. `rows` is the number
+   * of rows of the command. Returns a function that finds the stored results of an input.
    */
   storeFor(fusion: Fusion, rows: number): (input: ViewInput) => StoredResults | undefined {
     this.#programs++;
@@ -75,7 +80,9 @@ export class AutomaticColumns {
     return (input) => this.#find(input);
   }
 
-  /** The stored elements of a view; stores it first if necessary. For callers that capture the same view repeatedly. */
+  /**
+   * The stored elements of a view. Stores the view first if necessary; later calls for the same view reuse the memory.
+   */
   store(column: Column): StoredArray {
     this.#programs++;
     if (this.#passing.size > 0) this.#forgetPassed();
@@ -88,14 +95,19 @@ export class AutomaticColumns {
     return this.#find(input)!.get(input.results[0]!)!;
   }
 
-  /** The memory in which columns, and the views that they read, are stored. Views older than `since` are skipped. */
+  /**
+   * The automatically stored memory of views: those of the given columns, and all views that these read. Views older
+   * than `since` are skipped.
+   */
   memoriesUnder(columns: readonly Column[], since: number): Memory[] {
     if (this.#kept.size === 0) return [];
     const views = columns.flatMap(({ source }) => (source.kind === 'view' ? [source.view] : []));
     return [...viewsUnder(views, since)].flatMap(({ automatic }) => [...(automatic?.results.values() ?? [])]);
   }
 
-  /** Frees the stored columns of a view, and of the views that it reads, if no other view needs them. */
+  /**
+   * Frees the automatically stored columns of a view, and of the views that it reads, unless another view needs them.
+   */
   disposeUnder(view: View): void {
     if (this.#kept.size === 0) return;
     for (const { automatic } of viewsUnder([view])) {
@@ -108,15 +120,15 @@ export class AutomaticColumns {
     }
   }
 
-  /** Frees the columns computed from memory that is about to change. */
+  /** Frees the automatically stored columns that were computed from memory whose contents are about to change. */
   forgetDerived(memory: Memory): void {
     for (const automatic of memory.derived ?? []) this.release(automatic);
   }
 
   /**
-   * Expires columns that were computed from borrowed buffers for an earlier submission, because the buffers may have
-   * changed. They are freed once no pending command reads them: a submission may end between two programs of one
-   * command.
+   * Expires columns that were computed from borrowed buffers for an earlier submission, because the contents of the
+   * buffers may have changed since. A submission may end between two programs of one command, so the columns are freed
+   * only once no pending command reads them.
    */
   #forgetPassed(): void {
     const { submissions } = this.#context.backend.counters;
@@ -127,7 +139,7 @@ export class AutomaticColumns {
     }
   }
 
-  /** Frees all columns that no pending command reads; returns whether there were any. */
+  /** Frees all automatically stored columns that no pending command reads. Returns whether there were any. */
   releaseUnused(): boolean {
     return this.#shrinkTo(0);
   }
@@ -136,7 +148,7 @@ export class AutomaticColumns {
     for (const memory of automatic.results.values()) this.#context.free(memory);
   }
 
-  /** Handles the freeing of memory. */
+  /** Called when memory is freed: frees what was computed from it, and forgets the stored columns in it. */
   freed(memory: Memory): void {
     if (memory.derived !== undefined) this.forgetDerived(memory);
     const { automatic } = memory;
@@ -159,7 +171,7 @@ export class AutomaticColumns {
     try {
       for (const [number, cut] of cuts.entries()) {
         made.push(this.#store(cut));
-        // Columns that were stored only to compute this view are no longer needed.
+        // Free the columns that were stored only to compute this view.
         for (const [earlier, reader] of lastReaders.entries()) if (reader === number) this.release(made[earlier]!);
       }
       this.#shrinkTo(MAX_OF_MEMORY * this.#context.backend.limits.memoryBytes);
@@ -171,7 +183,7 @@ export class AutomaticColumns {
     }
   }
 
-  /** Evaluates the results of a view that are not stored yet, for all its rows. */
+  /** Evaluates a view for all its rows and stores its results, except those that are stored already. */
   #store(cut: Storing): Automatic {
     const { view, length } = cut;
     const missing = this.#missing(cut);
@@ -202,13 +214,13 @@ export class AutomaticColumns {
     return automatic;
   }
 
-  /** The results of a view that are to be stored but are not stored yet. */
+  /** Indices of the view's results that are to be stored but are not stored yet. */
   #missing({ view, length, results }: Storing): number[] {
     const automatic = this.#keptOf(view, length);
     return [...results].filter((result) => !automatic?.results.has(result));
   }
 
-  /** The stored columns of a view of this length, if any. */
+  /** The stored columns of a view if their length equals the given one; otherwise undefined. */
   #keptOf({ automatic }: View, length: Column['length']): Automatic | undefined {
     if (automatic === undefined || automatic.hasPassed || !this.#kept.has(automatic)) return undefined;
     return sameLength(automatic.length, length) ? automatic : undefined;
@@ -254,7 +266,7 @@ export class AutomaticColumns {
     return new Map(stored);
   }
 
-  /** Records which of the views that a program reads need which stored columns. */
+  /** For each stored column that a program reads, records which of the program's input views need the column. */
   #noteUsers(fusion: Fusion): void {
     for (const input of fusion.inputs) {
       for (const { automatic } of storedUnder(input, (each) => this.#find(each) !== undefined)) {
@@ -272,13 +284,16 @@ export class AutomaticColumns {
     return reference;
   }
 
-  /** Bytes available for stored columns; unbounded if the backend can spill. */
+  /** Bytes available for stored columns; infinite if the backend can spill (move data to the host). */
   #roomBytes(): number {
     const { counters, limits } = this.#context.backend;
     return counters.spilling === undefined ? limits.memoryBytes - counters.liveBytes + this.#bytes : Infinity;
   }
 
-  /** Frees columns until they take at most `bytes`, except those that programs of the current command read. */
+  /**
+   * Frees columns, the least recently used first, until the others take at most `bytes`. Keeps those that the current
+   * command reads. Returns whether any was freed.
+   */
   #shrinkTo(bytes: number): boolean {
     const before = this.#bytes;
     const unused = this.#isStoring ? this.#programs - PROGRAMS_OF_A_COMMAND : this.#programs;
@@ -310,7 +325,7 @@ function arrayOf(
   return { memory, storage: storageOf(type), offset: 0, length };
 }
 
-/** The stored views that a program reads through an input. */
+/** The stored views that a program reads, directly or through other views, when it reads an input. */
 function storedUnder(input: ViewInput, isStored: IsStored): View[] {
   const stored = new Set<View>();
   const seen = new Set<View>();
@@ -325,7 +340,10 @@ function storedUnder(input: ViewInput, isStored: IsStored): View[] {
   return [...stored];
 }
 
-/** For every cut, the index of the last cut that reads it. The command itself comes after all cuts. */
+/**
+ * For every cut (a view to store), the index of the last cut that reads it. The command, which reads cuts too, has the
+ * index `cuts.length`.
+ */
 function lastReadersOf(cuts: readonly Storing[], root: View, isStored: IsStored): number[] {
   const numbers = new Map(cuts.map(({ view }, number) => [view, number]));
   const last = cuts.map(() => cuts.length);

@@ -10,48 +10,71 @@ import type { Module, ScalarType } from '../ir/ir.ts';
 
 import { currentContext } from './current-context.ts';
 
-/** The columns in which the library has stored results of a view. */
+/** The columns in which the library has stored results of one view without being asked. */
 export interface Automatic {
   readonly context: Context;
   readonly length: Column['length'];
-  /** The operations that evaluating an element takes. */
+  /** Number of operations needed to evaluate one element of the view. */
   readonly operations: number;
   readonly results: Map<number, Memory>;
-  /** The memory that the view was computed from. If any of it is freed or overwritten, the columns are freed. */
+  /**
+   * The memory from which the view was computed. If any of it is freed or overwritten, the stored columns are freed
+   * too.
+   */
   readonly sources: Set<Memory>;
-  /** The views given to commands that have read the columns. */
+  /**
+   * The views that need these columns: the inputs of the commands that have read them. The columns are freed with the
+   * last of these views.
+   */
   readonly users: Set<WeakRef<View>>;
-  /** Serial number of the last program that reads them. */
+  /** Serial number of the last program that reads these columns. */
   usedBy: number;
-  /** The submission they are valid for; only relevant if a source is a borrowed buffer. */
+  /**
+   * The submission in which these columns were computed. They are valid only for it if a source is a borrowed buffer.
+   */
   readonly submission: number;
-  /** Whether they expired with an earlier submission. Only programs of the current command still read them. */
+  /**
+   * Whether these columns have expired because a submission ended. Only programs of the current command still read
+   * them.
+   */
   hasPassed: boolean;
 }
 
-/** A buffer with its reference counts, as columns refer to it. */
+/** A buffer of the backend, with the reference counts that decide when it is freed. */
 export class Memory {
   readonly context: Context;
   readonly buffer: DeviceBuffer;
   /**
-   * The memory that holds the number of rows stored here, if only the device knows it. It is freed with the last of its
-   * dependents.
+   * The memory of the row count, if only the device knows how many rows are stored here. It is freed together with the
+   * last memory that needs the count.
    */
   count: Memory | undefined;
-  /** Number of unreleased memories whose rows are counted here. */
+  /** Number of memories not yet released whose row count is stored in this memory. */
   dependents = 0;
-  /** Whether a column whose rows are counted here was disposed of before the others. */
+  /**
+   * True if a column whose row count is stored here was disposed of while other columns still needed the count. This
+   * memory is then freed with the last of them.
+   */
   goesWithLast = false;
-  /** Number of waits that still need the buffer. If it is released meanwhile, it is freed after the last of them. */
+  /**
+   * Number of pending operations that still need the buffer. If the memory is released meanwhile, the buffer is freed
+   * after the last of them.
+   */
   holds = 0;
   released = false;
-  /** Whether the buffer belongs to the user: it is never written, and may change between submissions. */
+  /**
+   * Whether the buffer belongs to the user. The library never writes to it, and its contents may change between
+   * submissions.
+   */
   borrowed = false;
-  /** Called when the buffer is released and nobody holds it; by default the buffer returns to the backend. */
+  /**
+   * Called to dispose of the buffer once it is released and no operation needs it. By default, the buffer returns to
+   * the backend.
+   */
   giveBack: (() => void) | undefined;
-  /** The stored view that this memory belongs to, if the library stored it on its own initiative. */
+  /** The automatically stored view whose results are in this memory, if any. */
   automatic: Automatic | undefined;
-  /** The stored views that were computed from this memory. */
+  /** The automatically stored views that were computed from this memory. */
   derived: Set<Automatic> | undefined;
 
   constructor(context: Context, buffer: DeviceBuffer, count?: Memory) {
@@ -62,7 +85,7 @@ export class Memory {
     memoryOfBuffer.set(buffer, this);
   }
 
-  /** The memory of a buffer; if there were several, the latest. */
+  /** The memory object of a buffer. If there have been several, the latest. */
   static of(buffer: DeviceBuffer): Memory | undefined {
     return memoryOfBuffer.get(buffer);
   }
@@ -70,7 +93,9 @@ export class Memory {
 
 const memoryOfBuffer = new WeakMap<DeviceBuffer, Memory>();
 
-/** A length that only the device knows: `min(limit, max(0, cell − minus))`. */
+/**
+ * A length that only the device knows: `min(limit, max(0, cell − minus))`, where the cell is word `word` of `memory`.
+ */
 export interface DeviceLength {
   readonly memory: Memory;
   readonly word: number;
@@ -82,57 +107,61 @@ export interface DeviceLength {
 export type Source =
   | { readonly kind: 'stored'; readonly memory: Memory; readonly storage: Storage; readonly offset: number }
   /**
-   * Result `result` of a functor of the index: a view, which costs no memory and fuses into what reads it. Where the result
-   * is u32 and the column is not, it is the word that stands for the value, so that what only moves values keeps every bit.
+   * A view: result number `result` of a functor of the index. It takes no memory, and its code is inlined into the
+   * commands that read it. If the result is u32 but the column has another type, the result is the bit pattern of the
+   * value. So commands that only move values preserve every bit.
    */
   | { readonly kind: 'view'; readonly view: View; readonly result: number };
 
-/** A functor of the index, with its inputs. Several columns share one if it returns a record. */
+/**
+ * A functor of the index, with the arrays and views that it reads. If the functor returns a record, several columns
+ * share one view.
+ */
 export interface View {
-  /** Serial number. A view only reads views with lower numbers. */
+  /** Serial number in order of creation. A view only reads views with lower numbers. */
   readonly born: number;
-  /** The primitive that made it. */
+  /** The name of the primitive that made the view. */
   readonly kind: string;
-  /** The line of the caller's code, if places are watched. */
+  /** The line of the caller's code that made the view; known only while `explain` runs. */
   readonly place: ErrorPlace | undefined;
   /**
-   * The view's own step. It calls the views that it reads by their names in `inputs`; they are linked when a command is
-   * issued.
+   * The code of this view alone. It calls the views that it reads by their names in `inputs`. Their code is linked in
+   * when a command is issued.
    */
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;
   readonly inputs: readonly ViewInput[];
-  /** Names of arrays, and inputs, in the order of their first use. */
+  /** Names of the captured arrays and the views read, in the order of their first use. */
   readonly reads: readonly (string | ViewInput)[];
   readonly uniforms: ReadonlyMap<string, number | boolean>;
-  /** The cost of an element if none of the view's inputs are stored. */
+  /** The cost of one element if all views that this view reads are evaluated, not stored. */
   readonly cost: ViewCost;
   /** Memory that was taken only for this view and is freed with it. */
   readonly owned: Set<Memory>;
-  /** The columns in which the library has stored it, if any. */
+  /** The columns in which the library has stored this view without being asked, if any. */
   automatic: Automatic | undefined;
 }
 
-/** A view that another view, or a command, reads. */
+/** A view as it is read by another view or by a command. */
 export interface ViewInput {
-  /** Its name in the module that reads it. */
+  /** Name of the view in the module of the reader. */
   readonly name: string;
   readonly view: View;
   readonly length: number | DeviceLength;
-  /** The indices of the results that are read. */
+  /** Indices of the results that the reader uses. */
   readonly results: readonly number[];
 }
 
 /** The cost of one element of a view. */
 export interface ViewCost {
-  /** Operations; a read counts as several. */
+  /** Number of operations. A read of memory counts as several. */
   readonly operations: number;
-  /** Statements with all calls inlined, as backends compile them. */
+  /** Number of statements after backends inline all calls. */
   readonly statements: number;
-  /** Statements of the longest single step. */
+  /** Number of statements of the longest single step: the view's own code, or that of a view it reads. */
   readonly longestStep: number;
   /**
-   * Upper bound of the operations that storing views can save: the operations of the views that it may evaluate more
+   * Upper bound for the operations that storing could save: the operations of all inputs that may be evaluated more
    * than once a row.
    */
   readonly repeated: number;
@@ -148,7 +177,7 @@ export interface StoredArray {
 }
 
 /**
- * A vector of scalars: either stored on a backend, or a view that is computed where it is read.
+ * A vector of scalars. It is either stored on a backend, or a view whose elements are computed when they are read.
  *
  * `length` is a number or, if only the device knows it, a {@link DeviceLength}.
  */
@@ -165,16 +194,19 @@ export class Column<T extends ScalarType = ScalarType> {
     this.source = source;
   }
 
-  /** Maximum number of elements of this column. */
+  /**
+   * Maximum number of elements of this column. For a length that only the device knows, the upper bound known to the
+   * host.
+   */
   get capacity(): number {
     return capacityOf(this.length);
   }
 }
 
-/** A column, or a record of columns of equal length: a table, stored field by field. */
+/** A column, or a record of tables of equal length. Each column of a table is stored separately. */
 export type Table = Column | { readonly [name: string]: Table };
 
-/** The columns that hold values of a shape. */
+/** The table type whose columns hold rows of a shape: a column for a scalar, a record of columns for a record. */
 export type ColumnsOf<S extends Shape> =
   S extends Scalar<infer T> ? Column<T> : { readonly [K in keyof S]: S[K] extends Shape ? ColumnsOf<S[K]> : never };
 
@@ -188,9 +220,9 @@ export function shapeOf(table: Table): Shape {
 }
 
 /**
- * The columns of a table, depth first in the order of its fields. Errors mention `call` and `argument`.
+ * The columns of a table, depth first in the order of its fields. Error messages name the call and the argument.
  *
- * @throws {@link ArgumentError} if a part is not a column, or a column's memory was freed.
+ * @throws {@link ArgumentError} if a field is neither a record nor a column, or a column's memory was freed.
  */
 export function columnsOf(table: Table, call = 'A primitive', argument = 'a table'): Column[] {
   const columns: Column[] = [];
@@ -198,7 +230,7 @@ export function columnsOf(table: Table, call = 'A primitive', argument = 'a tabl
   return columns;
 }
 
-/** Maximum depth of a table; only circular records are deeper. */
+/** Maximum nesting depth of a table. It detects records that contain themselves. */
 const DEEPEST_TABLE = 100;
 
 function collectColumns(table: Table, call: string, argument: string, columns: Column[], depth: number): void {
@@ -226,7 +258,7 @@ function tableTooDeep(call: string, argument: string): ArgumentError {
   });
 }
 
-/** Requires that a column's memory has not been freed. Does not look into views. */
+/** Requires that a column's memory has not been freed. Does not check the memory that a view reads. */
 export function requireAlive({ source }: Column, call: string, argument: () => string): void {
   if (source.kind === 'view' || !source.memory.released) return;
   throw releasedColumn(`${call} was given a column whose memory was freed as ${argument()}.`);
@@ -240,8 +272,8 @@ export function releasedColumn(sentence: string): ArgumentError {
 }
 
 /**
- * The columns of a table in the order of a shape's fields, matched by name. If the table has other fields, or fields of
- * other types, throws the error returned by `refuse`.
+ * The columns of a table in the order of a shape's fields, matched by name. If the fields or types of the table differ
+ * from those of the shape, throws the error that `refuse` returns.
  */
 export function columnsAs(
   shape: Shape,
@@ -266,7 +298,10 @@ function columnsByName(shape: Shape, table: Table): Column[] | undefined {
   return fields.every((columns) => columns !== undefined) ? fields.flat() : undefined;
 }
 
-/** Requires a column of one of the given types. For callers in TypeScript the compiler already checks this. */
+/**
+ * Requires a column of one of the given types. In TypeScript the compiler checks this too; the check is for JavaScript
+ * callers.
+ */
 export function requireType(given: unknown, types: readonly ScalarType[], what: string, primitive: string): void {
   if (given instanceof Column && types.includes(given.type)) {
     requireAlive(given, primitive, () => what);
@@ -275,15 +310,17 @@ export function requireType(given: unknown, types: readonly ScalarType[], what: 
   throw wrongArgument(primitive, what, given, `a column of ${types.join(' or ')}`, { code: 'column/type' });
 }
 
-/** The types that have an order and a difference. */
+/** The numeric types: their values can be ordered and subtracted. */
 export const NUMBERS: readonly ScalarType[] = ['u32', 'i32', 'f32'];
 
-/** A table with the same fields as another one, made of new columns, which are given depth first. */
+/**
+ * A table with the field names of `table` but new columns. The columns are given in depth-first order of the fields.
+ */
 export function withColumns<C extends Table>(table: C, columns: readonly Column[]): C {
   return assemble(shapeOf(table), columns) as C;
 }
 
-/** The columns of a view's results, in the form of a shape. */
+/** The results of a view as a table whose fields follow a shape. */
 export function viewColumns<S extends Shape>(
   shape: S,
   context: Context | undefined,
@@ -294,7 +331,7 @@ export function viewColumns<S extends Shape>(
   return assemble<Column>(shape, columns) as ColumnsOf<S>;
 }
 
-/** One result of a view as a column. */
+/** One result of a view, given by its index, as a column. */
 export function viewColumn<T extends ScalarType>(
   context: Context | undefined,
   type: T,
@@ -305,17 +342,17 @@ export function viewColumn<T extends ScalarType>(
   return new Column(context, type, length, { kind: 'view', view, result });
 }
 
-/** One word of memory as a column of one row. */
+/** One 32-bit word of memory as a column of one row. */
 export function cellColumn<T extends ScalarType>(memory: Memory, type: T, word: number): Column<T> {
   return new Column(memory.context, type, 1, { kind: 'stored', memory, storage: storageOf(type), offset: word });
 }
 
-/** The storage of a type when every value takes a word. */
+/** The storage format of a type if every value takes a 32-bit word. Bools are stored as u32. */
 export function storageOf(type: ScalarType): Exclude<ScalarType, 'bool'> {
   return type === 'bool' ? 'u32' : type;
 }
 
-/** The common length of all columns. */
+/** The length that all columns share. Throws if two lengths differ. */
 export function commonLength(columns: readonly Column[], primitive: string): number | DeviceLength {
   const [first, ...rest] = columns;
   if (first === undefined) {
@@ -329,18 +366,21 @@ export function commonLength(columns: readonly Column[], primitive: string): num
   return first.length;
 }
 
-/** Whether two lengths are certainly equal. */
+/**
+ * Whether two lengths are known to be equal. Lengths from different device counts are not, even if their values are
+ * equal.
+ */
 export function sameLength(a: number | DeviceLength, b: number | DeviceLength): boolean {
   if (typeof a === 'number' || typeof b === 'number') return a === b;
   return a.memory === b.memory && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
 }
 
-/** Whether two captured arrays are the same elements. */
+/** Whether two captured arrays have the same memory, offset, storage and length. */
 export function sameArray(a: StoredArray, b: StoredArray): boolean {
   return a.memory === b.memory && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
 }
 
-/** Requires a valid number of rows. */
+/** Requires that a number of rows is a device count, or a whole number that a column can have. */
 export function requireLength(length: number | DeviceLength, primitive: string, argument = 'length'): void {
   const isCount =
     typeof length === 'object' && length !== null && (length as { memory?: unknown }).memory instanceof Memory;
@@ -363,7 +403,10 @@ function lengthMismatch(primitive: string, a: number | DeviceLength, b: number |
   });
 }
 
-/** The context that the columns live in; undefined if none of them depends on stored data. */
+/**
+ * The context in which the columns live. Undefined if no column depends on stored data, as for views of the index
+ * alone.
+ */
 export function contextOf(columns: readonly Column[], primitive: string): Context | undefined {
   let context: Context | undefined;
   for (const { context: own, length } of columns) {
@@ -383,13 +426,13 @@ export function mixedContexts(primitive: string): ArgumentError {
 }
 
 /**
- * The context in which a primitive stores its result: that of its columns, otherwise the one named by the caller,
- * otherwise that of the current scope.
+ * The context in which a primitive stores its result: the context of its columns. If they have none, the one that the
+ * caller named; otherwise that of the current scope.
  */
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
   const current = currentContext();
-  // If the columns belong to the context that a pipeline is being prepared for, the command belongs to the pipeline.
+  // While a pipeline is prepared, commands on columns of its context are recorded as part of the pipeline.
   if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
     return current.context;
   }

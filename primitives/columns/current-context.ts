@@ -1,21 +1,24 @@
 import type { Context } from '../context-type.ts';
 
-/** The context of primitives that are called now: that of a scope, or one given as an option. */
+/**
+ * The context that primitives use if their columns belong to none: that of the current scope, or one given as an
+ * option.
+ */
 interface Current {
   readonly context: Context;
-  /** Whether the caller named the context; then columns must live in it. */
+  /** Whether the caller named the context in an option. Columns of another context are then an error. */
   readonly isNamed: boolean;
 }
 
 let current: Current | undefined;
 
-/** The innermost of the contexts set by scopes and named by callers. */
+/** The context set by the innermost active scope or call with a context option. */
 export function currentContext(): Current | undefined {
   return current;
 }
 
 /**
- * Sets the context of primitives whose columns have none, until `run` returns. While a pipeline is being prepared for
+ * Sets the context for primitives whose columns belong to none, until `run` returns. While a pipeline is prepared for
  * that context, its recording context is set instead. For an asynchronous `run`, the setting ends at the first await,
  * so two tasks never see each other's context.
  */
@@ -29,7 +32,7 @@ export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   }
 }
 
-/** The context that records a pipeline for the given context, if one is being prepared. */
+/** The context that records a pipeline, if one is being prepared for the given context; otherwise undefined. */
 export function recordingFor(context: Context): Context | undefined {
   const recording = current?.context;
   return recording?.recording?.outer === context ? recording : undefined;

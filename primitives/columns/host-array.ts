@@ -3,7 +3,7 @@ import type { Storage } from '../contract/backend.ts';
 import type { ScalarType } from '../ir/ir.ts';
 import type { Column, Table } from './column.ts';
 
-/** Host data that becomes a column; packed types are read as u32 or i32. */
+/** Host data that can be copied into a column. Elements of 8 or 16 bits become u32 or i32 when read. */
 export type HostArray =
   | Uint32Array
   | Int32Array
@@ -14,7 +14,7 @@ export type HostArray =
   | Int16Array
   | readonly boolean[];
 
-/** The column type of a host array. */
+/** The scalar type of the column that a host array becomes. */
 export type ColumnTypeOf<A extends HostArray> = A extends Float32Array
   ? 'f32'
   : A extends Int32Array | Int8Array | Int16Array
@@ -23,7 +23,7 @@ export type ColumnTypeOf<A extends HostArray> = A extends Float32Array
       ? 'bool'
       : 'u32';
 
-/** The array that `read` returns for a column; bools are bytes, 0 and 1. */
+/** The typed array that `read` returns for a column. Bools are returned as bytes, 0 and 1. */
 export type HostArrayOf<T extends ScalarType> = T extends 'f32'
   ? Float32Array
   : T extends 'i32'
@@ -32,13 +32,13 @@ export type HostArrayOf<T extends ScalarType> = T extends 'f32'
       ? Uint8Array
       : Uint32Array;
 
-/** The arrays that `read` returns for a table. */
+/** What `read` returns for a table: a typed array for a column, a record of such arrays for a record. */
 export type HostTableOf<C extends Table> =
   C extends Column<infer T>
     ? HostArrayOf<T>
     : { readonly [K in keyof C]: C[K] extends Table ? HostTableOf<C[K]> : never };
 
-/** Host data as words, with their type and storage. */
+/** Host data as 32-bit words, with the element type and the storage format. */
 export interface EncodedArray {
   readonly type: ScalarType;
   readonly storage: Storage;
@@ -63,7 +63,7 @@ export function encode(data: HostArray): EncodedArray {
   });
 }
 
-/** The words of a typed array; copied if it does not start and end at whole words. */
+/** The bytes of a typed array as 32-bit words. The data is copied unless it starts and ends on a word boundary. */
 function wordsUnder(data: Exclude<HostArray, readonly boolean[]>): Uint32Array {
   if (data.byteOffset % 4 === 0 && data.byteLength % 4 === 0) {
     return new Uint32Array(data.buffer, data.byteOffset, data.byteLength / 4);
@@ -73,7 +73,7 @@ function wordsUnder(data: Exclude<HostArray, readonly boolean[]>): Uint32Array {
   return new Uint32Array(bytes.buffer);
 }
 
-/** The typed array for elements of a storage. */
+/** The typed array that holds elements of a storage format. */
 export type StoredArrayOf<S extends Storage> = {
   readonly u32: Uint32Array;
   readonly i32: Int32Array;
@@ -84,7 +84,7 @@ export type StoredArrayOf<S extends Storage> = {
   readonly i16: Int16Array;
 }[S];
 
-/** The elements in bytes, as a typed array over the same memory. */
+/** A typed array of the storage's element type over the given memory, without a copy. */
 export function arrayOver<S extends Storage>(bytes: Uint8Array | Uint32Array, storage: S): StoredArrayOf<S> {
   const Elements = CLASSES[storage];
   const { buffer, byteOffset, byteLength } = bytes;
@@ -102,20 +102,23 @@ const CLASSES = {
   i16: Int16Array,
 } as const;
 
-/** Number of elements of a storage in one word. */
+/** Number of elements that one 32-bit word holds in a storage format. */
 export function elementsPerWord(storage: Storage): 1 | 2 | 4 {
   return storage === 'u8' || storage === 'i8' ? 4 : storage === 'u16' || storage === 'i16' ? 2 : 1;
 }
 
-/** The arrays that words are decoded to: bools become bytes, packed integers are widened. */
+/** The typed arrays that reads return. Bools are unpacked to bytes, and packed integers are widened to 32 bits. */
 export type Decoded = Uint32Array | Int32Array | Float32Array | Uint8Array;
 
-/** A new array for decoded elements of a type. */
+/** A new typed array for `length` decoded elements of a scalar type. */
 export function decodedArray(type: ScalarType, length: number): Decoded {
   return type === 'bool' ? new Uint8Array(length) : (new CLASSES[type](length) as Decoded);
 }
 
-/** The result of `read`, as data that becomes a column of the same type. */
+/**
+ * Converts the result of `read` to an array from which a column of the same type can be made: for bools, an array of
+ * booleans.
+ */
 export function asHostArray(type: ScalarType, data: Decoded): HostArray {
   return type === 'bool' ? Array.from(data, (value) => value !== 0) : data;
 }

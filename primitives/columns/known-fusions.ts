@@ -8,13 +8,13 @@ type Length = number | DeviceLength;
 type UniformValue = number | boolean | SymbolicUniform;
 
 /**
- * Identifies a body of `fuse` and everything it uses, so that for columns of the same kinds the body need not run
- * again.
+ * Identifies a body of `fuse` and everything that the body uses. If `fuse` has already recorded the same body for
+ * columns of the same kinds, the recorded code is reused and the body does not run again.
  */
 export interface FusionKey {
   /**
-   * An object that identifies the body in the source, such as the function around it, and everything that shapes it:
-   * functors, types, numbers used as literals.
+   * Identifies the code that the body records: an object for the place in the source, such as the enclosing function,
+   * and all values that change that code (functors, types, numbers used as literals).
    */
   readonly by: readonly (object | string | number | boolean)[];
   /** Every column that the body loads or captures. */
@@ -25,22 +25,22 @@ export interface FusionKey {
   readonly values?: readonly UniformValue[];
 }
 
-/** The origin of a read: a column, or the word that holds a device length. */
+/** What a read of the body refers to: a column, or the word that holds a device length. */
 export type Origin = Column | DeviceLength;
 
-/** The origin of a uniform's value. */
+/** Where the value of a uniform comes from: a number given by the body, or a field of a length. */
 export type UniformOrigin =
   | { readonly kind: 'value'; readonly value: UniformValue }
   | { readonly kind: 'number' | 'minus' | 'limit'; readonly length: Length };
 
-/** Everything a body asked for, in order, by name. */
+/** The module that a body recorded, and all reads and uniforms that the body requested, in order. */
 export interface FusionTrace {
   readonly module: Module;
   readonly reads: readonly { readonly origin: Origin; readonly results: readonly number[] | undefined }[];
   readonly uniforms: readonly { readonly type: ScalarType; readonly origin: UniformOrigin }[];
 }
 
-/** The same, with columns, lengths and values replaced by their indices in the key. */
+/** A {@link FusionTrace} in which columns, lengths and values are replaced by their indices in the key. */
 interface Script {
   readonly module: Module;
   readonly reads: readonly {
@@ -55,7 +55,7 @@ interface Script {
   }[];
 }
 
-/** The inputs of a module, as its body asked for them. */
+/** The module of a body, with the arrays, views and uniform values that the body requested. */
 export interface FusedReads {
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;
@@ -66,7 +66,7 @@ export interface FusedReads {
 
 /** About 10 MB. */
 const MAX_WORDS = 2 ** 20;
-/** Memory of a script entry, in words. */
+/** Estimated memory of one read or uniform of a script, in 32-bit words. */
 const ENTRY_WORDS = 16;
 
 const scripts = createStructures<Script>(
@@ -75,7 +75,9 @@ const scripts = createStructures<Script>(
 );
 const list = new NumberList();
 
-/** The reads of a body with these types and this key, if it has run before. */
+/**
+ * The module and the reads of a body, if a body with this name, these types and an equivalent key was recorded before.
+ */
 export function knownFusion(
   name: string,
   parameters: readonly ScalarType[],
@@ -87,7 +89,7 @@ export function knownFusion(
   return script && readsOf(script, key);
 }
 
-/** Remembers what a body asked for. */
+/** Caches the module and the reads that a body requested, for {@link knownFusion}. */
 export function rememberFusion(
   name: string,
   parameters: readonly ScalarType[],
@@ -100,7 +102,7 @@ export function rememberFusion(
   scripts.set(list, script);
 }
 
-/** Writes everything that determines a body's reads and module to `list`. */
+/** Writes everything on which the reads and the module of a body depend to `list`, which serves as the cache key. */
 function describe(
   name: string,
   parameters: readonly ScalarType[],
@@ -120,7 +122,7 @@ function describe(
 }
 
 const TYPES: Readonly<Record<ScalarType, number>> = { u32: 0, i32: 1, f32: 2, bool: 3 };
-/** Marks the entry of a view in the list. */
+/** Added to the type in an entry of `list` if the column is a view. */
 const VIEW = 4;
 
 function pushTypes(types: readonly ScalarType[]): void {
@@ -135,7 +137,8 @@ function pushPart(part: FusionKey['by'][number]): void {
 }
 
 /**
- * Writes the type of a column, the index of the first column with the same array or view, and the results of a view.
+ * Writes the type of a column, the index of the first column with the same array or view and, for a view, its result
+ * types.
  */
 function pushColumn(columns: readonly Column[], at: number): void {
   const { type, source } = columns[at]!;
@@ -172,8 +175,8 @@ function isOfView({ source }: Column, view: ViewInput['view']): boolean {
 }
 
 /**
- * Writes whether only the device knows a length, and the indices of the first equal length, of the first length in the
- * same word, and of a column that is that word.
+ * Writes where else a length occurs in the key. For a device length, also writes where its word occurs as another
+ * length or as a column.
  */
 function pushLength(lengths: readonly Length[], at: number, columns: readonly Column[]): void {
   const length = lengths[at]!;
@@ -195,7 +198,7 @@ function isSameCell(a: DeviceLength, b: DeviceLength): boolean {
   return a.memory === b.memory && a.word === b.word;
 }
 
-/** The word that a device length is computed from, as a captured array. */
+/** The word from which a device length is computed, as an array of one element. */
 export function cellOf({ memory, word }: DeviceLength): StoredArray {
   return { memory, storage: 'u32', offset: word, length: 1 };
 }
@@ -204,7 +207,7 @@ const numbers = new WeakMap<object, number>();
 const textNumbers = createCache<string, number>({ max: 2 ** 14 });
 let next = 0;
 
-/** A number that identifies an object or a text. */
+/** A number that is the same for equal texts and for the same object, and differs otherwise. */
 function numberOf(each: object | string): number {
   const isText = typeof each === 'string';
   const known = isText ? textNumbers.get(each) : numbers.get(each);
@@ -237,13 +240,19 @@ function scriptOf({ module, reads, uniforms }: FusionTrace, { columns, lengths =
   };
 }
 
-/** Everything a body asks for must be in its key. Otherwise a later call would reuse what an earlier call asked for. */
+/**
+ * Throws if the body requests something that is not in its key. A later call with an equal key would reuse the request
+ * of an earlier one.
+ */
 function known(at: number): number {
   if (at >= 0) return at;
   throw new RangeError('A fusion asks for something that is not in its key.');
 }
 
-/** The reads of a body over the columns of a key. */
+/**
+ * The reads and uniform values of a cached script, with its indices replaced by the columns, lengths and values of a
+ * key.
+ */
 function readsOf({ module, reads, uniforms }: Script, { columns, lengths = [], values = [] }: FusionKey): FusedReads {
   const arrays = new Map<string, StoredArray>();
   const inputs: ViewInput[] = [];

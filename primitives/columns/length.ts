@@ -7,8 +7,8 @@ import { extentOf, fuse, programOf } from './program.ts';
 export { capacityOf } from '../contract/backend.ts';
 
 /**
- * A length multiplied by a whole number, for rows with a fixed number of elements each. A device count is multiplied on
- * the device.
+ * A length multiplied by a whole number, for tables in which each row has a fixed number of elements. A device count is
+ * multiplied on the device.
  *
  * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
@@ -58,8 +58,8 @@ export function addLengths(
 }
 
 /**
- * Rows whose number the host has read since they were made: the same memory with a known length. Dispose of the result
- * instead of the table.
+ * A table whose number of rows was a device count that the host has now read: the same memory, with the length as a
+ * number. Dispose of the result instead of the table.
  */
 export function knownRows<C extends Table>(table: C, length: number): C {
   const known = columnsOf(table).map(({ context, type, source, length: counted }) => {

@@ -3,18 +3,19 @@ import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarTyp
 import { createStructures, NumberList } from '../structures.ts';
 import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
 
-/** A functor of the index that calls no other views. */
+/** A functor of the index in a single module, in which the code of all views that it reads is included. */
 export type Linked = Pick<View, 'module' | 'arrays' | 'uniforms'>;
 
-/** The stored results of a view, by index. */
+/** The memory of a view's stored results, by result index. */
 export type StoredResults = ReadonlyMap<number, StoredArray>;
 
-/** Finds the stored results of an input, if any. */
+/** Finds the stored results of an input; undefined if the input must be evaluated. */
 export type StoredOf = (input: ViewInput) => StoredResults | undefined;
 
 /**
- * Links a view and the views that it reads into one module, in which each view is one function, however often it is
- * read. Stored views become array reads. It does not recurse, because chains of views may be long.
+ * Links a view and the views that it reads into one module. Each view becomes one function, even if it is read in
+ * several places. Stored views become array reads. The implementation is not recursive, because chains of views may be
+ * long.
  */
 export function linkViews(root: View, storedOf: StoredOf = () => undefined): Linked {
   const arrays = new Arrays();
@@ -33,17 +34,19 @@ export function linkViews(root: View, storedOf: StoredOf = () => undefined): Lin
   return { module, arrays: arrays.named(), uniforms };
 }
 
-/** A view in linking order, with its linked inputs. */
+/** A view that is being linked, in depth-first order. */
 interface Node {
   readonly view: View;
-  /** The indices of its arrays, in order. */
+  /** Indices of the view's arrays in the linked module, in the view's order. */
   readonly arrayNumbers: number[];
-  /** For every input, in order: the index of its node or, if it is stored, the array of every result. */
+  /**
+   * For every input of the view: the index of the input's node or, if the input is stored, the array of every result.
+   */
   readonly inputs: (number | ReadonlyMap<number, number>)[];
   next: number;
 }
 
-/** The stored arrays that a module reads, each once for every type that it is read as. */
+/** The arrays of the linked module. An array that is read with several types has one entry for each type. */
 class Arrays {
   readonly stored: StoredArray[] = [];
   readonly types: ScalarType[] = [];
@@ -64,7 +67,7 @@ function nameOf(array: number): string {
   return `a${array}`;
 }
 
-/** The views that a root reads, directly or indirectly, each before its readers. */
+/** The views that a root reads, directly or indirectly. Each view comes before the views that read it. */
 function nodesOf(root: View, arrays: Arrays, storedOf: StoredOf): Node[] {
   const nodes: Node[] = [];
   const numbers = new Map<View, number>();
@@ -128,7 +131,7 @@ function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operan
 
 const key = new NumberList();
 
-/** Writes the index of a node, or the arrays of stored results, to the key. */
+/** Appends an input to the cache key: the index of its node or, if it is stored, its arrays. */
 function pushInput(input: Node['inputs'][number]): void {
   if (typeof input === 'number') {
     key.push(-1);
@@ -142,12 +145,15 @@ function pushInput(input: Node['inputs'][number]): void {
   }
 }
 
-/** About 20 MB; the pipelines of a steady loop need far less. */
+/**
+ * Maximum memory of the cache of linked modules, in 32-bit words: about 20 MB. The pipelines of a steady loop need far
+ * less.
+ */
 const MAX_WORDS = 2 ** 21;
-/** Memory of a function, in words. */
+/** Estimated memory of one function, in 32-bit words. */
 const FUNCTION_WORDS = 128;
 
-/** Linked modules by structure. */
+/** Cache of linked modules. The key describes which functions, arrays and inputs are linked. */
 const linkedBefore = createStructures<Module>(MAX_WORDS, ({ functions }) => FUNCTION_WORDS * functions.length);
 
 function remember(module: Module): Module {

@@ -3,8 +3,8 @@ import { describeGiven, isPromise } from '../given.ts';
 import type { ScalarType } from '../ir/ir.ts';
 
 /**
- * Requires a plain JavaScript value that fits a scalar type; otherwise throws an error with the given code and
- * sentence.
+ * Requires a JavaScript number or boolean that a scalar type can represent; otherwise throws an error with the given
+ * code and sentence.
  */
 export function requireValue(
   type: ScalarType,
@@ -21,7 +21,7 @@ export function requireValue(
   });
 }
 
-/** Whether a plain JavaScript value fits a scalar type. */
+/** Whether a scalar type can represent a JavaScript value. */
 export function isValueOf(type: ScalarType, given: unknown): given is number | boolean {
   if (type === 'bool') return typeof given === 'boolean';
   if (typeof given !== 'number') return false;

@@ -29,41 +29,41 @@ import { costWithInputs } from './step-cost.ts';
 import { SymbolicUniform } from './symbolic.ts';
 import { viewPlace } from './view-places.ts';
 
-/** A functor of the index, with the stored columns and the views that it reads. */
+/** A functor of the index, with the stored columns and the views that it reads. {@link fuse} records it. */
 export interface Fusion extends View {
   readonly results: readonly ScalarType[];
 }
 
-/** Gives the body of a fusion access to columns, lengths and uniforms. */
+/** Lets the body of a fusion (the function that `fuse` records) read columns, lengths and uniforms. */
 export interface Loader {
-  /** Loads element `index` of every column. A repeated load at the same index reuses the value. */
+  /** Loads element `index` of every column. Loading the same element again reuses the value. */
   load(columns: readonly Column[], index: U32): Value<ScalarType>[];
   /**
-   * As `load`, for columns of one length, at an index that may be past it; such elements are zero. Views with loops are
-   * not evaluated past the length, because the loops might not end there.
+   * Like `load`, but elements past the length are zero. All columns must have that length. Views with loops are not
+   * evaluated past the length, because such a loop might not end.
    */
   loadWithin(columns: readonly Column[], index: U32, length: number | DeviceLength): Value<ScalarType>[];
-  /** The length of a column, as a value. */
+  /** The length of a column as a u32 value in the recorded code. */
   length(length: number | DeviceLength): U32;
-  /** A number that can change between launches without a new compilation. */
+  /** A number that can change from launch to launch without a new compilation. */
   uniform<T extends ScalarType>(type: T, value: UniformValue): Value<T>;
-  /** Captures a stored column; returns its name. */
+  /** Captures a stored column, so that the body can read its elements; returns the name of the array. */
   capture(column: Column): string;
 }
 
-/** A number, or a placeholder that a prepared pipeline fills in at each call. */
+/** A number, or a placeholder for a number that each call of a prepared pipeline provides. */
 export type UniformValue = number | boolean | SymbolicUniform;
 
 type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
 
-/** Everything that a body has used so far. */
+/** Everything that a body has read so far, while it is being recorded. */
 interface Reads {
   readonly arrays: Map<string, StoredArray>;
   readonly inputs: (ViewInput & { readonly results: number[] })[];
-  /** Arrays and inputs in the order of their first use. */
+  /** Names of the arrays, and the input views, in the order of their first use. */
   readonly order: (string | ViewInput)[];
   readonly uniforms: Map<string, number | boolean>;
-  /** The origins of the reads and uniforms. */
+  /** Which column, length or value each read and uniform came from; {@link rememberFusion} caches this. */
   readonly origins: {
     readonly reads: FusionTrace['reads'][number][];
     readonly uniforms: FusionTrace['uniforms'][number][];
@@ -72,14 +72,15 @@ interface Reads {
 
 let born = 0;
 
-/** The number of views made so far. */
+/** The number of views made so far. A view made later has at least this number as its `born`. */
 export function viewsBorn(): number {
   return born;
 }
 
 /**
- * Records a functor of the index and of further values of the types `parameters`. `kind` is the primitive it is for, by
- * default its name. With a key, an earlier recording is reused.
+ * Records a functor of the index and of further parameters, whose types are `parameters`. `kind` is the name of the
+ * primitive that uses the functor; by default, the functor's name. With a key, an equivalent earlier recording is
+ * reused.
  */
 export function fuse(
   given: string | { readonly name: string; readonly kind: string },
@@ -137,7 +138,9 @@ function fusionOf(
   };
 }
 
-/** The value of a uniform in a command. Placeholders occur only in commands that are being recorded. */
+/**
+ * The value to store for a uniform. A placeholder stays as it is; it occurs only while a pipeline is being recorded.
+ */
 function uniformValue(type: ScalarType, value: UniformValue): number | boolean {
   return value instanceof SymbolicUniform ? (value as never) : literal(type, value).value;
 }
@@ -199,7 +202,7 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
     capture: (column) => captureArray(storedArray(column), column.type, column),
     load,
     loadWithin(columns, index, length) {
-      // Reads of stored columns check the bounds themselves.
+      // Reads of stored columns past their length give zero anyway, so no check is needed.
       if (columns.every(({ source }) => source.kind === 'stored')) return load(columns, index);
       const inside = index.lt(loader.length(length));
       const zeros = columns.map(({ type }) => new Value(literal(type, type === 'bool' ? false : 0)));
@@ -223,12 +226,15 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
   return loader;
 }
 
-/** The number of rows for a device count: `min(limit, max(0, count − minus))`. */
+/** Records the number of rows of a device count: `min(limit, max(0, count − minus))`. */
 export function lengthOfCount(count: U32, minus: U32, limit: U32): U32 {
   return count.max(minus).sub(minus).min(limit);
 }
 
-/** The value itself, converted if it was given as a word. */
+/**
+ * Converts a value that a view returned as its bit pattern to the type of the column. Other values are returned
+ * unchanged.
+ */
 function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
   if (value.operand.type === type) return value;
   return new Value(operate(type === 'bool' ? 'convert' : 'bits', [value.operand], type));
@@ -236,14 +242,14 @@ function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
 
 type Values = Value<ScalarType>[];
 
-/** Remembers loads by index, and reuses them where the recorded value is in scope. */
+/** Remembers loaded values by index. A value is reused only where its definition is in scope. */
 function createMemo(): (what: string | View, index: U32, load: () => Values) => Values {
   const known = new Map<
     string | View,
     { readonly index: Operand; readonly block: unknown; readonly values: Values }[]
   >();
   return (what, index, load) => {
-    // A variable may have been assigned since.
+    // A variable may have been assigned since an earlier load, so the value is loaded again.
     if (index instanceof Variable) return load();
     const { blocks } = recorder();
     const entries = known.get(what) ?? [];
@@ -261,7 +267,7 @@ function sameOperand(a: Operand, b: Operand): boolean {
   return a === b || (a.kind === 'literal' && b.kind === 'literal' && a.value === b.value);
 }
 
-/** A stored column as a captured array. */
+/** The memory of a stored column, as an array that a program can read. */
 export function storedArray(column: Column): StoredArray {
   if (column.source.kind === 'stored') return { ...column.source, length: column.length };
   throw new ArgumentError('column/view', 'A view must be stored before it is captured as an array.', {
@@ -270,16 +276,16 @@ export function storedArray(column: Column): StoredArray {
 }
 
 /**
- * A fusion as a program for the backend, linked with the views that it reads. Throws if captured memory was freed.
- * Given the context and the number of rows of the command, views that are cheaper to store than to evaluate at every
- * read are stored first.
+ * Links a fusion and the views that it reads into a program for the backend. Throws if memory that it reads was freed.
+ * If the context and the number of rows of the command are given, views that are cheaper to store than to evaluate at
+ * every read are stored first.
  */
 export function programOf(fusion: Fusion, context?: Context, rows: Column['length'] = 0): Program {
   if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);
   return linkedProgram(fusion, context.automatic.storeFor(fusion, typeof rows === 'number' ? rows : rows.limit));
 }
 
-/** The program of a fusion, in which the inputs found by `storedOf` are read from memory. */
+/** Links a fusion into a program. Inputs that `storedOf` finds are read from memory; all others are evaluated. */
 export function linkedProgram(fusion: Fusion, storedOf?: (input: ViewInput) => StoredResults | undefined): Program {
   const { module, arrays, uniforms } = fusion.inputs.length === 0 ? fusion : linkViews(fusion, storedOf);
   const bindings = [...arrays].map(([name, array]): [string, ArrayBinding] => [name, bindingOf(array)]);
@@ -290,14 +296,14 @@ function bindingOf({ memory, storage, offset, length }: StoredArray): ArrayBindi
   return { buffer: alive(memory).buffer, storage, offset, length: extentOf(length) };
 }
 
-/** A length in the form that backends take. */
+/** Converts the length of a column to the form that backends use. */
 export function extentOf(length: number | DeviceLength): Length {
   if (typeof length === 'number') return length;
   const { memory, word, minus, limit } = length;
   return { buffer: alive(memory).buffer, word, minus, limit } satisfies CountRef;
 }
 
-/** The memory of a stored column of 32-bit words, as the target of a store. */
+/** The memory of a stored column of 32-bit words, as the target of a store. Packed columns are not allowed. */
 export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | 'capacity'> {
   const { source, capacity } = column;
   if (source.kind === 'view' || !['u32', 'i32', 'f32'].includes(source.storage)) {

@@ -1,20 +1,21 @@
 import { isPlain, isPromise } from '../given.ts';
 import { Column, Memory, type View } from './column.ts';
 
-/** All columns inside a value: in records, arrays, maps and sets, at any depth. */
+/** All columns inside a value. Records, arrays, maps and sets are searched at any depth. */
 export function columnsIn(value: unknown): Column[] {
   return partsIn(value).filter((part) => part instanceof Column);
 }
 
 /**
- * All memory that the columns and lengths inside a value hold, read or are counted by. Views older than `since` are
- * skipped: they read nothing that was taken later.
+ * All memory that the columns and lengths inside a value refer to: their elements, what their views read, and their row
+ * counts. Views older than `since` (a serial number of views) are skipped, because all memory that they read is older
+ * too.
  */
 export function memoriesIn(value: unknown, since = 0): Memory[] {
   return [...memoriesOf(partsIn(value), since)];
 }
 
-/** As {@link memoriesIn}, for columns and memory that are already collected. */
+/** The memory of {@link memoriesIn}, for columns and memory that the caller has already collected. */
 export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   const views: View[] = [];
@@ -30,14 +31,14 @@ export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<
   return memories;
 }
 
-/** All memory that views read or own, directly or indirectly. */
+/** All memory that the views, and the views that these read, read or own. Views older than `since` are skipped. */
 export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   for (const view of viewsUnder(views, since)) addMemories(view, memories);
   return memories;
 }
 
-/** The views and all views that they read, directly or indirectly, except those older than `since`. */
+/** The given views, and all views that they read directly or indirectly. Views older than `since` are skipped. */
 export function viewsUnder(views: Iterable<View>, since = 0): Set<View> {
   const found = new Set<View>();
   const open = [...views];
@@ -62,7 +63,7 @@ function addLength(length: Column['length'], memories: Set<Memory>): void {
   if (typeof length !== 'number') memories.add(length.memory);
 }
 
-/** All columns and memory inside a value, at any depth. */
+/** All columns and {@link Memory} objects inside a value. Records, arrays, maps and sets are searched at any depth. */
 export function partsIn(value: unknown): (Column | Memory)[] {
   const parts: (Column | Memory)[] = [];
   collectParts(value, new Set(), parts);
@@ -80,7 +81,9 @@ function collectParts(value: unknown, seen: Set<unknown>, parts: (Column | Memor
   for (const part of inside) collectParts(part, seen, parts);
 }
 
-/** All promises inside a value, by path: in records, arrays, maps and sets. Objects of classes are not searched. */
+/**
+ * All promises inside a value, with their paths. Records, arrays, maps and sets are searched, but not other objects.
+ */
 export function promisesIn(value: unknown): Map<string, PromiseLike<unknown>> {
   const promises = new Map<string, PromiseLike<unknown>>();
   collectPromises(value, '', new Set(), promises);

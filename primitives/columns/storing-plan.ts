@@ -3,57 +3,67 @@ import type { Column, View, ViewCost, ViewInput } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';
 
 /**
- * Decides which of the views that a command reads are stored before it runs: those that cost more to evaluate at every
- * read than to store once.
+ * Decides which of the views that a command reads are stored before the command runs. A view is stored if evaluating it
+ * at every read costs more than storing it once.
  *
- * Let a view have `rows` rows, `reads` reads and `operations` operations an element. Evaluating it costs `reads ·
- * operations`; storing it costs `rows · (operations + STORE) + reads · READ`. It is stored if that saves at least
- * {@link MIN_SAVING} operations a row. If the code of the command would still be longer than {@link MAX_STATEMENTS},
- * its longest inputs are stored too. The plan depends on the structure, the numbers of rows and the memory available.
+ * Let a view have `rows` rows, `reads` reads and `operations` operations an element. Evaluating costs `reads ·
+ * operations`; storing costs `rows · (operations + STORE) + reads · READ`. The view is stored if that saves at least
+ * {@link MIN_SAVING} operations a row. If the code of a reader would still be longer than {@link MAX_STATEMENTS}, the
+ * longest inputs of the reader are stored too. The plan depends on the structure of the views, their numbers of rows
+ * and the available memory.
  */
 
-/** Cost of storing an element, in operations, including its share of a launch. */
+/** Cost of storing an element, in operations. A share of the cost of the launch is included. */
 export const STORE = 8;
-/** Minimum saving, in operations a row. Below this, fusing is at least as fast on some device. */
+/**
+ * Minimum saving for which a view is stored, in operations a row. For smaller savings, fusing is at least as fast on
+ * some device.
+ */
 export const MIN_SAVING = 112;
-/** Minimum saving if memory is short: evaluating would take intolerably long. */
+/**
+ * Minimum saving for which a view is stored even though it takes more than half of the available memory: without
+ * storing it, the command would take intolerably long.
+ */
 const MIN_SAVING_IF_SHORT = 2 ** 16;
-/** Maximum statements with all calls inlined: longer code takes long to compile, and emitters recurse into operands. */
+/**
+ * Maximum number of statements of a program after all calls are inlined. Longer code takes long to compile, and
+ * emitters, which recurse into operands, could overflow the stack.
+ */
 export const MAX_STATEMENTS = 1024;
 
-/** A view that a command reads, directly or indirectly, with the decision about it. */
+/** A view that a command reads, directly or indirectly, and the decision whether to store it. */
 export interface PlannedView {
   readonly view: View;
   readonly length: Column['length'];
   readonly rows: number;
-  /** The indices of the results that are read. */
+  /** Indices of the view's results that are read. */
   readonly results: ReadonlySet<number>;
-  /** Total number of its elements that are read. */
+  /** Total number of reads of the view's elements in the command. */
   readonly reads: number;
-  /** Operations for evaluating one element, given the decisions about its inputs. */
+  /** Operations for evaluating one element of the view, given which of its inputs are stored. */
   readonly operations: number;
-  /** Operations a row saved by storing it. */
+  /** Operations a row that storing the view saves. */
   readonly saving: number;
-  /** Bytes available for storing it. */
+  /** Bytes available for storing the view. */
   readonly roomBytes: number;
-  /** Why it is stored, if it is: too many evaluations, or too much code. */
+  /** Why the view is stored: too many evaluations, or too much code. Undefined if it is not stored. */
   readonly cut: 'evaluations' | 'code' | undefined;
 }
 
-/** A view that is to be stored. */
+/** A planned view that is to be stored. */
 export type Cut = PlannedView & { readonly cut: 'evaluations' | 'code' };
 
-/** A view during planning. */
+/** A view in the graph from which the plan is made; the fields are filled in step by step. */
 interface Node extends PlannedView {
   readonly results: Set<number>;
-  /** The views that it reads and that are not stored. */
+  /** The views that this view reads and that were not stored by an earlier command. */
   readonly inputs: Edge[];
-  /** Array reads that replace stored inputs. */
+  /** Number of array reads for one element that replace inputs stored by earlier commands. */
   storedReads: number;
   reads: number;
   operations: number;
   statements: number;
-  /** Statements of the longest single step, which storing cannot shorten. */
+  /** Statements of the longest single step (one view's own code), which storing views cannot shorten. */
   longestStep: number;
   saving: number;
   roomBytes: number;
@@ -67,12 +77,13 @@ interface Edge {
   readonly places: number;
 }
 
-/** Whether an input is stored already. */
+/** Whether an earlier command has stored an input, so that it can be read from memory. */
 export type IsStored = (input: ViewInput) => boolean;
 
 /**
- * Plans a command with the given number of rows. Returns the views that it reads and that are not stored yet, each
- * before its readers, which is the order to store them in. The last entry is the command itself.
+ * Plans which views to store before a command with the given number of rows. Returns the views that the command reads
+ * and that are not stored yet. Each view comes before its readers, so views can be stored in this order. The last entry
+ * is the command itself.
  */
 export function planStores(root: View, rows: number, isStored: IsStored, roomBytes: number): readonly PlannedView[] {
   const nodes = collectNodes(root, rows, isStored);
@@ -102,12 +113,14 @@ function bytesOf({ rows, results }: Pick<PlannedView, 'rows' | 'results'>): numb
   return 4 * rows * results.size;
 }
 
-/** Whether storing a view takes more than half of the memory available. */
+/** Whether storing a view would take more than half of the available memory. */
 export function isShort(planned: PlannedView): boolean {
   return 2 * bytesOf(planned) > planned.roomBytes;
 }
 
-/** The views under a root, each before its readers. */
+/**
+ * The views that a root reads, directly or indirectly, as nodes. Each node comes before its readers; the root is last.
+ */
 function collectNodes(root: View, rows: number, isStored: IsStored): Node[] {
   const nodes: Node[] = [];
   const known = new Map<View, Node>();
@@ -169,8 +182,8 @@ function sumUp(node: Node): void {
 }
 
 /**
- * Counts the reads of every view. If a reader is evaluated more often than it has rows, only one evaluation a row is
- * counted, as if it were stored, so the count is a lower bound.
+ * Counts the reads of every view. A reader that is evaluated more often than it has rows might be stored, so only one
+ * evaluation a row is counted. The counts are therefore lower bounds.
  */
 function countReads(nodes: readonly Node[]): void {
   for (const { reads, rows, inputs } of nodes.toReversed()) {
@@ -182,12 +195,17 @@ function isTooLong({ statements, longestStep }: Pick<ViewCost, 'statements' | 'l
   return statements > MAX_STATEMENTS + longestStep;
 }
 
-/** Whether storing cannot pay for any input of a view, by the upper bound of the savings. */
+/**
+ * Whether no view that a command reads is worth storing. The test is quick, because it uses only an upper bound of the
+ * savings.
+ */
 export function isCheap(cost: ViewCost): boolean {
   return cost.repeated < MIN_SAVING && !isTooLong(cost);
 }
 
-/** Decides to store the longest inputs of a node until its code is short enough, or no input is left to store. */
+/**
+ * Marks the longest inputs of a node to be stored, until the code of the node is short enough or no long input is left.
+ */
 function shorten(node: Node): void {
   while (isTooLong(node)) {
     let longest: Node | undefined;
@@ -201,7 +219,10 @@ function shorten(node: Node): void {
   }
 }
 
-/** Operations saved by storing a view, a row of the view or of the command, whichever has more rows. */
+/**
+ * Operations that storing a view saves, divided by the number of rows of the view or of the command, whichever is
+ * larger.
+ */
 function savingOf({ reads, rows, operations }: Node, commandRows: number): number {
   return (reads * (operations - READ) - rows * (operations + STORE)) / Math.max(1, rows, commandRows);
 }

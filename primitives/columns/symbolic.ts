@@ -3,7 +3,9 @@ import type { ScalarType } from '../ir/ir.ts';
 import { f32OfBits } from '../ir/semantics.ts';
 import type { DeviceLength, Memory } from './column.ts';
 
-/** A placeholder for a length that differs from call to call. */
+/**
+ * A placeholder for a length that each call of a prepared pipeline provides, in word `word` of its block of arguments.
+ */
 export function symbolicLength(block: Memory, word: number, limit: number): DeviceLength {
   const length = {
     memory: block,
@@ -18,10 +20,10 @@ export function symbolicLength(block: Memory, word: number, limit: number): Devi
   return length;
 }
 
-/** A placeholder for a number that differs from call to call. */
+/** A placeholder for a uniform that each call of a prepared pipeline provides. */
 export class SymbolicUniform {
   readonly type: ScalarType;
-  /** Index of the word that holds it in a call's block. */
+  /** Index of the word that holds the value in the argument block of a call. */
   readonly word: number;
 
   constructor(type: ScalarType, word: number) {
@@ -29,7 +31,7 @@ export class SymbolicUniform {
     this.word = word;
   }
 
-  /** The number in the block of a call. */
+  /** Decodes the value from the argument block of a call. */
   valueIn(block: Uint32Array): number | boolean {
     const word = block[this.word]!;
     if (this.type === 'f32') return f32OfBits(word);

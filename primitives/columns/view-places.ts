@@ -4,14 +4,17 @@ import { callerPlace } from '../functors/place.ts';
 let watchers = 0;
 
 /**
- * The current line of the caller's code while places are watched, otherwise undefined: finding the line takes longer
- * than building a view.
+ * The current line of the caller's code, or undefined if places are not being watched. Finding the line takes longer
+ * than making a view, so it is found only on request.
  */
 export function viewPlace(): ErrorPlace | undefined {
   return watchers === 0 ? undefined : callerPlace();
 }
 
-/** Records the places of all views made from now on; returns a function that stops this. */
+/**
+ * From now on, records for every new view the line of the caller's code that made it. Returns a function that stops
+ * this.
+ */
 export function watchPlaces(): () => void {
   watchers++;
   return () => {

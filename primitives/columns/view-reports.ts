@@ -14,45 +14,45 @@ import {
   STORE,
 } from './storing-plan.ts';
 
-/** How the library treated a view that a command read. */
+/** How the library treated a view that a command read: stored or evaluated, and why. */
 export interface ViewReport {
-  /** The primitive that made the view, or a step of one. */
+  /** Name of the primitive that made the view, or of one of that primitive's steps. */
   readonly kind: string;
-  /** The name of its functor; if it has none, its kind. */
+  /** Name of the view's functor; the view's `kind` if the functor has no name. */
   readonly name: string;
-  /** The line of the caller's code that made it; unknown if it was made before the call of `explain`. */
+  /** The line of the caller's code that made the view; undefined if the view was made before `explain` was called. */
   readonly place: ErrorPlace | undefined;
-  /** The types of the results that were read or stored. */
+  /** The types of the view's results that were read or stored. */
   readonly types: readonly ScalarType[];
-  /** The number of its rows; if only the device knows it, the capacity. */
+  /** The number of rows of the view. If only the device knows it, the capacity. */
   readonly rows: number;
-  /** Bytes needed to store it. */
+  /** Bytes needed to store the view. */
   readonly bytes: number;
-  /** Estimated number of its elements that the command reads. */
+  /** Estimated number of the view's elements that the command reads; an element read twice counts twice. */
   readonly reads: number;
-  /** Estimated operations for evaluating it at every read. */
+  /** Estimated number of operations if the view is evaluated at every read. */
   readonly evaluating: number;
-  /** Estimated operations for storing it and reading the stored elements. */
+  /** Estimated number of operations if the view is stored once and then read from memory. */
   readonly storing: number;
   /**
-   * `stored`: it was stored for this command. `reused`: it was stored for an earlier command. `evaluated`: it is
-   * evaluated where the command reads it.
+   * `stored`: the view was stored for this command. `reused`: it was stored for an earlier command. `evaluated`: it is
+   * evaluated wherever the command reads it.
    */
   readonly outcome: 'stored' | 'reused' | 'evaluated';
-  /** The reason, in one sentence. */
+  /** Why the view was treated this way, in one sentence. */
   readonly reason: string;
-  /** The command, and the line of the caller's code that issued it. */
+  /** Name of the command that read the view, and the line of the caller's code that issued the command. */
   readonly command: { readonly name: string; readonly place: ErrorPlace | undefined };
 }
 
-/** Receives reports of the views that commands read. */
+/** A callback that receives a report of every view that a command reads. */
 export type OnViewReport = (report: ViewReport) => void;
 
 type Command = ViewReport['command'];
 
 /**
- * Reports of all views that a command reads, from its plan; the last view of the plan is the command itself.
- * `missingOf` returns the results of a view that are stored for this command; without it, none are.
+ * Reports of all views that a command reads, from its plan, whose last entry is the command itself. `missingOf` returns
+ * the results of a view that are to be stored for this command; without it, no view is stored.
  */
 export function reportsOf(
   planned: readonly PlannedView[],
@@ -109,7 +109,7 @@ function costsOf({ reads, rows, operations }: PlannedView): Pick<ViewReport, 're
   return { reads, evaluating: reads * operations, storing: rows * (operations + STORE) + reads * READ };
 }
 
-/** Reports of the views that were stored before this plan. */
+/** Reports of the views that the command reads and that earlier commands stored. */
 function reusedReports(planned: readonly PlannedView[], isStored: IsStored, command: Command): ViewReport[] {
   const reused = new Map<View, { readonly rows: number; readonly results: Set<number>; reads: number }>();
   for (const { view: reader, reads, rows } of planned) {
@@ -132,7 +132,7 @@ function reusedReports(planned: readonly PlannedView[], isStored: IsStored, comm
   }));
 }
 
-/** A number formatted for text. */
+/** Formats a rounded number with thousands separators, for reports. */
 export function show(count: number): string {
   return Math.round(count).toLocaleString('en');
 }

@@ -8,8 +8,8 @@ import type { FusionKey } from './known-fusions.ts';
 import { fuse } from './program.ts';
 
 /**
- * The column's values as 32-bit words, computed if they are not stored that way. Moving and comparing words keeps every
- * bit of NaNs and subnormals, even on devices that do not do so for f32.
+ * The bit patterns of the column's values as a column of u32, which may be a view. Some devices change NaNs and
+ * subnormals when they move or compare f32; words preserve every bit.
  */
 export function wordsOf(column: Column): Column<'u32'> {
   const words = wordsAtHand(column);
@@ -20,8 +20,8 @@ export function wordsOf(column: Column): Column<'u32'> {
 }
 
 /**
- * The column as words if that needs no computation: a stored column is read as u32 from the same memory, and a view
- * that only moves words gives them directly. Otherwise the column itself.
+ * The bit patterns as a column of u32, if that needs no computation. A stored column is read as u32 from the same
+ * memory, and a view that already returns words is reused. In all other cases, returns the column itself.
  */
 export function wordsAtHand(column: Column): Column {
   const { context, length, source, type } = column;
@@ -33,7 +33,10 @@ export function wordsAtHand(column: Column): Column {
   return isWord ? new Column(context, 'u32', length, { ...source, storage: 'u32' }) : column;
 }
 
-/** Keys as u32 in the order of the keys, or in reverse; f32 by the total order of IEEE 754. */
+/**
+ * Keys mapped to u32 such that the order of the u32 is that of the keys, or the reverse order. f32 are ordered by the
+ * total order of IEEE 754.
+ */
 export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   if (keys.type === 'u32' && !descending) return keys as Column<'u32'>;
   return wordView(wordsOf(keys), [sortableWords, keys.type, descending], (word) => {
@@ -42,7 +45,7 @@ export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   });
 }
 
-/** The inverse of {@link sortableWords}, for stored words. */
+/** Maps the results of {@link sortableWords} back to keys, as a view over stored words. */
 export function keysOfSortable<T extends ScalarType>(words: Column<'u32'>, type: T, descending = false): Column<T> {
   if (type === 'u32' && !descending) return words as Column as Column<T>;
   const view = fuse(
@@ -68,7 +71,7 @@ function wordOfSortable(word: U32, type: ScalarType): U32 {
   return type === 'f32' ? sortableToF32Bits({ key: word }) : word;
 }
 
-/** A view of words; `by` identifies the body for its key. */
+/** A view that maps each value of a column to a u32. `by` identifies the body, so that its recording can be reused. */
 function wordView(column: Column, by: FusionKey['by'], body: (value: Value<ScalarType>) => U32): Column<'u32'> {
   const view = fuse('words', [], ['u32'], (index, _, loader) => loader.load([column], index).map(body), {
     by,
