@@ -1,6 +1,6 @@
 import type { Context } from '../primitives/index.ts';
 
-/** Calls `make`, which takes over columns. Frees them if it throws. */
+/** Calls `make`, which takes ownership of `columns`. Frees the columns if it throws. */
 export function freeOnFailure<T>(context: Context, columns: unknown, make: () => T): T {
   try {
     return make();
@@ -10,7 +10,10 @@ export function freeOnFailure<T>(context: Context, columns: unknown, make: () =>
   }
 }
 
-/** Waits for all promises. If one fails, waits for the others, frees their columns, and throws the first error. */
+/**
+ * Waits for all promises. If one rejects, waits for all others, frees the columns of their results, and throws the
+ * first error.
+ */
 export async function allOrNone<T extends readonly unknown[]>(
   context: Context,
   promises: { readonly [K in keyof T]: T[K] | Promise<T[K]> },

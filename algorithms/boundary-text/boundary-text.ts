@@ -8,41 +8,38 @@ import { markText } from './marks.ts';
 import { plainRings } from './rings.ts';
 import { readMarks } from './vertices.ts';
 
-/** Whole lines of a text. */
+/** A piece of a text, made of whole lines, with the polygons that the device read in it. */
 export interface BoundaryPart {
-  /** Its bytes are `from … to − 1`. */
+  /** Byte range of the part in the text; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
-  /** Results of the device; undefined if all lines are left to the host. */
+  /** What the device read. Undefined if the host must parse the whole part. */
   readonly found: FoundBoundaries | undefined;
 }
 
-/** Vertices and the marks between them. */
+/** The vertices that the device read, and the marks between them: names and the ends of rings and lines. */
 export interface FoundBoundaries {
-  /**
-   * Coordinates of all vertices in order. Both are NaN for a mark that was taken for a vertex but cannot be read as
-   * one.
-   */
+  /** Coordinates of all vertices in order. Both are NaN for a token in a vertex's place that the device cannot read. */
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
-   * Positions where the name of a line begins, a ring ends or a line ends, in bytes from the start of the part. If the
-   * last line has no newline, one is assumed after it.
+   * Byte offsets of the marks from the start of the part. A mark is where a line's name begins, a ring ends or a line
+   * ends. If the last line has no newline, one is assumed after it.
    */
   readonly at: Uint32Array;
   /** Number of vertices before each mark. */
   readonly vertices: Uint32Array;
   /**
-   * Number of vertices of the ring that ends there, without a closing vertex, if the ring is plain: it has an area, and
-   * all of it was read. Otherwise 0.
+   * At a mark that ends a plain ring, the number of the ring's vertices without a closing one. At all other marks, 0. A
+   * ring is plain if it has an area and all its vertices were read.
    */
   readonly plain: Uint32Array;
 }
 
 export interface BoundaryTextOptions {
   /**
-   * Approximate bytes on the device at a time, twice. A line is never cut. Default 2²⁶, or a 128th of the backend's
-   * memory if that is less.
+   * Approximate bytes of text in a part; two parts are on the device at a time. A part contains whole lines only.
+   * Default 2²⁶, or a 128th of the backend's memory if that is less.
    */
   readonly partBytes?: number;
 }
@@ -52,9 +49,9 @@ export interface BoundaryTextOptions {
  * while the caller uses the last one.
  *
  * The device reads the usual notation: vertices as `x,y` with integers of a magnitude below 2³¹, separated by blanks;
- * rings separated by `;` or `|`; an optional name of at most 64 bytes in front. Anything else in a line (a decimal
- * point, a comment, a mistake) becomes an unread vertex, so that the host can parse this line itself. No line is lost,
- * and no line affects another.
+ * rings separated by `;` or `|`; an optional name of at most 64 bytes in front. Any other token (a decimal point, a
+ * comment, a mistake) becomes a vertex with NaN coordinates, so that the host can parse its line itself. No line is
+ * lost, and a mistake in one line does not affect other lines.
  *
  * - Steps: find the marks of the text, four bytes at a time; separate tokens from ends of rings and lines; read the
  *   numbers of the tokens; check the rings.
@@ -64,8 +61,8 @@ export interface BoundaryTextOptions {
  *   above 2²⁸ bytes, is left to the host. An empty text has no parts.
  *
  * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
- * CPU-GPU Hybrid Systems, 2012, section 4.2, which runs a state machine; here with scans, because the byte in front of
- * a token identifies it.
+ * CPU-GPU Hybrid Systems, 2012, section 4.2, which runs a state machine. Scans replace it here, because the byte in
+ * front of a token identifies the token.
  *
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
@@ -109,7 +106,7 @@ function defaultPart({ backend }: Context): number {
   return Math.min(2 ** 26, Math.floor(backend.limits.memoryBytes / SHARE_OF_MEMORY));
 }
 
-/** Parts on the device take at most about a quarter of its memory. */
+/** Two parts of 16 bytes per byte of text take a quarter of the memory if a part has a 128th of its bytes. */
 const SHARE_OF_MEMORY = 128;
 
 interface Lines {
@@ -117,7 +114,7 @@ interface Lines {
   readonly to: number;
 }
 
-/** Cuts a text after newlines into pieces of at most `bytes` bytes, or of a single longer line. */
+/** Cuts a text after newlines into pieces of at most `bytes` bytes. A longer line is a piece of its own. */
 function* wholeLines(text: Uint8Array, bytes: number): Generator<Lines> {
   for (let from = 0; from < text.length; ) {
     const last = from + bytes >= text.length ? text.length - 1 : text.lastIndexOf(BYTE.newline, from + bytes - 1);
@@ -151,7 +148,7 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
   }
 }
 
-/** Number of marks up to a position. Newlines follow the last mark of a text. */
+/** Number of marks at positions up to `last`. The device appends newlines to a text, whose marks are dropped here. */
 function marksUpTo(at: Uint32Array, last: number): number {
   let count = at.length;
   while (count > 0 && at[count - 1]! > last) count--;
@@ -159,9 +156,9 @@ function marksUpTo(at: Uint32Array, last: number): number {
 }
 
 /**
- * Room is allocated for one mark per this many bytes. Only texts full of mistakes have more marks; a vertex has four
- * bytes or more.
+ * A part has room for one mark per this many bytes. A vertex takes at least four bytes, so only texts full of mistakes
+ * have more marks.
  */
 const BYTES_A_MARK = 3;
-/** Short texts may have a mark per byte, and newlines follow them. */
+/** Extra room for marks: a short text may have one per byte, and the device appends newlines. */
 const MIN_ROOM = 64;

@@ -1,6 +1,6 @@
 import { type Bool, type Functor, fn, type U32, u32 } from '../../primitives/index.ts';
 
-/** Bytes with a meaning in boundary texts. */
+/** The bytes with a meaning in boundary texts, by name. */
 export const BYTE = {
   tab: 9,
   newline: 10,
@@ -25,9 +25,9 @@ export function isRingBreak(byte: U32): Bool {
 }
 
 /**
- * The highest bits of the bytes of a word that are marks: bytes that end a line or a ring, and bytes that begin a
- * token. A token is a run of all other bytes except blanks. `before` is the word in front, whose last byte decides on
- * the first byte of this word.
+ * Finds the marks among the four bytes of a word: bytes that end a line or a ring, and bytes that begin a token. A
+ * token is a run of all other bytes except blanks. In the result, the highest bit of each marked byte is set. `before`
+ * is the preceding word, whose last byte decides whether the first byte of this word begins a token.
  *
  * Straight-line arithmetic without carries between bytes, so that it vectorises.
  */
@@ -55,13 +55,13 @@ function blankBytes(word: U32): U32 {
   return bytesEqual(word, BYTE.space).or(bytesEqual(word, BYTE.tab));
 }
 
-/** The highest bits of the bytes that have a value. */
+/** Sets the highest bit of each byte of `word` that equals `byte`; all other bits of the result are 0. */
 function bytesEqual(word: U32, byte: number): U32 {
   const difference = word.xor(byte * 0x01010101);
   return difference.and(OTHER_BITS).add(OTHER_BITS).or(difference).or(OTHER_BITS).not();
 }
 
-/** Whether a byte is a decimal digit, given the byte minus that of zero, modulo 2³². */
+/** Whether a byte is a decimal digit. `aboveZero` is the byte minus the code of `0`, modulo 2³². */
 export function isDigit(aboveZero: U32): Bool {
   return aboveZero.le(9);
 }

@@ -15,7 +15,8 @@ import { storeResults } from '../../primitives/row-results.ts';
 import { UNREAD } from './vertices.ts';
 
 /**
- * Integers as the words of f64, low word first; {@link UNREAD} as NaN. So the host can use the result without a loop.
+ * Converts integers to the two words of an f64, low word first, and {@link UNREAD} to NaN. The host can then view the
+ * result as a `Float64Array` without a loop.
  */
 export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertices<'u32'> {
   return context.scope(() => {
@@ -38,14 +39,14 @@ export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertic
 
 type Vertices<T extends 'i32' | 'u32'> = { readonly x: Column<T>; readonly y: Column<T> };
 
-/** Types of a row's results: positions and words. */
+/** Types of the six values that a row emits: two positions, then the two words of x and the two words of y. */
 const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 
-/** The f64 of an integer: sign, exponent from the highest bit that is set, and the bits below it. */
+/** Builds the f64 of an integer from its sign, the exponent of its highest set bit, and the bits below that bit. */
 function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
   const size = bitsToU32(number.abs());
   const zeros = clz(size);
-  // Two shifts, because a shift by 32 would be a shift by 0.
+  // Two shifts, because WebGPU and WebAssembly take a shift by 32 as a shift by 0.
   const fraction = size.shl(zeros).shl(1);
   const exponent = u32(BIAS + 31)
     .sub(zeros)
@@ -64,7 +65,10 @@ function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
 const BIAS = 1023;
 const QUIET_NAN = 0x7ff80000;
 
-/** Words read from the device, as f64, in no more memory than needed. */
+/**
+ * Views words from the device as f64. Copies them first if they are part of a larger buffer, which would stay in
+ * memory.
+ */
 export function doublesOf(words: Uint32Array): Float64Array {
   const own = words.byteLength === words.buffer.byteLength ? words : words.slice();
   return new Float64Array(own.buffer as ArrayBuffer);

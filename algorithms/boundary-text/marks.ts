@@ -17,12 +17,12 @@ import { scanResults, writeWords } from '../../primitives/row-results.ts';
 import { countIn } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 
-/** A text on a device: its bytes one by one, with zeros after them, and the positions of its marks. */
+/** A text on a device: one row per byte, zeros after the last byte, and the positions of its marks. */
 export interface MarkedText {
   readonly bytes: Column<'u32'>;
   /** Positions of the marks, in order; see {@link markBytes}. */
   readonly marks: Column<'u32'>;
-  /** Number of marks, which may exceed the capacity. */
+  /** Number of marks in the text. If it exceeds the capacity of `marks`, the marks beyond that are missing. */
   readonly count: Column<'u32'>;
 }
 
@@ -36,7 +36,8 @@ export function markText(context: Context, text: Uint8Array, capacity: number): 
   return context.scope(() => {
     const { words, shift } = uploadText(context, text);
     const length = words.capacity - 1;
-    // Stored, because it is cheap to compute in vector lanes and expensive one by one.
+    // Materialized: vector lanes compute the masks cheaply here, while the filter below would compute each one by
+    // itself.
     const mask = context.materialize(map(markBytes, { before: slice(words, 0, length), here: slice(words, 1) }));
     const marked = copyIf({ mask, word: sequence(length) }, map(hasMarks, { mask }));
     return { bytes: bytesIn(words, 4 + shift), ...placeMarks(context, marked, shift, capacity) };
@@ -45,7 +46,9 @@ export function markText(context: Context, text: Uint8Array, capacity: number): 
 
 const hasMarks = fn('hasMarks', { mask: u32 }, bool, ({ mask }) => mask.ne(0));
 
-/** The positions of all marks of words, in order: a scan counts them, and each word stores up to four. */
+/**
+ * Lists the positions of all marks in order. A scan counts the marks before each word, and each word stores up to four.
+ */
 function placeMarks(
   context: Context,
   { mask, word }: { readonly mask: Column<'u32'>; readonly word: Column<'u32'> },
@@ -79,18 +82,21 @@ function placeMarks(
 
 const LANES = [0, 1, 2, 3] as const;
 
-/** A text on a device, in words. */
+/** A text on a device, packed four bytes to a word. */
 interface UploadedText {
   /**
    * One word of blanks, then the words that contain the text. Bytes outside the text are blanks before it and newlines
    * after it.
    */
   readonly words: Column<'u32'>;
-  /** Bytes of the second word before the text. */
+  /** Number of bytes of the second word that precede the text. */
   readonly shift: number;
 }
 
-/** Uploads a text in place. Only the words at its ends, which may contain other data, are copied on the host. */
+/**
+ * Uploads a text without copying it on the host, except for the first and last word, which may share bytes with other
+ * data.
+ */
 function uploadText(context: Context, text: Uint8Array): UploadedText {
   const shift = text.byteOffset % 4;
   const whole = Math.floor((shift + text.length) / 4);
@@ -107,7 +113,7 @@ function uploadText(context: Context, text: Uint8Array): UploadedText {
   return { words, shift };
 }
 
-/** The words from a given one on, as a column on the same memory. */
+/** A column of the bytes of `words` from the byte `offset` on, as a view of the same memory. */
 function bytesIn(words: Column<'u32'>, offset: number): Column<'u32'> {
   const source = { kind: 'stored', memory: memoryOf(words), storage: 'u8', offset } as const;
   return new Column(words.context, 'u32', 4 * words.capacity - offset, source);

@@ -17,17 +17,17 @@ import {
 } from '../../primitives/index.ts';
 import { type ReadMarks, UNREAD } from './vertices.ts';
 
-/** Rings with more vertices are left to the host, because one thread reads all vertices of a ring. */
+/** A device does not check rings with more vertices, because one thread reads all vertices of a ring. The host does. */
 const LONGEST_RING = 4096;
 /**
- * If all vertices of a ring are this close to its first along both axes, rounding cannot make its area vanish: the host
- * treats vertices as collinear if their area is below 2⁻⁴⁰ of that of their box, and the area is an integer.
+ * If all vertices of a ring are this close to its first one along both axes, the host cannot take them for collinear.
+ * It does so if the ring's area is below 2⁻⁴⁰ of the area of its box, and a plain ring's area is a whole number.
  */
 const REACH = 2 ** 20;
 
 /**
  * Number of vertices of the ring that ends at a mark, without closing vertices, if the ring is plain; else 0. A ring is
- * not plain if it is empty or short, has no area or may have none, is large, or has an unread vertex.
+ * not plain if it has too few vertices, no area, an extent above {@link REACH}, or an unread vertex.
  */
 const plainRing = fn(
   'plainRing',
@@ -40,7 +40,7 @@ const plainRing = fn(
     const closes = (index: Parameters<typeof x.at>[0]): Bool => x.at(index).eq(fromX).and(y.at(index).eq(fromY));
     const closed = closes(end.sub(1));
     const kept = end.sub(from).sub(u32(closed));
-    // Rings with two closing vertices are left to the host.
+    // A ring whose first vertex is repeated twice at its end is not plain, so the host parses it.
     const plain = Var(
       kept
         .ge(3)
@@ -54,7 +54,7 @@ const plainRing = fn(
         const [atX, atY] = [x.at(vertex), y.at(vertex)];
         plain.set(atX.ne(UNREAD).and(isNear(atX, fromX)).and(isNear(atY, fromY)));
         If(plain.not(), () => Break());
-        // Modulo 2³²: a value that is not 0 modulo 2³² is not 0.
+        // Computed modulo 2³². If the result is not 0, the exact cross product is not 0 either.
         const cross = alongX.mul(atY.sub(fromY)).sub(alongY.mul(atX.sub(fromX)));
         bent.set(bent.or(cross.ne(0)));
       });
@@ -63,7 +63,10 @@ const plainRing = fn(
   },
 );
 
-/** Whether two coordinates differ by less than {@link REACH}. Compares halves, because the difference may overflow. */
+/**
+ * Whether two coordinates differ by less than {@link REACH}. Compares their halves, because their difference may
+ * overflow.
+ */
 function isNear(a: I32, b: I32): Bool {
   return a
     .shr(1)
@@ -73,7 +76,7 @@ function isNear(a: I32, b: I32): Bool {
 }
 
 /**
- * Checks the rings that end at marks other than vertices, and finds those that are plain.
+ * Checks the ring that ends at each of the other marks: the number of its vertices if the ring is plain, else 0.
  *
  * - Work O(vertices), span O(vertices of the largest ring that a device reads).
  */

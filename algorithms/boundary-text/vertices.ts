@@ -24,16 +24,16 @@ import {
 import { BYTE, isBlank, isDigit, isRingBreak } from './bytes.ts';
 import type { MarkedText } from './marks.ts';
 
-/** Marks coordinates that are not a vertex, or not in the usual notation. No vertex has this value. */
+/** Coordinate of a token that is not a vertex or cannot be read. No vertex has this coordinate. */
 export const UNREAD: number = -(2 ** 31);
 
-/** Longer names are left to the host, because one thread reads all bytes of a name. */
+/** A device does not read longer names, because one thread reads all bytes of a name. The host does. */
 const LONGEST_ID = 64;
 
 /**
- * Whether a mark is a vertex: a token that is not the name of its line. Tokens that a device cannot read also count as
- * vertices and are then found unreadable: long names, names that contain or precede `;` or `|`, comments, and the end
- * of a ring without a ring.
+ * Whether a mark is a vertex, that is, a token that is not the name of its line. Tokens that a device cannot read also
+ * count as vertices, and are found unreadable later. These are long names, names that contain or precede `;` or `|`,
+ * comments, and a ring break without vertices before it.
  */
 const isVertex = fn('isVertex', { mark: u32, marks: array(u32), bytes: array(u32) }, bool, ({ mark, marks, bytes }) => {
   const at = marks.at(mark);
@@ -58,7 +58,7 @@ function isName(bytes: ArrayValue<'u32'>, at: U32): Bool {
   return name;
 }
 
-/** Coordinates of the vertex at a position; {@link UNREAD} for both if there is none. */
+/** Coordinates of the vertex at a position. Both are {@link UNREAD} if the device cannot read a vertex there. */
 function readVertex(bytes: ArrayValue<'u32'>, at: U32): { readonly x: I32; readonly y: I32 } {
   const x = readWhole(bytes, at);
   const y = readWhole(bytes, x.end.add(1));
@@ -69,13 +69,13 @@ function readVertex(bytes: ArrayValue<'u32'>, at: U32): { readonly x: I32; reado
 
 interface Whole {
   readonly value: I32;
-  /** Position of the byte after it. */
+  /** Position of the first byte after the number. */
   readonly end: U32;
-  /** Whether there is a number that fits. −0 does not. */
+  /** Whether the bytes are an integer with a magnitude below 2³¹. False for −0, which an integer cannot hold. */
   readonly read: Bool;
 }
 
-/** Reads `-12` or `12`: up to ten digits, with a magnitude below 2³¹. */
+/** Reads an integer such as `-12` or `12`: up to ten digits, with a magnitude below 2³¹. */
 function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
   const negative = bytes.at(at).eq(BYTE.minus);
   const start = at.add(u32(negative));
@@ -99,7 +99,7 @@ function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
 }
 
 const MAX_DIGITS = 10;
-/** Ten times this plus nine is below 2³². */
+/** The largest value to which another digit can be appended without overflow in u32. */
 const MAX_TENS = 214748364;
 
 function endsVertex(bytes: ArrayValue<'u32'>, at: U32): Bool {
@@ -120,13 +120,13 @@ export interface ReadMarks {
   readonly vertices: { readonly x: Column<'i32'>; readonly y: Column<'i32'> };
   readonly others: {
     readonly at: Column<'u32'>;
-    /** Number of vertices before it. */
+    /** Number of vertices before the mark. */
     readonly vertices: Column<'u32'>;
   };
 }
 
 /**
- * Separates the vertices from the other marks of a text, and reads them.
+ * Separates the vertices of a text from its other marks, and reads the coordinates of the vertices.
  *
  * - Work O(bytes of vertices and names), span O(log marks): a thread reads the bytes of its token one by one.
  */

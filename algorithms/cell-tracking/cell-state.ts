@@ -23,10 +23,10 @@ import { type CellsInFrame, trackInFieldUnits } from './track-frame.ts';
 import { type TrackingOptions, unitOf } from './tracking-options.ts';
 import { WINDOW_WORDS, windowShape } from './windows.ts';
 
-/** The expected path of a cell is the mean of its positions in this many frames. */
+/** Number of frames over whose positions the expected path of a cell is averaged. */
 export const PATH_FRAMES = 10;
 
-/** Fields of a row. Rows with radius 0 have no cell. */
+/** Columns of the table of cells. A row with radius 0 is free. */
 const cell: {
   readonly x: typeof f32;
   readonly y: typeof f32;
@@ -35,40 +35,40 @@ const cell: {
   readonly age: typeof u32;
 } = { x: f32, y: f32, radius: f32, path: f32, age: u32 };
 
-/** The cells of a frame on a device, one row each, with the starting values of the next frame. */
+/** The cells of a frame on a device, one row each, and what the next frame starts from: snakes, fields and windows. */
 export interface CellState {
   readonly cells: ColumnsOf<typeof cell>;
-  /** Coordinates across the vessel in the last frames, newest first, PATH_FRAMES rows per cell. */
+  /** Each cell's coordinates across the vessel in the last frames, newest first, {@link PATH_FRAMES} rows per cell. */
   readonly history: Column<'f32'>;
-  /** SNAXELS rows per cell. */
+  /** Distances of a snake's points (snaxels) from its centre, {@link SNAXELS} rows per cell. */
   readonly radii: Column<'f32'>;
-  /** In units of 2^-20. */
+  /** Flow fields of all windows, in units of 2^-20. */
   readonly field: Column<'f32'>;
   readonly windows: Column<'u32'>;
 }
 
-/** The columns of every frame that the host reads. */
+/** The columns that the host reads after every frame. */
 export type SeenColumns = Pick<CellsInFrame, 'x' | 'y' | 'radius' | 'lost' | 'radii'>;
 
-/** A cell as the host knows it, with its row. */
+/** What the host knows about a cell from which tracking starts, and the row of that cell. */
 export interface StartingCell {
   readonly row: number;
   readonly x: number;
   readonly y: number;
-  /** The expected radius. */
+  /** The expected radius in pixels. */
   readonly radius: number;
-  /** Its positions in the last frames, newest first, at most {@link PATH_FRAMES}. */
+  /** Positions of the cell in the last frames, newest first, at most {@link PATH_FRAMES}. */
   readonly recent: readonly { readonly x: number; readonly y: number }[];
-  /** Radii of its snaxels. Default: the expected radius. */
+  /** Distances of the snake's points (snaxels) from the centre. If undefined, all equal the expected radius. */
   readonly radii: ArrayLike<number> | undefined;
 }
 
-/** The prepared step from one frame to the next, for a number of rows. */
+/** The prepared step that tracks cells from one frame to the next, for a fixed number of rows. */
 export interface CellStep {
   readonly rows: number;
-  /** Makes a state from the host's data. In rows that are not new, fields continue from those of `before`. */
+  /** Makes a state from the host's data. Rows that already had a cell in `before` keep their flow fields. */
   start(cells: readonly StartingCell[], before: CellState | undefined): CellState;
-  /** The state in a frame, and its columns that the host reads. */
+  /** Tracks the cells into the frame `grey`. Returns the new state, and those of its columns that the host reads. */
   next(grey: Column, state: CellState): { readonly state: CellState; readonly seen: SeenColumns };
   dispose(): void;
 }
@@ -123,7 +123,7 @@ export function prepareCellStep(
   };
 }
 
-/** The row of a cell in the next frame. Its expected path is the mean over its last frames. */
+/** Computes the row of a cell for the next frame. Its expected path is the mean over its last frames. */
 const nextCell = fn(
   'nextCell',
   {
@@ -198,7 +198,7 @@ function startOf(
   };
 }
 
-/** Computed as on the device. */
+/** Coordinate of a point across the vessel, with the same f32 roundings as on the device. */
 function acrossOf(
   { x, y }: { readonly x: number; readonly y: number },
   { acrossX, acrossY }: { readonly acrossX: number; readonly acrossY: number },

@@ -1,27 +1,25 @@
-/** Samples of circles, made by the host. Angles are indices into tables, so devices need no trigonometry. */
+/** Sample points on circles, tabulated by the host, so that devices need no trigonometry. */
 
-/** Sines and cosines are fixed-point numbers with this many fractional bits. */
+/** Number of fractional bits of sines and cosines, which are fixed-point numbers. */
 export const WEIGHT_BITS = 14;
 
 /**
- * Pairs of opposite samples, circle after circle. The second sample of a pair has the opposite offset and the opposite
- * direction. For each circle, every other pair comes first.
+ * Sample points on circles, in pairs on opposite sides of the centre, circle after circle. Tables store the first
+ * sample of a pair; the offset and the direction of the second one are its negatives. Within a circle, pairs with even
+ * numbers come before those with odd numbers.
  */
 export interface CircleTables {
-  /** Offset of the first sample of a pair, in elements of the frame, modulo 2^32. */
+  /** Offset of a pair's first sample from the centre, in elements of the frame, modulo 2^32. */
   readonly offsets: Uint32Array<ArrayBuffer>;
-  /** Cosine (low half) and sine (high half) of its angle, as i16. */
+  /** Cosine (low half) and sine (high half) of the first sample's angle, as i16 in fixed point. */
   readonly weights: Uint32Array<ArrayBuffer>;
   readonly radii: Float32Array<ArrayBuffer>;
-  /** Number of pairs of a circle, and how many of them come first. */
+  /** Number of pairs of a circle, and number of pairs with even numbers, which come first. */
   readonly pairs: number;
   readonly firstPairs: number;
 }
 
-/**
- * The tables of circles in frames of a given width. Positions of samples are rounded towards the centre, to whole
- * pixels.
- */
+/** Builds the tables of circles for frames of a given width. Samples are rounded to whole pixels towards the centre. */
 export function circleTables(radii: readonly number[], points: number, width: number): CircleTables {
   const pairs = points / 2;
   const order = Array.from({ length: pairs }, (_, i) => i);
@@ -40,10 +38,7 @@ export function circleTables(radii: readonly number[], points: number, width: nu
   };
 }
 
-/**
- * The whole pixels of a step. A step that is an integer except for rounding of a sine, such as 8 · cos 120°, is not cut
- * below it.
- */
+/** Rounds a step towards 0 to whole pixels. The factor compensates for rounded sines: 8 · cos 120° is −4, not −3. */
 function cut(step: number): number {
   return Math.trunc(step * (1 + 1e-12));
 }

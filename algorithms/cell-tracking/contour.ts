@@ -28,34 +28,34 @@ import {
 import { finite } from './finite.ts';
 import type { Frame } from './frame.ts';
 
-/** Cells with their contours, in their original rows. */
+/** Contours of cells, in the rows of the cells that were given. */
 export type Contours = {
-  /** The centroid of the enclosed area, in pixels. */
+  /** The centroid of the area inside the contour, in pixels. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
-  /** The radius of a circle of the same area. */
+  /** The radius in pixels of a circle with the same area as the contour. */
   readonly radius: Column<'f32'>;
-  /** Whether no contour was found. If so, the figures are the given ones. */
+  /** Whether no contour was found. If so, position and radius are those that were given. */
   readonly lost: Column<'bool'>;
   /**
-   * Points along each contour, 36 rows per cell: the first to the right of the centre, the next ones further down. For
-   * a lost cell, the points of its last contour.
+   * Points along each contour, 36 rows per cell. The first point is to the right of the centre, and the next ones
+   * follow clockwise. A lost cell has the points of its last contour.
    */
   readonly points: ColumnsOf<{ x: typeof f32; y: typeof f32 }>;
 };
 
-/** Number of control points of a contour, and of points from one control point to the next. */
+/** Number of control points of a contour, and number of sample points from one control point to the next. */
 const POINTS = 9;
 const PER_POINT = 4;
 const SAMPLES = POINTS * PER_POINT;
 
-/** Distance of a spline from its centre if its control points lie on a circle of radius 1. */
+/** Distance of the knots of a closed spline from its centre, if its control points lie on a circle with radius 1. */
 const REACH = (4 + 2 * Math.cos((2 * Math.PI) / POINTS)) / 6;
 /** A mean slope below this counts as 0. */
 const FLAT = 2 ** -60;
-/** If the tangent is shorter than this, a contour has no normal. */
+/** Length of a tangent in pixels below which the contour is treated as having no normal. */
 const SHORTEST = 2 ** -10;
-/** Moves are summed as fixed-point numbers with this many fractional bits. */
+/** Number of fractional bits of moves, which are summed as fixed-point numbers. */
 const CHANGE_BITS = 10;
 
 interface Vector {
@@ -69,14 +69,15 @@ interface Picture {
   readonly height: U32;
 }
 
-/** A functor of grey values of either type, which it converts to f32. */
+/** Makes two variants of a functor, for grey values in u32 and in f32. Both variants work on grey values as f32. */
 export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
   return { u32: make(array(u32) as never), f32: make(array(f32)) };
 }
 
 /**
- * The slopes between the four pixels around a point, each half of the difference of its neighbours. Frames must be at
- * least four pixels wide and high. Points less than a pixel from an edge are treated as one pixel from it.
+ * The slopes of the grey values at a point, interpolated between the four pixels around it. The slope at a pixel is
+ * half of the difference of its two neighbours. Frames must be at least four pixels wide and high. A point less than a
+ * pixel from an edge is moved to one pixel from it.
  */
 function slopeAt({ grey, width, height }: Picture, point: Vector): Vector {
   const along = (value: F32, size: U32) => {
@@ -102,8 +103,8 @@ function slopeAt({ grey, width, height }: Picture, point: Vector): Vector {
 }
 
 /**
- * A circle with finite numbers, and its rate, by which forces on its contour are multiplied. The rate is negative
- * around bright cells, and 0 if there is no contour.
+ * Replaces numbers of a circle that are not finite, and computes its rate: the factor by which forces on its contour
+ * are multiplied. The rate is negative around bright cells, and 0 if the circle is lost.
  */
 const circleOfCell = ofGrey((grey) =>
   fn(
@@ -131,7 +132,7 @@ const circleOfCell = ofGrey((grey) =>
   ),
 );
 
-/** The mean outward slope on a circle. The direction is rotated from point to point. */
+/** The mean slope in outward direction on a circle. The direction is rotated step by step, without trigonometry. */
 function slopeOutwards(picture: Picture, { x, y }: Vector, radius: F32): F32 {
   const angle = (2 * Math.PI) / SAMPLES;
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
@@ -149,7 +150,9 @@ function slopeOutwards(picture: Picture, { x, y }: Vector, radius: F32): F32 {
 const ANGLES = Array.from({ length: POINTS }, (_, k) => (2 * Math.PI * k) / POINTS);
 const [COSINES, SINES] = [ANGLES.map(Math.cos), ANGLES.map(Math.sin)];
 
-/** A control point of a contour that is a circle, to within a thousandth of its radius. */
+/**
+ * An initial control point. Together they describe a contour that is a circle, to within a thousandth of its radius.
+ */
 const firstControlPoint = fn(
   'firstControlPoint',
   { index: u32, x: array(f32), y: array(f32), radius: array(f32), rate: array(f32) },
@@ -168,7 +171,10 @@ const firstControlPoint = fn(
   },
 );
 
-/** Weights of four control points at a fraction of the way from the second to the third, and their derivatives. */
+/**
+ * Weights of four consecutive control points in a uniform cubic B-spline, and their derivatives. The point is at the
+ * fraction `share` of the way from the second to the third control point.
+ */
 function weightsAt(share: F32): { readonly weights: readonly F32[]; readonly slopes: readonly F32[] } {
   const rest = f32(1).sub(share);
   const [square, restSquare] = [share.mul(share), rest.mul(rest)];
@@ -192,9 +198,9 @@ function weighted(weights: readonly F32[], values: readonly F32[]): F32 {
 const controlPoint = { x: f32, y: f32 } as const;
 
 /**
- * A round of a contour: moves a control point along the gradient of a sum over the points on the four pieces of the
- * contour that it influences. With the normal n = (y′, −x′)/|p′| at a point p, the sum is of the grey values at p + δn
- * minus those at p − δn.
+ * A round of a contour. Moves a control point along the gradient of a sum over the sample points on the four pieces
+ * that it influences. At a sample point p with the normal n = (y′, −x′)/|p′|, the sum has the grey value at p + δn
+ * minus the grey value at p − δn.
  */
 const climb = ofGrey((grey) =>
   fn(
@@ -233,7 +239,7 @@ const climb = ofGrey((grey) =>
             return slopeAt(picture, { x: x.add(normal.x.mul(reach)), y: y.add(normal.y.mul(reach)) });
           };
           const [outside, inside] = [seen(1), seen(-1)];
-          // Moving the control point turns the normal; this adds the tangent, times the remaining part of the move.
+          // Moving the control point also turns the normal. This term is the effect of that turn on the sum.
           const turn = share
             .mul(inverse)
             .mul(delta)
@@ -248,10 +254,10 @@ const climb = ofGrey((grey) =>
   ),
 );
 
-/** A control point influences four pieces. */
+/** Number of sample points on the four pieces that a control point influences. */
 const SAMPLES_OF_POINT = 4 * PER_POINT;
 
-/** The move of a control point. */
+/** How far a control point moved, in fixed point. The changes are summed to find contours that no longer move. */
 const change = fn('contourChange', { before: controlPoint, after: controlPoint }, u32, ({ before, after }) => {
   const moved = after.x.sub(before.x).abs().add(after.y.sub(before.y).abs());
   return u32(round(moved.mul(2 ** CHANGE_BITS)));
@@ -259,7 +265,7 @@ const change = fn('contourChange', { before: controlPoint, after: controlPoint }
 
 const isStill = fn('contourIsStill', { total: u32 }, bool, ({ total }) => total.eq(0));
 
-/** A point of a cell's contour. */
+/** The sample point `sample` of a cell's contour. */
 function pointOn(control: { readonly [name in 'controlX' | 'controlY']: ArrayValue<'f32'> }, cell: U32, sample: U32) {
   const piece = sample.div(PER_POINT);
   const { weights } = weightsAt(f32(sample.sub(piece.mul(PER_POINT))).mul(1 / PER_POINT));
@@ -276,7 +282,7 @@ function pointOn(control: { readonly [name in 'controlX' | 'controlY']: ArrayVal
   return { x: of(control.controlX), y: of(control.controlY) };
 }
 
-/** The centroid and the radius of a contour's area, or the initial circle. */
+/** The centroid and the radius of a contour's area; for a lost cell, those of the initial circle. */
 const cellOfContour = fn(
   'cellOfContour',
   {
@@ -322,7 +328,7 @@ const cellOfContour = fn(
   },
 );
 
-/** A point of a contour. */
+/** The functor of one sample point of a contour. */
 const pointOfContour = fn(
   'pointOfContour',
   { index: u32, controlX: array(f32), controlY: array(f32) },
@@ -333,7 +339,7 @@ const pointOfContour = fn(
   },
 );
 
-/** The contours of circles; see `refineContours`. */
+/** Moves contours from circles to edges; see `refineContours`, which checks the arguments. */
 export function climbContours(
   context: Context,
   { width, height, grey: given }: Frame,
@@ -348,7 +354,7 @@ export function climbContours(
 ): Contours {
   const { length, iterations, delta, step, border } = options;
   const { capacity } = cells.x;
-  // The types of grey values differ.
+  // A union of column types does not satisfy the generic parameters below, so the column is cast to one of them.
   const [grey, { type }] = [given as Column<'f32'>, given];
   const circles = context.materialize(map(circleOfCell[type], { ...cells, grey, width, height, border, step }));
   const start = map(firstControlPoint, { index: sequence(capacity * POINTS), ...circles });

@@ -11,7 +11,7 @@ export interface DetectedCells {
   readonly x: Float32Array;
   readonly y: Float32Array;
   readonly radius: Float32Array;
-  /** Negative if the cell is brighter than its surroundings. */
+  /** How well the circle fits the cell's edge. Negative if the cell is brighter than its surroundings. */
   readonly score: Float32Array;
 }
 

@@ -5,23 +5,23 @@ export interface GicovOptions {
   readonly radii?: readonly number[] | undefined;
   /** Number of samples of a circle, even. Default 150. */
   readonly points?: number | undefined;
-  /** Scores of at most this magnitude become 0. Much of their work is skipped, too. Default 0. */
+  /** Scores of at most this magnitude become 0, which saves about half of their work. Default 0. */
   readonly threshold?: number | undefined;
   /** Pixels closer to an edge of the frame than this have score 0. Default: the maximum radius plus 2. */
   readonly margin?: number | undefined;
   /**
-   * Cells to find. Cells brighter than their surroundings have negative scores, dark cells positive ones. Default
-   * `both`.
+   * Which cells to find. Bright cells (brighter than their surroundings) have negative scores, dark cells positive
+   * ones. Default `both`.
    */
   readonly sign?: 'bright' | 'dark' | 'both' | undefined;
 }
 
 export interface DetectionOptions extends GicovOptions {
-  /** The score of a cell must exceed this in magnitude. Default 1.8. */
+  /** A cell needs a score with a magnitude above this. Default 1.8. */
   readonly threshold?: number | undefined;
-  /** A cell has the best score within this many pixels. Default 12. */
+  /** Radius in pixels within which a cell must have the best score. Default 12. */
   readonly dilation?: number | undefined;
-  /** Maximum number of cells. Default 4,096. */
+  /** Capacity of the result, in cells. Default 4,096. */
   readonly maxCells?: number | undefined;
 }
 
@@ -53,7 +53,7 @@ export const DETECTION_OPTIONS: FieldKinds<DetectionOptions> = {
 
 export const DEFAULT_RADII: readonly number[] = [8, 10, 12, 14, 16, 18, 20];
 
-/** The default margin, which keeps circles and the slopes at their pixels inside the frame. */
+/** The smallest margin at which circles, and the neighbours of their pixels, stay inside the frame. */
 export function marginOf(radii: readonly number[]): number {
   return Math.ceil(Math.max(...radii)) + 2;
 }

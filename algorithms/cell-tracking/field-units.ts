@@ -1,22 +1,22 @@
 import { bitsToU32, type F32, type Functor, f32, fn, round, type U32 } from '../../primitives/index.ts';
 
 /**
- * Images and fields of windows are multiples of 2^-20 from 0 to 1, which f32 holds exactly. Their sums and differences
- * are exact on every device, so all devices stop at the same round.
+ * Images and flow fields are multiples of 2^-20 from 0 to 1; this is the 20. The f32 type holds them, their sums and
+ * their differences exactly. So the rounds end at the same time on every device.
  */
 export const FIELD_BITS = 20;
 
-/** Converts a value from 0 to 1 to units. */
+/** Converts a value from 0 to 1 to units of 2^-20. */
 export function inFieldUnits(value: F32): F32 {
   return round(value.mul(2 ** FIELD_BITS));
 }
 
-/** Converts an integer from 0 to 2^23 to u32. It is in the low bits of its sum with 2^23. */
+/** Converts an integer from 0 to 2^23 to u32. Adding 2^23 puts the integer into the low bits of the f32. */
 export function wholeToU32(value: F32): U32 {
   return bitsToU32(value.add(2 ** 23)).and(2 ** 23 - 1);
 }
 
-/** Converts units to values from 0 to 1, exactly. */
+/** Converts units of 2^-20 to values from 0 to 1, exactly. */
 export const fromFieldUnits: Functor<{ units: typeof f32 }, typeof f32> = fn(
   'fromFieldUnits',
   { units: f32 },
@@ -24,7 +24,7 @@ export const fromFieldUnits: Functor<{ units: typeof f32 }, typeof f32> = fn(
   ({ units }) => units.mul(2 ** -FIELD_BITS),
 );
 
-/** Inverse of {@link fromFieldUnits}. Other values are clamped to 0 to 1 and rounded. */
+/** Inverse of {@link fromFieldUnits}: rounds to units. Values outside 0 to 1 are clamped first. */
 export const toFieldUnits: Functor<{ value: typeof f32 }, typeof f32> = fn(
   'toFieldUnits',
   { value: f32 },

@@ -23,15 +23,15 @@ import { FIELD_BITS, wholeToU32 } from './field-units.ts';
 import type { Direction } from './tracking-options.ts';
 import { cellAt, WINDOW_WORDS, type WindowShape, WORD, wordOf } from './windows.ts';
 
-/** Weight of the neighbours. */
+/** Weight μ of the neighbours in the flow. */
 const MU = 0.5;
-/** Weight of the image. */
+/** Weight λ of the image in the flow. */
 const LAMBDA = 5;
 export const MIN_MEAN_CHANGE = 1e-5;
-/** Up to this many cells, the sum of changes, each at most 1, fits in u32. */
+/** Maximum number of pixels of a window whose changes, each at most 1, can be summed in u32 without overflow. */
 const MAX_EXACT = 2 ** (32 - FIELD_BITS) - 1;
 
-/** The eight neighbours in the order in which they are summed. */
+/** Steps to the eight neighbours of a pixel, in the order in which they are summed. */
 export const SIDES = [
   [1, 0],
   [0, 1],
@@ -43,7 +43,7 @@ export const SIDES = [
   [-1, 1],
 ] as const;
 
-/** How a neighbour pulls: upwards only, downwards only, or half in both directions. */
+/** Which differences to a neighbour count: only positive ones, only negative ones, or half of each difference. */
 type Draw = 'more' | 'less' | 'half';
 
 export function drawsOf({ x, y }: Direction): Draw[] {
@@ -56,10 +56,10 @@ export function drawsOf({ x, y }: Direction): Draw[] {
 
 type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
 
-/** There are 16 steps, one for each combination of sides. */
+/** Functors by their draws, compiled once each. Only 16 combinations occur. */
 const steps = new Map<string, FlowStep>();
 
-/** The step of the flow along a direction. */
+/** The functor that computes a pixel's value in the next round of the flow along a direction. */
 export function flowStep(direction: Direction): FlowStep {
   const draws = drawsOf(direction);
   const key = draws.join();
@@ -69,9 +69,10 @@ export function flowStep(direction: Direction): FlowStep {
 }
 
 /**
- * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1
- * above 0, ½ at 0 and 0 below. So a neighbour ahead adds max(Δ, 0), one behind adds min(Δ, 0), and one at the side adds
- * ½ Δ. Values are integers: both weighted terms are rounded, everything else is exact.
+ * One round of the flow: h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The
+ * step function H is 1 above 0, ½ at 0 and 0 below. So a neighbour ahead of the pixel adds max(Δ, 0), a neighbour
+ * behind it adds min(Δ, 0), and a neighbour at its side adds ½ Δ. Values are integers: both weighted terms are rounded,
+ * and everything else is exact.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
   return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
@@ -83,7 +84,7 @@ function createFlowStep(draws: readonly Draw[]): FlowStep {
   });
 }
 
-/** The next value of a pixel, from twice the sum of its neighbours' contributions. */
+/** The next value of a pixel. `doubled` is twice the sum of its neighbours' contributions. */
 export function settled(own: F32, doubled: F32, image: F32): F32 {
   const h = own.add(round(doubled.mul(MU / LAMBDA / 2)));
   return h.sub(round(h.sub(image).mul(image.mul(2 ** -FIELD_BITS / LAMBDA))));
@@ -97,7 +98,7 @@ function sum(values: readonly F32[]): F32 {
   return values.reduce((a, b) => a.add(b));
 }
 
-/** The change of a pixel in a round. */
+/** By how much a pixel changed in a round, in units of 2^-20. */
 export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, typeof u32> = fn(
   'flowChange',
   { before: f32, after: f32 },
@@ -105,7 +106,7 @@ export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, type
   ({ before, after }) => wholeToU32(after.sub(before).abs()),
 );
 
-/** Whether the mean change in a window is small. */
+/** Whether the mean change in a window is so small that the flow stops there. */
 export const flowIsStill: Functor<{ total: typeof u32; cells: typeof u32 }, typeof bool> = fn(
   'flowIsStill',
   { total: u32, cells: u32 },
@@ -113,7 +114,7 @@ export const flowIsStill: Functor<{ total: typeof u32; cells: typeof u32 }, type
   ({ total, cells }) => total.le(u32(f32(cells).mul(MIN_MEAN_CHANGE * 2 ** FIELD_BITS))),
 );
 
-/** The motion gradient vector flow of all windows, and the rounds of each. */
+/** The motion gradient vector flow of all windows, and the number of rounds of each window. */
 export function flowOfWindows(
   image: Column<'f32'>,
   windows: Column<'u32'>,
@@ -147,14 +148,15 @@ export function flowOfWindows(
   return { field: state, rounds };
 }
 
-/** The fields of an earlier frame, and its windows. */
+/** The flow fields of an earlier frame, and the windows that they cover. */
 export interface PreviousFields {
   readonly field: Column<'f32'>;
   readonly windows: Column<'u32'>;
 }
 
 /**
- * The flow at a pixel of the frame in the cell's previous window; the image if that window does not contain the pixel.
+ * Start value of the flow at a pixel: the flow at the same place in the cell's previous window. If that window does not
+ * contain the pixel, the image.
  */
 const startOfFlow = fn(
   'startOfFlow',
@@ -173,7 +175,7 @@ const startOfFlow = fn(
     const width = wordOf(windows, cell, 'width');
     const place = pixel.sub(wordOf(windows, cell, 'first'));
     const row = place.div(width);
-    // Columns and rows outside the previous window wrap to large numbers.
+    // Columns and rows left of or above the previous window wrap to large numbers, so one comparison rejects them.
     const x = place
       .sub(row.mul(width))
       .add(wordOf(windows, cell, 'left'))

@@ -15,13 +15,13 @@ import type { Frame, HostFrame } from './frame.ts';
 /** Uploads frames of one size and depth for a prepared pipeline. */
 export interface FrameSource {
   readonly input: TableInput<typeof u32>;
-  /** A column for a call. */
+  /** Uploads a frame as a column for one call of the pipeline. */
   upload(frame: HostFrame): Column<'u32'>;
-  /** The frame that algorithms see: with a background, only the moving part. */
+  /** The frame that the algorithms get: the grey values, or their difference from the background if there is one. */
   frameOf(grey: Column<'u32'>): Frame;
 }
 
-/** Frames like the given one. The caller still owns the background. */
+/** A source of frames with the size and depth of `like`. The caller still owns the background. */
 export function frameSource(context: Context, like: HostFrame, background: Column | undefined): FrameSource {
   const { width, height } = like;
   return {
@@ -32,12 +32,12 @@ export function frameSource(context: Context, like: HostFrame, background: Colum
 }
 
 function inputOf({ width, height, grey }: HostFrame): TableInput<typeof u32> {
-  // The types of grey values differ.
+  // Pixels of type f32 do not fit the declared type, in which only the u32 variants are named.
   if (grey instanceof Float32Array) return input(f32, width * height) as never;
   return input(u32, width * height, { storage: grey instanceof Uint8Array ? 'u8' : 'u16' });
 }
 
-/** A view of the difference from the background. */
+/** A view of a frame minus the background, which shows only what moves. */
 function movingPart(grey: Column<'u32'>, background: Column): Column<'f32'> {
   const given = { cell: sequence(background.capacity), background: background as Column<'f32'> };
   return (grey.type as string) === 'f32'

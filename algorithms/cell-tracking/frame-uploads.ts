@@ -2,7 +2,7 @@ import type { Column, Context } from '../../primitives/index.ts';
 import type { HostFrame } from './frame.ts';
 import type { FrameSource } from './frame-source.ts';
 
-/** A frame of a video, on the device as long as it is held. */
+/** A frame of a video that stays on the device until it is released. */
 export interface HeldFrame {
   grey(): Column<'u32'>;
   release(): void;
@@ -10,25 +10,25 @@ export interface HeldFrame {
 
 /** Uploads frames. When a call returns, the caller may change the frame's array. */
 export interface FrameUploads {
-  /** Uploads a frame, and holds it for a call of {@link take}. */
+  /** Uploads a frame for the caller, and keeps it for a later {@link take} of the same index. */
   keep(frame: HostFrame, index: number): HeldFrame;
   /**
-   * Returns the frame held for an index, if there is one. Frames are taken in order, so those of earlier indices are
-   * released.
+   * Returns the frame kept for an index, if there is one. Frames are taken in order, so kept frames of earlier indices
+   * are released.
    */
   take(frame: HostFrame, index: number): HeldFrame | undefined;
   /** Uploads a frame. */
   now(frame: HostFrame): HeldFrame;
-  /** Uploads a frame on first use, which may never come. */
+  /** Copies a frame on the host, and uploads it only when its pixels are first used. */
   ifWanted(frame: HostFrame): HeldFrame;
   dispose(): void;
 }
 
-/** Maximum number of held frames that nobody has taken. Graphs have fewer between their stages. */
+/** Maximum number of kept frames that have not been taken. A graph has fewer frames between its stages. */
 const MAX_KEPT = 8;
 
 interface KeptFrame {
-  /** The array of the frame: an index may come with another array. */
+  /** Identifies the frame: a caller may pass another array with the same index. */
   readonly array: HostFrame['grey'];
   readonly frame: HeldFrame;
 }
@@ -80,7 +80,7 @@ function holdOnce(context: Context, grey: Column<'u32'>): HeldFrame {
   return { grey: () => grey, release: () => context.dispose(grey) };
 }
 
-/** Two holders of one column, which is disposed of when both have released it. */
+/** Two handles of one column, which is disposed of when both are released. */
 function holdTwice(context: Context, grey: Column<'u32'>): [HeldFrame, HeldFrame] {
   let holders = 2;
   const release = (): void => {

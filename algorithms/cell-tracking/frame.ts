@@ -3,11 +3,14 @@ import { requireContext } from '../../primitives/columns/column.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
-/** A grey frame on a device, row after row from the top. Grey values may have any scale: 8 bits, 16 bits, fractions. */
+/**
+ * A grey frame on a device, row after row from the top. Grey values may have any scale, such as 8 bits, 16 bits or
+ * fractions.
+ */
 export interface Frame {
   readonly width: number;
   readonly height: number;
-  /** May be a packed column, as `context.column` makes of a `Uint8Array` or a `Uint16Array`. */
+  /** Grey values, possibly packed: `context.column` packs a `Uint8Array` or a `Uint16Array`. */
   readonly grey: Column<'u32'> | Column<'f32'>;
 }
 
@@ -18,7 +21,7 @@ export interface HostFrame {
   readonly grey: Uint8Array | Uint16Array | Float32Array;
 }
 
-/** Maximum side of a frame in pixels, because coordinates are f32 and pixels are counted in u32. */
+/** Maximum width and height of a frame. Coordinates are f32, and pixels are counted in u32. */
 const MAX_SIDE = 2 ** 16 - 1;
 
 export const aHostFrame: Kind = aRecord<HostFrame>({
@@ -34,8 +37,8 @@ export const aFrame: Kind = aRecord<Frame>({
 });
 
 /**
- * The context of a frame's pixels. Throws unless their number matches the sides. For an input of a prepared pipeline
- * this is its capacity; missing pixels of a call are 0.
+ * The context of a frame's pixels. Throws unless the number of pixels equals width times height. For an input of a
+ * prepared pipeline the capacity counts, and pixels missing in a call are 0.
  */
 export function contextOfFrame(call: string, { width, height, grey }: Frame): Context {
   const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;
@@ -48,7 +51,7 @@ export function contextOfFrame(call: string, { width, height, grey }: Frame): Co
   return requireContext([grey], call);
 }
 
-/** Throws unless a frame in host memory has the number of pixels given by its sides. */
+/** Throws unless the number of pixels of a frame in host memory equals width times height. */
 export function requireHostFrame(call: string, { width, height, grey }: HostFrame): void {
   if (grey.length === width * height) return;
   throw new ArgumentError('frame/size', `${call} was given a frame that has not the pixels of its sides.`, {

@@ -32,7 +32,7 @@ import { packSlopes } from './slopes.ts';
 export interface Gicov {
   /** Mean divided by standard deviation of the outward slopes on the best circle. Negative around bright cells. */
   readonly score: Column<'f32'>;
-  /** The radius of that circle, in pixels; 0 if the score is 0. */
+  /** The radius of the best circle, in pixels; 0 if the score is 0. */
   readonly radius: Column<'f32'>;
 }
 
@@ -41,14 +41,14 @@ export interface Gicov {
  * around the pixel, and their mean is divided by their standard deviation (n − 1). The circle with the largest ratio of
  * mean² to variance gives the signed score.
  *
- * Slopes are integers: the largest slope of the frame has 14 bits, sines and cosines have 14 fractional bits, and an
- * outward slope is cut to 15 bits. Their sum is exact; the sum of their squares is in f32. So all backends give the
- * same bytes. The relative error of a score is about 1e-3, unless a single slope of the frame is thousands of times as
- * large as those around the cells. Multiplying a frame by a power of two, or adding an offset, does not change the
- * bytes, unless f32 rounds its grey values.
+ * All backends give the same bytes, because slopes are integers: the largest slope of the frame has 14 bits, sines and
+ * cosines have 14 fractional bits, and an outward slope is truncated to 15 bits. Outward slopes are summed exactly;
+ * their squares are summed in f32. The relative error of a score is about 1e-3, unless a single slope of the frame is
+ * thousands of times as large as those around the cells. Multiplying a frame by a power of two, or adding an offset,
+ * does not change the bytes, unless f32 rounds its grey values.
  *
- * - Work O(pixels · radii · points); with a `threshold`, half of it is skipped around most pixels, where the other half
- *   of the samples cannot lift the score above it.
+ * - Work O(pixels · radii · points); with a `threshold`, half of it is skipped around most pixels. The first half of
+ *   the samples shows there that the score cannot exceed the threshold.
  * - If all slopes are 0, the score is 0. The standard deviation is at least 2⁻¹⁰ of the root mean square. Slopes that
  *   are not finite count as 0.
  * - If no pixel is inside the margin, all scores are 0.
@@ -123,7 +123,7 @@ const scoreOfCell = fn(
     circles: uniform(u32),
     pairs: uniform(u32),
     firstPairs: uniform(u32),
-    /** Minimum of the squared sum divided by n times the variance. */
+    /** Minimum of the squared sum of slopes divided by n times their variance: the threshold in this form. */
     min: uniform(f32),
     inverse: uniform(f32),
     inverseOfFirst: uniform(f32),
@@ -156,7 +156,7 @@ const scoreOfCell = fn(
         If(mayExceed(f32(total), Let(squares), Let(best), given), () => {
           sampleTo(firstPairs, pairs);
           const found = f32(total);
-          // Squares are integers, so the spread is not 0 unless they are.
+          // Slopes are integers, so the spread is exactly 0 only if all slopes are 0. The bound avoids a division by 0.
           const spread = spreadOf(found, Let(squares), given.inverse).max(2 ** -24);
           const ratio = found.mul(found).div(spread);
           If(ratio.gt(best).and(found.mul(given.sign).ge(0)), () => {
@@ -172,23 +172,24 @@ const scoreOfCell = fn(
   },
 );
 
-/** Whether a coordinate is inside the margin. */
+/** Whether a coordinate is at least `margin` away from both ends of a side of the frame. */
 export function isWithin(place: U32, size: U32, margin: U32): Bool {
   return place.ge(margin).and(place.add(margin).lt(size));
 }
 
 /**
- * The sum of squares minus the part of the mean, but at least a millionth of it, because cancellation in f32 makes
- * smaller values meaningless.
+ * The sum of squared deviations from the mean, which is the sum of squares minus sum²/n. At least a millionth of the
+ * sum of squares, because cancellation in f32 makes smaller values meaningless. `inverse` is 1/n.
  */
 export function spreadOf(sum: F32, squares: F32, inverse: F32): F32 {
   return squares.sub(sum.mul(sum).mul(inverse)).max(squares.mul(2 ** -20));
 }
 
 /**
- * Whether a circle may exceed the best one so far, judged by its first samples, if the others are as favourable as
- * possible. Let the first n₁ of n samples have sum s and spread d, and let the others all be t. Then (s + (n − n₁)t)²
- * by d + n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n − n₁)/n₁, by Cauchy and Schwarz.
+ * Whether a circle may exceed the best circle so far. Decides from its first samples, and assumes that the remaining
+ * samples are as favourable as possible. Let the first n₁ of n samples have the sum s and the spread d, and let each
+ * remaining sample be t. Then (s + (n − n₁)t)² divided by d + n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n −
+ * n₁)/n₁, by the Cauchy–Schwarz inequality.
  */
 function mayExceed(
   sum: F32,
@@ -198,7 +199,7 @@ function mayExceed(
 ) {
   const spread = spreadOf(sum, squares, inverseOfFirst);
   const whole = sum.mul(share);
-  // Lowered, so that rounding does not skip a better circle.
+  // The bound is lowered, so that rounding does not skip a better circle.
   const min = spread
     .sub(squares.mul(2 ** -12))
     .max(0)

@@ -14,8 +14,8 @@ import {
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 
 /**
- * The slopes of a frame along x and y, per pixel, as views: half of the difference of the two neighbours, and at an
- * edge of the frame the difference of the pixel and its only neighbour.
+ * The slopes of a frame along x and y, per pixel, as views. A slope is half of the difference of the pixel's two
+ * neighbours. At an edge of the frame it is the difference of the pixel and its only neighbour.
  *
  * - Work O(pixels). Deterministic. Along a side of one pixel the slope is 0.
  * - Grey values are taken as f32; differences of whole numbers up to 2^24 are exact.
@@ -32,14 +32,14 @@ export function gradients(frame: Frame): ColumnsOf<{ x: typeof f32; y: typeof f3
   return doubledOf(frame, 0.5);
 }
 
-/** The doubled slopes of a frame, so that integer grey values have integer slopes. Views. */
+/** Twice the slopes of a frame, as views. The factor keeps the slopes of integer grey values integer. */
 export function doubledGradients(frame: Frame): ColumnsOf<{ x: typeof f32; y: typeof f32 }> {
   return doubledOf(frame, 1);
 }
 
 function doubledOf({ width, height, grey }: Frame, scale: number): ColumnsOf<{ x: typeof f32; y: typeof f32 }> {
   const numbers = { cell: sequence(width * height), width, height, scale };
-  // The types of the two functors differ.
+  // The two functors differ in the type of grey values, so each branch calls its own.
   return grey.type === 'u32'
     ? map(slopesOfU32, { grey: grey as never, ...numbers })
     : map(slopesOfF32, { grey: grey as never, ...numbers });
@@ -48,8 +48,8 @@ function doubledOf({ width, height, grey }: Frame, scale: number): ColumnsOf<{ x
 const slopesOfU32 = slopesOf(u32);
 const slopesOfF32 = slopesOf(f32);
 
-// A stencil would need the number of grey values to equal the number of cells, which is unknown for inputs of prepared
-// pipelines.
+// Builds the functor of slopes. It indexes the frame by hand, because a stencil would need as many grey values as
+// pixels, and inputs of prepared pipelines may have fewer.
 function slopesOf(grey: typeof u32 | typeof f32) {
   return fn(
     'slopes',

@@ -1,6 +1,6 @@
 /**
- * For trackers of cells in video: leukocytes are found by circles that fit their edges (GICOV), and followed by contours and
- * by snakes in the motion gradient vector flow.
+ * For trackers of cells in video: finds leukocytes by circles that fit their edges (GICOV), and follows them with
+ * contours and with snakes in the motion gradient vector flow.
  *
  * @packageDocumentation
  */

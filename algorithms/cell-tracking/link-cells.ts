@@ -5,12 +5,13 @@ export interface Point {
   readonly y: number;
 }
 
-/** Squared distances are in units of 2^-14 pixels², so that those up to 256 pixels are below 2^32. */
+/** Squared distances are integers in units of 2^-14 pixels². Distances up to 256 pixels then fit in 32 bits. */
 const UNITS = 2 ** 14;
 
 /**
- * Pairs points of two sets one to one within a maximum distance: as many pairs as possible and, among those, the
- * minimum sum of squared distances. Maps each point of `from` that has a partner to it.
+ * Pairs points of two sets one to one within a maximum distance. There are as many pairs as possible and, among all
+ * such pairings, the sum of squared distances is minimal. The result maps each paired point of `from` to its partner in
+ * `to`.
  */
 export function linkPoints(from: readonly Point[], to: readonly Point[], maxDistance: number): Map<number, number> {
   const edges = { row: [] as number[], column: [] as number[], cost: [] as number[] };
@@ -34,7 +35,7 @@ export function squaredDistance(a: Point, b: Point): number {
   return (a.x - b.x) ** 2 + (a.y - b.y) ** 2;
 }
 
-/** The first index in the order by x whose point is not left of `x`. */
+/** The first index into `order`, which is sorted by x, of a point that is not left of `x`. */
 function firstFrom(order: readonly number[], points: readonly Point[], x: number): number {
   let [low, high] = [0, order.length];
   while (low < high) {

@@ -1,22 +1,27 @@
 import { aWhole, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
-/** How detections become tracks. Distances are in pixels; R is the maximum radius with which cells are tracked. */
+/**
+ * How detections are linked to tracks. Distances are in pixels; R is the maximum radius with which cells are tracked.
+ */
 export interface LinkingOptions {
   /** Maximum distance between the expected position of a followed cell and its detection. Default R. */
   readonly maxDistance?: number | undefined;
-  /** Maximum number of frames after which a lost cell can be found again as the same track. Default 40. */
+  /** Maximum number of frames for which a cell may be lost and still continue its track. Default 40. */
   readonly maxGap?: number | undefined;
   /** Maximum distance between the extrapolated position of a lost cell and its detection. Default 1.5 R. */
   readonly maxGapDistance?: number | undefined;
   /** A track ends when this many detections in a row have missed it. Default 2. */
   readonly maxMisses?: number | undefined;
-  /** If two tracks come closer than this, the one that moved less as expected ends. Default R/2. */
+  /**
+   * If two tracks come closer than this distance, the one whose last move deviated more from its expected move ends.
+   * Default R/2.
+   */
   readonly minDistance?: number | undefined;
-  /** A track ends if its centre is closer to an edge of the frame than this. Default R/2. */
+  /** A track ends if the centre of its cell is closer to an edge of the frame than this. Default R/2. */
   readonly edge?: number | undefined;
 }
 
-/** All options with defaults filled in. */
+/** Fills in the default of every missing option. */
 export function linkingSettings(
   options: LinkingOptions,
   radius: number,
@@ -26,7 +31,7 @@ export function linkingSettings(
   return { maxDistance, maxGap, maxGapDistance, maxMisses, minDistance, edge };
 }
 
-/** Costs of links are squared distances as integers below 2^32. */
+/** Maximum distance of a link in pixels, so that its cost, a squared distance, fits in 32 bits. */
 const MAX_DISTANCE = 256;
 
 const aDistance = where(

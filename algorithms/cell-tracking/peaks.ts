@@ -31,11 +31,11 @@ import { gicov } from './gicov.ts';
 export type Peaks = ColumnsOf<{ x: typeof f32; y: typeof f32; score: typeof f32; radius: typeof f32 }>;
 
 /**
- * Finds where circles fit best: the pixels whose score, by {@link gicov}, has a magnitude above the threshold that no
- * pixel within the dilation exceeds. Equal scores within the dilation are all peaks. Only the device knows the number
- * of peaks.
+ * Finds the pixels around which circles fit best. The score of a peak, by {@link gicov}, has a magnitude above the
+ * threshold, and no pixel within the dilation has a larger one. Equal scores within the dilation are all peaks. The
+ * number of peaks is known only on the device.
  *
- * - Work is that of `gicov` plus at most O(pixels + pixels above the threshold · dilation²): the search around a pixel
+ * - Work: that of `gicov`, plus at most O(pixels + pixels above the threshold · dilation²): the search around a pixel
  *   starts with the nearest pixels and stops at the first better score. Deterministic; ordered by row and column.
  *
  * @throws `ArgumentError` as in `gicov`, `cells/dilation`, `cells/max`; reading the peaks throws `CapacityError` if
@@ -77,7 +77,7 @@ export const peakAt: Functor<
   },
 );
 
-/** The indices of the pixels whose score is not 0 and is not exceeded within the dilation. */
+/** The indices of the pixels whose score is not 0 and which have no better pixel within the dilation. */
 function peaksOf(
   context: Context,
   { width, height }: Frame,
@@ -131,10 +131,10 @@ const isPeak = fn(
   },
 );
 
-/** Offset added to steps when they are stored. */
+/** Offset added to the signed steps of {@link disc} when they are packed, so that each half is not negative. */
 export const MIDDLE: number = 2 ** 8;
 
-/** The steps to the pixels of a disc, nearest first: x in the low half, y in the high half. */
+/** The steps from a pixel to the other pixels of a disc, nearest first: x in the low half, y in the high half. */
 export function disc(radius: number): Uint32Array<ArrayBuffer> {
   const steps: { readonly x: number; readonly y: number; readonly square: number }[] = [];
   for (let y = -radius; y <= radius; y++) {

@@ -8,19 +8,21 @@ import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 
 /** Circles around cells, as from {@link detectPeaks}. */
 export interface Circles {
-  /** Their centres, in pixels. 0, 0 is the centre of the upper left pixel. */
+  /** The centres of the circles, in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
-  /** Rows whose radius is not above 0 have no cell. */
+  /** The radii in pixels. A row whose radius is not above 0 has no cell. */
   readonly radius: Column<'f32'>;
 }
 
 export interface ContourOptions {
-  /** Maximum rounds of a contour. Default 20. */
+  /** Maximum number of rounds of a contour. Default 20. */
   readonly iterations?: number | undefined;
-  /** Distance inside and outside of a contour at which slopes are sampled, in pixels. Default 1.5. */
+  /** Distance in pixels from the contour, inside and outside, at which slopes are sampled. Default 1.5. */
   readonly delta?: number | undefined;
-  /** Move in pixels for a force that equals the mean slope of the circle. Default 0.1. */
+  /**
+   * How far a control point moves in a round, in pixels, if its force equals the mean slope of the circle. Default 0.1.
+   */
   readonly step?: number | undefined;
   /** Circles must be farther from the edges of the frame than this, in pixels. Default 5. */
   readonly border?: number | undefined;
@@ -30,23 +32,24 @@ export interface ContourOptions {
  * The contours of cells, from circles around them: closed uniform cubic B-splines of 9 control points, which move to
  * where the grey values change most across them.
  *
- * - In each round 36 points of a contour, 4 from each control point to the next, are moved along the normal, `delta`
- *   pixels inwards and outwards. The control points follow the gradient of the sum of the outer grey values minus the
+ * - In each round, grey values are sampled `delta` pixels inside and outside of 36 points of a contour, 4 from each
+ *   control point to the next. The control points follow the gradient of the sum of the outer grey values minus the
  *   inner ones, upwards around dark cells and downwards around bright ones, by at most a pixel along each axis.
  * - Forces are divided by the mean outward slope of the circle, whose sign distinguishes dark cells from bright ones.
  *   So the scale of the grey values does not matter.
- * - **Lost** are circles within the border or beyond the frame, circles around which the frame is flat, and contours
- *   whose centre has moved by more than the radius or whose radius is less than half or more than twice the initial
- *   one. They are returned as they were given; numbers that are not finite become 0.
- * - Rodinia's program has `delta` 3, and a step of 0.02 for grey values of 8 bits. Both sides of a sharper edge are
- *   then flat, so the contour hardly reacts to it. On generated cells over a texture of amplitude 10, the median error
- *   is 0.49 pixels for the peaks of the score, 0.30 for contours with Rodinia's constants, and 0.08 with the defaults.
- *   Wider edges need a larger `delta`, half of their width.
+ * - **Lost cells**: circles within the border or beyond the frame; circles around which the frame is flat; contours
+ *   whose centre has moved by more than the radius; and contours whose radius is below half or above twice the initial
+ *   radius. Lost circles are returned as they were given, except that numbers that are not finite become 0.
+ * - The program in the Rodinia benchmark suite has `delta` 3, and a step of 0.02 for grey values of 8 bits. With that
+ *   `delta`, the samples of a sharp edge are in flat areas on both sides, so the contour hardly reacts to the edge. On
+ *   generated cells over a texture of amplitude 10, the median error is 0.49 pixels for the peaks of the score, 0.30
+ *   for contours with Rodinia's constants, and 0.08 with the defaults. Wider edges need a larger `delta`, half of their
+ *   width.
  * - Work O(cells · iterations), span O(iterations). Deterministic. A contour does not depend on other cells, and stops
  *   early if it no longer moves. No launch waits for the host, so the call can be prepared.
  * - Accepts a device count of cells. `points` then has rows for the whole capacity; those after the last cell are
  *   meaningless. Points are views: they cost nothing unless they are read.
- * - Slopes of f32 frames that are not finite, or whose squares are not, count as 0.
+ * - In f32 frames, a slope that is not finite, or whose square is not finite, counts as 0.
  *
  * Source: Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009; Brigger, Hoeg and Unser,
  * B-spline snakes: a flexible tool for parametric contour detection, 2000.

@@ -21,7 +21,10 @@ import { doubledGradients } from './gradients.ts';
 /** Bits of a slope, without its sign. */
 const SLOPE_BITS = 14;
 
-/** The slopes of a frame along x (low half) and y (high half) as i16, scaled so that the largest has 14 bits. */
+/**
+ * Packs the slopes of a frame along x (low half) and y (high half) as i16. They are scaled so that the largest has 14
+ * bits.
+ */
 export function packSlopes(context: Context, frame: Frame): Column<'u32'> {
   const slopes = doubledGradients(frame);
   const max = reduce(map(greaterSlope, slopes), maximum(f32));
@@ -37,7 +40,7 @@ const packSlope = fn('packSlope', { x: f32, y: f32, max: array(f32) }, u32, ({ x
   return packHalves(whole(x), whole(y));
 });
 
-/** The power of two that scales numbers up to `max` below 2^SLOPE_BITS. */
+/** The power of two by which numbers up to `max` are multiplied to be below 2^SLOPE_BITS. */
 function powerOfTwo(max: F32): F32 {
   const exponent = bitsToU32(max).shr(23);
   return bitsToF32(

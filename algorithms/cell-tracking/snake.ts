@@ -29,30 +29,30 @@ import { numberOf, slopesAt, wordOf } from './windows.ts';
 /** Number of points of a snake, at multiples of 18 degrees around its centre. */
 export const SNAXELS = 20;
 
-/** Weights of the expected radius and of the expected path, relative to the weight 1 of edges. */
+/** Weights of the forces towards the expected radius and the expected path. Edges have the weight 1. */
 const [SIZE_WEIGHT, PATH_WEIGHT] = [0.2, 0.05];
 /**
- * Sums over a snake are sums of integers, so all its snaxels get the same sum in any order. These are the fractional
- * bits of samples (between −1 and 1), of lengths, and of changes (in pixels).
+ * Fractional bits of samples (between −1 and 1), of lengths, and of changes (in pixels). All snaxels of a snake sum
+ * these as integers, so that they get the same sum in any order.
  */
 const [SAMPLE_BITS, LENGTH_BITS, CHANGE_BITS] = [26, 16, 18];
-/** Maximum length of a piece of a snake in sums, so that these fit in u32. */
+/** Maximum length in pixels of a piece of a snake, so that the sum of all pieces fits in u32. */
 const LONGEST = 1000;
 
 /**
- * State of a snaxel: the centre of its snake, its own distance from it, the field sampled there, and the distance of
- * the next snaxel.
+ * State of a snaxel (a point of a snake): the snake's centre, the snaxel's distance from the centre, the field and its
+ * slopes at the snaxel, and the distance to the next snaxel.
  */
 const snaxel = {
   x: f32,
   y: f32,
   radius: f32,
-  /** The field and its normalised slopes. */
+  /** The field at the snaxel, and its slopes there, scaled to unit length, in fixed point. */
   value: i32,
   slopeX: i32,
   slopeY: i32,
   length: u32,
-  /** 1 outside the window. */
+  /** 1 if the snaxel is outside the window, else 0. */
   outside: u32,
 } as const;
 
@@ -65,8 +65,8 @@ interface Vector {
 }
 
 /**
- * The direction of a snaxel from the centre. It is computed, because a table would be one more binding of a kernel that
- * has many.
+ * Unit vector from the centre to a snaxel. A chain of selects replaces a table, because a table would need another
+ * buffer binding, of which this kernel already has many.
  */
 function directionOf(snaxel: U32): Vector {
   const chosen = (table: readonly number[]): F32 =>
@@ -87,7 +87,7 @@ interface Sample {
   readonly outside: U32;
 }
 
-/** The field and its normalised slopes between the four pixels around a point of a window. */
+/** Interpolates the field and its normalised slopes at a point of a window between the four pixels around the point. */
 function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: SnakeWindow, x: F32, y: F32): Sample {
   const inside = width
     .ge(2)
@@ -96,7 +96,7 @@ function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: SnakeWindo
     .and(y.ge(0).and(y.le(f32(height.max(1).sub(1)))));
   const [column, row] = [u32(x).min(width.max(2).sub(2)), u32(y).min(height.max(2).sub(2))];
   const [a, b] = [x.sub(f32(column)), y.sub(f32(row))];
-  // Normalised slopes are the same in any unit.
+  // The field is in units of 2^-20. Its slopes are normalised below, so the unit does not matter to them.
   const at = (x: U32, y: U32) => field.at(first.add(y.mul(width)).add(x));
   const corners = [
     [column, row, f32(1).sub(a).mul(f32(1).sub(b))],
@@ -131,7 +131,9 @@ function lengthOf(from: Vector, to: Vector): U32 {
   );
 }
 
-/** A window whose image is flat has no field to follow. */
+/**
+ * The window of a cell. Its width is set to 0 if the image is flat there, because a flat image has no field to follow.
+ */
 function windowOf(windows: ArrayValue<'u32'>, cell: U32): SnakeWindow {
   const isFlat = numberOf(windows, cell, 'max').le(numberOf(windows, cell, 'min'));
   const width = wordOf(windows, cell, 'width');
@@ -142,7 +144,7 @@ function windowOf(windows: ArrayValue<'u32'>, cell: U32): SnakeWindow {
   };
 }
 
-/** A snaxel before the first round. NaN as a radius is replaced by the expected radius. */
+/** State of a snaxel before the first round. A radius of NaN is replaced by the expected radius. */
 const firstSnaxel = fn(
   'firstSnaxel',
   { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(f32) },
@@ -167,7 +169,7 @@ const firstSnaxel = fn(
   },
 );
 
-/** Constants of a snaxel. */
+/** Values of a snaxel that stay the same in all rounds. */
 const settings = fn(
   'snaxelSettings',
   { index: u32, windows: array(u32) },
@@ -191,9 +193,9 @@ const settings = fn(
 );
 
 /**
- * A round of a snake, in which each snaxel sums the samples of all. The centre moves along the mean slope and towards
- * the expected path. A snaxel moves to where the field is above the mean, and towards the expected radius. A snake
- * stops once one of its snaxels has left the window.
+ * A round of a snake, in which each snaxel sums the samples of all snaxels. The centre moves along the mean slope and
+ * towards the expected path. A snaxel moves to where the field is above the mean, and towards the expected radius. The
+ * whole snake stops once one of its snaxels has left the window.
  */
 const evolve = fn(
   'evolveSnake',
@@ -207,7 +209,7 @@ const evolve = fn(
     field: array(f32),
     acrossX: uniform(f32),
     acrossY: uniform(f32),
-    /** Step length of a round, and fractions of the way to the expected values. */
+    /** Step length of a round, and the fractions of the way to the expected radius and to the expected path. */
     step: uniform(f32),
     sizeShare: uniform(f32),
     pathShare: uniform(f32),
@@ -255,7 +257,7 @@ function asNumber(value: I32): F32 {
   return f32(value).mul(2 ** -SAMPLE_BITS);
 }
 
-/** The change of a snaxel, plus its share of the change of the centre. */
+/** How far a snaxel moved along its ray, plus a 20th of the move of the snake's centre. */
 const change = fn('snakeChange', { before: snaxel, after: snaxel }, u32, ({ before, after }) => {
   const centre = after.x.sub(before.x).abs().add(after.y.sub(before.y).abs());
   const all = after.radius
@@ -289,7 +291,7 @@ export function evolveSnakes(
   },
 ): Snakes {
   const { cells, across, step, minChange, maxRounds } = options;
-  /** The fraction of the way that an implicit step of an attracting force goes. */
+  /** The fraction of the way towards its target that an attracting force moves a point in one implicit Euler step. */
   const share = (weight: number): number => (step * weight) / (1 + step * weight);
   const index = sequence(cells * SNAXELS);
   const snake = map(firstSnaxel, {

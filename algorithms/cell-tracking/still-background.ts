@@ -23,26 +23,26 @@ import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, require
 
 export interface BackgroundOptions {
   /**
-   * The quantile of a pixel's grey values to take, from 0 (minimum) to 1 (maximum). Default 0.5, the median. If slow
-   * bright cells cover a pixel in half of the frames or more, use less; for dark cells, use more.
+   * Which quantile of a pixel's grey values is the background, from 0 (minimum) to 1 (maximum). Default 0.5, the
+   * median. If slow bright cells cover a pixel in half of the frames or more, use less; for dark cells, use more.
    */
   readonly quantile?: number | undefined;
 }
 
-/** Maximum number of frames. */
+/** Maximum number of frames from which a background is computed. */
 const MAX_FRAMES = 1024;
-/** Maximum number of grey values on the device at the same time. */
+/** Maximum number of grey values that are on the device at the same time. */
 const BAND = 2 ** 24;
 
 /**
- * The still background of a video: for every pixel, the median of its grey values in some frames. These should be far
- * enough apart for cells to have moved away. {@link trackCells} subtracts it from every frame, so that textured tissue
- * is not mistaken for cells.
+ * The still background of a video: for every pixel, the median of its grey values in some frames. Choose frames far
+ * enough apart for cells to have moved away between them. {@link trackCells} subtracts it from every frame, so that
+ * textured tissue is not mistaken for cells.
  *
- * - Exact: the result is one of the given values, that of rank ⌊quantile · (n − 1)⌋ of n frames. A NaN sorts above +∞,
- *   or below −∞ if its sign bit is set.
- * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. Rows of all frames are on the
- *   device together, up to 2^24 pixels, or one row.
+ * - Exact: the result is one of a pixel's n given values, the one with the rank ⌊quantile · (n − 1)⌋. A NaN sorts above
+ *   +∞, or below −∞ if its sign bit is set.
+ * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. The device holds the same
+ *   rows of all frames at a time, up to 2^24 pixels, but at least one row.
  *
  * @param frames From 1 to 1,024 frames of the same size and depth.
  * @throws `ArgumentError` `background/frames` for no frames or too many; `background/quantile`; `frame/size` and
@@ -97,7 +97,7 @@ function requireAlike(frames: readonly HostFrame[]): void {
   }
 }
 
-/** The quantile of each of the pixels in a range, as the bytes of its grey values. */
+/** The quantile of each pixel of a range, as the bytes of a grey value per pixel. */
 async function quantileOf(
   context: Context,
   frames: readonly HostFrame[],
@@ -136,7 +136,10 @@ const quantileOfBits = quantileFunctor(
   (key) => sortableToF32Bits({ key }),
 );
 
-/** The value of a given rank among those of a pixel, found bit by bit from the top by counting lower values. */
+/**
+ * Functor that finds the grey value with a given rank at a pixel. It determines one bit after another from the top, and
+ * counts the lower values each time.
+ */
 function quantileFunctor(keyOf: (value: U32) => U32, valueOfKey: (key: U32) => U32) {
   return fn(
     'pixelQuantile',

@@ -8,7 +8,7 @@ import type { TrackedFrame } from './tracks.ts';
 
 export interface TrackCellsOptions {
   readonly detection?: DetectionOptions | undefined;
-  /** Without it, `maxRadius` starts at 10 and grows with the cells found. */
+  /** Options of {@link trackFrame}. If `maxRadius` is missing, it starts at 10 and grows with the cells found. */
   readonly tracking?: Omit<TrackingOptions, 'previous'> | undefined;
   readonly linking?: LinkingOptions | undefined;
   /** Cells are detected in every n-th frame. Default 10. */
@@ -21,20 +21,21 @@ export interface TrackCellsOptions {
 /** Follows the cells of a video, frame by frame. */
 export interface CellTracker {
   /**
-   * Detects the cells of a frame; undefined if the frame is not one for detection. Frames may come in any order,
-   * several in parallel. A call of `track` with the same index and array shares the upload of this frame.
+   * Detects the cells of a frame. The result is undefined for frames between those in which cells are detected. Frames
+   * may come in any order, several in parallel. A call of `track` with the same index and array shares the upload of
+   * this frame.
    */
   detect(frame: HostFrame, index: number): Promise<DetectedCells | undefined>;
   /**
-   * Tracks the cells of the next frame. Frames must come in order, from 0. A call may be made before the last one has
-   * settled, so that the device always has work. A frame without cells to follow is not uploaded.
+   * Tracks the cells of the next frame. Frames must come in order, from 0. A call may be made before the preceding one
+   * has settled, so that the device always has work. A frame without cells to follow is not uploaded.
    */
   track(
     frame: HostFrame,
     index: number,
     detected: DetectedCells | undefined | Promise<DetectedCells | undefined>,
   ): Promise<TrackedFrame>;
-  /** Frees device memory after the calls in progress. */
+  /** Waits for the calls in progress, then frees all device memory. */
   close(): Promise<void>;
 }
 

@@ -18,8 +18,8 @@ import type { TrackedFrame } from './tracks.ts';
  *   continues a lost track, if that track extrapolates to a position nearby within `maxGap` frames; otherwise it begins
  *   a new track.
  * - **Positions** are those of the snake, also in frames with detection.
- * - Memory does not grow with the video: it is that of the frames in progress and of one window per cell.
- * - Deterministic, the same on all backends: positions are f32 of the device, links f64 of the host.
+ * - Memory does not grow with the length of the video. It holds the frames in progress and one window per cell.
+ * - Deterministic, with the same results on all backends: the device computes positions in f32, the host links in f64.
  *
  * @throws `ArgumentError` `frame/size` for frames of other sizes, `tracks/order` for frames out of order, and the
  * errors of `detectPeaks` and `trackFrame` for options; `CapacityError` if there are more cells than
@@ -47,10 +47,10 @@ export function cellTracker(context: Context, options: TrackCellsOptions = {}): 
 }
 
 /**
- * The cells of a video, frame by frame, by their tracks: a {@link cellTracker} over all frames, with several frames in
- * progress.
+ * Tracks the cells of a whole video and yields one result per frame. Runs a {@link cellTracker} over all frames, with
+ * several frames in progress.
  *
- * @throws The errors of `cellTracker` and of the frames.
+ * @throws The errors of `cellTracker`, and those of the iterator `frames`.
  * @example
  * const disc = (x: number, y: number) => 100 / (1 + Math.exp(2 * Math.hypot(x, y) - 8));
  * const frames = Array.from({ length: 3 }, (_, t) => ({
@@ -78,7 +78,7 @@ const someFrames = where('an iterable of frames, or an async one', (given) => {
   return Symbol.asyncIterator in given || Symbol.iterator in given;
 });
 
-/** Frames in progress besides the one awaited. */
+/** Number of frames in progress besides the frame that is awaited. */
 const AHEAD = 2;
 
 async function* followAll(
@@ -90,7 +90,7 @@ async function* followAll(
   try {
     for await (const frame of frames) {
       const tracked = tracker.track(frame, index, tracker.detect(frame, index));
-      // Nobody awaits these promises if an earlier one fails.
+      // If an earlier frame fails, nobody awaits this promise. An empty handler avoids an unhandled rejection.
       tracked.catch(() => {});
       underWay.push(tracked);
       index++;

@@ -26,12 +26,12 @@ import { cutWindows, windowShape, wordOf } from './windows.ts';
 
 /** Cells of an earlier frame, one row per cell. */
 export interface CellsBefore {
-  /** Their centres, in pixels. 0, 0 is the centre of the upper left pixel. */
+  /** The centres of the cells, in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /**
-   * The expected path of each cell, across the vessel: the mean over the last ten frames of −y′·x + x′·y, where (x′,
-   * y′) is the unit direction of the vessel. In a vessel along x this is y.
+   * The expected path of each cell: its mean coordinate across the vessel over the last ten frames. The coordinate is
+   * −y′·x + x′·y, where (x′, y′) is the unit direction of the vessel. In a vessel along x, it is y.
    */
   readonly path: Column<'f32'>;
   /** The expected radii. Default `maxRadius`. Rows whose radius is not above 0 have no cell. */
@@ -40,17 +40,23 @@ export interface CellsBefore {
   readonly radii?: Column<'f32'> | undefined;
 }
 
-/** Cells in a frame, in their original rows. */
+/** Cells tracked into a frame, in the rows of the cells that were given. */
 export type CellsInFrame = {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
   /** The mean distance of the snaxels from the centre. */
   readonly radius: Column<'f32'>;
-  /** Whether the cell was not found. Its centre is then the last one of its snake, or the given one. */
+  /**
+   * Whether the cell was not found. Its centre is then the last centre of its snake, or the given centre if it had no
+   * snake.
+   */
   readonly lost: Column<'bool'>;
-  /** Distance of each snaxel from the centre, 20 rows per cell: the first to the right, the next ones further down. */
+  /**
+   * Distance of each snaxel from the centre, 20 rows per cell. The first snaxel is to the right of the centre, and the
+   * next ones follow clockwise.
+   */
   readonly radii: Column<'f32'>;
-  /** Number of rounds of the field, and of the snake. */
+  /** Number of rounds that a cell's flow field took, and number of rounds that its snake took. */
   readonly rounds: Column<'u32'>;
   readonly snakeRounds: Column<'u32'>;
   /** The fields of all windows, concatenated, row after row: multiples of 2^-20 from 0 to 1. */
@@ -60,8 +66,8 @@ export type CellsInFrame = {
 };
 
 /**
- * Finds the cells of an earlier frame again. For each cell, computes the motion gradient vector flow of a window of the
- * frame, in which a snake starts at the cell's last position.
+ * Finds the cells of an earlier frame again. Each cell has a window of the frame, in which the motion gradient vector
+ * flow is computed. A snake (a closed contour) starts at the cell's last position and moves in this field.
  *
  * - **Windows** reach 4 radii along the vessel and 2 across: 81 × 41 pixels for cells of radius 10. In a vessel at an
  *   angle they enclose the ellipse with these half axes; windows are never rotated. They end at the frame's edges.
@@ -69,14 +75,14 @@ export type CellsInFrame = {
  *   window, and is relaxed with μ 0.5 and λ 5 until the mean change of a round is at most 1e-5.
  * - **The snake** has 20 snaxels, each on a ray of its own from the centre. It follows the field (weight 1) and is
  *   pulled towards the expected radius (0.2) and, across the vessel, towards the expected path (0.05).
- * - **Lost** are cells beyond the frame, cells whose window is flat, and cells whose snake has left the window, where
- *   it stops. All results are finite.
+ * - **Lost cells**: cells beyond the frame, cells whose window is flat, and cells whose snake has left the window. Such
+ *   a snake stops there. All results are finite.
  * - The result has as many rows as the capacity of the cells' columns. Rows whose radius is not above 0 are lost and
  *   have no window, so that tables of one size can hold changing numbers of cells.
  * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 13 launches, none of which waits for the
  *   host, so the call can be prepared. Memory: four columns, with a window of the maximum size for each row.
  * - Fields are multiples of 2^-20, and snakes sum integers, so all backends stop at the same rounds with the same
- *   bytes. Slopes of f32 frames that are not finite, or whose squares are not, count as 0.
+ *   bytes. In f32 frames, a slope that is not finite, or whose square is not finite, counts as 0.
  *
  * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte
  * tracking using CUDA, 2009. Constants are those of the program in Rodinia, except `snakeStep`.
@@ -102,9 +108,9 @@ export function trackFrame(frame: Frame, cells: CellsBefore, options: TrackingOp
   });
 }
 
-/** Cells in a frame, with the fields with which the next frame begins. */
+/** Cells in a frame, with their flow fields, from which the fields of the next frame start. */
 export type CellsInFieldUnits = Omit<CellsInFrame, 'field'> & {
-  /** In units of 2^-20. */
+  /** Flow fields of all windows, in units of 2^-20. */
   readonly field: Column<'f32'>;
 };
 

@@ -13,7 +13,7 @@ import type { CellTracker, TrackCellsOptions } from './track-cells-options.ts';
 import { MAX_RADIUS } from './tracking-options.ts';
 import { createTracks, type SeenCells, type TrackedFrame } from './tracks.ts';
 
-/** The tracker for checked options. Its pipelines are prepared for the first frame. */
+/** Creates a tracker from options that have been checked. It prepares its pipelines when it gets the first frame. */
 export function createTracker(context: Context, options: TrackCellsOptions): CellTracker {
   const { detectEvery = 10, background, signal } = options;
   const still = background && context.column(Float32Array.from(background.grey));
@@ -21,7 +21,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
   let isClosed = false;
   const underWay = new Set<Promise<unknown>>();
 
-  /** The pipelines for frames like this one. */
+  /** The pipelines of the tracker. The first frame determines their size and depth, and later frames must match it. */
   function partsFor(call: string, frame: HostFrame): Parts {
     signal?.throwIfAborted();
     if (isClosed) {
@@ -39,7 +39,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
     return parts;
   }
 
-  /** Lets `close` wait for work in progress. */
+  /** Registers a promise until it settles, so that `close` can wait for it. */
   function noted<T>(promise: Promise<T>): Promise<T> {
     underWay.add(promise);
     const over = () => void underWay.delete(promise);
@@ -54,7 +54,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
       return index % detectEvery === 0 ? noted(detector.detect(frame, index)) : undefined;
     },
     track: async (frame, index, detected) => {
-      // If the frame is rejected, nobody awaits its detections.
+      // If the frame is rejected, nobody awaits its detections. An empty handler avoids an unhandled rejection.
       Promise.resolve(detected).catch(() => {});
       requireArguments('track', { frame, index }, CALL);
       return noted(partsFor('track', frame).follower.follow(frame, index, detected));
@@ -75,7 +75,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
 const CALL = { frame: aHostFrame, index: aWhole(0, 2 ** 32 - 1, 'tracks/order') };
 
 interface Parts {
-  /** Further frames must have its size and depth. */
+  /** The first frame, without its pixels. Later frames must have its size and depth. */
   readonly frame: HostFrame;
   readonly uploads: FrameUploads;
   readonly detector: Detector;
@@ -107,7 +107,7 @@ function createDetector(
   const peaks = context.prepare({ grey: source.input }, ({ grey }) => detectPeaks(source.frameOf(grey), detection));
   return {
     detect: async (frame, index) => {
-      // Cells are followed in it next.
+      // Keeps the frame on the device, because `track` needs it next.
       const held = uploads.keep(frame, index);
       try {
         const found = peaks({ grey: held.grey() });
@@ -125,9 +125,11 @@ interface Follower {
   dispose(): void;
 }
 
-/** Windows are made for this radius unless cells are larger. On a GPU they fit in the memory of a workgroup. */
+/**
+ * Radius in pixels for which windows are made unless cells are larger. On a GPU such a window fits in workgroup memory.
+ */
 const USUAL_RADIUS = 10;
-/** A window of ±4 by ±2 radii still fits cells that are larger by this factor. */
+/** A window reaches ±4 by ±2 times its radius. A cell larger than this radius by the factor below still fits. */
 const TOLERANCE = 1.3;
 
 function radiusOfWindows(cells: readonly StartingCell[], before: number): number {
@@ -137,7 +139,7 @@ function radiusOfWindows(cells: readonly StartingCell[], before: number): number
   return radius;
 }
 
-/** Initial number of rows. */
+/** Initial number of rows for cells. */
 const MIN_ROWS = 64;
 
 function createFollower(
@@ -154,10 +156,10 @@ function createFollower(
   let step: CellStep | undefined;
   let state: CellState | undefined;
   let windowRadius = maxRadius;
-  /** Whether the state belongs to a frame before the last one. */
+  /** Whether the state belongs to a frame before the preceding one. */
   let isStale = false;
   let next = 0;
-  /** Frames are issued one after another, and results are seen one after another. */
+  /** Ends of two chains of promises: frames are issued in order, and their results are linked in order. */
   let [issued, seen]: [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()];
 
   function follow(...[frame, index, detected]: Parameters<Follower['follow']>): Promise<TrackedFrame> {
@@ -166,12 +168,15 @@ function createFollower(
     const held = uploads.take(frame, index) ?? (tracks.isEmpty ? uploads.ifWanted(frame) : uploads.now(frame));
     const issuing = issued.then(async () => issue(held, index, await detected)).finally(held.release);
     issued = issuing;
-    // The caller and every later call see the error.
+    // The caller and every later call see this error. The handler avoids an unhandled rejection.
     issuing.catch(() => {});
     return issuing.then(({ result }) => result);
   }
 
-  /** Issues the work of a frame without waiting for it. Only links wait for earlier frames. */
+  /**
+   * Issues the device work of a frame without waiting for the work to end. Waits for earlier frames only if detections
+   * must be linked.
+   */
   async function issue(
     frame: HeldFrame,
     index: number,
@@ -194,7 +199,7 @@ function createFollower(
     const rows = Math.max(MIN_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, tracks.rows))));
     const radius = tracking.maxRadius ?? radiusOfWindows(cells, windowRadius);
     if (step !== undefined && (step.rows < rows || radius > windowRadius)) disposeStep();
-    // A row may still hold a cell that left long ago.
+    // A row of a stale state may still hold a cell that left long ago, so its fields must not be reused.
     else if (isStale) disposeState();
     windowRadius = radius;
     if (cells.length === 0 && state === undefined) return;

@@ -2,17 +2,20 @@ import { aColumn } from '../../primitives/argument-kinds.ts';
 import type { Column } from '../../primitives/index.ts';
 import { aFiniteNumber, aRecord, aWhole, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
-/** A direction in the frame, of any length except 0: x to the right, y down. */
+/** A direction in the frame: x points to the right, y down. Its length does not matter, but must not be 0. */
 export interface Direction {
   readonly x: number;
   readonly y: number;
 }
 
-/** The motion gradient vector flow of a frame's windows, for a later frame to start from: `field` and `windows` of {@link CellsInFrame}. */
+/**
+ * Flow fields and windows of an earlier frame, from which the fields of a later frame start: `field` and `windows` of
+ * {@link CellsInFrame}.
+ */
 export interface WindowFields {
-  /** The fields of all windows, concatenated, row after row. */
+  /** The flow fields of all windows, concatenated, row after row. */
   readonly field: Column<'f32'>;
-  /** {@link WINDOW_WORDS} words per cell; see there. */
+  /** Position and size of each window, {@link WINDOW_WORDS} words per cell. */
   readonly windows: Column<'u32'>;
 }
 
@@ -20,19 +23,22 @@ export interface TrackingOptions {
   /** The direction in which cells move, along the vessel. Default: to the right. */
   readonly direction?: Direction | undefined;
   /**
-   * The direction in which the flow pulls the edges of cells: v of the field. Default: `direction` if given, else (1,
-   * 1), as in the paper for a vessel along x.
+   * The direction v in which the flow pulls the edges of cells. Default: `direction` if given, else (1, 1), as in the
+   * paper for a vessel along x.
    */
   readonly flow?: Direction | undefined;
-  /** The maximum radius that windows are made for, in pixels. Larger cells get windows of this radius. Default 10. */
+  /**
+   * The maximum radius in pixels for which windows are made. Cells with a larger radius get windows of this radius.
+   * Default 10.
+   */
   readonly maxRadius?: number | undefined;
-  /** Maximum rounds of a field. Default 500. */
+  /** Maximum number of rounds of a flow field. Default 500. */
   readonly maxRounds?: number | undefined;
-  /** Maximum rounds of a snake. Default 1,000. */
+  /** Maximum number of rounds of a snake. Default 1,000. */
   readonly maxSnakeRounds?: number | undefined;
   /**
-   * Step length of a snake in a round. Default 1. With 0.2, as in Rodinia's program, a centre moves by at most 0.04
-   * pixels per round, so snakes meet the stopping rule before they reach the cell.
+   * Step length of a snake in a round. Default 1. The program in the Rodinia benchmark suite has 0.2. A centre then
+   * moves by at most 0.04 pixels per round, so snakes stop before they reach the cell.
    */
   readonly snakeStep?: number | undefined;
   /**
@@ -40,7 +46,7 @@ export interface TrackingOptions {
    * 0.1.
    */
   readonly minMove?: number | undefined;
-  /** The result of an earlier call with the same cells in the same rows. Fields start from there. */
+  /** The result of an earlier call with the same cells in the same rows. The flow fields start from its fields. */
   readonly previous?: WindowFields | undefined;
 }
 
@@ -53,7 +59,7 @@ const aDirection = (code: string) => (given: unknown, path: string, homes: Map<s
   aRecord<Direction>({ x: aFiniteNumber, y: aFiniteNumber })(given, path, homes) ??
   where('a direction, not 0, 0', isLong, { code })(given, path, homes);
 
-/** Keeps windows below about 500 pixels. */
+/** Maximum radius, which keeps the sides of windows at about 500 pixels. */
 export const MAX_RADIUS = 64;
 
 export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
@@ -81,9 +87,9 @@ export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
   previous: optional(aRecord<WindowFields>({ field: aColumn('f32'), windows: aColumn('u32') })),
 };
 
-/** A direction of length 1. */
+/** Scales a direction to length 1. */
 export function unitOf({ x, y }: Direction): Direction {
-  // Without hypot, whose last bit depends on the engine.
+  // Scaled by hand instead of with `Math.hypot`, whose last bit depends on the JavaScript engine.
   const [scale] = [Math.max(Math.abs(x), Math.abs(y))];
   const [a, b] = [x / scale, y / scale];
   const length = Math.sqrt(a * a + b * b);

@@ -13,22 +13,22 @@ export interface TrackedFrame {
   /** Centres in pixels. 0, 0 is the centre of the upper left pixel. */
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** Mean distances of the contours from the centres, in pixels. */
+  /** Mean distance of each contour from its centre, in pixels. */
   readonly radius: Float32Array;
   /** Score of the track's latest detection; negative for cells brighter than their surroundings. */
   readonly score: Float32Array;
-  /** Speed in pixels per frame since the track's previous frame; NaN in its first. */
+  /** Speed in pixels per frame since the previous frame of the track; NaN in the first frame of a track. */
   readonly speed: Float32Array;
   /**
-   * Distances of the 20 snaxels of a contour from the centre, 20 rows per cell: the first to the right, the next ones
-   * further down.
+   * Distances of the 20 snaxels (points of a contour) from the centre, 20 rows per cell. The first snaxel is to the
+   * right of the centre, and the next ones follow clockwise.
    */
   readonly radii: Float32Array;
   /** Whether detection ran on this frame, even if it found no cells. */
   readonly detected: boolean;
 }
 
-/** Results for the rows of a frame. */
+/** Results that the host reads from the device for a frame, by row. */
 export interface SeenCells {
   readonly x: Float32Array;
   readonly y: Float32Array;
@@ -40,40 +40,40 @@ export interface SeenCells {
 interface Place {
   readonly x: number;
   readonly y: number;
-  /** Index of the frame. */
+  /** Index of the frame in which the cell was at this place. */
   readonly index: number;
 }
 
 interface Track {
-  /** 0 until it is first seen. */
+  /** Track number, from 1; 0 until the first frame in which the cell is seen. */
   id: number;
-  /** Its row on the device. */
+  /** Row of the track on the device. */
   row: number;
-  /** The expected radius. */
+  /** The expected radius of the cell, in pixels. */
   expected: number;
   score: number;
-  /** Number of consecutive detections that have missed it. */
+  /** Number of consecutive detections without a cell for this track. */
   misses: number;
-  /** Start of its snake. */
+  /** Where the track's snake starts in the next frame. */
   at: Place;
-  /** Its positions, newest first. */
+  /** Positions of the track in the last frames, newest first. */
   recent: Place[];
   /**
-   * Its positions up to the latest detection. Later positions may belong to a snake that stayed where the cell was
-   * hidden.
+   * Positions of the track up to the latest detection. Later positions may belong to a snake that stayed where the cell
+   * was hidden.
    */
   trusted: Place[];
   radii: Float32Array | undefined;
 }
 
-/** The tracks of a video. Frames come in order. */
+/** The tracks of a video. Frames must come in order. */
 export interface Tracks {
   readonly isEmpty: boolean;
-  /** Minimum number of rows needed. */
+  /** Number of rows that the device needs at least. */
   readonly rows: number;
-  /** Links the detections of a frame to tracks, and returns the cells in rows from this frame on. */
+  /** Links the detections of a frame to tracks. Returns the cells to follow from this frame on, with their rows. */
   link(index: number, detected: DetectedCells): StartingCell[];
-  /** Takes the results for the rows of a frame. */
+  /** Takes the device's results for a frame, and returns its tracked cells. */
   see(index: number, seen: SeenCells, detected: boolean): TrackedFrame;
 }
 
@@ -125,8 +125,8 @@ export function createTracks(settings: LinkingSettings): Tracks {
   }
 
   /**
-   * The tracks that cells continue: lost tracks, and missed tracks whose snakes may have stayed where the cells were
-   * hidden.
+   * Finds earlier tracks that the remaining detected cells continue. Candidates are lost tracks, and missed tracks,
+   * whose snakes may have stayed where the cells were hidden.
    */
   function linkAgain<T extends Point>(index: number, missed: readonly Track[], left: readonly T[]): Map<T, Track> {
     lost = lost.filter(({ recent }) => index - recent[0]!.index <= settings.maxGap);
@@ -167,7 +167,9 @@ export function createTracks(settings: LinkingSettings): Tracks {
     return frameOf(index, live, seen, detected);
   }
 
-  /** Tracks that were never seen are dropped. */
+  /**
+   * Ends tracks. Those that were seen in some frame become lost tracks, which can be continued; all others are dropped.
+   */
   function end(isOver: (track: Track) => boolean): void {
     const over = live.filter(isOver);
     live = live.filter((track) => !over.includes(track));
@@ -188,8 +190,8 @@ export function createTracks(settings: LinkingSettings): Tracks {
 }
 
 /**
- * Rows of the device. A freed row still has a window in the state from which the next link starts, so it is reused only
- * after that.
+ * Allocates rows of the device. The next link starts from a state in which a freed row still has a window, so the row
+ * is reused only after that link.
  */
 function createRows() {
   let count = 0;
@@ -210,7 +212,7 @@ function startOf({ row, at, expected, recent, radii }: Track): StartingCell {
   return { row, x: at.x, y: at.y, radius: expected, recent, radii };
 }
 
-/** The position of a track in a frame, extrapolated from the last frames in which it was seen. */
+/** The position of a track in the frame `index`, extrapolated from the last frames in which the track was seen. */
 function expectedPlace(at: Place, recent: readonly Place[], index: number): Place {
   const [first, last] = [recent.at(-1), recent[0]];
   if (first === undefined || last === undefined || first.index === last.index) return at;
@@ -227,7 +229,10 @@ function isInside({ x, y }: Point, { width, height }: LinkingSettings, margin: n
   return x >= margin && y >= margin && x <= width - 1 - margin && y <= height - 1 - margin;
 }
 
-/** Of each two tracks at nearly the same position, the one farther from its expected position. */
+/**
+ * Finds pairs of tracks at nearly the same position. Returns the track of each pair that is farther from its expected
+ * position.
+ */
 function mergedTracks(live: readonly Track[], index: number, seen: SeenCells, distance: number): Set<Track> {
   const places = live.map((track) => ({ track, x: seen.x[track.row]!, y: seen.y[track.row]!, index }));
   places.sort((a, b) => a.x - b.x || a.track.row - b.track.row);

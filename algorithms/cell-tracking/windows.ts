@@ -31,13 +31,13 @@ import type { Frame } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
 /**
- * Words of a cell's window: the index of its first pixel among those of all windows; its width and height in pixels (0
- * if there is no window); column and row of its upper left pixel in the frame; and, as bits of f32, the minimum and
- * maximum slope of its pixels, the cell's centre and expected coordinate across the vessel relative to that pixel, and
- * its expected radius.
+ * Number of words that describe a cell's window. They are the index of its first pixel among the pixels of all windows;
+ * its width and height in pixels (0 without a window); and the column and row of its upper left pixel in the frame. The
+ * others are bits of f32: the minimum and maximum slope in the window; the cell's centre and its expected coordinate
+ * across the vessel, relative to the upper left pixel; and the cell's expected radius.
  */
 export const WINDOW_WORDS = 11;
-/** Index of each word. */
+/** Index of each word among the words of a window. */
 export const WORD = {
   first: 0,
   width: 1,
@@ -52,7 +52,9 @@ export const WORD = {
   radius: 10,
 } as const;
 
-/** Input for making windows: centres of cells, expected coordinates across the vessel, and radii. */
+/**
+ * Columns from which windows are made: centres of cells, expected coordinates across the vessel, and radii, in pixels.
+ */
 export interface CellColumns {
   readonly x: Column<'f32'>;
   readonly y: Column<'f32'>;
@@ -60,7 +62,7 @@ export interface CellColumns {
   readonly radius: Column<'f32'>;
 }
 
-/** Size of windows: half sides in radii, and maximum size in pixels. */
+/** Shape of windows: half sides `x` and `y` in radii of the cell, and maximum sides in pixels. */
 export interface WindowShape {
   readonly x: number;
   readonly y: number;
@@ -69,14 +71,14 @@ export interface WindowShape {
   readonly maxHeight: number;
 }
 
-/** Windows of ±4 radii along a direction and ±2 across. They enclose the ellipse with these half axes. */
+/** The shape of windows that enclose an ellipse with half axes of 4 radii along a direction and 2 radii across. */
 export function windowShape({ x, y }: Direction, maxRadius: number): WindowShape {
   const [alongX, alongY] = [Math.sqrt(16 * x * x + 4 * y * y), Math.sqrt(16 * y * y + 4 * x * x)];
   const max = (side: number): number => Math.ceil(2 * side * maxRadius) + 1;
   return { x: alongX, y: alongY, maxRadius, maxWidth: max(alongX), maxHeight: max(alongY) };
 }
 
-/** Data that determines a cell's window in the frame. */
+/** Parameters of functors that compute a cell's window in the frame. */
 const place = {
   x: array(f32),
   y: array(f32),
@@ -110,7 +112,7 @@ interface FlowWindow {
   readonly height: U32;
 }
 
-/** The window of a cell; none if the cell is beyond the frame, or its radius is not above 0. */
+/** The window of a cell. It is empty if the cell is outside the frame, or if its radius is not above 0. */
 function windowOf(cell: U32, given: Placing): FlowWindow {
   const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)];
   const used = radius.min(given.maxRadius);
@@ -125,7 +127,10 @@ function windowOf(cell: U32, given: Placing): FlowWindow {
   };
 }
 
-/** The first and last pixel within a distance, rounded to the nearest pixel and clipped to the frame. */
+/**
+ * The first and the last pixel of a side of a window: `centre` ± `distance`, rounded to whole pixels and clipped to the
+ * frame.
+ */
 function sidesOf(centre: F32, distance: F32, size: U32): [U32, U32] {
   return [u32(centre.sub(distance).add(0.5).max(0)), u32(centre.add(distance).add(0.5)).min(size.sub(1))];
 }
@@ -136,8 +141,8 @@ function isWithin(centre: F32, size: U32): Bool {
 }
 
 /**
- * The slopes along x and y at a pixel: half of the difference of its two neighbours; at an edge of the window, the
- * difference of the pixel and its only neighbour.
+ * The slopes along x and y at a pixel. A slope is half of the difference of the two neighbours. At an edge of the
+ * window, it is the difference of the pixel and its only neighbour.
  */
 export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32, height: U32): { x: F32; y: F32 } {
   const [left, right] = [x.max(1).sub(1), x.add(1).min(width.sub(1))];
@@ -149,7 +154,7 @@ export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32
   };
 }
 
-/** The squared slope at a pixel of a window; 0 if it is not finite. */
+/** The squared length of the slope at a pixel of a window; 0 if it is not finite. */
 function squaredSlope(
   grey: ArrayValue<'f32'>,
   frameWidth: U32,
@@ -168,7 +173,7 @@ const areaOfWindow = fn('areaOfWindow', { cell: u32, ...place }, u32, (given) =>
   return width.mul(height);
 });
 
-/** Minimum and maximum squared slope in a row of a window. */
+/** Minimum and maximum squared slope in one row of a window. Later functors reduce the rows. */
 const rowExtremes = ofGrey((grey) =>
   fn('rowExtremes', { index: u32, grey, ...place }, { min: f32, max: f32 }, (given) => {
     const [cell, row] = [given.index.div(given.maxHeight), given.index.rem(given.maxHeight)];
@@ -185,7 +190,7 @@ const rowExtremes = ofGrey((grey) =>
   }),
 );
 
-/** One word of a cell's window. */
+/** Computes one of the {@link WINDOW_WORDS} words of a cell's window. */
 const windowWord = fn(
   'windowWord',
   {
@@ -194,7 +199,7 @@ const windowWord = fn(
     min: array(f32),
     max: array(f32),
     path: array(f32),
-    /** Across the vessel. */
+    /** Unit vector across the vessel. */
     acrossX: uniform(f32),
     acrossY: uniform(f32),
     ...place,
@@ -231,7 +236,7 @@ function chosen(word: U32, words: { readonly [name in keyof typeof WORD]: U32 })
   }, u32(0));
 }
 
-/** A word of a cell's window, as a functor reads it. */
+/** Reads a word of a cell's window in a functor. */
 export function wordOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof typeof WORD): U32 {
   return windows.at(cell.mul(WINDOW_WORDS).add(WORD[name]));
 }
@@ -241,7 +246,8 @@ export function numberOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof type
 }
 
 /**
- * The slope at a pixel of the packed windows, scaled to 0 to 2^20 in each window; 0 in flat windows and after the last.
+ * The slope at a pixel of the concatenated windows, scaled to 0 to 2^20 in each window. It is 0 in flat windows and
+ * after the last window.
  */
 const imageOfWindows = ofGrey((grey) =>
   fn(
@@ -268,8 +274,9 @@ const imageOfWindows = ofGrey((grey) =>
 );
 
 /**
- * The cell whose window contains a pixel: the last one whose window begins at or before it. No window has more than
- * `maxArea` pixels, so the search begins at the cell pixel / maxArea, which usually is right or one too low.
+ * The cell whose window contains a pixel, that is, the last cell whose window begins at or before the pixel. No window
+ * has more than `maxArea` pixels, so the search begins at the cell pixel / maxArea, which usually is the right cell or
+ * the one before it.
  */
 export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxArea: U32): U32 {
   const cell = Var(pixel.div(maxArea));
@@ -287,7 +294,7 @@ export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxAr
   return cell;
 }
 
-/** Data and images of all windows, concatenated, with room for the maximum number of pixels. */
+/** Makes the windows of all cells, and concatenates their images, with room for the maximum number of pixels. */
 export function cutWindows(
   context: Context,
   { width, height, grey }: Frame,
@@ -302,7 +309,7 @@ export function cutWindows(
     ...{ maxWidth: shape.maxWidth, maxHeight: shape.maxHeight },
   };
   const firsts = exclusiveScan(map(areaOfWindow, { cell: sequence(capacity), ...placing }), plus(u32));
-  // The types of grey values differ.
+  // Frames in u32 and in f32 have their own functor, so the cast is safe.
   const seen = grey as Column<'f32'>;
   const rows = context.materialize(
     map(rowExtremes[grey.type], { index: sequence(capacity * shape.maxHeight), grey: seen, ...placing }),

@@ -38,15 +38,16 @@ export const NO_COMPONENT: number = 2 ** 32 - 1;
  * component, in row order, or {@link NO_COMPONENT} if the cell is not set. A cell whose label is its own index is the
  * first of its component, so the number of such cells is the number of components.
  *
- * One launch finds an earlier cell of the component for every cell, and log₆₄ n more launches follow these links to the
- * first cell, for all shapes. The earlier cell is found among the neighbours. A cell without an earlier neighbour is an
- * upper left corner. From there the outline is followed in both directions in parallel until an earlier cell is
- * reached. If the walk returns to the corner, the corner is the first cell.
+ * One launch links every cell to an earlier cell of its component. Whatever the shape, log₆₄ n more launches follow
+ * these links to the first cell. The earlier cell is usually a neighbour. A cell without an earlier neighbour is an
+ * upper left corner. From a corner, one thread follows the outline in both directions at the same time until it reaches
+ * an earlier cell. If the walk returns to the corner, the corner is the first cell.
  *
  * - Work O(n log n), because few corners of an outline are far from an earlier cell in both directions. Span O(the
  *   longest outline): a spiral that fills the grid has an outline of O(n) steps, which a single thread follows.
  *   Deterministic.
- * - Without cells, the result is empty. Accepts device counts: cells at or after the count are not set.
+ * - Without cells, the result is empty. A length counted on the device is accepted: cells at or after the count are not
+ *   set.
  *
  * @throws `ArgumentError` `components/width` if the number of cells is not a multiple of the width.
  * @example
@@ -64,7 +65,8 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     const cell = sequence(cells.length);
-    // With all cells in one row, indices of neighbouring rows would wrap around into it.
+    // With a width above the number of cells, all cells are in one row. Capping it keeps the indices of neighbouring
+    // rows from wrapping around into that row.
     const fitting = Math.min(width, Math.max(1, cells.capacity));
     const earlier = connectivity === 4 ? earlierOf4 : earlierOf8;
     let labels = context.materialize(map(earlier, { cell, cells, width: fitting }));
@@ -92,12 +94,12 @@ function requireRows({ length }: Column, width: number): void {
   });
 }
 
-/** Maximum steps of a launch towards the first cell. */
+/** Maximum number of links that a launch follows towards the first cell. */
 const STEPS = 64;
 
 type IsSet = (x: U32, y: U32) => Bool;
 
-/** The neighbours of a cell that come before it, as steps to the right and down. */
+/** The neighbours of a cell that have a lower index, as steps to the right and down. */
 // biome-ignore format: two lines.
 const EARLIER = {
   4: [[0, -1], [-1, 0]],
@@ -107,7 +109,10 @@ const EARLIER = {
 const earlierOf4 = earlierCell(4);
 const earlierOf8 = earlierCell(8);
 
-/** An earlier cell of the same component; the cell itself if it is the first; NO_COMPONENT if it is not set. */
+/**
+ * Functor that links a cell to an earlier cell of its component. The first cell of a component is linked to itself; a
+ * cell that is not set gets {@link NO_COMPONENT}.
+ */
 function earlierCell(connectivity: 4 | 8) {
   return fn(
     `earlierOf${connectivity}`,
@@ -141,16 +146,16 @@ function earlierCell(connectivity: 4 | 8) {
 }
 
 /**
- * The nearest cell before a corner in index order, on the outline through the corner's upper side, in either direction;
- * the corner itself if there is none.
+ * Follows the outline from a corner's upper side in both directions, up to the first cell whose index is lower than the
+ * corner's. Returns that cell, or the corner itself if the outline has no such cell.
  *
  * The outline separates the component from one part of its surroundings. If this part is the outside, the outline
- * passes the component's first cell. If it is a hole, then so is the cell above the corner: the outline passes the cell
- * above the hole's topmost cell, which lies at least two rows higher than the corner. So only the first cell of a
- * component finds none.
+ * passes the component's first cell. If this part is a hole, the cell above the corner belongs to it. The outline then
+ * passes the cell above the hole's topmost cell, at least two rows above the corner. So only for the first cell of a
+ * component is there no earlier cell.
  *
- * With both directions in parallel, the corners of an outline of m sides take O(m log m) steps in total: a corner that
- * takes k steps has no earlier cell within k sides, and there are at most m / k such corners.
+ * With both directions in parallel, the corners of an outline of m sides take O(m log m) steps in total: if a corner
+ * takes k steps, no cell within k sides of it is earlier, and an outline has at most m / k such corners.
  */
 function earlierOnOutline(x: U32, y: U32, width: U32, isSet: IsSet, connectivity: 4 | 8): U32 {
   const start = y.mul(width).add(x);
@@ -171,7 +176,7 @@ function earlierOnOutline(x: U32, y: U32, width: U32, isSet: IsSet, connectivity
   return found;
 }
 
-/** A walker along an outline: a cell of the component beside the path, and the direction of the path. */
+/** A walker along an outline: the cell of the component that it is beside, and its direction. */
 interface Walker {
   readonly x: Variable<'u32'>;
   readonly y: Variable<'u32'>;
@@ -181,12 +186,15 @@ interface Walker {
   readonly side: 1 | -1;
 }
 
-/** On the upper side of a cell. A step to the west or north is 2³² − 1. */
+/**
+ * A walker on the upper side of a cell. It starts eastwards if clockwise, else westwards. A step to the west or north
+ * is 2³² − 1, which is −1 in u32.
+ */
 function walker(x: U32, y: U32, side: 1 | -1): Walker {
   return { x: Var(x), y: Var(y), dx: Var(u32(side >>> 0)), dy: Var(u32(0)), side };
 }
 
-/** Moves to the next side of a cell. */
+/** Moves a walker to the next side of the outline. */
 function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8): void {
   const go = (toX: U32, toY: U32): void => {
     x.set(toX);
@@ -213,7 +221,7 @@ function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8)
     .Else(() => turn(...towards));
 }
 
-/** Follows up to `STEPS` links from a label to ever earlier cells, towards the first cell of the component. */
+/** Follows up to `STEPS` links from a label, each to an earlier cell, towards the first cell of the component. */
 const follow = fn('follow', { label: u32, labels: array(u32) }, u32, ({ label, labels }) => {
   const first = Var(label);
   If(label.ne(NO_COMPONENT), () => {

@@ -1,5 +1,5 @@
 /**
- * For grids of cells that are set or not: their connected components.
+ * Labels the connected components of grids whose cells are set or not.
  *
  * @packageDocumentation
  */

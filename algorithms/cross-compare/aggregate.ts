@@ -14,8 +14,8 @@ import {
 } from './tile-comparison.ts';
 
 /**
- * The aggregator: computes the areas of all candidate pairs of a batch together, then compares each tile. For label
- * images it counts the shared pixels of regions instead, run by run.
+ * The last step of a comparison: computes the areas of all candidate pairs of a batch of tiles together, then compares
+ * each tile. For label images it counts the shared pixels of regions instead of computing areas.
  *
  * Waits for the device once per call of `pairAreas` and of `sharedPixels`, regardless of the number of tiles.
  */
@@ -38,19 +38,19 @@ export async function aggregate(
   return batch.map((task) => compared.get(task)!);
 }
 
-/** Bytes that a tile occupies while it waits for the aggregator. */
+/** Bytes of host memory of a tile while it waits for the aggregator. */
 export function sizeOfTask(task: TileTask): number {
   return sizeOfSide(task.p) + sizeOfSide(task.q) + ('candidates' in task ? 8 * task.candidates.p.length : 0);
 }
 
-/** Bytes of one side of a tile. */
+/** Bytes of host memory of one side of a tile. */
 export function sizeOfSide({ ids, regions, labels }: TileSide): number {
   const named = ids.bytes.length + 4 * ids.starts.length;
   if (regions !== undefined) return named + 8 * regions.x.length + 24 * regions.left.length;
   return named + BYTES_PER_RUN * labels.region.length + 4 * labels.rowRuns.length + 24 * labels.left.length;
 }
 
-/** A pair of polygons costs the aggregator about as much as this many runs of pixels. */
+/** Number of runs of pixels that cost the aggregator about as much as one pair of polygons. */
 const RUNS_PER_PAIR = 32;
 
 /** Cost of a tile for the aggregator, in candidate pairs. */

@@ -7,7 +7,7 @@ import { type PairAreas, somePairAreas } from '../pixelbox/pair-areas.ts';
  *
  * For areas below 2⁵¹ pixels the result is the nearest f64; for larger areas it is within 2⁻⁵¹ of the ratio. Results
  * are from 0 to 1. Within the precision of f64, 1 means that both polygons have the same pixels. The same areas give
- * the same bytes everywhere.
+ * the same bytes on every platform.
  *
  * @example
  * const areas = { intersection: BigUint64Array.of(1n), p: BigUint64Array.of(2n), q: BigUint64Array.of(3n) };
@@ -29,7 +29,7 @@ export function ratiosOf(areas: PairAreas): Float64Array {
 const wordsOf = (column: BigUint64Array): Uint32Array =>
   new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
 
-/** The f64 nearest to a u64, without a BigInt. */
+/** The f64 nearest to element `i` of a column of u64, given as u32 words. Avoids a BigInt, which is slower. */
 function numberAt(words: Uint32Array, i: number): number {
   return words[2 * i + 1]! * 2 ** 32 + words[2 * i]!;
 }
@@ -39,7 +39,7 @@ const HALF = 2 ** 26;
 
 /**
  * A sum of numbers from 0 to 1 that does not depend on their order or grouping. Each number is rounded to a multiple of
- * 2⁻⁵², and these are added as integers. The sum of n numbers is within n · 2⁻⁵³ of the exact sum.
+ * 2⁻⁵², and these multiples are added as integers. The sum of n numbers is within n · 2⁻⁵³ of the exact sum.
  */
 export function exactSum(ratios: Float64Array): bigint {
   let [high, low, total] = [0, 0, 0n];
@@ -48,7 +48,7 @@ export function exactSum(ratios: Float64Array): bigint {
     const above = Math.floor(units / HALF);
     high += above;
     low += units - above * HALF;
-    // Both stay integers below 2⁵³.
+    // Emptied every 2²⁶ numbers, so that both parts stay integers below 2⁵³, which f64 holds exactly.
     if (i % HALF === HALF - 1) [high, low, total] = [0, 0, total + fold(high, low)];
   }
   return total + fold(high, low);

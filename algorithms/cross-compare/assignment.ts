@@ -1,10 +1,10 @@
 import { minHeap } from './min-heap.ts';
 
-/** The edges of a bipartite graph as columns, ordered by row. */
+/** The edges of a bipartite graph between rows and columns, stored as columns of a table and ordered by row. */
 export interface Edges {
   readonly row: readonly number[];
   readonly column: readonly number[];
-  /** Integers from 0 to 2³². */
+  /** Costs of the edges, integers from 0 to 2³². */
   readonly cost: readonly number[];
 }
 
@@ -13,9 +13,9 @@ export interface Edges {
  * row.
  *
  * Uses the Hungarian method on sparse edges: rows are added one by one, each by a shortest augmenting path under
- * reduced costs. To stay unmatched, a row takes a column of its own, whose cost exceeds that of all matchings together.
- * All numbers are integers below 2⁵³ for up to 2¹⁸ rows, so nothing is rounded. Ties are broken by the order of rows
- * and columns.
+ * reduced costs. Each row also has a column of its own, which it takes to stay unmatched. The cost of this column
+ * exceeds the cost of every matching. All numbers are integers below 2⁵³ for up to 2¹⁸ rows, so nothing is rounded.
+ * Ties are broken by the order of rows and columns.
  */
 export function assign(rows: number, columns: number, edges: Edges): number[] {
   const state = startOf(rows, columns, edges);
@@ -28,16 +28,19 @@ const FREE = -1;
 
 interface State {
   readonly edges: Edges;
-  /** Edges of row `r` are `start[r] … start[r + 1] − 1`. */
+  /** Edges of row `r` are those with the indices `start[r] … start[r + 1] − 1`. */
   readonly start: Uint32Array;
   /** Cost of leaving a row unmatched. */
   readonly aloneCost: number;
-  /** Prices. The reduced cost, cost − rowPrice − columnPrice, is at least 0 for all edges and 0 for matched edges. */
+  /**
+   * Prices (dual variables) of rows and columns. The reduced cost of an edge, cost − rowPrice − columnPrice, is at
+   * least 0, and it is 0 for matched edges.
+   */
   readonly rowPrice: Float64Array;
   readonly columnPrice: Float64Array;
-  /** The matched edge of each row. */
+  /** Index of the matched edge of each row, or `ALONE`. */
   readonly edgeOf: Int32Array;
-  /** The row matched to each column. */
+  /** The row matched to each column, or `FREE`. */
   readonly rowOf: Int32Array;
 }
 
@@ -58,12 +61,12 @@ function startOf(rows: number, columns: number, edges: Edges): State {
 
 /** The explored part of the tree of shortest alternating paths from a row. */
 interface Search {
-  /** Columns whose distance is final, in the order found. */
+  /** Columns whose distance is final, with that distance, in the order in which they were found. */
   readonly settled: Map<number, number>;
-  /** The edge on which the path reaches each column. */
+  /** The last edge of the path to each column. */
   readonly cameBy: Map<number, number>;
   readonly length: number;
-  /** The end of the path: a free column, or a row that is left unmatched. */
+  /** Where the path ends: at a free column, or at a row that is left unmatched. */
   readonly end: { readonly column: number } | { readonly row: number };
 }
 

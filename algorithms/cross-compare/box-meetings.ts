@@ -1,19 +1,19 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { type Boxes, someBoxes } from './filter.ts';
 
-/** Numbers of pairs of boxes of two sides. */
+/** Numbers of pairs of a box of one side and a box of the other. */
 export interface BoxMeetings {
-  /** Pairs whose boxes overlap in area. */
+  /** Number of pairs whose boxes overlap in area. */
   readonly candidates: number;
-  /** Pairs whose boxes overlap or touch, even if only in an edge or a corner. */
+  /** Number of pairs whose boxes overlap or touch, even if only in an edge or a corner. */
   readonly meeting: number;
 }
 
 /**
- * Counts the pairs that `filterPairs` finds, in O(n log n) for n boxes of both sides, regardless of the number of
- * pairs. A line sweeps down the rows. At the top of each box, it counts the boxes of the other side that it currently
- * crosses, minus those that end left of the box or begin right of it. Binary indexed trees over the columns give these
- * numbers. Boxes without area meet nothing.
+ * Counts the pairs of boxes that `filterPairs` finds, without listing them. Takes O(n log n) for n boxes of both sides,
+ * however many pairs there are. A line sweeps down the rows. At the top of each box, the boxes of the other side that
+ * cross the line are counted, except those that end left of the box or begin right of it. Binary indexed trees over the
+ * columns give these numbers. A box without area is in no pair.
  *
  * Source: Fenwick, A New Data Structure for Cumulative Frequency Tables, 1994.
  *
@@ -34,13 +34,13 @@ export function countMeetings(p: Boxes, q: Boxes): BoxMeetings {
 interface Sweep {
   /** 0 for p, 1 for q. */
   readonly side: Uint8Array;
-  /** Left and right columns as ranks from 0 among all left and right columns. */
+  /** Left and right sides of the boxes, as ranks among all distinct columns where a box begins or ends. */
   readonly left: Uint32Array;
   readonly right: Uint32Array;
   readonly ranks: number;
   readonly top: Int32Array;
   readonly bottom: Int32Array;
-  /** Boxes in the order in which the line enters them, and in which it leaves them. */
+  /** Indices of the boxes, ordered by top and by bottom: the order in which the sweep line enters and leaves them. */
   readonly byTop: Uint32Array;
   readonly byBottom: Uint32Array;
 }
@@ -97,8 +97,8 @@ function orderBy(column: Int32Array): Uint32Array {
 }
 
 /**
- * Counts the pairs that overlap in area or, if `closed`, that overlap or touch. A pair is counted when the line enters
- * the later of its boxes.
+ * Counts the pairs that overlap in area or, if `closed`, that overlap or touch. A pair is counted when the line reaches
+ * the top of its second box.
  */
 function countAlong({ side, left, right, ranks, top, bottom, byTop, byBottom }: Sweep, closed: boolean): number {
   const onLine = [sideOnLine(ranks), sideOnLine(ranks)] as const;
@@ -115,7 +115,7 @@ function countAlong({ side, left, right, ranks, top, bottom, byTop, byBottom }: 
   return pairs;
 }
 
-/** The boxes of one side that the line crosses, counted by left and right rank. */
+/** The boxes of one side that cross the sweep line, in two trees: counted by left rank and by right rank. */
 function sideOnLine(ranks: number) {
   const [begins, ends] = [new Int32Array(ranks + 1), new Int32Array(ranks + 1)];
   let count = 0;
@@ -133,12 +133,12 @@ function sideOnLine(ranks: number) {
   };
 }
 
-/** Adds to a rank in a binary indexed tree. */
+/** Adds `by` to the count of a rank in a binary indexed tree. */
 function addAt(tree: Int32Array, rank: number, by: number): void {
   for (let node = rank + 1; node < tree.length; node += node & -node) tree[node]! += by;
 }
 
-/** The sum over all ranks below `rank`. */
+/** The sum of the counts of all ranks below `rank`. */
 function countBelow(tree: Int32Array, rank: number): number {
   let sum = 0;
   for (let node = rank; node > 0; node -= node & -node) sum += tree[node]!;

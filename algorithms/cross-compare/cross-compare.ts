@@ -20,14 +20,14 @@ import type { TileComparison } from './tile-comparison.ts';
 import { type PairedTiles, pairTiles, type TilePair } from './tile-pairs.ts';
 import { totalsOf } from './totals.ts';
 
-/** A running comparison. */
+/** A comparison in progress. */
 export interface CrossCompareRun {
   /**
-   * Rejects if the device fails, if the run is aborted or, under `stop`, with an `ItemError` that names a tile that
-   * failed.
+   * The result. Rejects if the device fails, if the run is aborted or, with `onError: 'stop'`, if a tile fails. The
+   * error is then an `ItemError`, which names the tile.
    */
   readonly result: Promise<CrossComparison>;
-  /** Progress in tiles. */
+  /** Progress of the run, counted in tiles. */
   readonly progress$: Observable<ProgressReport>;
   readonly shape: GraphShape;
   counters(): NodeCounters[];
@@ -38,15 +38,15 @@ export interface CrossCompareRun {
 const DEFAULT_MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };
 
 /**
- * Compares two result sets (polygons of the same image found by two methods) tile by tile. Computes J′, the pairs with
- * common area, the polygons missing on either side, and one-to-one matches.
+ * Compares two result sets (polygons of the same image found by two methods) tile by tile. Computes J′ (the mean ratio
+ * of intersection to union), the pairs with common area, the polygons without a partner, and one-to-one matches.
  *
- * Tiles are paired by name, and polygons are compared only within a tile. Tiles flow through parser, builder, filter
- * and aggregator behind bounded edges. So memory is bounded by the largest tiles, not by their number. Rows go to
- * `onTile`; the result holds totals and the names of skipped tiles.
+ * Tiles are paired by name, and polygons are compared only within a tile. Tiles pass four stages with bounded queues
+ * between them: parser, builder, filter and aggregator. So memory depends on the largest tiles, not on the number of
+ * tiles. Results of single tiles go to `onTile`; the result of the run has totals and the names of skipped tiles.
  *
- * Areas are exact. J′ has the same bits in every order, on every backend, with and without migration. If only one side
- * has a tile, all its polygons count as missing, and a note says so.
+ * Areas are exact. J′ has the same bits in whatever order tiles finish, on every backend, and also if tasks migrate
+ * between GPU and CPU. If only one side has a tile, all its polygons count as missing, and a note says so.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012: section 4.

@@ -5,19 +5,19 @@ import { type BothSides, type Comparison, comparisonFields } from './totals.ts';
 /** A tile that was skipped because it could not be read. */
 export interface SkippedTile {
   readonly tile: string;
-  /** Code of the error, such as `format/syntax`. */
+  /** Code of the error that occurred, such as `format/syntax`. */
   readonly code: string;
   readonly message: string;
 }
 
 /** The comparison of two result sets, with skipped tiles and notes. */
 export interface CrossComparison extends Comparison {
-  /** Tiles that only one side has. All their polygons are missing on the other side. They are counted in `tiles`. */
-  readonly alone: BothSides;
   /**
-   * Tiles that could not be read on some side, in order. Their polygons are not counted, and they are not counted in
-   * `tiles`.
+   * Number of tiles that only one side has, for each side. All polygons of such a tile count as missing on the other
+   * side. The tiles are also counted in `tiles`.
    */
+  readonly alone: BothSides;
+  /** Tiles that could not be read on some side, in order. Neither they nor their polygons are counted anywhere else. */
   readonly skipped: readonly SkippedTile[];
   readonly notes: readonly Note[];
 }

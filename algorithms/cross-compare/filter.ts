@@ -14,18 +14,21 @@ export interface PairColumns {
   readonly q: Uint32Array;
 }
 
-/** The pairs that the filter lets through. */
+/** The pairs whose boxes have common area, which are compared exactly later. */
 export interface Candidates extends PairColumns {
-  /** Number of pairs whose boxes overlap or touch, even if only in an edge or a corner; PostGIS' `&&`. */
+  /**
+   * Number of pairs whose boxes overlap or touch, even if only in an edge or a corner, like the operator `&&` of
+   * PostGIS.
+   */
   readonly meeting: number;
 }
 
 /** An index over the boxes of one side. */
 export interface BoxIndex {
   readonly boxes: Boxes;
-  /** Polygons in the tree, ascending: those whose boxes contain a pixel. */
+  /** Indices of the polygons in the tree, ascending. The others have empty boxes and contain no pixel. */
   readonly members: Uint32Array;
-  /** The tree over the boxes of `members`; undefined if there are none. */
+  /** The R-tree over the boxes of `members`; undefined if there are none. */
   readonly tree: Flatbush | undefined;
 }
 
@@ -36,7 +39,7 @@ const anIndex: Kind = aRecord<BoxIndex>({
 });
 
 /**
- * The builder: makes a packed Hilbert R-tree over boxes. O(n log n).
+ * Builds an index of boxes, a packed Hilbert R-tree, for {@link filterPairs}. O(n log n).
  *
  * @example
  * const boxes = { left: Int32Array.of(0), top: Int32Array.of(0), right: Int32Array.of(2), bottom: Int32Array.of(2) };
@@ -54,14 +57,14 @@ export function indexBoxes(boxes: Boxes): BoxIndex {
 }
 
 /**
- * The filter: finds the pairs of polygons whose boxes have common area. Only these can have common area themselves.
+ * Finds the pairs of polygons whose boxes have common area. No other pairs of polygons can have common area.
  *
  * Boxes are half-open, so boxes that share only an edge or a corner have no pixel in common. Such pairs are not
- * candidates; they are counted in `meeting`, as by `&&` in the paper's query. A box without area belongs to a polygon
- * without pixels, and meets nothing.
+ * candidates. They are counted only in `meeting`, as the operator `&&` in the paper's query does. A box without area
+ * belongs to a polygon without pixels, and is in no pair.
  *
- * Pairs are ordered by (p, q), independent of the tree. O((p + pairs) log q) for boxes that overlap little, as in
- * segmentations.
+ * Pairs are ordered by (p, q), regardless of the shape of the tree. O((p + pairs) log q) for boxes that overlap little,
+ * as in segmentations.
  *
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012: the stages `builder` and `filter`.

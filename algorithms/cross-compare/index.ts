@@ -1,6 +1,6 @@
 /**
- * For comparisons of two sets of polygons, such as two segmentations of the same image: J′, pairs, missing polygons,
- * one-to-one matches.
+ * Compares two sets of polygons, such as two segmentations of the same image. Computes J′ (the mean ratio of
+ * intersection to union), pairs, missing polygons and one-to-one matches.
  *
  * @packageDocumentation
  */

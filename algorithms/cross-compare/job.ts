@@ -26,21 +26,21 @@ import type { TileSet } from './tile-pairs.ts';
  *
  * - `pipelined`: each step is a stage of its own, so one tile is parsed while another is on the device. Default.
  * - `no-pipe-single`: each tile takes all four steps before the next tile starts.
- * - `no-pipe-multiple`: the same with several tiles in parallel, one per parser lane. One tile at a time is on the
- *   device.
+ * - `no-pipe-multiple`: like `no-pipe-single`, but several tiles in parallel, one per parser lane. Only one tile at a
+ *   time is on the device.
  */
 export type CompareScheme = 'pipelined' | 'no-pipe-single' | 'no-pipe-multiple';
 
 /** Two result sets, and how to compare them. */
 export interface CrossCompareJob<T extends { readonly name: string }> {
-  /** The two sets. Figures of matching take the first set as the truth. */
+  /** The two sets. Precision and recall take `p` as the truth. */
   readonly p: TileSet<T>;
   readonly q: TileSet<T>;
-  /** The parser: reads the polygons of one side of a tile. Called for several tiles in parallel. */
+  /** The parser: reads the polygons of one side of a tile. It is called for several tiles in parallel. */
   readonly parse: (tile: T, signal: AbortSignal) => Promise<TileSide>;
-  /** Default: a ratio of at least ½, method `optimal`. */
+  /** How polygons are matched one to one. Default: method `optimal`, with a minimum ratio of ½. */
   readonly matching?: MatchOptions | undefined;
-  /** Called with the tiles one by one, in order. The run waits for it. */
+  /** Called with the comparison of each tile, in order. The run waits for a returned promise before the next call. */
   readonly onTile?: ((tile: TileComparison) => Promise<void> | void) | undefined;
   /**
    * What happens if a tile cannot be read. `stop` (default) ends the run with the tile's error. `skip` leaves the tile
@@ -50,27 +50,31 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   readonly scheme?: CompareScheme | undefined;
   /** Maximum number of tiles parsed in parallel, from 1. Default 2. */
   readonly parseLanes?: number | undefined;
-  /** Number of candidate pairs in a batch for the device. A larger tile forms its own batch. Default 2¹⁵. */
+  /**
+   * Number of candidate pairs at which a batch of tiles goes to the device. A tile with more pairs is a batch of its
+   * own. Default 2¹⁵.
+   */
   readonly batchPairs?: number | undefined;
-  /** Migration of tasks between GPU and CPU. Default: no migration. */
+  /** Allows tasks to migrate between GPU and CPU. Default: no migration. */
   readonly migrate?: Migration<T> | undefined;
   /**
-   * Opens another context after the device was lost or the threads died. Work that was in progress is repeated there.
-   * The caller closes both contexts. Without it, the run ends with the error, unless tasks may migrate.
+   * Opens another context after the device was lost or the worker threads died. Work that was in progress is repeated
+   * on that context. The caller closes both contexts. Without this function, the run ends with the error unless tasks
+   * may migrate.
    */
   readonly reopen?: ((lost: DeviceLostError) => Promise<Context>) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Receives spans, occupancy and migrations, for traces. */
+  /** Receives time spans, the occupancy of queues, and migrations, to record traces. */
   readonly observer?: GraphObserver | undefined;
   /** Minimum time between two progress reports, in milliseconds. Default 100. */
   readonly progressEvery?: number | undefined;
 }
 
-/** The other side of each stage that can run on both. */
+/** What tasks need in order to run on the other device: batches on the CPU, and the parser on the GPU. */
 export interface Migration<T> {
-  /** A context on the CPU, for batches that are moved off a congested GPU. The caller closes it. */
+  /** A context on the CPU, for batches that are moved away from a congested GPU. The caller closes it. */
   readonly cpu: Context;
-  /** A parser on the GPU with the same results, for tiles that move to a starved GPU. */
+  /** A parser on the GPU with the same results as `parse`. It takes over tiles when the GPU has too little work. */
   readonly parseOnGpu?: ((tile: T, signal: AbortSignal) => Promise<TileSide>) | undefined;
 }
 
@@ -89,7 +93,7 @@ export const aJob: Kind = someOptions<CrossCompareJob<{ name: string }>>({
   scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
   parseLanes: optional(aWhole(1)),
   batchPairs: optional(atLeast(1)),
-  // Checked with `anInstance`, because `aContext` would require the context of the job.
+  // The kind is `anInstance`, because `aContext` would require the context of the job, and this is another one.
   migrate: optional(someOptions<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
   reopen: optional(aFunction),
   signal: optional(aSignal),

@@ -34,15 +34,17 @@ const someRatedPairs: Kind = aRecord<RatedPairs>({
  * Matches polygons one to one, among the pairs whose ratio is at least `minIou`. Returns the indices of the matched
  * pairs, ascending.
  *
- * - `greedy`: takes the pair with the highest ratio whose polygons are both unmatched, again and again, as COCO's
- *   evaluation does for detections of equal score. Ties go to the lower p, then to the lower q. O(n log n) for n pairs.
- * - `optimal`: finds the maximum number of matches and, among those, the highest sum of ratios, as StarDist's
- *   evaluation does. Ratios are rounded to multiples of 2⁻³². Groups of pairs that share no polygon are solved one by
- *   one, each in O(m n log n) at worst for m polygons of `p` and n pairs.
+ * - `greedy`: repeatedly takes the pair with the highest ratio among the pairs whose polygons are both unmatched.
+ *   COCO's evaluation does this for detections of equal score. Ties go to the lower p, then to the lower q. O(n log n)
+ *   for n pairs.
+ * - `optimal`: finds the maximum number of matches and, among those, the highest sum of ratios, like StarDist's
+ *   evaluation. Ratios are rounded to multiples of 2⁻³². Groups of pairs that share no polygon are solved one by one,
+ *   each in O(m n log n) at worst for m polygons of `p` and n pairs.
  *
  * With a threshold of ½ or more, and if polygons of one side do not overlap, each polygon has at most one partner (or
  * two exact halves of it, at ½). Then both methods find the same number of matches with the same sum of ratios.
- * `optimal` gives the same number and sum if the sides are swapped. The same pairs give the same matches everywhere.
+ * `optimal` gives the same number and sum if the sides are swapped. The same pairs give the same matches on every
+ * platform.
  *
  * @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1.
  * @example
@@ -62,7 +64,7 @@ export function matchPairs(pairs: RatedPairs, options: MatchOptions): Uint32Arra
 
 function matchGreedily({ p, q, ratio }: RatedPairs, eligible: Uint32Array): Uint32Array {
   const [usedP, usedQ] = [new Set<number>(), new Set<number>()];
-  // Pairs are ordered by (p, q), so their index breaks ties.
+  // Pairs are ordered by (p, q), so a lower index breaks ties.
   const best = eligible.sort((a, b) => ratio[b]! - ratio[a]! || a - b);
   return best.filter((i) => {
     if (usedP.has(p[i]!) || usedQ.has(q[i]!)) return false;
@@ -81,7 +83,10 @@ function matchOptimally(pairs: RatedPairs, eligible: Uint32Array): Uint32Array {
   return Uint32Array.from(matches);
 }
 
-/** Groups of pairs that share polygons directly or through other pairs. Each group is ascending. */
+/**
+ * Groups of pairs that share polygons, directly or through other pairs of the group. Each group lists its pairs in
+ * ascending order.
+ */
 function groupsOf({ p, q }: RatedPairs, eligible: Uint32Array): Iterable<number[]> {
   const parent = Uint32Array.from(eligible.keys());
   const root = (k: number): number => {
@@ -120,7 +125,7 @@ function assignGroup({ p, q, ratio }: RatedPairs, group: readonly number[]): num
   return assign(rows.size, columns.size, edges).map((edge) => group[edge]!);
 }
 
-/** Numbers the polygons from 0, in order of first occurrence. */
+/** Maps each polygon to a rank, numbered from 0 in order of first occurrence. */
 function ranks(polygons: readonly number[]): Map<number, number> {
   const ranked = new Map<number, number>();
   for (const polygon of polygons) if (!ranked.has(polygon)) ranked.set(polygon, ranked.size);

@@ -1,4 +1,7 @@
-/** A binary heap of numbers with keys. `pop` returns the smallest key and, among equal keys, the smallest value. */
+/**
+ * A binary heap of numbers, each with a key. `pop` returns the number with the smallest key and, among equal keys, the
+ * smallest number.
+ */
 export interface MinHeap {
   push(key: number, value: number): void;
   pop(): { readonly key: number; readonly value: number } | undefined;

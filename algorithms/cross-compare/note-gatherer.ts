@@ -1,10 +1,10 @@
 import type { Note } from '../notes.ts';
 
-/** Merges the notes of many tiles by code, so that a thousand tiles with the same oddity give one note. */
+/** Merges the notes of many tiles by code, so that a thousand tiles with the same note give only one. */
 export interface NoteGatherer {
   add(notes: readonly Note[]): void;
   /**
-   * One note per code, in order of first occurrence: the note of the first tile, and the number of further tiles that
+   * One note per code, in order of first occurrence. It is the note of the first tile, and says how many further tiles
    * have it.
    */
   notes(): Note[];

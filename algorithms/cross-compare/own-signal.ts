@@ -1,9 +1,9 @@
-/** Runs work under a signal of its own, which is aborted together with the given signal. */
+/** Runs work with an abort signal of its own, which is aborted when the given signal is. */
 export type UnderOwnSignal = <R>(signal: AbortSignal, work: (own: AbortSignal) => Promise<R>) => Promise<R>;
 
 /**
- * Adds only one listener to each given signal, however much work is in progress, because platforms warn of more than
- * ten.
+ * Creates a function that derives signals. However much work is in progress, it adds only one listener to each given
+ * signal, because platforms warn of more than ten.
  */
 export function ownSignals(): UnderOwnSignal {
   const listening = new WeakMap<AbortSignal, Set<AbortController>>();

@@ -12,7 +12,7 @@ import type { LabelSide, PolygonSide, TileComparison, TileSide, TileTask } from 
 import type { TilePair } from './tile-pairs.ts';
 import { NO_LABELS, NO_POLYGONS } from './tile-side.ts';
 
-/** The part of a job that the stages need. */
+/** The options of a job that the stages need. */
 export type Stages<T extends { readonly name: string }> = Pick<
   CrossCompareJob<T>,
   'parse' | 'onError' | 'parseLanes' | 'batchPairs' | 'migrate' | 'reopen'
@@ -23,24 +23,27 @@ export type Stages<T extends { readonly name: string }> = Pick<
 
 type ReadSide<T> = (tile: T, signal: AbortSignal) => Promise<TileSide>;
 
-/** A tile that has been read: both sides as polygons, or both as label images. */
+/** A tile after parsing. Its two sides are both polygons or both label images. */
 type ParsedTile = { readonly tile: string } & (
   | { readonly p: PolygonSide; readonly q: PolygonSide }
   | { readonly p: LabelSide; readonly q: LabelSide }
 );
 
-/** A tile with an index over the polygons of q. Label images need no index. */
+/** A tile after the builder: polygons have an index over side q, while label images need none. */
 interface BuiltTile {
   readonly parsed: ParsedTile;
   readonly index: BoxIndex | undefined;
 }
 
-/** Maximum number of tiles that wait in front of a stage, and their bytes. */
+/** Limits of the queue in front of a stage: number of tiles, and their bytes. */
 const WAITING = { items: 4, bytes: 2 ** 25 };
 const BATCH_PAIRS = 2 ** 15;
 const BATCH_BYTES = 2 ** 25;
 
-/** Parser, builder, filter, batches and aggregator, each as a stage. Tiles keep their order. */
+/**
+ * The graph of the scheme `pipelined`: parser, builder, filter, batching and aggregator, each as a stage. Tiles keep
+ * their order.
+ */
 export function pipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
@@ -74,7 +77,7 @@ function parseStage<T extends { readonly name: string }>(
   if (migrate?.parseOnGpu === undefined) {
     return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
-  // The run reports the failure through errors$, as any other.
+  // Ignored here, because the run reports every failure through `errors$`.
   const onFailed = (): void => {};
   const stage = balance.upstream('parse', {
     cpu: readBy(parse),
@@ -88,7 +91,7 @@ function parseStage<T extends { readonly name: string }>(
 }
 
 const DEFAULT_LANES = 2;
-/** Tiles on the GPU at the same time: the host prepares one while it waits for the other. */
+/** Number of tiles on the GPU at the same time: the host prepares one tile while it waits for the other. */
 const GPU_TILES = 2;
 
 async function parsePair<T>({ tile, p, q }: TilePair<T>, read: ReadSide<T>, signal: AbortSignal): Promise<ParsedTile> {
@@ -155,17 +158,17 @@ function aggregateStage<T extends { readonly name: string }>(
 
 const BATCHES_WAITING = 4;
 /**
- * Batches on the CPU at the same time. A finished batch keeps its lane until a slower GPU has finished the batches
- * before it.
+ * Number of batches on the CPU at the same time. A finished batch keeps its lane until a slower GPU has finished the
+ * batches before it.
  */
 const CPU_BATCHES = 2;
 
-/** Cost of a batch: its candidate pairs, plus one per tile. */
+/** Cost of a batch: the number of its candidate pairs, plus one per tile. */
 function pairsOf(batch: readonly TileTask[]): number {
   return batch.reduce((sum, task) => sum + weightOfTask(task) + 1, 0);
 }
 
-/** All four steps in one stage. Steps on the device take turns. */
+/** The graph of the schemes without pipelining: all four steps in one stage. Steps on the device take turns. */
 export function unpipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
@@ -188,12 +191,12 @@ export function unpipelined<T extends { readonly name: string }>(
     const task = filter(build(await underOwn(signal, (own) => parsePair(pair, read, own))));
     return inTurn(() => onContext((ready) => aggregate(ready, [task], matching)));
   };
-  // An error after reading comes from the device, not from the tile.
+  // A tile is skipped only if the error occurred while the tile was read. Later errors come from the device.
   const orElse = (cause: unknown) => (onError === 'skip' && unread.has(cause) ? 'skip' : 'stop');
   return g.stage('compare', tiles, compare, { lanes, ordered: true, onError: { orElse } });
 }
 
-/** Runs tasks one after another, in the order of the calls. */
+/** Returns a function that runs tasks one after another, in the order of the calls. */
 function oneAtATime(): <R>(work: () => Promise<R>) => Promise<R> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

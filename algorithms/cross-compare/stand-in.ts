@@ -1,12 +1,12 @@
 import type { Context } from '../../primitives/context.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 
-/** Runs work on a context. If the context is lost, runs all of it again on another context. */
+/** Runs work on a context. If the device of the context is lost, runs the whole work again on another context. */
 export type OnContext = <R>(work: (context: Context) => Promise<R>) => Promise<R>;
 
 /**
- * Work on a context that may be replaced. Whoever opens a context closes it. If several calls lose the context, the
- * first opens another one and all of them use it. Work that loses its context twice fails.
+ * Runs work on a context that is replaced if its device is lost. Whoever opens a context closes it. If several calls
+ * lose the context, the first call opens another one and all of them use it. Work fails if it loses its context twice.
  */
 export function replaceable(
   context: Context,

@@ -16,13 +16,13 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** One side of a tile, without its polygons. */
+/** What both kinds of sides have: all data of one side of a tile, except its polygons. */
 interface NamedSide {
-  /** Names of the polygons in the file. */
+  /** Names of the polygons, as in the file. */
   readonly ids: TextColumn;
   /** Notes made while the polygons were read. */
   readonly notes: readonly Note[];
-  /** Size of their image, if known. */
+  /** Size of the image from which the polygons come, if known. */
   readonly size?: ImageSize | undefined;
 }
 
@@ -59,10 +59,10 @@ export interface LabelTask {
 
 export type TileTask = PolygonTask | LabelTask;
 
-/** Pairs with common area as columns, ordered by (p, q). Areas are in pixels. */
+/** The pairs of polygons with common area as columns, ordered by (p, q). Areas are in pixels. */
 export interface ComparedPairs extends PairColumns {
   readonly areas: PairAreas;
-  /** ‖p ∩ q‖ ÷ ‖p ∪ q‖, above 0. */
+  /** Intersection over union, ‖p ∩ q‖ ÷ ‖p ∪ q‖, above 0. */
   readonly ratio: Float64Array;
   /** 1 if the pair is one of the one-to-one matches, else 0. */
   readonly matched: Uint8Array;
@@ -73,8 +73,8 @@ export interface SideResult {
   readonly ids: TextColumn;
   readonly polygons: number;
   /**
-   * Polygons that share no area with any polygon of the other side, ascending. Polygons without pixels are always among
-   * them.
+   * Indices of the polygons that share no area with any polygon of the other side, ascending. Polygons without pixels
+   * are always among them.
    */
   readonly missing: Uint32Array;
 }
@@ -85,20 +85,20 @@ export interface TileComparison {
   readonly p: SideResult;
   readonly q: SideResult;
   readonly pairs: ComparedPairs;
-  /** Number of pairs whose boxes have common area, and of pairs whose boxes overlap or touch. */
+  /** Number of pairs whose boxes have common area, and number of pairs whose boxes overlap or touch. */
   readonly candidates: number;
   readonly meeting: number;
   readonly matches: number;
-  /** Sum of the ratios of all pairs, and of the matches only, as exact multiples of 2⁻⁵². */
+  /** Sum of the ratios of all pairs, and sum of the ratios of the matches, as exact multiples of 2⁻⁵². */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
-  /** Notes of both sides, `p` first, and `compare/tile-sizes` if their sizes differ. */
+  /** Notes of both sides, `p` first, and the note `compare/tile-sizes` if their image sizes differ. */
   readonly notes: readonly Note[];
 }
 
 /**
  * Compares a tile, given the areas of its candidate pairs: finds the pairs with common area and their ratios, the
- * polygons without such a pair, and the matches. O(polygons + pairs), plus matching.
+ * polygons without such a pair, and the matches. Takes O(polygons + pairs), plus the time of matching.
  */
 export function compareTile(task: PolygonTask, areas: PairAreas, matching: MatchOptions): TileComparison {
   const { candidates } = task;
@@ -113,7 +113,7 @@ export function compareTile(task: PolygonTask, areas: PairAreas, matching: Match
   return judge(task, { pairs, common, meetings }, matching);
 }
 
-/** Same as {@link compareTile}, given the shared pixels of two label images. */
+/** Same as {@link compareTile} for two label images, given the pixels that their regions share. */
 export function compareLabels(task: LabelTask, shared: SharedPixels, matching: MatchOptions): TileComparison {
   const { p, q } = shared;
   const common = {
@@ -160,7 +160,7 @@ function sizeNote({ tile, p, q }: TileTask): Note[] {
   return [{ code: 'compare/tile-sizes', message, count: 1 }];
 }
 
-/** Indices of the elements that are not 0. */
+/** Indices of the elements above 0. */
 function positive(column: BigUint64Array): Uint32Array {
   const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
   const found = new Uint32Array(column.length);

@@ -3,34 +3,34 @@ import { ArgumentError } from '../../primitives/errors.ts';
 import { listNames, type Note } from '../notes.ts';
 import type { BothSides } from './totals.ts';
 
-/** A tile of both sides. At least one side is present. */
+/** A tile, as paired by name. At least one of its two sides is present. */
 export interface TilePair<T> {
   readonly tile: string;
   readonly p: T | undefined;
   readonly q: T | undefined;
 }
 
-/** One side of a comparison: its tiles, by name. */
+/** One side of a comparison: its tiles, each with a name. */
 export interface TileSet<T extends { readonly name: string }> {
-  /** Name of the set in notes and errors. */
+  /** Path of the set, used as its name in notes and errors. */
   readonly path: string;
   readonly tiles: readonly T[];
 }
 
-/** Tiles of both sides, paired. */
+/** The tiles of two sets, paired by name. */
 export interface PairedTiles<T> {
-  /** Ordered by name, by UTF-16 code units. */
+  /** Pairs in the order of their names, compared by UTF-16 code units. */
   readonly pairs: readonly TilePair<T>[];
-  /** Number of tiles that only one side has. */
+  /** Number of tiles that only one side has, for each side. */
   readonly alone: BothSides;
   readonly notes: readonly Note[];
 }
 
 /**
- * Pairs tiles by name. If both sets have exactly one tile, these are paired regardless of their names, because two
- * files in one folder cannot have the same name. O(n log n).
+ * Pairs tiles by name. If both sets have exactly one tile, the two are paired regardless of their names, because two
+ * files in one folder cannot have the same name. O(n log n) for n tiles.
  *
- * Noted: `compare/tiles-of-one-side`, tiles that only one set has.
+ * Adds the note `compare/tiles-of-one-side` if only one set has some of the tiles.
  *
  * @throws `ArgumentError` `compare/no-common-tile` if both sets have tiles but no name in common.
  * @example

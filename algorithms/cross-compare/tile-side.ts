@@ -18,21 +18,21 @@ export interface ReadPolygons {
 }
 
 export interface TileSideOptions {
-  /** Side of a pixel in the coordinates of the polygons. Default 1. */
+  /** Side length of a pixel, in the coordinates of the polygons. Default 1. */
   readonly pixelSize?: number | undefined;
   /** Which points are inside a polygon whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Maximum bytes for the outlines of united parts. Default: unlimited. */
+  /** Maximum bytes of memory for the outlines that unite overlapping parts. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Name of the polygons' file in notes and errors. */
+  /** Name of the file with the polygons, used in notes and errors. */
   readonly place: string;
 }
 
 /**
- * Puts the polygons of one side of a tile on the pixel grid. Accepts the polygons that `gridPolygons` accepts.
+ * Snaps the polygons of one side of a tile to the pixel grid. Accepts the polygons that `gridPolygons` accepts.
  *
- * Noted: `compare/moved-vertices` if vertices do not lie on corners of pixels, `compare/overlapping-parts` if polygons
- * have parts that overlap.
+ * Adds the notes `compare/moved-vertices` if vertices are not at corners of pixels, and `compare/overlapping-parts` if
+ * parts of a polygon overlap.
  *
  * @throws The errors of `gridPolygons` and `regionsOf`.
  * @example
@@ -81,7 +81,7 @@ function movedNote(count: number, place: string): Note {
   return { code: 'compare/moved-vertices', message, count };
 }
 
-/** Stands in for the missing side of a tile if the other side has polygons. */
+/** Replaces a missing side of a tile if the present side has polygons. */
 export const NO_POLYGONS: PolygonSide = {
   ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },
   regions: {
@@ -97,5 +97,5 @@ export const NO_POLYGONS: PolygonSide = {
   notes: [],
 };
 
-/** Stands in for the missing side of a tile if the other side is a label image. */
+/** Replaces a missing side of a tile if the present side is a label image. */
 export const NO_LABELS: LabelSide = { ids: NO_POLYGONS.ids, labels: NO_REGIONS, notes: [] };

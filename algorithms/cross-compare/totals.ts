@@ -11,7 +11,7 @@ export interface BothSides {
 }
 
 /**
- * Number of bins in the histogram of ratios. Bin k holds ratios from k ÷ 50 to below (k + 1) ÷ 50; the last bin
+ * Number of bins of the histogram of ratios. Bin k counts ratios from k ÷ 50 to below (k + 1) ÷ 50; the last bin
  * includes 1.
  */
 export const RATIO_BINS = 50;
@@ -21,35 +21,35 @@ export interface MatchFigures {
   readonly minIou: number;
   readonly method: MatchMethod;
   readonly matches: number;
-  /** Matches ÷ polygons of `q`; NaN if `q` has none. */
+  /** Precision: matches ÷ polygons of `q`; NaN if `q` has none. */
   readonly precision: number;
-  /** Matches ÷ polygons of `p`; NaN if `p` has none. */
+  /** Recall: matches ÷ polygons of `p`; NaN if `p` has none. */
   readonly recall: number;
-  /** 2 · matches ÷ polygons of both sides; NaN if there are none. */
+  /** F1 score: 2 · matches ÷ polygons of both sides; NaN if there are none. */
   readonly f1: number;
-  /** Mean ratio of the matches; NaN if there are none. */
+  /** Mean intersection over union of the matches; NaN if there are none. */
   readonly meanIou: number;
 }
 
 /** The comparison of two result sets. */
 export interface Comparison {
   /**
-   * J′: the mean of ‖p ∩ q‖ ÷ ‖p ∪ q‖ over the pairs with ‖p ∩ q‖ > 0, from 0 to 1. NaN if there is no such pair, even
-   * if both sides are empty.
+   * J′: the mean of the ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖ over all pairs whose intersection is not empty, from 0 to 1. NaN if
+   * there is no such pair, even if both sides are empty.
    */
   readonly similarity: number;
-  /** Pairs with common area. */
+  /** Number of pairs with common area. */
   readonly pairs: number;
-  /** Number of pairs whose boxes have common area, and of pairs whose boxes overlap or touch. */
+  /** Number of pairs whose boxes have common area, and number of pairs whose boxes overlap or touch. */
   readonly candidates: number;
   readonly meeting: number;
   readonly polygons: BothSides;
-  /** Polygons that share no area with any polygon of the other side. */
+  /** Number of polygons, for each side, that share no area with any polygon of the other side. */
   readonly missing: BothSides;
   readonly matching: MatchFigures;
-  /** Number of pairs by ratio, in {@link RATIO_BINS} bins. */
+  /** Number of pairs with common area by ratio, in {@link RATIO_BINS} bins. */
   readonly histogram: Float64Array;
-  /** Number of tiles compared, including those that only one side has. */
+  /** Number of tiles compared, including tiles that only one side has. */
   readonly tiles: number;
 }
 
@@ -78,13 +78,13 @@ export const comparisonFields: FieldKinds<Comparison> = {
 /** Adds up tiles. */
 export interface Totals {
   add(tile: TileComparison): void;
-  /** The totals so far. */
+  /** The totals of the tiles added so far. */
   comparison(): Comparison;
 }
 
 /**
- * Adds up the comparisons of tiles. The state is counts and an exact sum, so neither the order of tiles nor the device
- * they ran on changes a bit of the result. J′ and the mean ratio of matches are within 2⁻⁵¹ of the exact mean of the
+ * Adds up the comparisons of tiles. The state consists of counts and exact sums. So the result has the same bits in
+ * every order of tiles and on every device. J′ and the mean ratio of matches are within 2⁻⁵¹ of the exact mean of the
  * ratios.
  *
  * @example
@@ -131,7 +131,8 @@ export function totalsOf(matching: MatchOptions): Totals {
 
 function binOf(ratio: number): number {
   const bin = Math.floor(ratio * RATIO_BINS);
-  // `ratio * RATIO_BINS` is rounded: 0.58 · 50 is below 29 although 0.58 is the f64 nearest to 29 ÷ 50.
+  // The product `ratio * RATIO_BINS` is rounded, so its bin may be one too low. For example, 0.58 is the f64 nearest to
+  // 29 ÷ 50, but 0.58 · 50 is below 29.
   const belongsAbove = ratio >= (bin + 1) / RATIO_BINS;
   return Math.min(RATIO_BINS - 1, belongsAbove ? bin + 1 : bin);
 }

@@ -2,36 +2,39 @@ import { GeometryError } from '../../primitives/errors.ts';
 import { type Polygons, polygonOfVertex, type Zones } from './polygons.ts';
 import type { RasterGrid } from './raster.ts';
 
-/** Steps of the integer grid along one side of a cell: coordinates are exact to 2⁻²⁰ of a cell. */
+/** Number of steps of the integer grid along one side of a cell. Coordinates are exact to 2⁻²⁰ of a cell. */
 export const STEPS_PER_CELL: number = 2 ** 20;
 
 /** Maximum distance of coordinates from the raster's origin, in steps, so that columns and rows are 32-bit integers. */
 const GRID_EXTENT: number = 2 ** 49;
 
-/** Polygons on the integer grid of a raster: steps from its first corner, along columns and rows. */
+/**
+ * Polygons on the integer grid of a raster. Coordinates are steps from the raster's first corner, along columns and
+ * rows.
+ */
 export interface SnappedPolygons {
   readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
-  /** The part of each ring, if there are several; see {@link Polygons}. */
+  /** The part to which each ring belongs, if zones have several parts; see {@link Polygons}. */
   readonly ringParts?: Uint32Array | undefined;
-  /** Coordinates in whole steps. */
+  /** Coordinates of the vertices along the raster's columns, in whole steps. */
   readonly column: Float64Array;
   readonly row: Float64Array;
 }
 
-/** Side of one grid step in the raster's coordinates. */
+/** Size of one grid step in the raster's coordinates, always positive. */
 export function gridStep(grid: Pick<RasterGrid, 'stepX' | 'stepY'>): [x: number, y: number] {
   const { stepX, stepY } = grid;
   return [Math.abs(stepX) / STEPS_PER_CELL, Math.abs(stepY) / STEPS_PER_CELL];
 }
 
 /**
- * Snaps every vertex to the nearest point of the raster's integer grid. Its origin is the raster's first corner, so
- * cell centres are grid points. The whole job uses one grid.
+ * Snaps every vertex to the nearest point of the raster's integer grid. The grid's origin is the raster's first corner,
+ * so cell centres are grid points. All windows of a raster use the same grid.
  *
  * @param origin - Names of the zones in errors.
- * @throws `GeometryError` `geometry/beyond-grid`, which names the zone, if a coordinate is not finite or lies beyond
- * 2⁴⁹ steps.
+ * @throws `GeometryError` `geometry/beyond-grid`, which names the zone, if a coordinate is not finite or exceeds 2⁴⁹
+ * steps.
  */
 export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
   return {
@@ -43,7 +46,7 @@ export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOri
   };
 }
 
-/** Names of the zones in errors. */
+/** Names and file of the zones, which error messages mention. */
 export type ZoneOrigin = Partial<Pick<Zones, 'names' | 'file'>>;
 
 function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: number, origin: ZoneOrigin): Float64Array {

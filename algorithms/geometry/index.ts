@@ -1,6 +1,5 @@
 /**
- * For callers of the algorithms on polygons and rasters: the types of their inputs, and the parts of polygons that
- * overlap.
+ * Types of polygons and rasters, which the algorithms take as inputs, and a search for parts of polygons that overlap.
  *
  * @packageDocumentation
  */

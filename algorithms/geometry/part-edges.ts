@@ -1,6 +1,6 @@
 import Flatbush from 'flatbush';
 
-/** Minimum and maximum coordinates. */
+/** A bounding box: minimum and maximum coordinates. */
 export interface Box {
   left: number;
   bottom: number;
@@ -9,42 +9,45 @@ export interface Box {
 }
 
 /**
- * The edges of a part, ring by ring. Coordinates are doubled, so that the middle of two integers is an integer. Edges
- * of length 0 are left out.
+ * The edges of a part, ring by ring. Coordinates are doubled, so that the midpoint of two vertices has integer
+ * coordinates. Edges of length 0 are left out.
  */
 export interface PartEdges {
   readonly box: Box;
-  /** Position of the first edge of each ring, and at the end the number of edges. */
+  /** Index of the first edge of each ring; the last element is the number of edges. */
   readonly ringEdges: readonly number[];
-  /** The ring of every edge. */
+  /** Number of the ring, from 0, to which each edge belongs. */
   readonly ringOf: Uint32Array;
   readonly x0: Float64Array;
   readonly y0: Float64Array;
   readonly x1: Float64Array;
   readonly y1: Float64Array;
-  /** The boxes of the edges. */
+  /** Spatial index over the bounding boxes of the edges. */
   readonly index: EdgeIndex;
 }
 
-/** Finds the edges whose boxes meet a box; with `call`, only those for which it returns true. */
+/**
+ * Finds the edges whose boxes intersect a box. If `call` is given, it is called for each of them, and the result has
+ * only those for which it returns true.
+ */
 export interface EdgeIndex {
   search(left: number, bottom: number, right: number, top: number, call?: (edge: number) => boolean): number[];
 }
 
-/** Rings in integer coordinates. */
+/** Rings with integer coordinates. */
 export interface WholeRings {
   readonly ringVertices: Uint32Array;
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
 }
 
-/** The box of some rings, and their box in the plane rotated by 45°, with coordinates x + y and x − y. */
+/** The bounding box of some rings, and their bounding box in coordinates rotated by 45°, x + y and x − y. */
 export interface Bounds {
   readonly box: Box;
   readonly diagonal: Box;
 }
 
-/** The bounds of some rings. O(vertices). */
+/** Computes the bounds of the given rings. O(vertices). */
 export function boundsOfRings({ ringVertices, x, y }: WholeRings, rings: readonly number[]): Bounds {
   let [left, bottom, minSum, minDifference] = [Infinity, Infinity, Infinity, Infinity];
   let [right, top, maxSum, maxDifference] = [-Infinity, -Infinity, -Infinity, -Infinity];
@@ -69,7 +72,10 @@ export function boundsOfRings({ ringVertices, x, y }: WholeRings, rings: readonl
   };
 }
 
-/** The edges of a part; undefined if it has none. O(vertices · log vertices). */
+/**
+ * Lists the edges of the part that consists of the given rings. Undefined if the part has no edges. O(vertices · log
+ * vertices).
+ */
 export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly number[]): PartEdges | undefined {
   const capacity = rings.reduce((sum, ring) => sum + ringVertices[ring + 1]! - ringVertices[ring]!, 0);
   const column = (): Float64Array => new Float64Array(capacity);
@@ -103,7 +109,7 @@ export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly 
   };
 }
 
-/** Up to this many edges, a linear search is faster than building an index. */
+/** Maximum number of edges for a linear search, which is then faster than building an index. */
 const FEW_EDGES = 96;
 
 function indexOf(count: number, x0: Float64Array, y0: Float64Array, x1: Float64Array, y1: Float64Array): EdgeIndex {
@@ -143,7 +149,7 @@ function edgesMeeting(
   return found;
 }
 
-/** The edges, moved along x. */
+/** A copy of the edges of a part, moved along x by `by`. */
 export function movedEdges(part: PartEdges, by: number): PartEdges {
   const { box, x0, y0, x1, y1 } = part;
   const [from, to] = [x0.map((x) => x + by), x1.map((x) => x + by)];
@@ -151,13 +157,13 @@ export function movedEdges(part: PartEdges, by: number): PartEdges {
   return { ...part, box: { ...box, left: box.left + by, right: box.right + by }, x0: from, x1: to, index };
 }
 
-/** Above this, products of coordinates are rounded. */
+/** Sums of products from this size on may be rounded in f64. */
 const EXACT = 2 ** 53;
 /** Maximum error of a rounded determinant, relative to the sum of its products. */
 const ROUNDING = 2 ** -51;
 
 /**
- * The side of the line from a to b on which a point c lies: 1 left, −1 right, 0 on the line. Exact for integers below
+ * The side of the line from a to b on which a point c is: 1 left, −1 right, 0 on the line. Exact for integers below
  * 2⁵².
  */
 export function sideOf(ax: number, ay: number, bx: number, by: number, cx: number, cy: number): number {

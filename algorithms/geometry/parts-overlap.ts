@@ -1,15 +1,17 @@
 import { type Box, type PartEdges, sideOf } from './part-edges.ts';
 
 /**
- * Whether two parts share area, exactly in integers. Parts that only touch do not.
+ * Whether two parts share area. Computed exactly in integers. Parts that only touch share none.
  *
- * If an edge of one crosses an edge of the other, they do, unless edges of one part coincide there and cancel.
- * Otherwise the outlines meet only in vertices and common stretches. Between two such places, an outline stays on one
- * side of the other part, which a single point halfway between vertices decides. So it is enough to check every run of
- * either outline once: whether both parts contain the same side of it.
+ * If an edge of one part crosses an edge of the other, the parts share area, unless edges of one part coincide there
+ * and cancel. Without such a crossing, the outlines meet only at vertices and along common stretches. Between two
+ * meeting points, a run of one outline is entirely inside or entirely outside the other part, which one point halfway
+ * between vertices decides. So every run of both outlines is checked once: the parts share area if both contain the
+ * area on the same side of the run.
  *
- * - Work O((edges in the common box + meetings) · log edges), plus the edges beside each point that is located.
- * - If both parts cross themselves in the same point, the result may be true although they only touch there.
+ * - Work O((edges in the common box + meeting points) · log edges), plus the edges to the right of each point that is
+ *   tested.
+ * - If both outlines cross themselves in the same point, the result may be true although the parts only touch there.
  */
 export function partsOverlap(a: PartEdges, b: PartEdges): boolean {
   const common = commonBox(a.box, b.box);
@@ -32,7 +34,7 @@ function commonBox(a: Box, b: Box): Box | undefined {
   return left < right && bottom < top ? { left, bottom, right, top } : undefined;
 }
 
-/** The rings with an edge whose box meets the other box. No other ring can be inside it. */
+/** The rings that have an edge whose box intersects the given box. No other ring can be inside it. */
 function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box): Set<number> {
   const rings = new Set<number>();
   index.search(left, bottom, right, top, (edge) => {
@@ -42,7 +44,7 @@ function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box
   return rings;
 }
 
-/** For every edge that meets the other part, the meeting points as x and y alternately. */
+/** The points where an edge of one part meets the other part, by edge, as x and y alternately. */
 type Meetings = Map<number, number[]>;
 
 function meetingsIn(
@@ -63,7 +65,7 @@ function meetingsIn(
   return { ofFew, ofMany };
 }
 
-/** Whether two edges cross. If they only touch, records the points. */
+/** Whether two edges cross. If they only touch, adds the points where they touch to `ofA` and `ofB`. */
 function meet(a: PartEdges, i: number, b: PartEdges, j: number, ofA: Meetings, ofB: Meetings): boolean {
   const [ax0, ay0, ax1, ay1] = [a.x0[i]!, a.y0[i]!, a.x1[i]!, a.y1[i]!];
   const [bx0, by0, bx1, by1] = [b.x0[j]!, b.y0[j]!, b.x1[j]!, b.y1[j]!];
@@ -97,8 +99,8 @@ interface EdgesThrough {
 }
 
 /**
- * Number of edges of a part that run along one of its edges through the point where a line crosses it; or the vertex at
- * that point.
+ * Looks at the point where a line crosses an edge of a part. Returns the number of edges of the part that coincide with
+ * the edge there and, if the part has a vertex at the point, that vertex.
  */
 function edgesThrough(part: PartEdges, edge: number, x0: number, y0: number, x1: number, y1: number): EdgesThrough {
   let count = 0;
@@ -112,7 +114,7 @@ function edgesThrough(part: PartEdges, edge: number, x0: number, y0: number, x1:
   return { count, vertex };
 }
 
-/** Calls `call` for every edge of a part, including itself, on the line of one of its edges and near it. */
+/** Calls `call` for every edge that is on the same line as the given edge and near it, including the edge itself. */
 function forEdgesAlong(
   { x0, y0, x1, y1, index }: PartEdges,
   edge: number,
@@ -127,7 +129,7 @@ function forEdgesAlong(
   });
 }
 
-/** Whether a point on the line through two others is between them, or is one of them. */
+/** Whether a point is between two points or equals one of them. All three must be on one line. */
 function isBetween(x: number, y: number, x0: number, y0: number, x1: number, y1: number): boolean {
   return Math.min(x0, x1) <= x && x <= Math.max(x0, x1) && Math.min(y0, y1) <= y && y <= Math.max(y0, y1);
 }
@@ -138,7 +140,7 @@ function addPoint(meetings: Meetings, edge: number, x: number, y: number): void 
   else points.push(x, y);
 }
 
-/** Whether a run of the outline of a part has a side that both parts contain. */
+/** Whether both parts contain the area on the same side of some run of the outline of `part`. */
 function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings: ReadonlySet<number>): boolean {
   const met = new Set([...meetings.keys()].map((edge) => part.ringOf[edge]!));
   for (const ring of rings) {
@@ -160,9 +162,9 @@ function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings
 }
 
 /**
- * The result of a stretch of an edge: both parts contain the same side of it; they do not anywhere on its run; or
- * undecided. If the part contains both sides or neither, or has a vertex halfway, its own edges meet there, and each
- * stretch between its vertices is examined.
+ * Examines a stretch of an edge. `shared`: both parts contain the same side of the stretch. `known`: they do not, and
+ * this holds for the whole run of the outline. `unknown`: each stretch must be examined. The last applies if the part
+ * contains both sides or neither, or has a vertex halfway, because then its own edges meet there.
  */
 function lookBeside(
   part: PartEdges,
@@ -201,13 +203,15 @@ function ownVertices({ x0, y0, x1, y1, index }: PartEdges, ax: number, ay: numbe
   return found;
 }
 
-/** The start of an edge, its meeting points with the other part, and its end, in this order. */
+/**
+ * The start of an edge, the points where it meets the other part, and its end, in this order, as x and y alternately.
+ */
 function pointsAlong({ x0, y0, x1, y1 }: PartEdges, edge: number, met: readonly number[]): number[] {
   const ends = [x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!];
   return met.length === 0 ? ends : inOrder(ends[0]!, ends[1]!, [...ends, ...met]);
 }
 
-/** Distinct points on a line, ordered by their distance from one end. */
+/** Sorts points on a line by their distance from the start of the line, and removes duplicates. */
 function inOrder(fromX: number, fromY: number, points: readonly number[]): number[] {
   const along = ([x, y]: readonly [number, number]): number => Math.abs(x - fromX) + Math.abs(y - fromY);
   const pairs: [number, number][] = [];
@@ -216,7 +220,7 @@ function inOrder(fromX: number, fromY: number, points: readonly number[]): numbe
   return pairs.filter(([x, y], at) => at === 0 || x !== pairs[at - 1]![0] || y !== pairs[at - 1]![1]).flat();
 }
 
-/** Whether the edge meets the other part at its end. */
+/** Whether the end of an edge is a point where it meets the other part. */
 function endMeets(points: readonly number[], met: readonly number[] = []): boolean {
   const [x, y] = points.slice(-2);
   for (let at = 0; at < met.length; at += 2) if (met[at] === x && met[at + 1] === y) return true;
@@ -224,9 +228,9 @@ function endMeets(points: readonly number[], met: readonly number[] = []): boole
 }
 
 /**
- * Whether a part contains the points beside a point of an edge: `near` slightly to its right and above, `far` on the
- * other side of the edge. By the even-odd rule, a ray to the right counts the edges that cross it. Edges that run along
- * the edge through the point lie between both sides.
+ * Whether a part contains the areas beside a point on an edge: `near` is slightly to the right of the point and above
+ * it, `far` is on the other side of the edge. A ray to the right counts crossing edges by the even-odd rule. Edges of
+ * the part that run along the given edge through the point separate the two areas.
  */
 function sidesHeld(
   part: PartEdges,

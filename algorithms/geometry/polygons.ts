@@ -9,11 +9,12 @@ import {
   optional,
 } from '../../primitives/kinds.ts';
 /**
- * Zones as columns, in the coordinates of their file: zone → rings → vertices in CSR form.
+ * Zones (polygons with a name) as columns, in the coordinates of their file. Zones, rings and vertices are nested in
+ * CSR form.
  *
- * A zone may have any number of rings: parts, holes, islands in holes. The inside of a part is even-odd over its rings,
- * so neither the direction nor the nesting of rings matters. A zone is the union of its parts. A ring's closing vertex
- * is not stored twice: the edge from its last vertex to its first is implied.
+ * A zone may have any number of rings: parts, holes, islands in holes. The inside of a part follows the even-odd rule
+ * over its rings, so neither the direction nor the nesting of rings matters. A zone is the union of its parts. A ring's
+ * closing vertex is not stored twice: the edge from its last vertex to its first is implied.
  */
 export interface Polygons {
   /** Rings of zone `z` are `polygonRings[z] … polygonRings[z + 1] − 1`; length is zones + 1. */
@@ -23,19 +24,22 @@ export interface Polygons {
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
-   * The part of each ring, numbered from 0 within its zone. Without it, all rings of a zone form one part and are
-   * filled even-odd together.
+   * The part to which each ring belongs, numbered from 0 within its zone. If missing, all rings of a zone form one
+   * part, which is filled by the even-odd rule.
    */
   readonly ringParts?: Uint32Array | undefined;
 }
 
 /**
- * Which points are inside a polygon whose parts overlap. `union`: points in any part. `even-odd`: the rule applies to
- * all rings together, so points in two parts are outside.
+ * Which points are inside a polygon whose parts overlap. `union`: points in any part. `even-odd`: the even-odd rule
+ * applies to all rings together, so points in two parts are outside.
  */
 export type FillRule = 'union' | 'even-odd';
 
-/** The sentence in notes on polygons whose parts overlap, for a given number of them: `1 zone`, `2 zones`. */
+/**
+ * The sentence for notes about polygons whose parts overlap. `one` and `several` are the noun in singular and plural,
+ * such as `zone` and `zones`.
+ */
 export function overlapSentence(count: number, [one, several]: readonly [string, string], fill: FillRule): string {
   const subject = count === 1 ? `1 ${one} has` : `${count} ${several} have`;
   return fill === 'union'
@@ -53,20 +57,20 @@ export const somePolygons: Kind = aRecord<Polygons>({
 
 export const aFill: Kind = aWord(['union', 'even-odd']);
 
-/** Polygons with their names. */
+/** Polygons, their names, and the file and reference system they come from. */
 export interface Zones {
   /** One name per zone, in input order. Names need not be unique. */
   readonly names: readonly string[];
   readonly polygons: Polygons;
   /** Coordinate reference system, such as `EPSG:4326` or `OGC:CRS84`; undefined if the file does not state it. */
   readonly crs: string | undefined;
-  /** File they were read from, for errors. */
+  /** File from which the zones were read, named in errors. */
   readonly file?: string | undefined;
 }
 
 export const someZones: Kind = (given, path, homes) => ZONES(given, path, homes) ?? unnamedZones(given as Zones, path);
 
-/** A zone without a name, or a name without a zone. */
+/** A flaw if the number of names differs from the number of zones; else undefined. */
 function unnamedZones({ names, polygons }: Zones, path: string): Flaw | undefined {
   const zones = Math.max(0, polygons.polygonRings.length - 1);
   return names.length === zones ? undefined : { path: `${path}.names`, part: names, expected: `${zones} names` };
@@ -79,7 +83,7 @@ const ZONES = aRecord<Zones>({
   file: optional(aText),
 });
 
-/** The polygon of a vertex, for errors. O(polygons). */
+/** The polygon that contains a vertex, for error messages. O(polygons). */
 export function polygonOfVertex(
   { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
   vertex: number,

@@ -14,7 +14,7 @@ import {
 /** Sample types that a raster band may have. */
 export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
 
-/** Bytes of a stored cell. */
+/** Bytes per stored cell, by sample type. */
 export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
   u8: 1,
   i8: 1,
@@ -30,7 +30,7 @@ export const SAMPLES: readonly string[] = Object.keys(SAMPLE_BYTES);
 /** Cells of a window, row-major, as stored in the file. */
 export type Cells = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array;
 
-/** A rectangle of cells. */
+/** A rectangle of cells of a raster. */
 export interface Window {
   readonly column: number;
   readonly row: number;
@@ -38,20 +38,20 @@ export interface Window {
   readonly rows: number;
 }
 
-/** Cells of a window block by block, as in the file. Blocks that were not wanted are left out. */
+/** Cells of a window, block by block as in the file. Blocks that were not wanted are missing. */
 export interface BlockCells {
   readonly cells: Cells;
   /**
-   * For every block of the window, in row order, the position of its first cell in `cells`. A block has `blockRows`
-   * rows of `blockColumns` cells, including cells beyond the raster, whose contents are arbitrary. The entry of a block
-   * that was left out is meaningless.
+   * Index in `cells` of the first cell of each block, in row order of the blocks. A block has `blockRows` rows of
+   * `blockColumns` cells. Cells beyond the raster are included, with arbitrary contents. The entry of a missing block
+   * is meaningless.
    */
   readonly starts: Uint32Array;
 }
 
 /**
- * Position of the cells of a raster: cell (column, row) covers x from `originX + column · stepX` and y from `originY +
- * row · stepY`, one step each. `stepY` is negative if row 0 is in the north.
+ * Position of the cells of a raster. Cell (column, row) begins at x = `originX + column · stepX` and y = `originY + row
+ * · stepY`, and is one step wide and high. `stepY` is negative if row 0 is in the north.
  */
 export interface RasterGrid {
   readonly width: number;
@@ -66,7 +66,7 @@ export interface RasterGrid {
   readonly geographic: boolean;
 }
 
-/** The numbers that place a raster. */
+/** Argument checks of the numbers that position a raster. */
 export const gridFields: FieldKinds<RasterGrid> = {
   width: aWhole(),
   height: aWhole(),
@@ -78,7 +78,7 @@ export const gridFields: FieldKinds<RasterGrid> = {
   geographic: aFlag,
 };
 
-/** Maps stored values to `stored × scale + offset`, with product and sum each rounded to f64. */
+/** Maps stored values to `stored × scale + offset`. The product and the sum are each rounded to f64. */
 export interface Scaling {
   /** Must not be 0. */
   readonly scale: number;
@@ -89,34 +89,36 @@ const aScaling: Kind = aRecord<Scaling>({ scale: aFiniteNumber, offset: aFiniteN
 
 /** One band of a raster that can be read window by window. */
 export interface RasterSource extends RasterGrid {
-  /** File it is read from, for errors. */
+  /** File from which the raster is read, named in errors. */
   readonly file?: string | undefined;
   readonly sample: Sample;
   /** The stored value that marks a cell without data, rounded to the sample type; undefined if there is none. */
   readonly nodata: number | undefined;
-  /** Size of the blocks (strips or tiles) that the file decodes as a whole. */
+  /** Size in cells of the blocks (strips or tiles) that the file decodes as a whole. */
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Scaling of the stored values, if there is one. */
+  /** Scaling of the stored values. Undefined if stored values are the values themselves. */
   readonly scaling?: Scaling | undefined;
   /**
    * Reads the stored values of a window inside the raster.
    *
-   * @param isWanted - Whether a part of the window will be used. Cells of other parts may have any value.
+   * @param isWanted - Whether a part of the window will be used. Cells of unused parts may have any value in the
+   * result.
    */
   read(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /**
-   * Reads the wanted blocks of a window that is cut along blocks, keeping the cells of each block together. Undefined
-   * if the source cannot do this.
+   * Reads the wanted blocks of a window whose edges are block edges. Keeps the cells of each block together, which
+   * saves a copy. Undefined if the source cannot do this.
    */
   readBlocks?(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<BlockCells>;
   /**
-   * For a raster with a mask: reads a byte for every cell of a window, row by row, which is 0 if the cell has no data.
+   * Only for rasters with a mask. Reads one byte per cell of a window, row by row. The byte is 0 if the cell has no
+   * data.
    */
   readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
   /**
-   * Gives back cells from {@link read} or {@link readBlocks} that are no longer used. A later window may overwrite
-   * them.
+   * Returns cells from {@link read} or {@link readBlocks} that are no longer used, so that a later window can reuse
+   * their memory.
    */
   reuse?(cells: Cells): void;
   close(): Promise<void>;

@@ -2,16 +2,18 @@ import { type SnappedPolygons, STEPS_PER_CELL } from './grid.ts';
 import type { RasterGrid } from './raster.ts';
 
 /**
- * Edges as they cross the centre lines of raster rows, in columns: crossing k of an edge lies in row `firstRow + k`,
- * and the cells of that row from column
+ * Where edges cross the centre lines of raster rows, one edge per row of the table. Crossing k of an edge is in the
+ * raster row `firstRow + k`. The first cell of that row whose centre is past the edge has the column
  *
  *   `firstColumn + k · columnStep + ⌊(start + k · rest) / height⌋`
  *
- * on have their centre past it. All numbers are integers, so this is exact. With b = start, the quotient (b + k ·
- * Δcolumn) / Δrow is split into whole columns per row and a remainder below `height` = Δrow.
+ * All numbers are integers, so this is exact. The formula splits the slope Δcolumn / Δrow into whole columns per row,
+ * `columnStep`, and a remainder, `rest`, below `height` = Δrow.
  */
 export interface RowCrossings {
-  /** The zone, or the sheet of a zone, to which the edge belongs. */
+  /**
+   * The zone to which the edge belongs; for zones of several sheets (groups of parts that do not overlap), the sheet.
+   */
   readonly zone: Uint32Array;
   readonly firstRow: Int32Array;
   /** Number of rows that the edge crosses. */
@@ -23,11 +25,16 @@ export interface RowCrossings {
   readonly height: Float64Array;
 }
 
-/** Which centres an edge separates: half-open in map space, so that left and bottom edges are in. */
+/**
+ * On which side of an edge a cell centre on the edge is. Areas are half-open in map space: their left and bottom edges
+ * belong to them.
+ */
 interface Orientation {
-  /** North-up: a centre on the edge's lower end in map space is the one with the larger row. */
+  /**
+   * True if row 0 is in the north. A centre on the edge's lower end in map space is then the one with the larger row.
+   */
   readonly northUp: boolean;
-  /** Columns run west: a centre on the edge is before it. */
+  /** True if columns run westwards. A centre on an edge is then before the edge. */
   readonly westward: boolean;
 }
 
@@ -35,16 +42,20 @@ const CELL = STEPS_PER_CELL;
 const HALF = STEPS_PER_CELL / 2;
 
 export interface RowCrossingsOptions {
-  /** The shifts of each zone's copies along the columns, in steps; longitudes wrap around. */
+  /**
+   * For each zone, how far its copies are shifted along the columns, in grid steps. Longitudes wrap around, so a zone
+   * may have several copies.
+   */
   readonly shifts: readonly (readonly number[])[];
-  /** The sheet of every ring, used instead of its zone. */
+  /** The sheet to which each ring belongs (a group of parts that do not overlap). Replaces the zone in the result. */
   readonly ringSheets?: Uint32Array | undefined;
 }
 
 /**
  * The row crossings of all edges of snapped polygons, clipped to the rows of the raster.
  *
- * Half-open in map space: a centre on a left or bottom edge is inside, on a right or top edge outside.
+ * Areas are half-open in map space: a centre on a left or bottom edge is inside, a centre on a right or top edge is
+ * outside.
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
   const { shifts, ringSheets } = options;
@@ -148,7 +159,7 @@ interface DividedEdge {
 
 /**
  * The first column whose centre is at or past the edge (strictly past if `westward`) on the line `row = centre`, and
- * the parts of the quotient for the lines below.
+ * the numbers from which {@link RowCrossings} computes that column for the rows below.
  */
 export function divideEdge(
   u0: number,
@@ -164,7 +175,7 @@ export function divideEdge(
   const inCell = u0 - cell * CELL;
   const product = (centre - v0) * run;
   const offset = height * (HALF - inCell);
-  // Below 2^53 every step is exact in f64. Beyond, BigInt is used.
+  // Up to this size every step is exact in f64. Larger edges use BigInt.
   if (Math.abs(product) + Math.abs(offset) >= 2 ** 52) return divideLargeEdge(u0, v0, u1, v1, centre, westward);
   const columns = (product - offset) / CELL;
   const numerator = westward ? Math.floor(columns) + height : Math.ceil(columns) + height - 1;
@@ -184,7 +195,7 @@ function floorDivide(a: number, b: number): number {
   return rest < 0 ? quotient - 1 : rest >= b ? quotient + 1 : quotient;
 }
 
-/** Same for edges of any size. */
+/** Same as {@link divideEdge} for edges of any size, with BigInt. */
 export function divideLargeEdge(
   u0: number,
   v0: number,

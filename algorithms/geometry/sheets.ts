@@ -9,7 +9,7 @@ export interface PartedPolygons {
   readonly ringVertices: Uint32Array;
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
-  /** Without it, all rings of a polygon are one part. */
+  /** The part to which each ring belongs. If missing, all rings of a polygon are one part. */
   readonly ringParts?: Uint32Array | undefined;
 }
 
