@@ -96,7 +96,7 @@ export async function openWalking(name: 'reference' | 'webgpu', walkRows: number
  * different sizes, and the bytes must not depend on the choice.
  */
 export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]): void {
-  describe.each(sizes)('in walks of %i rows', (walkRows) => {
+  describe.each(sizes)('walks of %i rows', (walkRows) => {
     describe.each(['reference', 'webgpu'] as const)('on %s', (name) => {
       test.each(laws)(
         '$name',

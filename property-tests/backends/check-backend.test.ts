@@ -14,7 +14,7 @@ function changed(change: (backend: Backend) => Partial<Backend>): () => Backend 
 }
 
 describe('checkBackend', () => {
-  test('finds no fault in the reference', async () => {
+  test('accepts the reference backend', async () => {
     await checkBackend(createReferenceBackend, { numRuns: costlyCaseCount(5), seed: 7 });
   }, 60_000);
 
@@ -22,14 +22,14 @@ describe('checkBackend', () => {
     'a sort that is not stable': (backend) => ({
       sort: (command) => backend.sort({ ...command, beginBit: 0, endBit: 32 }),
     }),
-    'a scan that forgets its total': (backend) => ({
+    'a scan without its total': (backend) => ({
       scan: (command) => backend.scan({ ...command, total: undefined }),
     }),
-    'a reduction of one element too few': (backend) => ({
+    'a reduction that omits one element': (backend) => ({
       reduce: (extent, ...rest) =>
         backend.reduce(typeof extent === 'number' ? Math.max(0, extent - 1) : extent, ...rest),
     }),
-    'guards that are passed over': (backend) => ({
+    'ignored guards': (backend) => ({
       forEach: (extent, program, stores) =>
         backend.forEach(
           extent,
@@ -37,16 +37,16 @@ describe('checkBackend', () => {
           stores.map(({ guard: _, ...store }) => store),
         ),
     }),
-    'walks whose guards are passed over': (backend) => ({
+    'ignored guards of walks': (backend) => ({
       walk: (command) => backend.walk({ ...command, stores: command.stores.map(({ guard: _, ...store }) => store) }),
     }),
-    'a histogram with a bin too few': (backend) => ({
+    'a histogram with one bin too few': (backend) => ({
       histogram: (command) => backend.histogram({ ...command, bins: Math.max(1, command.bins - 1) }),
     }),
-    'memory that is never given back': () => ({ release: () => {} }),
+    'memory that is never freed': () => ({ release: () => {} }),
   };
   test.each(Object.entries(faults))(
-    'finds %s',
+    'detects %s',
     async (_, fault) => {
       await expect(checkBackend(changed(fault), { numRuns: 30, seed: 7, laws: kernelLaws })).rejects.toThrow(
         AggregateError,

@@ -44,12 +44,12 @@ describe('close() resolves within five seconds', () => {
     ],
   ];
   for (const [name, open] of wrappers) {
-    test.concurrent(`on ${name} at an endless loop, whose threads are ended`, async () => {
+    test.concurrent(`on ${name} during an endless loop, and ends its threads`, async () => {
       expect(await closingTime(await open())).toBeLessThan(5000);
     });
   }
 
-  test.concurrent('while a standby opens that never answers, with a warning', async () => {
+  test.concurrent('while a standby never opens, with a warning', async () => {
     const lost = createReferenceBackend();
     const broken: Backend = {
       ...lost,
@@ -68,7 +68,7 @@ describe('close() resolves within five seconds', () => {
     expect([await sync, codes]).toEqual(['device/closed', ['warning/standby-left']]);
   });
 
-  test.concurrent('and a standby that opens after that is closed', async () => {
+  test.concurrent('and closes a standby that opens later', async () => {
     let opened: (standby: Backend) => void = () => {};
     let closed = 0;
     const broken: Backend = {
@@ -84,7 +84,7 @@ describe('close() resolves within five seconds', () => {
     expect([await sync, closed]).toEqual(['device/closed', 1]);
   });
 
-  test.concurrent('on WebGPU at a kernel that does not end, with a warning that the device is left', async () => {
+  test.concurrent('on WebGPU during a kernel that does not end, with a warning that the device is abandoned', async () => {
     // The kernel runs in its own process and ends with it. On a fast GPU it would take some 20 s.
     const program = `
         import { fn, map, open, u32, Var, While } from '${new URL('../../index.ts', import.meta.url)}';
@@ -117,7 +117,7 @@ describe('close() resolves within five seconds', () => {
   }, 90_000);
 });
 
-describe('onFailover', () => {
+describe('an onFailover callback', () => {
   for (const [how, onFailover] of [
     [
       'throws',
@@ -132,7 +132,7 @@ describe('onFailover', () => {
       },
     ],
   ] as const) {
-    test(`that ${how} is a warning, and the failover goes on`, async () => {
+    test(`that ${how} causes a warning, and the failover succeeds`, async () => {
       const primary = createReferenceBackend();
       let lost = false;
       const breaking: Backend = {

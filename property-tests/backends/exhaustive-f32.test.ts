@@ -27,7 +27,7 @@ describe.each(Object.keys(backends))('f32 on %s', (name) => {
   });
 });
 
-test('a difference in the last place is seen, counted and shown', async () => {
+test('a difference in the last place is detected, counted and shown', async () => {
   const backend = createReferenceBackend();
   const product = cases.find(({ name }) => name === 'a · b')!;
   const doubled = { ...product, host: (words: readonly number[]) => product.host(words) * (1 + 2 ** -23) };

@@ -58,7 +58,7 @@ describe('of functors that are used once', () => {
     ['workers', () => createWorkersBackend({ workers: 1 })],
   ];
 
-  test.each(backends)('few are held after many: %s', async (_, open) => {
+  test.each(backends)('few stay in memory after many: %s', async (_, open) => {
     await using context = new Context(await open());
     expect(await held(await useFunctors(context, 2500, 5))).toBeLessThan(2000);
   });
@@ -66,7 +66,7 @@ describe('of functors that are used once', () => {
   test.each([
     ['the calling thread', Number.POSITIVE_INFINITY],
     ['the workers', 0],
-  ])('few kernels are held while they run on %s, and none after close', async (_, inlineNanoseconds) => {
+  ])('few kernels stay in memory while they run on %s, and none after close', async (_, inlineNanoseconds) => {
     const compiled = made('Module');
     const context = new Context(await createWorkersBackend({ workers: 2, keptKernels: 32, inlineNanoseconds }));
     await useFunctors(context, 300, 7);
@@ -78,7 +78,7 @@ describe('of functors that are used once', () => {
     expect(() => context.materialize(sequence(1))).toThrow();
   });
 
-  test('the memory of a closed context is let go, although somebody holds the context', async () => {
+  test('the memory of a closed context is freed although the context is still referenced', async () => {
     const memories = made('Memory');
     const context = new Context(await createWorkersBackend({ workers: 2 }));
     await useFunctors(context, 3, 11);

@@ -56,7 +56,7 @@ describe('open', () => {
     await expect(open(options as OpenOptions)).rejects.toMatchObject({ code });
   });
 
-  test('can be loaded where there is no Node: no module that it imports at once is one of Node', () => {
+  test('can be imported without Node: no statically imported module is a Node module', () => {
     expect([...importedAtOnce(join(root, 'index.ts'))].filter((name) => name.startsWith('node:'))).toEqual([]);
   });
 });
@@ -87,7 +87,7 @@ describe('open where threads or memory are lacking', () => {
     expect(entries.find(({ backend }) => backend === 'workers')!.unavailable).toContain('memory');
   });
 
-  test.skipIf(best === 'webgpu')('takes the reference backend of itself, and says so', async () => {
+  test.skipIf(best === 'webgpu')('falls back to the reference backend, with a warning', async () => {
     refuse();
     const warnings: QuadrilleWarning[] = [];
     expect(await sumOn({ onWarning: (warning) => warnings.push(warning) })).toEqual(['reference', 499_500]);
@@ -108,7 +108,7 @@ function importedAtOnce(file: string, seen: Set<string> = new Set()): Set<string
 }
 
 describe('listDevices', () => {
-  test('tells what runs here, and why the rest does not', async () => {
+  test('reports which backends run here, and why the others do not', async () => {
     const { auto, entries } = await listDevices();
     expect(entries.map(({ backend, adapter }) => [backend, adapter])).toEqual([
       ['webgpu', 'hardware'],

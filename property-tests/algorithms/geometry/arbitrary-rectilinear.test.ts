@@ -51,7 +51,7 @@ describe('rectilinear pairs', () => {
     },
   );
 
-  example('are of every kind that the areas have trouble with', () => {
+  example('cover every degenerate kind that the area algorithms must handle', () => {
     const kinds = new Set(fc.sample(rectilinearPair(), { numRuns: 2000, seed: 1 }).flatMap(kindsOf));
     expect([...kinds].sort()).toEqual([...ALL_KINDS].sort());
   });
@@ -61,7 +61,7 @@ describe('rectilinear pairs', () => {
     expect(geos.areas(polygonOf(first), 0, polygonOf(second), 0)).toMatchObject(areas);
   });
 
-  example('come as columns without any pair', () => {
+  example('are columns of length 0 for no pairs', () => {
     expect(pairColumns([]).first).toEqual(pairColumns([]).second);
     expect(pairColumns([]).first.polygonRings).toEqual(Uint32Array.of(0));
   });

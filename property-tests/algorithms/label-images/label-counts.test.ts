@@ -41,13 +41,13 @@ describe('labels counted pixel by pixel', () => {
     expect(countLabels(chequered, chequered, 'labels').first.length).toBe(1);
   });
 
-  example('of the pathology image are as many as its README says', async () => {
+  example('of the pathology image are as many as its README states', async () => {
     const [a, b] = [await picture('ihc-sigma-1.0.png'), await picture('ihc-sigma-1.6.png')];
     const { first, second, pairs } = countLabels(a, b, 'labels');
     expect([first.length, second.length, pairs.length]).toEqual([377, 340, 595]);
   });
 
-  example('of the atlases are as many as their README says', async () => {
+  example('of the atlases are as many as their README states', async () => {
     const [a, b] = [await volume('aal.nii.gz'), await volume('brodmann.nii.gz')];
     const counts = a.map((slice, z) => countLabels(slice, b[z]!));
     const total = (key: 'first' | 'second' | 'pairs') => counts.reduce((sum, count) => sum + count[key].length, 0);

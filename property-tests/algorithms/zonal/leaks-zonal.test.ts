@@ -61,7 +61,7 @@ const endings: { readonly [ending: string]: Ending } = {
     const far = zonesOf([[box(0, 0, 1e300, 1)]]);
     await expect(zonalHistogram(context, job(signal, { zones: far }))).rejects.toThrow('far too large');
   },
-  'edges that fall': async (context, signal) => {
+  'decreasing edges': async (context, signal) => {
     const falling = { kind: 'edges', edges: [1, 0] } as const;
     await expect(zonalHistogram(context, job(signal, { binning: falling }))).rejects.toThrow('do not increase');
   },
@@ -71,7 +71,7 @@ const endings: { readonly [ending: string]: Ending } = {
       code: 'zonal/unique-memory-bytes',
     });
   },
-  'an abort before it began': async (context, signal, abort) => {
+  'an abort before the start': async (context, signal, abort) => {
     abort(new Error('enough'));
     await expect(zonalHistogram(context, job(signal))).rejects.toThrow('enough');
   },

@@ -58,14 +58,14 @@ function modelOf(all: readonly Window[]): [zone: number, value: number, count: b
 }
 
 describe('pairs of zone and value', () => {
-  test.prop([windows])('add up over windows, sorted, in as little as they take', (all) => {
+  test.prop([windows])('are summed over windows, sorted, within the documented bytes per pair', (all) => {
     const expected = modelOf(all);
     const { zone, lower, upper, count } = addAll(all, expected.length * BYTES_PER_PAIR);
     expect(Array.from(zone, (z, i) => [z, lower[i], count[i]])).toEqual(expected);
     expect(upper).toEqual(lower);
   });
 
-  test.prop([windows])('that take too much memory are an error that says how many there are', (all) => {
+  test.prop([windows])('that need too much memory are an error that states how many there are', (all) => {
     const needed = modelOf(all).length;
     fc.pre(needed > 0);
     try {
@@ -104,7 +104,7 @@ describe('memoryBytes', () => {
   const job = { zones, raster, statistics: false } as const;
   const unique = { kind: 'unique' } as const;
 
-  test('holds for unique values over all windows', async () => {
+  test('limits the unique values over all windows', async () => {
     const enough = 2 * 128 * 128 * BYTES_PER_PAIR;
     const { bins } = await zonalHistogram(reference, { ...job, binning: unique, tile: 32, memoryBytes: enough });
     expect(bins.count).toHaveLength(2 * 128 * 128);
@@ -133,7 +133,7 @@ describe('memoryBytes', () => {
     expect(read).toBe(false);
   });
 
-  test('that a single tile passes is an error, and nothing stays behind', async () => {
+  test('that a single tile exceeds is an error, and no memory leaks', async () => {
     const before = { ...reference.backend.counters };
     await expect(zonalHistogram(reference, { ...job, binning: unique, memoryBytes: 200_000 })).rejects.toMatchObject({
       code: 'zonal/window-memory-bytes',
@@ -141,7 +141,7 @@ describe('memoryBytes', () => {
     expect(reference.backend.counters.liveBuffers).toBe(before.liveBuffers);
   });
 
-  test.prop([fc.integer({ min: 1, max: 2 ** 50 })])('is told in units that a person reads', (bytes) => {
+  test.prop([fc.integer({ min: 1, max: 2 ** 50 })])('is reported in readable units', (bytes) => {
     const [, digits, unit] = /^([\d.]+) (bytes|[KMGTP]iB)$/.exec(bytesText(bytes))!;
     const power = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'].indexOf(unit!);
     expect(Math.abs((Number(digits) * 1024 ** power) / bytes - 1)).toBeLessThan(0.006);
@@ -178,7 +178,7 @@ describe('a window', () => {
   });
 });
 
-test('an error of onProgress is that of the job', async () => {
+test('an error of onProgress rejects the job', async () => {
   const job = { zones: zonesOf([[box(0, 0, 2, 2)]]), raster: rasterOf(new Uint8Array(4), 2, 'u8') };
   const onProgress = (): void => {
     throw new Error('no progress');

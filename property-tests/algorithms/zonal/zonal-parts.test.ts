@@ -81,7 +81,7 @@ describe('a zone of several parts', () => {
     {
       numRuns: caseCount(25),
     },
-  )('is their union, each of them even-odd, whatever the windows', async (all, tile, memoryBytes) => {
+  )('is the union of its parts, each by even-odd, for any windows', async (all, tile, memoryBytes) => {
     const raster = numbered(100, 80);
     const job = { zones: zonesWith(all), raster, binning: unique, tile, memoryBytes, statistics: false };
     const united = await zonalHistogram(reference, job).catch((error: Error) => error);
@@ -120,21 +120,21 @@ describe('a zone of several parts', () => {
     [...box(left, bottom, right, top)].reverse();
   test.each<[string, Parts, number, number]>([
     ['nested', [[box(10, 10, 60, 60)], [box(20, 20, 50, 50)]], 2500, 1600],
-    ['that overlap', [[box(10, 10, 60, 60)], [box(30, 30, 70, 70)]], 3200, 2300],
-    ['that overlap, of either direction', [[box(10, 10, 60, 60)], [turnedBox(30, 30, 70, 70)]], 3200, 2300],
-    ['that touch', [[box(10, 10, 40, 60)], [box(40, 10, 60, 60)]], 2500, 2500],
-    ['of which one lies in the hole of the other', [hole, [box(30, 30, 40, 40)]], 1700, 1700],
-    ['of which one covers the hole of the other', [hole, [box(15, 15, 55, 55)]], 2500, 1800],
-    ['of which one fills the hole of the other', [hole, [box(20, 20, 50, 50)]], 2500, 2500],
-    ['that are the same', [[box(10, 10, 60, 60)], [box(10, 10, 60, 60)]], 2500, 0],
+    ['parts that overlap', [[box(10, 10, 60, 60)], [box(30, 30, 70, 70)]], 3200, 2300],
+    ['parts that overlap, with opposite directions', [[box(10, 10, 60, 60)], [turnedBox(30, 30, 70, 70)]], 3200, 2300],
+    ['parts that touch', [[box(10, 10, 40, 60)], [box(40, 10, 60, 60)]], 2500, 2500],
+    ['a part inside the hole of the other', [hole, [box(30, 30, 40, 40)]], 1700, 1700],
+    ['a part that covers the hole of the other', [hole, [box(15, 15, 55, 55)]], 2500, 1800],
+    ['a part that fills the hole of the other', [hole, [box(20, 20, 50, 50)]], 2500, 2500],
+    ['identical parts', [[box(10, 10, 60, 60)], [box(10, 10, 60, 60)]], 2500, 0],
     [
-      'of which a third lies over the overlap',
+      'a third part over the overlap of two',
       [[box(10, 10, 40, 40)], [box(20, 20, 50, 50)], [box(20, 20, 40, 40)]],
       1400,
       1400,
     ],
     [
-      'of which a third overlaps two',
+      'a third part that overlaps two',
       [[box(10, 10, 40, 40)], [box(20, 20, 50, 50)], [box(25, 25, 35, 35)]],
       1400,
       1100,
@@ -150,7 +150,7 @@ describe('a zone of several parts', () => {
     {
       numRuns: caseCount(15),
     },
-  )('on a geographic raster meets itself at every turn of longitude', async (parts, turns) => {
+  )('on a geographic raster is united across turns of longitude', async (parts, turns) => {
     const degrees = movedParts(parts, (x, y) => [160 + 8 * x + 0.5, 8 * y - 20.5]);
     const turned = degrees.map((rings, part) => movedParts([rings], (x, y) => [x + 360 * turns[part]!, y])[0]!);
     const raster = numbered(90, 45, { originX: -180, originY: 90, stepX: 4, stepY: -4, geographic: true });
@@ -166,7 +166,7 @@ describe('a zone of several parts', () => {
   });
 });
 
-describe('a zone beside GEOS', () => {
+describe('a zone compared with GEOS', () => {
   test('has the area of the union of its parts', async () => {
     const geos = await Geos.open();
     // Ten cells a step: the number of cells equals the area of rectangles, and approximates that of other shapes.
@@ -224,7 +224,7 @@ describe('parts of zones', () => {
     expect([...parseZones(JSON.stringify(geometry)).zones.polygons.ringParts!]).toEqual([0, 0, 1]);
   });
 
-  test('are noted where they overlap, and --fill says what is inside', async () => {
+  test('that overlap are noted, and --fill chooses the fill rule', async () => {
     const shop = await openWorkshop();
     try {
       await shop.writeRaster('raster.tif');

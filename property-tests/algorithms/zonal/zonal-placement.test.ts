@@ -41,7 +41,7 @@ describe('longitudes', () => {
     },
   );
 
-  test('of zones across the seam of a raster from 0 to 360', async () => {
+  test('of zones across the seam of a raster from 0 to 360 wrap around', async () => {
     const acrossGreenwich = [box(-20, 0, 20, 10)];
     const acrossDateLine = [box(170, 0, 190, 10)];
     expect(cellsOf(await count(world(0), [acrossGreenwich, acrossDateLine]))).toEqual([4, 2]);
@@ -49,13 +49,13 @@ describe('longitudes', () => {
     expect([...(await count(world(0), [acrossGreenwich])).bins.lower]).toEqual([288, 289, 322, 323]);
   });
 
-  test('of a zone round the whole earth, or more than once round it, are counted once, or twice', async () => {
+  test('of a zone around the whole earth are counted once, and by even-odd where it overlaps itself', async () => {
     expect(cellsOf(await count(world(0), [[box(-180, 0, 180, 10)]]))).toEqual([36]);
     // Even-odd over the copies: a cell that a zone covers twice is outside.
     expect(cellsOf(await count(world(0), [[box(-180, 0, 200, 10)]]))).toEqual([34]);
   });
 
-  test('of a raster that is not geographic are plain numbers', async () => {
+  test('of a raster that is not geographic do not wrap around', async () => {
     const raster = { ...world(0), geographic: false };
     expect(cellsOf(await count(raster, [[box(-20, 0, 20, 10)], [box(360, 0, 380, 10)]]))).toEqual([2, 0]);
   });
@@ -66,8 +66,8 @@ describe('notes', () => {
 
   test.each<[string, Rings, string | undefined]>([
     ['inside', [box(1, 1, 9, 9)], undefined],
-    ['the raster itself', [box(0, 0, 10, 10)], undefined],
-    ['beside it', [box(20, 1, 30, 9)], 'zonal/zones-outside'],
+    ['identical to the raster', [box(0, 0, 10, 10)], undefined],
+    ['beside the raster', [box(20, 1, 30, 9)], 'zonal/zones-outside'],
     ['touching it on the left', [box(-5, 1, 0, 9)], 'zonal/zones-outside'],
     ['touching it on the right', [box(10, 1, 15, 9)], 'zonal/zones-outside'],
     ['touching it from above', [box(1, 10, 9, 12)], 'zonal/zones-outside'],
@@ -76,13 +76,13 @@ describe('notes', () => {
     ['across its upper edge', [box(1, 5, 9, 11)], 'zonal/zones-partly-outside'],
     ['with a part elsewhere', [box(1, 1, 9, 9), box(20, 1, 30, 9)], 'zonal/zones-partly-outside'],
     ['between centres', [box(1.6, 1.6, 1.9, 1.9)], 'zonal/zones-without-cells'],
-    ['without geometry, of which its reader tells', [], undefined],
+    ['without geometry, as its reader reports', [], undefined],
   ])('of a zone %s', async (_, rings, code) => {
     const others: Rings = [box(2, 2, 3, 3)];
     expect(await notesOf(raster, [others, rings])).toEqual(code === undefined ? [] : [[code, '1', 1]]);
   });
 
-  test('are one of a kind, with the first names and how many', async () => {
+  test('are merged by kind, with the first names and a count', async () => {
     const outside: Rings = [box(20, 1, 30, 9)];
     const { notes, cells } = await count(raster, [outside, outside, outside, outside, outside]);
     expect(notes).toEqual([
@@ -100,12 +100,12 @@ describe('notes', () => {
 
   const messageOf = async (grid: RasterSource, all: readonly Rings[]) => (await count(grid, all)).notes[0]!.message;
 
-  test('have no extents where the raster meets a zone', async () => {
+  test('state no extents when the raster intersects a zone', async () => {
     const [inside, outside]: Rings[] = [[box(1, 1, 9, 9)], [box(20, 1, 30, 9)]];
     expect(await messageOf(raster, [inside!, outside!])).toBe('1 zone lies wholly outside the raster: "1".');
   });
 
-  test('have the extents in the coordinates of the files, whichever way the raster lies', async () => {
+  test('state extents in the coordinates of the files, for any orientation of the raster', async () => {
     const southUp = { ...raster, originX: 43.1, originY: -3.3, stepX: 0.01, stepY: 0.01 };
     const northUp = { ...southUp, originY: -3.2, stepY: -0.01 };
     for (const grid of [southUp, northUp]) {
@@ -121,7 +121,7 @@ describe('notes', () => {
     all.map((rings) => rings.map((vertices) => vertices.map(([x, y]) => [y, x] as const)));
 
   test.prop([fc.array(fc.tuple(place, place, size, size), { minLength: 1, maxLength: 3 }), place, place, fc.boolean()])(
-    'tell that coordinates may be swapped if and only if the raster meets none as written and one if they are',
+    'suggest swapped coordinates exactly when no zone intersects the raster unless they are swapped',
     async (boxes, originX, originY, geographic) => {
       const grid = { ...raster, originX, originY, geographic };
       const all = boxes.map(([x, y, width, height]): Rings => [box(x, y, x + width, y + height)]);
@@ -134,13 +134,13 @@ describe('notes', () => {
     },
   );
 
-  test('know of swapped longitudes that they come round', async () => {
+  test('take swapped longitudes modulo 360', async () => {
     const asia = rasterOf(new Uint8Array(100), 10, 'u8', { originX: 100, stepX: 10, geographic: true });
     expect(await messageOf(asia, [[box(1, -185, 9, -175)]])).toContain('were swapped: check their order.');
     expect(await messageOf(asia, [[box(1, -20, 9, -10)]])).not.toContain('swapped');
   });
 
-  test('know that longitudes come round', async () => {
+  test('take longitudes modulo 360', async () => {
     expect(await notesOf(world(0), [[box(-20, 0, 20, 10)], [box(-180, -90, 180, 90)]])).toEqual([]);
     const asia = rasterOf(new Uint8Array(100), 10, 'u8', { originX: 100, stepX: 10, geographic: true });
     expect(await notesOf(asia, [[box(-200, 1, -180, 9), box(170, 1, 180, 9)]])).toEqual([]);
@@ -162,7 +162,7 @@ describe('progress', () => {
     fc.array(fc.tuple(place, place), { minLength: 1, maxLength: 4 }),
     block,
     fc.integer({ min: 14, max: 20 }),
-  ])('grows to all cells, however windows are cut and whichever are skipped', async (corners, blocks, memoryBits) => {
+  ])('grows to the number of all cells, for any windows and skipped windows', async (corners, blocks, memoryBits) => {
     const raster = rasterOf(new Uint8Array(side * side), side, 'u8', blocks);
     const all = corners.map(([x, y]): Rings => [box(x, y, x + 40, y + 40)]);
     let read = 0;
@@ -200,7 +200,7 @@ describe('progress', () => {
   const column = fc.integer({ min: 0, max: large.width - 1 });
 
   test.prop([fc.array(column, { minLength: 1, maxLength: 3 }), fc.boolean()])(
-    'is told by windows narrower than the raster as if all windows were counted',
+    'counts skipped windows as passed when windows are narrower than the raster',
     (columns, halved) => {
       const raster = rasterOf(new Uint8Array(1), 1, 'u8', large);
       const limits = {
@@ -233,7 +233,7 @@ describe('progress', () => {
   const [columnsOfBlock, rowsOfBlock] = [fc.integer({ min: 64, max: 20_000 }), fc.integer({ min: 64, max: 3000 })];
 
   test.prop([columnsOfBlock, rowsOfBlock])(
-    'is told by windows that each block is in for one stretch',
+    'windows of a job use each block in consecutive windows only',
     (blockColumns, blockRows) => {
       const raster = rasterOf(new Uint8Array(1), 1, 'u8', { width: 20_000, height: 3000, blockColumns, blockRows });
       const limits = { tile: 64, memoryBytes: 0, bytesOf: () => 0 };

@@ -79,7 +79,7 @@ describe('a fraction', () => {
   );
 
   test.prop([whole, below], { numRuns: caseCount(3000) })(
-    'is rounded to the nearest f64, subnormal ones too',
+    'is rounded to the nearest f64, subnormal numbers included',
     (numerator, denominator) => {
       const rounded = ratio(numerator, denominator);
       // Fractions from half a step above the largest f64 on are rounded to infinity.
@@ -89,7 +89,7 @@ describe('a fraction', () => {
     },
   );
 
-  test('that is the middle of the least two is rounded to the even one', () => {
+  test('that is half the smallest subnormal number is rounded to even', () => {
     const min = 2n ** 1075n;
     expect([1n, 2n, 3n, -1n, -3n].map((of) => ratio(of, min) / Number.MIN_VALUE)).toEqual([0, 1, 2, -0, -2]);
     expect(ratio(2n ** 60n + 1n, 2n ** 1135n)).toBe(Number.MIN_VALUE);
@@ -108,7 +108,7 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
   afterAll(() => context?.close());
 
   test.prop([draft, fc.option(fc.nat(9)), binnings], { numRuns: 3 * runs })(
-    'statistics are exact, whatever the values, in whatever windows',
+    'statistics are exact for any values and windows',
     async ({ sample, cells }, marked, binning) => {
       const width = cells.length;
       const nodata = marked === null || Number.isNaN(cells[marked]) ? undefined : cells[marked];
@@ -140,7 +140,7 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
   );
 });
 
-test('cells of three groups of magnitudes in many rows give the same on workers as on the reference', async () => {
+test('cells of three groups of magnitudes in many rows give the same sums on workers as on the reference', async () => {
   const [width, height] = [500, 200];
   const cells = Float32Array.from({ length: width * height }, (_, i) => {
     const noise = Math.fround(Math.sin(i) * 1000);
@@ -159,7 +159,7 @@ test('cells of three groups of magnitudes in many rows give the same on workers 
   expect(new Set(texts).size).toBe(1);
 });
 
-test('the home group is the one where most values are, or the one above', () => {
+test('the home group is the one that holds most values, or the one above', () => {
   expect(homeGroup(Float32Array.of(0, 0, 0), undefined)).toBeGreaterThanOrEqual(1);
   expect(homeGroup(Float32Array.of(3.4e38, 1, 2, 300), undefined)).toBe(5);
   expect(homeGroup(Float32Array.of(-3.4e38, 1, 2, 300), Math.fround(-3.4e38))).toBe(5);
@@ -170,7 +170,7 @@ const side = fc.integer({ min: 0, max: 190 });
 
 test.prop([fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength: 5 }), fc.constantFrom(1, 7, 50, 64)], {
   numRuns: caseCount(40),
-})('parts of a raster that are not asked for may hold anything', async (boxes, block) => {
+})('unread parts of a raster can hold anything', async (boxes, block) => {
   const [width, height] = [200, 190];
   const cells = Int16Array.from({ length: width * height }, (_, i) => (i * 7919) % 3001);
   const raster = rasterOf(cells, width, 'i16');

@@ -114,11 +114,11 @@ const boxes = [
   [10, 10, 20, 12],
 ];
 
-describe('values of cells', () => {
+describe('cell values', () => {
   const binning: Binning = { kind: 'edges', edges: [-1000, -40, 0, 0.25, 7.3, 1e5] };
 
   test.prop([bands, fc.constantFrom(32, 64)], { numRuns: caseCount(120) })(
-    'are scaled, and have no data where they are nodata or a mask hides them',
+    'are scaled, and are missing where they are nodata or masked',
     async (band, tile) => {
       const found = await zonalHistogram(reference, { zones, raster: rasterWith(band).raster, binning, tile });
       for (const [zone, corners] of boxes.entries()) {
@@ -164,7 +164,7 @@ describe('values of cells', () => {
     expect({ mean, isNearest: isNearest(mean, exactMean) }).toEqual({ mean, isNearest: true });
   }
 
-  test.prop([bands], { numRuns: caseCount(60) })('are unique as what they stand for', async (band) => {
+  test.prop([bands], { numRuns: caseCount(60) })('are unique after scaling', async (band) => {
     const { raster } = rasterWith(band);
     const { bins } = await zonalHistogram(reference, { zones, raster, binning: { kind: 'unique' } });
     for (const [zone, corners] of boxes.entries()) {
@@ -222,7 +222,7 @@ describe('quadrille zonal', () => {
     '<GDALMetadata><Item name="OFFSET" sample="0" role="offset">-1</Item>' +
     '<Item name="SCALE" sample="0" role="scale">0.5</Item></GDALMetadata>';
 
-  test('counts in units of the scale and offset, says so, and counts stored values where asked to', async () => {
+  test('applies scale and offset and notes that, and counts stored values on request', async () => {
     const shop = await openWorkshop();
     try {
       await shop.write('zone.json', ZONE);
@@ -243,7 +243,7 @@ describe('quadrille zonal', () => {
     }
   });
 
-  test('counts cells that a mask hides as cells without data, and says so', async () => {
+  test('counts masked cells as cells without data, and notes that', async () => {
     const shop = await openWorkshop();
     try {
       await shop.write('zone.json', ZONE);

@@ -58,7 +58,7 @@ describe('cells counted per zone', () => {
   const southUp = fc.boolean();
   const westward = fc.boolean();
   test.prop([polygons, southUp, westward, fc.constantFrom(32, 64)], { numRuns: caseCount(40) })(
-    'are those whose centre the even-odd rule holds, whichever way rows and columns run',
+    'are the cells whose centre is inside by even-odd, for any direction of rows and columns',
     async (all, up, west, tile) => {
       const [width, height] = [45, 38];
       const cells = Uint8Array.from({ length: width * height }, (_, i) => (i * 37) % 256);
@@ -108,14 +108,14 @@ describe('cells counted per zone', () => {
 
   test.prop([polygons, fc.array(fc.double({ noDefaultInfinity: true, noNaN: true }), { minLength: 9, maxLength: 9 })], {
     numRuns: caseCount(15),
-  })('are the same bytes on workers, of f32 and one row a value', async (all, values) => {
+  })('are the same bytes on workers, for f32 with one row per value', async (all, values) => {
     const cells = Float32Array.from({ length: 50 * 50 }, (_, i) => values[(i * 7) % 9]!);
     const job = { zones: zonesOf(all), raster: rasterOf(cells, 50, 'f32'), binning: { kind: 'unique' } as const };
     expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
   });
 
   test.prop([polygons, fc.constantFrom<Binning>(bins, { kind: 'unique' })], { numRuns: 10 })(
-    'are the same where statistics are not wanted',
+    'are the same without statistics',
     async (all, binning) => {
       const cells = Uint8Array.from({ length: 45 * 38 }, (_, i) => (i * 37) % 256);
       const job = { zones: zonesOf(all), raster: rasterOf(cells, 45, 'u8', { nodata: 77 }), binning };
@@ -128,7 +128,7 @@ describe('cells counted per zone', () => {
     },
   );
 
-  test('of a square on the grid of centres: left and bottom edges in, right and top out', async () => {
+  test('of a square on the grid of centres: left and bottom edges are inside, right and top edges are outside', async () => {
     const square = [
       [
         [1.5, 1.5],
@@ -168,7 +168,7 @@ describe(`real ${layer} on a real raster`, () => {
   }, 240_000);
 });
 
-test('a raster with nodata gives the same bytes on all backends, windows by windows', async () => {
+test('a raster with nodata gives the same bytes on all backends, in several windows', async () => {
   const raster = await openGeoTiff(castro, {});
   const at = (u: number, v: number): [number, number] => [
     raster.originX + u * raster.width * raster.stepX,
@@ -193,7 +193,7 @@ test('a raster with nodata gives the same bytes on all backends, windows by wind
 
 const steps = fc.integer({ min: -(2 ** 34), max: 2 ** 34 });
 test.prop([steps, steps, steps, fc.integer({ min: 1, max: 2 ** 31 }), fc.boolean()])(
-  'an edge divided in f64 is divided as in integers of any size',
+  'an edge divided in f64 equals the same division in big integers',
   (u0, v0, u1, height, westward) => {
     const centre = Math.floor((v0 + height / 2) / 2 ** 20) * 2 ** 20 + 2 ** 19;
     const arguments_ = [u0, v0, u1, v0 + height, centre, westward] as const;
@@ -202,7 +202,7 @@ test.prop([steps, steps, steps, fc.integer({ min: 1, max: 2 ** 31 }), fc.boolean
 );
 
 test.prop([fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n }), fc.bigInt({ min: 1n, max: 2n ** 53n })])(
-  'a fraction of whole numbers that f64 holds is rounded as f64 divides',
+  'an exact fraction in f64 is rounded as f64 division rounds',
   (numerator, denominator) => {
     expect(ratio(numerator, denominator)).toBe(numerator === 0n ? 0 : Number(numerator) / Number(denominator));
   },

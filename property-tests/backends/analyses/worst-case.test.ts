@@ -126,7 +126,7 @@ function functorOfLoop(loop: CountingLoop) {
 
 describe('the worst case of a functor', () => {
   test.prop([fuzzCases({ ...everything, boolCaptures: false }, 4)], { numRuns: caseCount(150) })(
-    'is never less than what runs, and is finite where loops count to constants',
+    'is at least the cost of every run, and finite for loops that count to constants',
     ({ sketch, inputs }) => {
       for (const module of [
         moduleOfSketch(sketch),
@@ -142,7 +142,7 @@ describe('the worst case of a functor', () => {
 
   test.prop([countingLoop, fc.array(fc.tuple(fc.nat(10), fc.nat(10), fc.boolean()), { minLength: 4, maxLength: 4 })], {
     numRuns: caseCount(1000),
-  })('is never less than what runs of loops that count in any way', (loop, drawn) => {
+  })('is at least the cost of every run, for any counting loop', (loop, drawn) => {
     const { module } = functorOfLoop(loop);
     const bound = worstCase(module, weigh);
     const pick = (at: number): number => numbers[loop.type][at % numbers[loop.type].length]!;
@@ -165,7 +165,7 @@ describe('the worst case of a functor', () => {
     ['For up to a masked number', 16, counting((x) => For(0, x.and(15), nothing))],
     ['nested loops', 11 * (1 + 6), counting(() => For(0, 10, () => For(0, 5, nothing)))],
     [
-      'a loop in a helper that is given the number of rounds',
+      'a loop in a helper that gets the number of rounds as an argument',
       8,
       counting((x) => {
         const helper = fn('helper', { from: u32, to: u32 }, u32, ({ from, to }) => {
@@ -187,7 +187,7 @@ describe('the worst case of a functor', () => {
       }),
     ],
     [
-      'While with a proved bound',
+      'While with a provable bound',
       5,
       counting((x) => {
         const left = Var(x);
@@ -204,7 +204,7 @@ describe('the worst case of a functor', () => {
       wgsl('fn f(x: u32) -> u32 { var s = x; for (var i = 0; i < 10; i++) { s += u32(i); } return s; }').module,
     ],
     [
-      'a loop that is left in its first round',
+      'a loop that returns in its first round',
       1,
       counting(() =>
         While(
@@ -230,7 +230,7 @@ describe('the worst case of a functor', () => {
       }),
     ],
     [
-      'a counter that wraps before it passes the bound',
+      'a counter that overflows before it reaches the bound',
       counting(() => {
         const i = Var(u32(0));
         While(
@@ -240,7 +240,7 @@ describe('the worst case of a functor', () => {
       }),
     ],
     [
-      'a counter that is set back',
+      'a counter that is reset',
       counting((x) => {
         const i = Var(u32(0));
         While(
@@ -253,7 +253,7 @@ describe('the worst case of a functor', () => {
       }),
     ],
     [
-      'a round without a step',
+      'a round that skips the step',
       counting((x) => {
         const i = Var(u32(0));
         While(
@@ -266,7 +266,7 @@ describe('the worst case of a functor', () => {
       }),
     ],
     [
-      'a stale comparison',
+      'a comparison with a stale value',
       counting(() => {
         const i = Var(u32(0));
         const less = Let(i.lt(9));
@@ -302,7 +302,7 @@ describe('the worst case of a functor', () => {
         return n;
       }).module,
     ],
-  ])('of For up to a number out of %s is unbounded', (_, module) => {
+  ])('of For up to a number from %s is unbounded', (_, module) => {
     expect(max(module)).toBe(Number.POSITIVE_INFINITY);
   });
 });

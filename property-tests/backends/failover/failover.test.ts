@@ -32,12 +32,12 @@ const point = fc.integer({ min: 1, max: 60 });
 /** Fault points so early that two backends can fail, one after the other, within one run of steps. */
 const soon = fc.integer({ min: 1, max: 30 });
 
-describe.each(testBackends)('a pipeline on $name that is lost', ({ name, open: openBackend, runs }) => {
+describe.each(testBackends)('a pipeline on $name whose backend is lost', ({ name, open: openBackend, runs }) => {
   // Threads start slowly.
   const cases = name === 'workers' ? runs : 4 * runs;
 
   test(
-    'before any call gives the same bytes, and frees as much',
+    'before any call gives the same bytes and frees all memory',
     async () => {
       let lost = 0;
       const property = fc.asyncProperty(arbitrarySteps, point, keeps, async (steps, at, keep) => {
@@ -83,7 +83,7 @@ describe('commands that write in place', () => {
   const turns = fc.array(fc.nat(4), { minLength: 1, maxLength: 5 });
   const actions = fc.array(action, { maxLength: 150, size: 'max' });
 
-  test('find what was there before them, wherever the backend is lost and whatever was copied', async () => {
+  test('see the previous contents after a failover at any call, for any set of kept copies', async () => {
     let lost = 0;
     const property = fc.asyncProperty(actions, point, turns, keeps, async (all, at, late, keep) => {
       const primary = lostBefore(answeringLate(createReferenceBackend(), late), at);
@@ -141,7 +141,7 @@ describe('commands that write in place', () => {
 
 describe('a standby', () => {
   test(
-    'is replaced in its turn, and one that is lost while it takes over ends the backend with one error',
+    'is replaced when it is lost; a loss during takeover ends the backend with one error',
     async () => {
       const outcomes = { replaced: 0, ended: 0 };
       const property = fc.asyncProperty(arbitrarySteps, soon, soon, keeps, async (steps, first, second, keep) => {
@@ -172,7 +172,7 @@ describe('a standby', () => {
     slow,
   );
 
-  test('that cannot be opened ends the backend; the cause says why', async () => {
+  test('that cannot be opened ends the backend, with the reason as the cause', async () => {
     const cause = new Error('no more of them');
     const standby = (): Promise<Backend> => Promise.reject(cause);
     await using context = new Context(createFailoverBackend(lostBefore(createReferenceBackend(), 4), { standby }));
@@ -194,7 +194,7 @@ describe('a standby', () => {
   });
 });
 
-test('words that are lent by a backend that is lost meanwhile lose no standby', async () => {
+test('a backend that is lost while it lends words does not lose the standby', async () => {
   let refuse = (_: unknown): void => {};
   const lending: Backend = {
     ...createReferenceBackend(),
@@ -216,7 +216,7 @@ test('words that are lent by a backend that is lost meanwhile lose no standby', 
 });
 
 test(
-  'a context of open() goes on with workers when its device is destroyed, tells why, and goes on when workers die',
+  'a context of open() continues on workers when its device is destroyed, reports why, and survives lost workers',
   async () => {
     const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
     const spy = vi.spyOn(prototype, 'requestDevice');

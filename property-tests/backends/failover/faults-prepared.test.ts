@@ -145,14 +145,14 @@ async function atPoints(name: string, run: (at: number) => Promise<boolean>): Pr
   expect(faults).toBeGreaterThanOrEqual(Math.floor(50 / every));
 }
 
-test('the run is one that has something to say', () => {
+test('the undisturbed run has results to compare', () => {
   expect(undisturbed.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled']);
   expect(undisturbed[2]).toMatchObject({ value: [{ x: { length: 32 } }, 'capacity/outgrown'] });
 });
 
 describe.each(opened)('on $name', ({ name, open }) => {
   test(
-    'prepared calls and loops for which memory is missing at any call of the backend leave nothing, and work later',
+    'prepared calls and loops that run out of memory at any backend call leak nothing and work afterwards',
     async () => {
       const backend = await open();
       const error = new OutOfMemoryError('memory/test', 'No more of it.');
@@ -176,7 +176,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
   );
 
   test(
-    'they fail with one clear error or give the same under any budget, and leave nothing',
+    'with any memory limit they fail with one clear error or give the same result, and leak nothing',
     async () => {
       let short = 0;
       // Every budget opens a backend, which compiles its kernels anew.
@@ -198,7 +198,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
   );
 
   test(
-    'they end with the reason of an abort before any call of the backend, and leave nothing',
+    'an abort before any backend call ends them with its reason, and they leak nothing',
     async () => {
       await atPoints(name, async (at) => {
         let aborted = false;
@@ -219,7 +219,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
   );
 
   test(
-    'they end where the context is closed at any turn, and leave nothing',
+    'closing the context at any turn ends them, and they leak nothing',
     async () => {
       let cut = 0;
       for (const turns of THOROUGH ? [0, 1, 2, 3, 5, 8, 13, 21] : [0, 2, 8, 21]) {
@@ -239,7 +239,7 @@ describe.each(opened)('on $name', ({ name, open }) => {
     slow,
   );
 
-  test('a loop that its signal ends at any look leaves nothing', async () => {
+  test('a loop that its signal stops at any check leaks nothing', async () => {
     const context = new Context(await open());
     const step = context.prepare({ x: input(u32, 90) }, ({ x }) => ({ x: q.sort(q.map(lessBy, { x, by: 1 })) }));
     const x = context.column(DATA);
@@ -264,9 +264,9 @@ describe.each(opened)('on $name', ({ name, open }) => {
   });
 });
 
-describe('with a standby, prepared calls and loops give the same', () => {
+describe('with a standby, prepared calls and loops give the same result', () => {
   test.each(['reference', 'workers', 'webgpu'])(
-    'where %s is lost before any call',
+    'when %s is lost before any call',
     async (name) => {
       const { open } = opened.find((each) => each.name === name)!;
       await atPoints(name, async (at) => {
@@ -286,7 +286,7 @@ describe('with a standby, prepared calls and loops give the same', () => {
   );
 
   test(
-    'where a GPU is destroyed before any of its calls',
+    'when a GPU is destroyed before any of its calls',
     async () => {
       let lost = 0;
       const property = fc.asyncProperty(fc.integer({ min: 1, max: 500 }), async (calls) => {
@@ -308,7 +308,7 @@ describe('with a standby, prepared calls and loops give the same', () => {
   );
 
   test(
-    'where a worker is killed before any call',
+    'when a worker is killed before any call',
     async () => {
       const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
       const property = fc.asyncProperty(fc.integer({ min: 1, max: 130 }), async (at) => {
@@ -338,7 +338,7 @@ describe('with a standby, prepared calls and loops give the same', () => {
 });
 
 test(
-  'a GPU without memory for any of its buffers fails what needed it with one error, and works on after that',
+  'a GPU out of memory for any one buffer fails only the affected reads, with one error, and works afterwards',
   async () => {
     let short = 0;
     for (let at = 1, refused = true; refused; at += THOROUGH ? 6 : 18) {
@@ -365,7 +365,7 @@ test(
 );
 
 test(
-  'a pipeline and a loop that were prepared before a GPU had no memory for a buffer work on as soon as it has',
+  'a pipeline and a loop prepared before a GPU ran out of memory work again once memory is available',
   async () => {
     let short = 0;
     for (let at = 1; at < 6; at++) {

@@ -16,7 +16,7 @@ describe.each(testBackends)('on $name', ({ name, open, runs }) => {
   const cases = name === 'workers' ? runs : 4 * runs;
 
   test(
-    'a budget that does not last fails with one clear error, leaves nothing, and lasts for other work',
+    'exceeding the memory limit fails with one clear error, leaks nothing, and other work still fits',
     async () => {
       let short = 0;
       const property = fc.asyncProperty(
@@ -41,7 +41,7 @@ describe.each(testBackends)('on $name', ({ name, open, runs }) => {
   );
 
   test(
-    'memory that is missing at any call leaves nothing, and the context works on',
+    'running out of memory at any call leaks nothing, and the context works afterwards',
     async () => {
       const error = new OutOfMemoryError('memory/test', 'No more of it.');
       const backend = await open();
@@ -68,7 +68,7 @@ describe.each(testBackends)('on $name', ({ name, open, runs }) => {
   );
 
   test(
-    'an abort before any call rejects with its reason what waits and what comes later, and disturbs no other context',
+    'an abort before any call rejects pending and later reads with its reason, and does not affect other contexts',
     async () => {
       const other = new Context(await open());
       let aborted = 0;

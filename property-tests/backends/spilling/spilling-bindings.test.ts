@@ -47,9 +47,9 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
     ),
 };
 
-describe('columns that lie in more parts than a kernel binds', () => {
+describe('columns split into more parts than a kernel binds', () => {
   test.each(Object.entries(pipelines))(
-    'go through %s with the same bytes',
+    'give the same bytes in %s',
     async (_, pipeline) => {
       const sizes = fc.constantFrom(8 * 1024, 8 * 1024 + 1, 10_000);
       const property = fc.asyncProperty(sizes, fc.constantFrom('stored', 'sliced', 'counted'), async (n, how) => {

@@ -49,7 +49,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
   };
 
   test.each(['abort', 'close'] as const)(
-    '%s at any time ends what is under way, with its reason, and leaves nothing behind',
+    '%s at any time ends pending work with its reason, and leaks nothing',
     async (end) => {
       await fc.assert(
         fc.asyncProperty(fc.nat(60), async (turns) => {
@@ -79,7 +79,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
   );
 
   test(
-    'what has to lie on the device as a whole and does not fit is an error of what needs it, and of nothing else',
+    'a column that must be on the device as a whole and does not fit fails only what depends on it',
     async () => {
       const { inner, context } = await opened();
       const max = memoryBytes / 4;
@@ -108,7 +108,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
   );
 
   test(
-    'an error that nobody asks for is thrown by sync, once',
+    'an error that no read reports is thrown by sync, once',
     async () => {
       const { context } = await opened();
       const table = context.column(randomWords(memoryBytes / 2, 1));
@@ -148,7 +148,7 @@ describe('a backend that fails', () => {
     };
   }
 
-  test('at any command is told by whoever reads what that should have made, and leaves nothing behind', async () => {
+  test('at any command is reported by every read of an affected result, and leaks nothing', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(300), async (number) => {
         const reason = new Error('broken');

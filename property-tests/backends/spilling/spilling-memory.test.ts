@@ -120,7 +120,7 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   },
 };
 
-describe.each(testBackends)('more than memory holds on $name', (backend) => {
+describe.each(testBackends)('data larger than memory on $name', (backend) => {
   const { open, runs } = backend;
   const limits = [64 * KIB, 128 * KIB];
   let contexts: Context[];
@@ -166,7 +166,7 @@ describe.each(testBackends)('more than memory holds on $name', (backend) => {
 
 describe.each<[string, Partial<Limits>, number]>([
   ['in bindings of 16 KiB', { bindingBytes: 16 * KIB }, 0],
-  ['in bindings of 16 KiB, in more memory than there is', { bindingBytes: 16 * KIB, memoryBytes: 200 * KIB }, 1],
+  ['in bindings of 16 KiB, with less memory than the data', { bindingBytes: 16 * KIB, memoryBytes: 200 * KIB }, 1],
 ])('columns on WebGPU %s', (_, limits, variant) => {
   let context: Context;
   const reference = new Context(createReferenceBackend());

@@ -51,9 +51,9 @@ async function turnsDuring(promise: Promise<unknown>): Promise<number> {
   return turns;
 }
 
-describe('what the host evaluates', () => {
+describe('evaluation on the host', () => {
   test.prop([fuzzCases()], { numRuns: caseCount(60) })(
-    'pauses and goes on with the same results',
+    'pauses and resumes with the same results',
     ({ sketch, inputs }) => {
       const module = moduleOfSketch(sketch);
       const { rows, arrays, uniforms } = inputs;
@@ -78,7 +78,7 @@ describe('what the host evaluates', () => {
     },
   );
 
-  plainTest('is what a device computes, loops whose rounds nobody knows included', async () => {
+  plainTest('gives the results of a device, for loops with an unknown number of rounds too', async () => {
     const table = Uint32Array.from({ length: TABLE }, (_, i) => (i % 1000 === 7 ? 0 : 1));
     const sorted = Uint32Array.from({ length: TABLE }, (_, i) => 3 * i);
     const run = async (context: Context): Promise<unknown> => [
@@ -93,7 +93,7 @@ describe('what the host evaluates', () => {
   });
 
   plainTest.each([1, 1000])(
-    'of %i rows that never end fails at the hang limit, and nothing else does',
+    'of %i rows that never end fails at the hang limit, and nothing else fails',
     async (rows) => {
       await withSmallMemory(100, async (context) => {
         const endless = context.read(searchesOf(context, rows, new Uint32Array(TABLE).fill(1)));
@@ -121,7 +121,7 @@ describe('what the host evaluates', () => {
     });
   });
 
-  plainTest('does not keep the thread where a row has a bound that is far', async () => {
+  plainTest('yields to the event loop when a row has a large bound', async () => {
     const far = fn('far', { x: u32, xs: array(u32) }, u32, ({ x, xs }) => {
       const sum = Var(xs.at(x.mul(2654435761).shr(17)));
       For(0, 3_000_000, (i) => {

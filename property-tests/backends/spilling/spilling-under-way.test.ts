@@ -40,7 +40,7 @@ async function roundTrips(context: Context, rows: number): Promise<void> {
 }
 
 test(
-  'what comes back while commands are under way is what left',
+  'columns restored while commands are running have the bytes that were spilled',
   () =>
     fc.assert(
       fc.asyncProperty(fc.integer({ min: 8200, max: 16000 }), async (rows) => {
@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  'a column that takes the place of one that is still used needs no more room than it has',
+  'a column that replaces one still in use needs no more than the available memory',
   async () => {
     const context = new Context(await open());
     for (let round = 0; round < 20; round++) {
@@ -72,7 +72,7 @@ test(
 );
 
 test(
-  'what cannot come back stays on the host, and comes back later',
+  'a column that cannot be restored stays on the host, and is restored later',
   () =>
     fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 4 }), async (first, times) => {
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  'room that a read still holds is waited for',
+  'allocation waits for memory that a pending read still holds',
   async () => {
     // The column that is read and the one that replaces it do not fit in memory together.
     const inner = await createWorkersBackend({ workers: 2, limits: { memoryBytes: 2e6 } });
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  'a column costs what its rows cost, however many it has room for',
+  'a column takes memory by its rows, not by its capacity',
   async () => {
     const context = new Context(createSpillingBackend(await open()));
     const rows = { x: context.column(Uint32Array.of(3, 1, 2)) };
@@ -178,7 +178,7 @@ test(
 );
 
 test(
-  'walks cost what they emit, however many rows there is room for',
+  'walks take memory by the rows that they emit, not by their capacity',
   async () => {
     const inner = await open();
     const context = new Context(createSpillingBackend(inner));
@@ -251,7 +251,7 @@ const ringStep = fn(
 );
 
 test(
-  'walks that store to more than the device holds store what they do on the reference',
+  'walks that store to a column larger than the device match the reference',
   async () => {
     const length = memoryBytes / 2;
     const row = fc.record({ from: fc.nat(length - 1), count: fc.nat(40), by: fc.nat(length) });
@@ -280,7 +280,7 @@ test(
   slow,
 );
 
-test('a walk without end that the host takes is told as that, and the thread is given back meanwhile', async () => {
+test('an endless walk on the host is reported as a hang, and the event loop keeps running', async () => {
   const context = new Context(createSpillingBackend(await open(), { hangLimit: 1000 }));
   let turns = 0;
   const timer = setInterval(() => turns++, 10);

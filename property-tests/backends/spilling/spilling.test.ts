@@ -10,7 +10,7 @@ import { createRun } from '../../laws/law.ts';
 
 const SLOW = 120_000;
 
-describe.each(testBackends)('in windows of few rows on $name', (backend) => {
+describe.each(testBackends)('laws in windows of few rows on $name', (backend) => {
   const { name, open, runs } = backend;
   // Windows of 64 rows take half a minute for a single law on a software GPU.
   const windowRows = THOROUGH || name === 'reference' ? 64 : 512;
@@ -26,5 +26,5 @@ describe.each(testBackends)('in windows of few rows on $name', (backend) => {
   for (const { name: law, property } of lawsOfVariant(allLaws, testBackends.indexOf(backend), testBackends.length)) {
     test(law, async () => fc.assert(property(createRun(context, reference)), { numRuns: Math.ceil(runs / 4) }), SLOW);
   }
-  test('there were windows', () => expect(context.backend.counters.spilling!.windows).toBeGreaterThan(0));
+  test('windows were used', () => expect(context.backend.counters.spilling!.windows).toBeGreaterThan(0));
 });

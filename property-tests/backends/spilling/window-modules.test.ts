@@ -37,7 +37,7 @@ function readersOf(
 const uniformsOf = (inputs: Inputs): Map<string, PlainValue> => new Map(Object.entries(inputs.uniforms));
 
 test(
-  'a projection returns the results it was asked for, whatever the program',
+  'a projection returns the requested results, for any program',
   () => {
     fc.assert(
       fc.property(cases, fc.infiniteStream(fc.boolean()), ({ sketch, inputs }, chosen) => {
@@ -63,7 +63,7 @@ test(
 );
 
 test(
-  'a window reads no elements but those found, and computes what the whole launch does of them',
+  'a window reads only the elements found for it, and gives the same results as the whole launch',
   () => {
     fc.assert(
       fc.property(ofAnIndex, fc.nat(12), fc.integer({ min: 1, max: 6 }), ({ sketch, inputs }, from, rows) => {

@@ -21,7 +21,7 @@ async function packed(entries: readonly Entry[]): Promise<Uint8Array> {
 
 describe('tarFiles', () => {
   test.prop([fc.array(fc.oneof(file, folder), { maxLength: 6 })])(
-    'gives the files that were packed',
+    'returns the files that were packed',
     async (entries) => {
       const files = entries.filter(({ type }) => type === 'file').map(({ name, bytes }) => ({ name, bytes }));
       const found = [...tarFiles(await packed(entries))].map(({ name, bytes }) => ({

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test('none are found where there are none', () => {
+test('no drivers are found where none are installed', () => {
   expect(vulkanDrivers(bare(), system())).toEqual([]);
   expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: '', VK_ADD_DRIVER_FILES: '' }, system())).toEqual([]);
 });
@@ -40,7 +40,7 @@ test.each([
   ['share', {}],
   ['config', { XDG_CONFIG_HOME: 'config' }],
   ['data', { XDG_DATA_HOME: 'data' }],
-])('are found under %s', async (place, variables) => {
+])('drivers are found under %s', async (place, variables) => {
   const environment = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, path(value)]));
   const found = await manifest(`${place}/vulkan/icd.d/some_icd.json`);
   await writeFile(path(place, 'vulkan', 'icd.d', 'README'), 'no manifest');
@@ -52,7 +52,7 @@ test.each([
   await rm(found);
 });
 
-test('VK_DRIVER_FILES wins over VK_ICD_FILENAMES and may list files and folders', async () => {
+test('VK_DRIVER_FILES takes precedence over VK_ICD_FILENAMES and can list files and folders', async () => {
   const [a, b, c] = [await manifest('a.json'), await manifest('many/b.json'), await manifest('c.json')];
   const lists = { VK_DRIVER_FILES: `${a}:${path('many')}:${path('none.json')}`, VK_ICD_FILENAMES: c };
   expect(vulkanDrivers({ ...bare(), ...lists }, system())).toEqual([a, b]);
@@ -61,15 +61,15 @@ test('VK_DRIVER_FILES wins over VK_ICD_FILENAMES and may list files and folders'
 test.each<[string, unknown, boolean]>([
   ['that the linker finds', 'libvulkan_some.so', true],
   ['beside the manifest', './libdriver.so', true],
-  ['that is not there', './nodriver.so', false],
-  ['that is not there, by a full path', '/no/such/driver.so', false],
-  ['that is no text', 7, false],
-])('count with a library %s', async (_, library, counts) => {
+  ['that does not exist', './nodriver.so', false],
+  ['that does not exist, by absolute path', '/no/such/driver.so', false],
+  ['whose path is not a string', 7, false],
+])('a driver manifest with a library %s', async (_, library, counts) => {
   const file = await manifest('library.json', library);
   expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: file }, system())).toEqual(counts ? [file] : []);
 });
 
-test('do not count where the manifest is no JSON', async () => {
+test('a manifest that is not JSON is ignored', async () => {
   await writeFile(path('broken.json'), '{');
   expect(vulkanDrivers({ ...bare(), VK_DRIVER_FILES: path('broken.json') }, system())).toEqual([]);
 });

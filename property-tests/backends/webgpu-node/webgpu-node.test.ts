@@ -29,18 +29,18 @@ console.log('read', (await backend.read(buffer, 0, 1))[0]);
 await backend.close();
 `;
 
-test('a process ends by itself once its backend is closed', async () => {
+test('a process exits by itself once its backend is closed', async () => {
   expect(await runNode(openAndClose)).toEqual({ code: 0, out: 'read 7\n' });
 });
 
-test('processes that unpack the software adapter at once do not disturb each other', async () => {
+test('processes that unpack the software adapter at the same time do not interfere', async () => {
   const cache = await mkdtemp(join(tmpdir(), 'quadrille-test-'));
   const runs = await Promise.all([1, 2].map(() => runNode(openAndClose, { XDG_CACHE_HOME: cache })));
   expect(runs).toEqual([1, 2].map(() => ({ code: 0, out: 'read 7\n' })));
   await rm(cache, { recursive: true });
 });
 
-test('without its package the software adapter says what to install', async () => {
+test('without its package the software adapter states what to install', async () => {
   const { out } = await runNode(`
 import { register } from 'node:module';
 register('data:text/javascript,' + encodeURIComponent(\`

@@ -47,7 +47,7 @@ function issuer(): (from: number, to: number, rows: number, uniform: number, run
   };
 }
 
-test('a command that was seen twice is not worked out again, whatever its buffers and uniforms', () => {
+test('a command issued twice has a plan from then on, for any buffers and uniforms', () => {
   const issue = issuer();
   const kernel = vi.fn();
   for (let call = 0; call < 6; call++) issue(call, call + 1, 8, call, kernel);
@@ -103,19 +103,19 @@ function writtenDown({ buffers, offsets, storage, length, extent, to, capacity, 
 }
 
 test.each<readonly [string, Partial<Sample>]>([
-  ['which arrays are of one buffer', { buffers: [0, 1, 1] }],
-  ['which buffer is written', { to: 1 }],
+  ['the arrays that share a buffer', { buffers: [0, 1, 1] }],
+  ['the written buffer', { to: 1 }],
   ['the length of a buffer', { to: 8 }],
   ['offsets', { offsets: [1, 1, 3] }],
   ['storages', { storage: 'f32' }],
   ['lengths', { length: 7 }],
-  ['who knows lengths', { length: cell }],
+  ['device or host lengths', { length: cell }],
   ['rows', { extent: 9 }],
-  ['who knows rows', { extent: cell }],
+  ['device or host row counts', { extent: cell }],
   ['capacities', { capacity: 9 }],
   ['guards', { guard: 1 }],
   ['combinations', { combine: 'add' }],
-])('commands differ where %s do', (_, change) => {
+])('commands differ when they differ in %s', (_, change) => {
   const copy = writtenDown(sample).copy();
   expect(writtenDown({ ...sample, buffers: [3, 4, 3] }).matches(copy)).toBe(true);
   expect(writtenDown({ ...sample, ...change }).matches(copy)).toBe(false);
@@ -125,12 +125,12 @@ test.each<readonly [string, Partial<CountRef>]>([
   ['word', { word: 4 }],
   ['minus', { minus: 2 }],
   ['limit', { limit: 9 }],
-])('commands differ where the %s of a count does', (_, change) => {
+])('commands differ when the %s of a count differs', (_, change) => {
   const copy = writtenDown({ ...sample, extent: cell }).copy();
   expect(writtenDown({ ...sample, extent: { ...cell, ...change } }).matches(copy)).toBe(false);
 });
 
-test('a plan holds as long as uniforms are on the same side of what they were compared with', () => {
+test('a plan stays valid while uniforms compare alike with the thresholds of the plan', () => {
   const issue = issuer();
   const compared = vi.fn();
   const kernel: TracedRun = (on, traced) => {
@@ -149,7 +149,7 @@ test('a plan holds as long as uniforms are on the same side of what they were co
   expect(compared).toHaveBeenCalledTimes(3);
 });
 
-test('a command that fails on its way, and is carried out otherwise, has no plan', () => {
+test('a command that fails first and falls back to another way has no plan', () => {
   const issue = issuer();
   const kernel = vi.fn<TracedRun>((on) => {
     try {

@@ -119,7 +119,7 @@ describe.each([
   });
   afterAll(() => backend.close());
 
-  test.each(types)('computes every operation on %s as semantics.ts does', async (type) => {
+  test.each(types)('computes every operation on %s as semantics.ts defines', async (type) => {
     const cases = casesOf(type);
     const [a, b] = operandsOf(type, 3000);
     const n = a.length;

@@ -15,7 +15,7 @@ function factsOf(body: readonly Statement[]) {
   return f32FactsOf({ name: 'sums', parameters: [], results: [], body, fast: false });
 }
 
-test('a term that is taken from a chain of sums again finds one of those that hold it hidden', () => {
+test('subtracting a term from a chain of sums marks a sum that contains it as possibly cancelling', () => {
   const places = fc.integer({ min: 2, max: 300 }).chain((values) => fc.tuple(fc.constant(values), fc.nat(values - 1)));
   const property = fc.property(places, ([values, term]) => {
     const { sums, body } = chain(values);
@@ -26,13 +26,13 @@ test('a term that is taken from a chain of sums again finds one of those that ho
   fc.assert(property);
 });
 
-test('sums of values that are added once are seen as they are', () => {
+test('sums of values that are added once cannot cancel', () => {
   const { sums, body } = chain(40);
   const facts = factsOf([...body, bind(local('f32', 100), 'round', sums.at(-1)!)]);
   expect(sums.filter((sum) => facts.mayCancel(sum))).toEqual([]);
 });
 
-test('chains may be as long as functors can be', () => {
+test('chains of sums can be as long as the largest functors', () => {
   const { sums, body } = chain(50_000);
   const facts = factsOf([...body, bind(local('f32', 100_000), 'round', sums.at(-1)!)]);
   expect(facts.isUsedOnlyBy(sums.at(-1)!, new Set(['round']))).toBe(true);

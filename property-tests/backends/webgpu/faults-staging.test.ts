@@ -20,9 +20,9 @@ async function roundTrip(context: Context, words: number): Promise<Uint32Array> 
   }
 }
 
-describe('the device has no memory for a staging buffer', () => {
+describe('when the device has no memory for a staging buffer', () => {
   test(
-    'and a source that fails meanwhile is told of; the context goes on',
+    'a source that fails at the same time is reported; the context works on',
     async () => {
       const buffer = fc.integer({ min: 1, max: 4 });
       await fc.assert(
@@ -48,7 +48,7 @@ describe('the device has no memory for a staging buffer', () => {
   );
 
   test(
-    'and columns that are written say so, or do without it',
+    'written columns report that, or are written without staging',
     async () => {
       const buffer = fc.integer({ min: 1, max: 8 });
       await fc.assert(
@@ -73,7 +73,7 @@ describe('the device has no memory for a staging buffer', () => {
 });
 
 test(
-  'a device that is lost while a staging buffer is filled is lost by its code',
+  'a device lost while a staging buffer is filled is reported with its error code',
   async () => {
     const { faulty, context } = await open();
     const columns = Array.from({ length: 8 }, () => context.column(new Uint32Array(500)));

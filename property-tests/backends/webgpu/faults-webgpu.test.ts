@@ -87,9 +87,9 @@ async function expectTakeover(
   expect(lost).toBeGreaterThan(0);
 }
 
-describe('a device that is destroyed', () => {
+describe('a destroyed device', () => {
   test(
-    'before any of its calls: what waits rejects with that, what comes later throws it, and another can be opened',
+    'before any of its calls: pending reads reject, later calls throw, and another device can be opened',
     async () => {
       await expectEnd({}, destroyBefore, 'device/lost', 60);
     },
@@ -97,7 +97,7 @@ describe('a device that is destroyed', () => {
   );
 
   test(
-    'at any time',
+    'at any time: every read rejects or gives the right result, and no memory leaks',
     async () => {
       const property = fc.asyncProperty(arbitrarySteps, fc.nat(40), async (steps, milliseconds) => {
         const { faulty, backend } = await openBackend();
@@ -116,7 +116,7 @@ describe('a device that is destroyed', () => {
   );
 
   test(
-    'before any of its calls costs time alone where a standby takes over',
+    'before any of its calls changes no result when a standby takes over',
     async () => {
       await expectTakeover({}, destroyBefore, async () => createReferenceBackend(), 60);
     },
@@ -124,7 +124,7 @@ describe('a device that is destroyed', () => {
   );
 
   test(
-    'before any of its calls costs time alone where workers take over',
+    'before any of its calls changes no result when workers take over',
     async () => {
       await expectTakeover({}, destroyBefore, openWorkers, 15);
     },
@@ -132,10 +132,10 @@ describe('a device that is destroyed', () => {
   );
 });
 
-describe('a device that answers no more', () => {
+describe('a device that no longer responds', () => {
   afterEach(() => void vi.useRealTimers());
 
-  test('is taken for lost after the limit, and not before', async () => {
+  test('is treated as lost after the hang limit, and not before', async () => {
     const { faulty, backend } = await openBackend({ hangLimit: 60_000 });
     const context = new Context(backend);
     const x = context.column(Uint32Array.of(3, 1, 2));
@@ -165,7 +165,7 @@ describe('a device that answers no more', () => {
   });
 
   test(
-    'from any of its calls on: what waits rejects with that after the limit',
+    'from any of its calls on: pending reads reject after the hang limit',
     async () => {
       await expectEnd({ hangLimit: HANG }, silentFrom, 'device/hang', 12);
     },
@@ -173,7 +173,7 @@ describe('a device that answers no more', () => {
   );
 
   test(
-    'from any of its calls on costs time alone where a standby takes over',
+    'from any of its calls on changes no result when a standby takes over',
     async () => {
       await expectTakeover({ hangLimit: HANG }, silentFrom, openWorkers, 12);
     },
@@ -194,14 +194,17 @@ describe('a device that answers no more', () => {
     await context.close();
   });
 
-  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('after %f ms is no limit', async (hangLimit) => {
-    await expect(openBackend({ hangLimit })).rejects.toMatchObject({ code: 'device/hang-limit', got: hangLimit });
-  });
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
+    'is not opened with a hang limit of %f ms',
+    async (hangLimit) => {
+      await expect(openBackend({ hangLimit })).rejects.toMatchObject({ code: 'device/hang-limit', got: hangLimit });
+    },
+  );
 });
 
 describe('a device without memory for a buffer', () => {
   test(
-    'fails what needed it with one error, and works on as soon as that is released',
+    'fails the affected reads with one error, and works again once memory is freed',
     async () => {
       let short = 0;
       const property = fc.asyncProperty(arbitrarySteps, fc.integer({ min: 1, max: 40 }), async (steps, at) => {
@@ -232,7 +235,7 @@ describe('a device without memory for a buffer', () => {
     slow,
   );
 
-  test('loses the columns that were to be written, and says so where they are used', async () => {
+  test('loses the columns that were to be written, and reports that when they are used', async () => {
     const { faulty, backend } = await openBackend({}, await openPooledGpu());
     const context = new Context(backend);
     const x = context.column(Uint32Array.of(3, 1, 2));

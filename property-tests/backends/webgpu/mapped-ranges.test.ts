@@ -11,7 +11,7 @@ const SLAB = 2 ** 16;
  * JavaScript engines count every mapped range towards the next garbage collection. When every transfer mapped whole
  * staging buffers, every second transfer triggered a collection.
  */
-test('transfers map as many bytes as they move', async () => {
+test('transfers map only as many bytes as they move', async () => {
   const { device, mapped } = await openCountedDevice();
   const context = new Context(await createWebGpuBackend({ device, staging: { buffers: 4, bytes: SLAB } }));
   try {

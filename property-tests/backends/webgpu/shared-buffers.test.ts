@@ -60,7 +60,7 @@ const pipelines: { readonly [name: string]: (x: Column<'u32'>) => q.Table } = {
 
 describe('a borrowed buffer', () => {
   test(
-    'gives the elements that lie in it, of every type, from every element on, and lends them back where they lie',
+    'gives its elements for every type and offset, and lends them back in place',
     async () => {
       await withShared(async (context, device) => {
         const property = fc.asyncProperty(
@@ -102,7 +102,7 @@ describe('a borrowed buffer', () => {
   );
 
   test.each([['best'], ['plain']] as const)(
-    'goes through pipelines as an uploaded column does, on a device asked for as %s, in one binding or several',
+    'behaves like an uploaded column in pipelines, on a device requested as %s, in one binding or several',
     async (kind) => {
       const limits = { bindingBytes: 4096, memoryBytes: Number.MAX_SAFE_INTEGER };
       for (const options of [{}, { limits }]) {
@@ -137,7 +137,7 @@ describe('a borrowed buffer', () => {
     slow,
   );
 
-  test('may have a length that only the device knows, which is taken when it is borrowed', async () => {
+  test('can have a length known only to the device, which is read when it is borrowed', async () => {
     await withShared(async (context, device) => {
       const buffer = upload(device, Uint32Array.of(5, 6, 7, 8));
       for (const [count, rows] of [
@@ -159,7 +159,7 @@ describe('a borrowed buffer', () => {
     });
   });
 
-  test('is seen as it is when commands are handed over, by views of it too', async () => {
+  test('is read as of the submission of the commands, through views too', async () => {
     await withShared(async (context, device) => {
       const buffer = upload(device, Uint32Array.of(1, 2, 3, 4));
       const x = context.borrow(buffer, { type: 'u32' });
@@ -196,7 +196,7 @@ describe('a borrowed buffer', () => {
   });
 
   test.each([1, 2, 3, 4096])(
-    'is read by views that are stored while commands are handed over after every %i of them',
+    'is read by stored views when commands are submitted after every %i of them',
     async (commandsPerSubmission) => {
       const costly = (name: string, factor: number) =>
         fn(name, { x: u32 }, u32, ({ x }) => {
@@ -249,7 +249,7 @@ describe('a borrowed buffer', () => {
     slow,
   );
 
-  test.each([0, 4, 256, 1024])('of %i bytes gives no elements at its end', async (size) => {
+  test.each([0, 4, 256, 1024])('of %i bytes has no elements at its end', async (size) => {
     await withShared(async (context, device) => {
       const buffer = device.createBuffer({ size, usage: STORAGE | COPY_SRC });
       const one = upload(device, Uint32Array.of(1));
@@ -336,7 +336,7 @@ describe('a borrowed buffer', () => {
     await workers.close();
   });
 
-  test('that the device refuses costs what was handed over with it, and nothing else', async () => {
+  test('that the device rejects fails only the commands submitted with it', async () => {
     await withShared(async (context, device) => {
       const stranger = await requestTestDevice();
       const destroyed = upload(device, Uint32Array.of(1, 2));
@@ -362,7 +362,7 @@ describe('a borrowed buffer', () => {
 });
 
 describe('a lent column', () => {
-  test('has the usages that drawing takes', async () => {
+  test('has the usages needed for drawing', async () => {
     await withShared(async (context) => {
       using lent = context.lend(context.column(Float32Array.of(1, 2)));
       const wanted = VERTEX | INDEX | INDIRECT | STORAGE | COPY_SRC;
@@ -370,7 +370,7 @@ describe('a lent column', () => {
     });
   });
 
-  test('that is a slice begins where it lies, or is copied to where the caller wants it', async () => {
+  test('that is a slice starts at its offset, or is copied to an aligned one', async () => {
     await withShared(async (context, device) => {
       const column = context.column(Uint16Array.from({ length: 100 }, (_, i) => i));
       const slice = q.slice(column, 3, 9);
@@ -385,7 +385,7 @@ describe('a lent column', () => {
     });
   });
 
-  test('whose length only the device knows has it as a record to draw', async () => {
+  test('of a length known only to the device has it as an indirect draw record', async () => {
     await withShared(async (context, device) => {
       const numbers = context.column(Uint32Array.from({ length: 50 }, (_, i) => i));
       const odd = q.copyIf(numbers, isOdd);
@@ -401,7 +401,7 @@ describe('a lent column', () => {
   });
 
   test(
-    'keeps its bytes until its release, whatever becomes of the column, and is used again after that',
+    'keeps its bytes until its release, whatever happens to the column, and is reused afterwards',
     async () => {
       await withShared(async (context, device) => {
         const step = fc.record({
@@ -460,7 +460,7 @@ describe('a lent column', () => {
   );
 
   test(
-    'and commands of both run in the order of the queue, without a wait',
+    'and its user share one queue: commands run in order, without a wait',
     async () => {
       await withShared(async (context, device) => {
         const property = fc.asyncProperty(fc.array(fc.nat(5), { minLength: 1, maxLength: 25 }), async (steps) => {
@@ -514,7 +514,7 @@ describe('a lent column', () => {
     slow,
   );
 
-  test('goes to another context on the device without a copy', async () => {
+  test('is borrowed by another context on the device without a copy', async () => {
     await withShared(async (context, device) => {
       const other = await open({ device });
       using lent = context.lend(
@@ -531,7 +531,7 @@ describe('a lent column', () => {
     });
   });
 
-  test('is refused where it lies in several buffers, and something else than one column too', async () => {
+  test('is refused when it spans several buffers or is not one column', async () => {
     await withShared(
       async (context) => {
         const long = context.column(new Uint32Array(3000));
@@ -550,7 +550,7 @@ describe('a lent column', () => {
   });
 
   test(
-    'and borrowed ones lie where they are while memory is short',
+    'and borrowed ones are not moved when memory is short',
     async () => {
       const limits = { memoryBytes: 60_000 };
       await withShared(
@@ -600,7 +600,7 @@ describe('a lent column', () => {
   );
 });
 
-test('deviceDescriptor asks for no more than there is', async () => {
+test('deviceDescriptor requests no more than the adapter has', async () => {
   const device = await requestTestDevice();
   const adapter = { limits: device.limits, features: device.features, requestDevice: async () => device };
   expect(deviceDescriptor(adapter as never).requiredLimits).toMatchObject({

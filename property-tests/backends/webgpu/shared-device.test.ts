@@ -34,7 +34,7 @@ function claiming(device: GPUDevice, claims: { readonly [member: string]: unknow
 
 describe('open({ device })', () => {
   test(
-    'holds the laws of all kernels on a device that was asked for without features and limits',
+    'passes the laws of all kernels on a device requested without features and limits',
     async () => {
       const device = await requestTestDevice('plain');
       expect(device.features.has('subgroups')).toBe(false);
@@ -44,7 +44,7 @@ describe('open({ device })', () => {
     slow,
   );
 
-  test('uses the subgroups and timestamps that a device was made with, as open() itself would', async () => {
+  test('uses the subgroups and timestamps of the device, as open() itself would', async () => {
     const gpu = await openTestGpu();
     const device = await requestTestDevice();
     for (const options of [{ device }, { device, gpu }]) {
@@ -59,7 +59,7 @@ describe('open({ device })', () => {
     device.destroy();
   });
 
-  test('takes a device that does not tell of its adapter for one of no known class', async () => {
+  test('treats a device without adapter info as one of unknown class', async () => {
     const device = await requestTestDevice();
     const context = await open({ device: claiming(device, { adapterInfo: undefined }) });
     expect(await sumOn(context)).toBe(SUM);
@@ -67,7 +67,7 @@ describe('open({ device })', () => {
     device.destroy();
   });
 
-  test('refuses a device below what kernels need, and names what is missing and how to ask for it', async () => {
+  test('refuses a device below what kernels need, and names what is missing and how to request it', async () => {
     const device = await requestTestDevice();
     const limits = new Proxy(device.limits, {
       get: (real, name) =>
@@ -111,7 +111,7 @@ describe('open({ device })', () => {
 });
 
 describe('closing a context on the caller’s device', () => {
-  test('destroys all that it made and nothing else, and leaves no listener', async () => {
+  test('destroys everything the context made and nothing else, and leaves no listener', async () => {
     const { device, alive, calls } = watchDevice(await requestTestDevice());
     const mine = upload(device, Uint32Array.of(1, 2, 3));
     for (const options of [{}, { spill: false }, { failover: 'workers' }] as const) {
@@ -134,7 +134,7 @@ describe('closing a context on the caller’s device', () => {
     device.destroy();
   });
 
-  test('takes back what is lent, and says so', async () => {
+  test('revokes what is lent, and reports that', async () => {
     await withShared(async (context) => {
       const lent = context.lend(context.column(Uint32Array.of(1)));
       expect(lent.lost.aborted).toBe(false);
@@ -145,7 +145,7 @@ describe('closing a context on the caller’s device', () => {
     });
   });
 
-  test('leaves other contexts on the device alone, which work side by side', async () => {
+  test('does not affect other contexts on the device', async () => {
     await withShared(async (context, device) => {
       const others = await Promise.all([open({ device }), open({ device })]);
       expect(await Promise.all([context, ...others].map(sumOn))).toEqual([SUM, SUM, SUM]);
@@ -158,7 +158,7 @@ describe('closing a context on the caller’s device', () => {
   });
 });
 
-describe('errors', () => {
+describe('errors on a shared device', () => {
   /** A program that no compiler accepts. */
   function flawedProgram(): Program {
     const [index, sum] = [local('u32', 0), local('u32', 1)];
@@ -167,7 +167,7 @@ describe('errors', () => {
   }
 
   test(
-    'of the caller are the caller’s, whenever they come, and ours never get into its scopes',
+    'of the caller reach the caller, at any time, and ours never enter its error scopes',
     async () => {
       const device = await requestTestDevice();
       let uncaptured = 0;
@@ -227,7 +227,7 @@ describe('errors', () => {
     slow,
   );
 
-  test('of memory cost what needed it, and the context works on', async () => {
+  test('of memory fail only what needed it, and the context works on', async () => {
     const faulty = await openFaultyGpu();
     const adapter = await faulty.gpu.requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
     const device = await adapter!.requestDevice({});
@@ -246,8 +246,8 @@ describe('errors', () => {
   });
 });
 
-describe('a device of the caller’s that is lost', () => {
-  test('ends the context, and tells what is lent', async () => {
+describe('a caller’s device that is lost', () => {
+  test('ends the context, and the lost signal of what is lent aborts', async () => {
     const device = await requestTestDevice();
     const context = await open({ device });
     const lent = context.lend(context.column(Uint32Array.of(1, 2)));
@@ -265,7 +265,7 @@ describe('a device of the caller’s that is lost', () => {
   });
 
   test(
-    'is replaced by a standby: what came from the host has the same bytes, and what came from its buffers is told as lost',
+    'is replaced by a standby: columns from the host keep their bytes, and borrowed ones are reported as lost',
     async () => {
       const property = fc.asyncProperty(fc.array(fc.nat(4), { maxLength: 6 }), fc.boolean(), async (steps, waits) => {
         const device = await requestTestDevice();

@@ -110,11 +110,11 @@ function moduleOfLines(
   return lines(parameters, results).map((module) => ({ module, slots }));
 }
 
-describe('programs written out for a run of indices', () => {
+describe('programs unrolled for a run of indices', () => {
   const leaves: readonly ScalarType[] = ['u32', 'u32'];
   const emitted: readonly ScalarType[] = ['bool', 'u32', 'u32'];
 
-  test('give what the programs give at each', () => {
+  test('give the same results as one by one', () => {
     fc.assert(
       fc.property(
         moduleOfLines(['u32'], leaves),
@@ -147,7 +147,7 @@ describe('programs written out for a run of indices', () => {
     );
   });
 
-  test('read each word once, and look at no end that lies beyond', () => {
+  test('read each word once, and skip the check of the last index', () => {
     const [index, before, min, left, right] = [0, 1, 2, 3, 4].map((id) => local('u32', id)) as [
       Local,
       Local,
@@ -204,7 +204,7 @@ describe('programs written out for a run of indices', () => {
     expect(operationsOf(unrolled.emit.module).sort()).toEqual(['ne', 'return', 'sub', 'sub', 'sub', 'sub']);
   });
 
-  test('are left as they are where they branch or loop', () => {
+  test('are not unrolled when they branch or loop', () => {
     const index = local('u32', 0);
     const branching = moduleOf(
       [index],

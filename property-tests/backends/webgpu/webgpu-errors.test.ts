@@ -5,7 +5,7 @@ import { openTestGpu, testAdapter } from '../../../backends/webgpu-node/node-gpu
 import type { Program } from '../../../primitives/contract/backend.ts';
 import { bind, give, local, moduleOf, openTestBackend, withBackend } from '../../support/webgpu-support.ts';
 
-test('a machine without an adapter is told what to do', async () => {
+test('a machine without an adapter gets an error with a remedy', async () => {
   const gpu = { requestAdapter: async () => null } as unknown as GPU;
   await expect(createWebGpuBackend({ gpu })).rejects.toMatchObject({
     code: 'device/no-adapter',
@@ -14,18 +14,18 @@ test('a machine without an adapter is told what to do', async () => {
   await expect(createWebGpuBackend({})).rejects.toMatchObject({ code: 'device/no-adapter' });
 });
 
-test('a software adapter is not taken for hardware', async () => {
+test('a software adapter is not accepted as hardware', async () => {
   const adapter = { info: { isFallbackAdapter: true, description: 'slow' }, features: new Set(), limits: {} };
   const gpu = { requestAdapter: async () => adapter } as unknown as GPU;
   await expect(createWebGpuBackend({ gpu, adapter: 'hardware' })).rejects.toMatchObject({ code: 'device/no-adapter' });
 });
 
-test('limits that leave no room for the kernels are refused', async () => {
+test('limits too small for the kernels are refused', async () => {
   const opened = openTestBackend({ limits: { bindingBytes: 1024 } });
   await expect(opened).rejects.toMatchObject({ code: 'limits/too-low', got: '1024' });
 });
 
-test('what the device refuses rejects the reads that wait for it, and everything after', async () => {
+test('a command that the device refuses rejects the pending reads and all later ones', async () => {
   await withBackend({}, async (backend) => {
     const buffer = backend.allocate(4);
     const [index, sum] = [local('u32', 0), local('u32', 1)];
@@ -41,7 +41,7 @@ test('what the device refuses rejects the reads that wait for it, and everything
   });
 });
 
-test('after the device is lost reads reject and nothing hangs', async () => {
+test('after the loss of the device reads reject and nothing hangs', async () => {
   const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
   const spy = vi.spyOn(prototype, 'requestDevice');
   const backend = await openTestBackend({ gpu: await openTestGpu() });
@@ -56,7 +56,7 @@ test('after the device is lost reads reject and nothing hangs', async () => {
   await backend.close();
 });
 
-test('after an abort everything rejects with its reason, and closing still works', async () => {
+test('after an abort everything rejects with its reason, and close still works', async () => {
   const backend = await openTestBackend();
   const buffer = backend.allocate(4);
   const reason = new Error('enough');
@@ -71,7 +71,7 @@ test('after an abort everything rejects with its reason, and closing still works
   await backend.close();
 });
 
-test('closing rejects what still waits', async () => {
+test('close rejects pending reads', async () => {
   const backend = await openTestBackend();
   const buffer = backend.allocate(4);
   const waiting = expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/closed' });
@@ -81,7 +81,7 @@ test('closing rejects what still waits', async () => {
   expect(backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
 });
 
-test('the adapter of a backend is of the kind that was asked for', async () => {
+test('the adapter of a backend is of the requested kind', async () => {
   await withBackend({}, async ({ info }) => {
     expect(info.isFallbackAdapter).toBe(testAdapter() === 'software');
   });

@@ -62,7 +62,7 @@ function isWithinBindings(
 
 describeConfigurations((backend) => {
   test(
-    'maps read columns of every storage and write where they say',
+    'maps read columns of every storage and write to the given places',
     async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -104,7 +104,7 @@ describeConfigurations((backend) => {
     slow,
   );
 
-  test('a map may write what it reads: it reads what was there before', async () => {
+  test('a map that writes the buffer it reads sees the old contents', async () => {
     const n = 2100;
     const data = randomWords(n);
     const buffer = upload(backend(), data);
@@ -121,7 +121,7 @@ describeConfigurations((backend) => {
     backend().release(buffer);
   });
 
-  test('a functor may read more columns than the device binds at once', async () => {
+  test('a functor can read more columns than the device binds at once', async () => {
     await expectAgreement(backend(), async (one, keep) => {
       const n = 1700;
       const names = Array.from({ length: 10 }, (_, i) => `a${i}`);
@@ -147,7 +147,7 @@ describeConfigurations((backend) => {
     });
   });
 
-  test('a map may have more results than the device binds at once', async () => {
+  test('a map can have more results than the device binds at once', async () => {
     await expectAgreement(backend(), async (one, keep) => {
       const n = 1100;
       const index = local('u32', 0);

@@ -15,7 +15,7 @@ import {
 
 describeConfigurations((backend) => {
   test(
-    'counts per run and bin are those of the reference',
+    'counts per run and bin equal the reference',
     async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -49,7 +49,7 @@ describeConfigurations((backend) => {
   );
 
   test(
-    'counts of keyed elements are those of the reference, whatever the order of the keys',
+    'counts of keyed elements equal the reference, for any order of the keys',
     async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -84,7 +84,7 @@ describeConfigurations((backend) => {
   );
 
   test(
-    'counts of the elements of rows are those of the reference',
+    'counts of the elements of rows equal the reference',
     async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -132,7 +132,7 @@ describeConfigurations((backend) => {
   );
 
   test(
-    'keyed counts may go where the elements are read from',
+    'keyed counts can be written to the buffer that holds the elements',
     async () => {
       const words = randomWords(600, 3).map((word) => word % 5);
       const buffer = upload(backend(), words);

@@ -92,7 +92,7 @@ describe.each(cases)('columns of %i elements in %s on WebGPU', (N, _, limits) =>
   );
 
   test(
-    'are parted',
+    'are partitioned',
     async () => {
       const { selected, rejected } = q.partition(index, isOdd);
       await expectEqual(selected, q.map(oddNumber, { i: q.sequence(selected.length) }));
@@ -115,7 +115,7 @@ describe.each(cases)('columns of %i elements in %s on WebGPU', (N, _, limits) =>
   );
 
   test(
-    'are made of rows that each make two',
+    'are expanded from rows of two results each',
     async () => {
       const rows = context.materialize(q.sequence((N - 1) / 2));
       const made = q.expand({ i: rows }, 2, bothNumbers, { capacity: N });
@@ -143,7 +143,7 @@ describe.each(cases)('columns of %i elements in %s on WebGPU', (N, _, limits) =>
   );
 
   test(
-    'are counted',
+    'are counted in a histogram',
     async () => {
       const counts = await context.read(q.histogram(q.map(lowByte, { x: index }), 256));
       expect([...counts]).toEqual(Array.from({ length: 256 }, (_, bin) => Math.floor((N - 1 - bin) / 256) + 1));
@@ -152,7 +152,7 @@ describe.each(cases)('columns of %i elements in %s on WebGPU', (N, _, limits) =>
   );
 
   test(
-    'are sorted with what belongs to them',
+    'are sorted with their payload',
     async () => {
       const keys = context.materialize(q.map(spread, { x: index }));
       const sorted = q.sortByKey(keys, index);

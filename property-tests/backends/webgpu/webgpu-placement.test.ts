@@ -35,7 +35,7 @@ describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options
     await fc.assert(property(createRun(context, reference)), { numRuns: costlyCaseCount(4) });
   });
 
-  test('rows that lie apart, together, evenly spread and nowhere are where they should be', async () => {
+  test('scattered rows arrive at random, reversed, strided and out-of-range targets as on the reference', async () => {
     const n = 5000;
     const next = randomWords(7);
     const mixed = Uint32Array.from({ length: n }, (_, i) => i).sort(() => (next() % 2) - 0.5);
@@ -58,7 +58,7 @@ describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options
     }
   });
 
-  test('as many rows as the device alone knows', async () => {
+  test('row counts known only to the device', async () => {
     const n = 4000;
     const next = randomWords(3);
     const words = Uint32Array.from({ length: n }, next);
@@ -79,7 +79,7 @@ const triple = q.fn('triple', { x: q.u32 }, q.u32, ({ x }) => x.mul(3));
 const eight = Object.fromEntries(Array.from({ length: 8 }, (_, j) => [`x${j}`, q.u32]));
 const allOf = q.fn('allOf', eight, q.u32, (each) => Object.values(each).reduce((all, x) => all.xor(x)));
 
-test('only rows of large columns may be moved before they are stored', async () => {
+test('rows are reordered before a scatter only for large columns', async () => {
   const launches = (order: Uint32Array, tuning: Partial<Tuning>): Promise<number> =>
     withBackend({ tuning }, async (backend) => {
       const context = new Context(backend);
@@ -94,7 +94,7 @@ test('only rows of large columns may be moved before they are stored', async () 
   expect(await launches(order, placing(5000, 3, 5))).toBe(5);
 });
 
-test('a column of several bindings is gathered from by itself, in as few bindings as without windows', async () => {
+test('a column of several bindings is gathered from itself, in as few bindings as without windows', async () => {
   const n = 4000;
   const next = randomWords(5);
   const places = Uint32Array.from({ length: n }, () => next() % n);
@@ -106,7 +106,7 @@ test('a column of several bindings is gathered from by itself, in as few binding
   });
 });
 
-test('slices of one column of several bindings say where its neighbour is scattered to', async () => {
+test('slices of one column of several bindings are combined into scatter targets', async () => {
   const n = 1000;
   const words = Uint32Array.from({ length: 7 * 1024 }, (_, i) => Math.imul(i, 0x9e3779b1) >>> 22);
   const result = async (context: Context): Promise<unknown> => {
@@ -138,7 +138,7 @@ test('columns of several bindings are gathered from and scattered to', async () 
   });
 });
 
-test('where memory is short, rows are scattered as they lie', async () => {
+test('rows are scattered without reordering when memory is short', async () => {
   const n = 3000;
   const order = Uint32Array.from({ length: n }, (_, i) => (i * 1237) % n);
   await withBackend({ tuning: placing(1, 3, 5), limits: { memoryBytes: 4 * n * 4 } }, async (backend) => {

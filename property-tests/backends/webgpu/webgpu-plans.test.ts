@@ -47,7 +47,7 @@ const cases = configurations.flatMap(([name, options]) => {
 });
 
 describe.each(cases.map((each, variant) => ({ ...each, variant })))(
-  'called again, $name',
+  'laws called twice, $name',
   ({ options, laws, variant }) => {
     let context: Context;
     const reference = new Context(createReferenceBackend());

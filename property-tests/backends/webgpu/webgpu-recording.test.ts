@@ -41,7 +41,7 @@ function chain(data: Buffer, out: Buffer): void {
 }
 
 describe('commands', () => {
-  test('take effect in the order of their calls, writes among them', async () => {
+  test('take effect in the order of their calls, writes included', async () => {
     for (const length of [100, 20_000]) {
       const [first, second] = [randomWords(length, 1), randomWords(length, 2)];
       const buffer = upload(backend, first);
@@ -55,7 +55,7 @@ describe('commands', () => {
     }
   });
 
-  test('see a released buffer as it was, though its memory is used again', async () => {
+  test('read a released buffer as it was, although its memory is reused', async () => {
     const words = randomWords(n, 3);
     const released = upload(backend, words);
     const kept = backend.allocate(n);
@@ -66,7 +66,7 @@ describe('commands', () => {
     for (const each of [kept, again]) backend.release(each);
   });
 
-  test('reuse host data at once', async () => {
+  test('leave host data free for reuse at once', async () => {
     const words = Uint32Array.of(1, 2, 3);
     const buffer = upload(backend, words);
     words.fill(9);
@@ -74,7 +74,7 @@ describe('commands', () => {
     backend.release(buffer);
   });
 
-  test('of a chain are one submission and no readback, and those of reads in one go are another', async () => {
+  test('of a chain take one submission and no readback, and simultaneous reads take one more', async () => {
     const data = upload(backend, randomWords(n, 4));
     const out = backend.allocate(16 + n);
     await backend.sync();
@@ -87,7 +87,7 @@ describe('commands', () => {
     for (const each of [data, out]) backend.release(each);
   });
 
-  test('of a loop compile nothing and make no buffers and bind groups once it is under way', async () => {
+  test('of a repeated loop compile nothing and create no buffers and bind groups', async () => {
     const data = upload(backend, randomWords(n, 5));
     const out = backend.allocate(16 + n);
     const round = async (): Promise<void> => {
@@ -133,7 +133,7 @@ describe('commands', () => {
     for (const each of [data, out]) backend.release(each);
   });
 
-  test('are handed over when they are many, though nobody waits', async () => {
+  test('are submitted when there are many, without a wait', async () => {
     const own = await openTestBackend({ tuning: { commandsPerSubmission: 8 } });
     const [from, to] = [upload(own, randomWords(n, 6)), own.allocate(n)];
     for (let i = 0; i < 40; i++) own.forEach(n, column(from), [{ buffer: to, offset: 0, capacity: n, value: 0 }]);
@@ -144,7 +144,7 @@ describe('commands', () => {
 });
 
 describe('memory', () => {
-  test('is counted, and none is left when all is released', () => {
+  test('is counted, and returns to zero when everything is released', () => {
     const { liveBuffers, liveBytes } = backend.counters;
     const buffer = backend.allocate(1000);
     expect(backend.counters).toMatchObject({ liveBuffers: liveBuffers + 1, liveBytes: liveBytes + 4000 });
@@ -152,7 +152,7 @@ describe('memory', () => {
     expect(backend.counters).toMatchObject({ liveBuffers, liveBytes });
   });
 
-  test('beyond the limit is refused, and what is idle in the pool does not count', async () => {
+  test('beyond the limit is refused, and idle buffers in the pool do not count', async () => {
     const own = await openTestBackend({ limits: { memoryBytes: 100_000 } });
     for (const words of [1000, 3000, 7000, 20_000]) own.release(own.allocate(words));
     const max = own.allocate(25_000);
@@ -162,7 +162,7 @@ describe('memory', () => {
     await own.close();
   });
 
-  test('is not used after its release, and not beyond its end', async () => {
+  test('is refused after its release and beyond its end', async () => {
     const buffer = backend.allocate(10);
     expect(() => backend.write(buffer, 8, new Uint32Array(3))).toThrow(
       expect.objectContaining({ code: 'memory/range' }),

@@ -26,7 +26,7 @@ const monoids: readonly (readonly [name: string, monoid: MonoidProgram])[] = [
 
 describeConfigurations((backend) => {
   test.each(monoids)(
-    '%s of any number of elements are those of the reference',
+    '%s of any number of elements equal the reference',
     async (_, monoid) => {
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...edgeSizes), fc.nat(5), fc.boolean(), async (n, less, known) => {

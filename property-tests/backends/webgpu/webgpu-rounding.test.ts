@@ -151,11 +151,11 @@ describe.each([
   }, 60_000);
   afterAll(() => backend.close());
 
-  test('is exact, and says so', () => {
+  test('is exact, and is reported as exact', () => {
     expect(backend.determinism).toMatchObject({ level: 'exact', ulp: 0 });
   });
 
-  test('rounds after every operation, whatever compilers could simplify', async () => {
+  test('rounds after every operation, even where a compiler could simplify', async () => {
     await expectRounded(
       backend,
       [1, 2, 3].map((seed) => operands(3000, seed)),
@@ -163,7 +163,7 @@ describe.each([
     );
   });
 
-  test('rounds after every operation where sums and products share their terms, in any order', async () => {
+  test('rounds after every operation when sums and products share terms, in any order', async () => {
     const { tree } = fc.letrec<{ tree: Expression }>((tie) => ({
       tree: fc.oneof(
         { maxDepth: 5, withCrossShrink: true },
@@ -186,7 +186,7 @@ describe.each([
     await fc.assert(property, { numRuns: costlyCaseCount(12, 1), examples: [[twice]] });
   });
 
-  test('keeps the sign of zeros beside a zero that is made of integers, which the compiler knows', async () => {
+  test('keeps the sign of a zero combined with a zero folded from integer constants', async () => {
     const [q, folded, known] = [local('f32', 0), local('i32', 1), local('f32', 2)];
     const [sum, product, difference] = [local('f32', 3), local('f32', 4), local('f32', 5)];
     const body = [
@@ -207,7 +207,7 @@ describe.each([
     ]);
   });
 
-  test('keeps the sign of zeros beside a zero that was read where nothing is', async () => {
+  test('keeps the sign of a zero combined with a zero read out of bounds', async () => {
     const [q, nothing] = [local('f32', 0), local('f32', 1)];
     const [quotient, product, sum] = [local('f32', 2), local('f32', 3), local('f32', 4)];
     const body: Statement[] = [
@@ -233,7 +233,7 @@ describe.each([
     await expectRounded(backend, [anywhere(4), anywhere(5), anywhere(6)], [['div', 'a', 'b'], ...roots]);
   });
 
-  test('rounds products with constants up to the smallest normal number from exactly where they are', async () => {
+  test('rounds products with constants exactly, up to the smallest normal number', async () => {
     const factors = [
       0.1,
       0.5,
@@ -264,7 +264,7 @@ describe.each([
     );
   });
 
-  test('the extremum of a constant and any number is what the rules say, bit by bit', async () => {
+  test('min and max of a constant and any number equal the rules, bit for bit', async () => {
     const constants = [0, -0, 1, -1, 2 ** -126, -(2 ** -149), 3e38, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     const special = [
       0, 1, 0x7fffff, 0x800000, 0x3f800000, 0x3f800001, 0x3f7fffff, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000,
@@ -284,7 +284,7 @@ describe.each([
     }
   });
 
-  test('rounds products and quotients at the edges of the range: to the smallest normal number, and below infinity', async () => {
+  test('rounds products and quotients at the edges of the range: near the smallest normal number, and below infinity', async () => {
     const mantissas = [0, 1, 2, 0x400000, 0x7ffffe, 0x7fffff];
     const numbers = [1, 2, 24, 126, 127, 128, 253, 254].flatMap((exponent) =>
       mantissas.map((mantissa) => (exponent << 23) | mantissa),
@@ -302,7 +302,7 @@ describe.each([
   });
 });
 
-test('a choice that the device is not exact with is reported', async () => {
+test('an arithmetic that is not exact on the device is reported', async () => {
   const backend = await openTestBackend({ arithmetic: plainArithmetic });
   expect(backend.arithmetic).toEqual(plainArithmetic);
   expect(backend.determinism.level).toBe('within-ulp');
@@ -311,7 +311,7 @@ test('a choice that the device is not exact with is reported', async () => {
   await backend.close();
 });
 
-test('fast functors are written plainly', () => {
+test('fast functors compile to plain operations', () => {
   const [a, b, product, quotient] = [0, 1, 2, 3].map((id) => local('f32', id));
   const body = [bind(product!, 'mul', a!, b!), bind(quotient!, 'div', product!, literal('f32', 3)), give(quotient!)];
   const exact = moduleOf([a!, b!], ['f32'], body);

@@ -209,7 +209,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => 
 
   const variant = Object.keys(tunings).indexOf(tuning);
   test.each(lawsOfVariant(Object.keys(samples), variant, Object.keys(tunings).length))(
-    'reduced to %s are those of the reference',
+    'reduced to %s equal the reference',
     async (name) => {
       await fc.assert(
         fc.asyncProperty(cases, async (drawn) => {
@@ -225,7 +225,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => 
   );
 
   test(
-    'prefixes in products of matrices are stored elsewhere, beside what lies next to them',
+    'prefixes of matrix products are stored next to other data without overwriting it',
     async () => {
       const monoid = matrixMonoid();
       const { types } = monoid;

@@ -68,7 +68,7 @@ const { module: walkToNext } = fuse('walkToNext', ['u32', 'u32'], ['u32'], (_, p
 
 describeConfigurations((backend) => {
   test.each(monoids)(
-    'prefixes in %s are those of the reference',
+    'prefixes in %s equal the reference',
     async (_, monoid) => {
       const { types } = monoid;
       const emit = emitEverything(types);
@@ -108,7 +108,7 @@ describeConfigurations((backend) => {
     slow,
   );
 
-  test('a scan may write where it reads', async () => {
+  test('a scan can write to the buffer that it reads', async () => {
     await expectAgreement(backend(), async (one, keep) => {
       const n = 2500;
       const column = keep(upload(one, randomWords(n)));
@@ -129,7 +129,7 @@ describeConfigurations((backend) => {
   });
 
   // Outside the extent, no element lies between the two prefixes, and the walk would be very long.
-  test('what consumes prefixes is evaluated for the indices of the extent alone', async () => {
+  test('the consumer of prefixes is evaluated only for indices within the extent', async () => {
     const n = 1025;
     await expectAgreement(backend(), async (one, keep) => {
       const ones = keep(upload(one, new Uint32Array(n).fill(1)));

@@ -17,7 +17,7 @@ const bits = fc
 
 describeConfigurations((backend) => {
   test(
-    'any range of bits sorts stably, with and without payload',
+    'keys sort stably by any range of bits, with and without payload',
     async () => {
       await fc.assert(
         fc.asyncProperty(
@@ -63,7 +63,7 @@ describeConfigurations((backend) => {
     slow,
   );
 
-  test('a sort may write where it reads', async () => {
+  test('a sort can write to the buffer that it reads', async () => {
     await expectAgreement(backend(), async (one, keep) => {
       const n = 1500;
       const keys = keep(upload(one, randomWords(n)));

@@ -14,7 +14,7 @@ const uses = fc.array(
   { minLength: 1, maxLength: 60 },
 );
 
-test.prop([uses])('between two clears of the spine, no two runs have the same epoch', (all) => {
+test.prop([uses])('no two runs use the same epoch between two clears of the spine', (all) => {
   const used = new Map<BufferPart, number>();
   const recorder = {
     begin() {},

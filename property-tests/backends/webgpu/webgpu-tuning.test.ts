@@ -27,9 +27,9 @@ const choices: fc.Arbitrary<TuningChoice> = fc
   )
   .map((parts) => parts.reduce<TuningChoice>((so, part) => chosenTuning(so as never, part), {}));
 
-describe('members of tunings', () => {
+describe('tuning members', () => {
   test.each(tuningAxes.map(({ member, values }) => [member, values] as const))(
-    '%s is one, of the kind of its values',
+    '%s: its values are distinct and of the type of its default',
     (member, values) => {
       const kind = typeof memberOf(defaultTuning, member);
       expect(values.map((value) => typeof value)).toEqual(values.map(() => kind));
@@ -38,14 +38,14 @@ describe('members of tunings', () => {
   );
 
   test.each(tuningAxes.map(({ member, experiments }) => [member, experiments] as const))(
-    '%s has experiments that there are',
+    '%s: its experiments exist',
     (_, experiments) => {
       const names = builtInExperiments.map(({ name }) => name);
       expect(experiments.map(([name]) => name).filter((name) => !names.includes(name))).toEqual([]);
     },
   );
 
-  test('that differ are all that there is to a tuning beside another one', () => {
+  test('that differ are enough to rebuild one tuning from another', () => {
     fc.assert(
       fc.property(choices, choices, (first, second) => {
         const [a, b] = [first, second].map((choice) => chosenTuning(defaultTuning, choice)) as [never, never];
@@ -78,12 +78,12 @@ describe('members of tunings', () => {
     [{ histogram: { groups: 0 } }, 'histogram.groups'],
     [{ sort: { sweep: { keys: 5, parts: 2 } } }, 'sort.sweep.parts'],
     [{ reduce: { threads: 48 } }, 'reduce.threads'],
-  ])('that make kernels wrong are refused by the backend too: %j', async (tuning, member) => {
+  ])('that would make kernels wrong are refused by the backend: %j', async (tuning, member) => {
     const context = open({ backend: 'webgpu', adapter, tuning });
     await expect(context).rejects.toMatchObject({ code: 'tuning/member', message: expect.stringContaining(member) });
   });
 
-  test('go with the subgroups of the device', () => {
+  test('are checked against the subgroup sizes of the device', () => {
     const tuning = chosenTuning(defaultTuning, { scan: { threads: 64 } });
     expect(requireUsable(tuning, { min: 4, max: 64 })).toBe(tuning);
     expect(() => requireUsable(tuning, { min: 4, max: 128 })).toThrow(
@@ -93,13 +93,13 @@ describe('members of tunings', () => {
     expect(requireUsable(without, { min: 4, max: 128 })).toBe(without);
   });
 
-  test('of tables are members, and each class of device has one entry', () => {
+  test('of tables are valid, and each class of device has one entry', () => {
     for (const { tuning } of tuningTables) expect(requireTuning(tuning)).toBe(tuning);
     const classes = tuningTables.map(({ vendor, architecture }) => `${vendor} ${architecture}`);
     expect(new Set(classes).size).toBe(classes.length);
   });
 
-  test('are the default, then those of the device, then those that are wanted', () => {
+  test('are taken from the defaults, then the device table, then the options', () => {
     const info = { vendor: 'nobody', architecture: '', isFallbackAdapter: false } as GPUAdapterInfo;
     expect(tuningFor(info)).toEqual(defaultTuning);
     const items = defaultTuning.scan.items + 1;
@@ -178,7 +178,7 @@ describe('the search for a tuning', () => {
       tried: (_, value, outcome) => void outcomes.push([value, outcome]),
     });
 
-  test('passes over what gives wrong answers', async () => {
+  test('skips tunings with wrong results', async () => {
     const outcomes: [number, unknown][] = [];
     const { after } = await search(8192, outcomes);
     expect(after.histogram.tile).not.toBe(8192);
@@ -190,7 +190,7 @@ describe('the search for a tuning', () => {
     }
   });
 
-  test('does not begin with wrong answers', async () => {
+  test('does not start from wrong results', async () => {
     await expect(search(2048)).rejects.toMatchObject({ code: 'tune/wrong', got: expect.stringContaining('histogram') });
   });
 });
@@ -203,7 +203,7 @@ describe('quadrille tune', () => {
   afterAll(() => shop.remove());
   const QUICK = ['--adapter', adapter, '--size', '500', '--rounds', '1'];
 
-  test('writes an entry that other commands and programs take', async () => {
+  test('writes an entry that other commands and programs accept', async () => {
     const words = [...QUICK, '--only', 'forEach.items', '--out', '@found.json', '--json-log'];
     const { exitCode, stderr } = await shop.quadrille(['tune', ...words]);
     expect(exitCode).toBe(0);
@@ -250,7 +250,7 @@ describe('quadrille tune', () => {
     expect([benched.exitCode, benched.stdout.split('\n').length]).toEqual([0, 3]);
   });
 
-  test('begins nothing new when its time is over', async () => {
+  test('starts no new measurement after its time is over', async () => {
     const { exitCode, stdout, stderr } = await shop.quadrille([
       'tune',
       ...QUICK,

@@ -66,7 +66,7 @@ function mixed(given: object, at: Value<'u32'>): Value<'u32'> {
 
 describeConfigurations((backend) => {
   test(
-    'walks store in all the ways there are, as far as the device counts',
+    'walks store in every way, for row counts known to the device',
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...edgeSizes), fc.option(fc.nat(5)), fc.nat(9), async (n, less, offset) => {
@@ -101,7 +101,7 @@ describeConfigurations((backend) => {
     slow,
   );
 
-  test('walks read a buffer that they write elsewhere, and take as many dispatches as they need', async () => {
+  test('walks read a buffer that they write elsewhere, and take as many dispatches as necessary', async () => {
     const n = 20_100;
     const twoSteps = fn({ i: u32, a: array(u32) }, { more: bool, left: u32, word: u32 }, ({ i, a }) => ({
       more: true,
@@ -127,7 +127,7 @@ describeConfigurations((backend) => {
     });
   });
 
-  test('both functors may read more columns than the device binds at once, and store more', async () => {
+  test('both functors can read, and store, more columns than the device binds at once', async () => {
     const n = 1100;
     const first = fn({ i: u32, ...columns }, { more: bool, left: u32, word: u32 }, ({ i, ...given }) => ({
       more: true,
@@ -165,7 +165,7 @@ describeConfigurations((backend) => {
   });
 
   test(
-    'unfold makes several columns of more rows than are bound at once',
+    'unfold makes several columns of more rows than one binding holds',
     async () => {
       const rows = 3000;
       const pair = fn(

@@ -16,7 +16,7 @@ const files = (limit: string, kilobytes: number) => (file: string) =>
     : `Name:\tnode\nVmPeak:\t 99 kB\nVmSize:\t ${kilobytes} kB\n`;
 
 describe('address space', () => {
-  test('that is left is told where there is a limit', () => {
+  test('that is left is computed when there is a limit, and is otherwise infinite', () => {
     expect(addressSpaceLeft(files('4096000', 1000))).toBe(4096000 - 1024 * 1000);
     expect(addressSpaceLeft(files('unlimited', 1000))).toBe(Infinity);
     expect(addressSpaceLeft(() => '')).toBe(Infinity);
@@ -26,7 +26,7 @@ describe('address space', () => {
     expect(addressSpaceLeft(denied)).toBe(Infinity);
   });
 
-  test('is refused to threads that have no room', () => {
+  test('is checked before threads start', () => {
     expect(() => requireAddressSpace(128, Infinity)).not.toThrow();
     const refuse = (threads: number, left: number) => () => requireAddressSpace(threads, left);
     expect(refuse(2, 2 ** 31)).not.toThrow();
@@ -73,7 +73,7 @@ describe.runIf(process.platform === 'linux')('under ulimit -v', () => {
 
   // V8 reserves some 11 GB for a shared memory, whatever its maximum, and another 0.6 GB per thread.
   test.each([10.5, 11.2, 11.4, 11.7, 12, 12.3, 12.6, 12.9, 13.5, 20])(
-    'of %f million KiB threads start, or are refused with a code; the process lives',
+    'of %f million KiB: threads start or are refused with a code, and the process survives',
     async (limit) => {
       const command = `ulimit -v ${limit * 1e6} && exec "${process.execPath}" main.mjs`;
       const { stdout } = await run('sh', ['-c', command], { cwd: folder, env: { PATH: process.env.PATH ?? '' } });

@@ -46,7 +46,7 @@ function chain(any: HeapBlock): HeapBlock[] {
 
 describe('allocator', () => {
   test.prop([fc.array(step, { maxLength: 200, size: 'max' })])(
-    'hands out aligned blocks that do not overlap, and counts them',
+    'returns aligned blocks that do not overlap, and counts them',
     (steps) => {
       const heap = heapOf(2 ** 32 - 65536);
       const allocator = createAllocator(heap, 2 ** 32);
@@ -93,7 +93,7 @@ describe('allocator', () => {
     },
   );
 
-  test('uses memory again, and grows only when it has to', () => {
+  test('reuses memory, and grows only when necessary', () => {
     const heap = heapOf(2 ** 32 - 65536);
     const allocator = createAllocator(heap, 2 ** 32);
     for (let round = 0; round < 1000; round++) {
@@ -106,7 +106,7 @@ describe('allocator', () => {
   const lines = fc.integer({ min: 1, max: 2 ** 14 });
 
   test.prop([fc.array(lines, { minLength: 1, maxLength: 4 }), lines, fc.integer({ min: 1, max: 3 })])(
-    'does not grow with the number of uploads while commands are under way',
+    'does not grow with the number of uploads while commands are running',
     (columns, upload, lag) => {
       const heap = heapOf(2 ** 32 - 65536);
       const allocator = createAllocator(heap, 2 ** 32);
@@ -122,7 +122,7 @@ describe('allocator', () => {
     },
   );
 
-  test('merges neighbours, so that all of them can be handed out as one', () => {
+  test('merges adjacent free blocks, so that all of them can be allocated as one', () => {
     const heap = heapOf(START + 2 ** 20);
     const allocator = createAllocator(heap, 2 ** 32);
     const blocks = Array.from({ length: 32 }, () => allocator.allocate(32768));
@@ -134,14 +134,14 @@ describe('allocator', () => {
 
   const columns = fc.array(fc.integer({ min: 2 ** 12, max: 2 ** 20 }), { minLength: 2, maxLength: 8 });
 
-  test.prop([columns])('large blocks that follow each other begin at different lines of their pages', (sizes) => {
+  test.prop([columns])('consecutive large blocks start at different cache lines of their pages', (sizes) => {
     const allocator = createAllocator(heapOf(2 ** 32 - 65536), 2 ** 32);
     // Blocks are consecutive because none has been released yet.
     const blocks = sizes.map((lines) => allocator.allocate(64 * lines));
     expect(new Set(blocks.map(({ address }) => address % 4096)).size).toBe(sizes.length);
   });
 
-  test('says what does not fit and what to do', () => {
+  test('reports what does not fit and a remedy', () => {
     const allocator = createAllocator(heapOf(2 ** 32 - 65536), 1000);
     allocator.allocate(640);
     expect(() => allocator.allocate(640)).toThrow(
@@ -185,7 +185,7 @@ describe('argument ring', () => {
     },
   );
 
-  test('refuses what never fits', () => {
+  test('refuses a block that can never fit', () => {
     expect(() => createArgumentRing(0, 1024).place(257, 1, 0)).toThrow(
       expect.objectContaining({ code: 'program/arguments' }),
     );

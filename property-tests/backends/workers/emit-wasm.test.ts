@@ -23,9 +23,12 @@ describe('every operation', () => {
     await backend.close();
   });
 
-  test.each(cases.map((one) => [describeCase(one), one] as const))('%s computes what its rule says', async (_, one) => {
-    expect(wrongAt(one, await runCase(backend, one, moduleOfCase(one, true)))).toEqual([]);
-  });
+  test.each(cases.map((one) => [describeCase(one), one] as const))(
+    '%s computes what its rule defines',
+    async (_, one) => {
+      expect(wrongAt(one, await runCase(backend, one, moduleOfCase(one, true)))).toEqual([]);
+    },
+  );
 
   test.each(cases.map((one) => [describeCase(one), one] as const))(
     '%s computes the same in vectors',
@@ -41,7 +44,7 @@ describe('every operation', () => {
   });
 });
 
-describe('extrema with a number', () => {
+describe('min and max with a constant', () => {
   const values = [0, -0, 1, -1, 3, -3, 2 ** -149, -(2 ** -149), 3e38, Infinity, -Infinity, Number.NaN, 2.5, -2.5];
   let backend: Backend;
   beforeAll(async () => {
@@ -119,7 +122,7 @@ describe('random functors', () => {
   };
 
   test.prop([arbitraryModule('none'), fc.nat(40)], { numRuns: caseCount(400) })(
-    'without loops give the same four at once as one by one',
+    'without loops give the same results four at once as one by one',
     async (module, k) => {
       expect(explainVectorization(module)).toEqual({ vectorizes: true });
       expect(await firstDifference(module, k)).toBeUndefined();
@@ -127,7 +130,7 @@ describe('random functors', () => {
   );
 
   test.prop([arbitraryModule('even'), fc.nat(40)], { numRuns: caseCount(400) })(
-    'with loops of equally many rounds give the same many at once as one by one',
+    'with loops of equal numbers of rounds give the same results vectorised as one by one',
     async (module, k) => {
       expect(explainVectorization(module)).toEqual({ vectorizes: true });
       expect(await firstDifference(module, k)).toBeUndefined();
@@ -135,7 +138,7 @@ describe('random functors', () => {
   );
 
   test.prop([arbitraryModule('any'), fc.nat(40)], { numRuns: caseCount(400) })(
-    'with loops, breaks, continues and early returns give what the oracle gives',
+    'with loops, breaks, continues and early returns equal the interpreter',
     async (module, k) => {
       expect(await firstDifference(module, k)).toBeUndefined();
     },
@@ -143,7 +146,7 @@ describe('random functors', () => {
 });
 
 describe('control flow', () => {
-  test('jumps leave the loops and functions that they are meant to leave', async () => {
+  test('break, continue and return leave the right loop or function', async () => {
     const backend = await createWorkersBackend({ workers: 1, inlineNanoseconds: Number.POSITIVE_INFINITY });
     const search = fn('search', { from: u32, limit: u32 }, u32, ({ from, limit }) => {
       const found = Var(u32(0));
@@ -193,7 +196,7 @@ describe('control flow', () => {
 });
 
 describe('explainVectorization', () => {
-  test('says why a functor runs one index at a time', () => {
+  test('tells why a functor runs one index at a time', () => {
     const looping = fn({ i: u32 }, u32, ({ i }) => {
       const sum = Var(i);
       For(0, i, (k) => sum.set(sum.add(k)));

@@ -23,7 +23,7 @@ import { fc, test } from '../../law-test.ts';
 const explain = ({ module }: FunctorDescription) => explainVectorization(module);
 
 describe('explainVectorization', () => {
-  test('says yes to branches, early returns, calls, and reads at the index of the launch', () => {
+  test('accepts branches, early returns, calls, and reads at the index of the launch', () => {
     const straight = fn('straight', { i: u32, xs: array(u32), n: uniform(u32) }, u32, ({ i, xs, n }) => {
       const here = xs.at(i);
       If(here.eq(n), () => Return(0));
@@ -35,11 +35,11 @@ describe('explainVectorization', () => {
     }
   });
 
-  test.prop([sketches(straightLine)])('says yes to whatever is a straight line', (sketch) => {
+  test.prop([sketches(straightLine)])('accepts any straight-line program', (sketch) => {
     expect(explainVectorization(moduleOfSketch(sketch))).toEqual({ vectorizes: true });
   });
 
-  test('says why not, naming the functor', () => {
+  test('gives the reason for a refusal and names the functor', () => {
     const loop = fn('loop', { n: u32 }, u32, ({ n }) => {
       const sum = Var(u32(0));
       For(0, n, (i) => sum.set(sum.add(i)));
@@ -60,7 +60,7 @@ describe('explainVectorization', () => {
     ]);
   });
 
-  test.prop([fc.constantFrom('+', '-', '*')])('takes a function of the text front end', (operator) => {
+  test.prop([fc.constantFrom('+', '-', '*')])('accepts a functor from WGSL text', (operator) => {
     expect(explain(wgsl(`fn f(i: u32, a: f32) -> f32 { return f32(i) ${operator} a; }`))).toEqual({ vectorizes: true });
   });
 });

@@ -67,7 +67,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
   };
 
   test(
-    'before any call ends the context with one clear error; nothing waits without end, and nothing is left',
+    'before any call ends the context with one clear error; no read hangs, and no memory leaks',
     async () => {
       let lost = 0;
       const property = fc.asyncProperty(arbitrarySteps, count, point, fc.nat(2), async (steps, workers, at, which) => {
@@ -92,7 +92,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
   );
 
   test(
-    'before any call costs time alone where other workers take over',
+    'before any call changes no result when other workers take over',
     async () => {
       const property = fc.asyncProperty(arbitrarySteps, count, point, fc.nat(2), async (steps, workers, at, which) => {
         const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
@@ -109,7 +109,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
 });
 
 test(
-  'a worker that is killed at any time costs time alone where workers take over',
+  'a worker killed at any time changes no result when workers take over',
   async () => {
     const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
     const property = fc.asyncProperty(arbitrarySteps, fc.nat(30), fc.nat(1), async (steps, milliseconds, which) => {
@@ -133,7 +133,7 @@ test(
   slow,
 );
 
-test('a thread that ends while others are starting ends the start', async () => {
+test('a thread that dies while others are starting fails the start', async () => {
   const memory = new WebAssembly.Memory({ initial: 32, maximum: 65536, shared: true });
   const briefly = "require('node:worker_threads').parentPort.postMessage({ kind: 'ready' })";
   const starting = 'setInterval(() => {}, 1000)';
@@ -154,7 +154,7 @@ describe('a functor that never ends', () => {
   const options: WorkersOptions = { workers: 2, inlineNanoseconds: 0, hangLimit: 500 };
   const column = (context: Context): q.Column<'u32'> => context.column(new Uint32Array(5000));
 
-  test('is given up after the limit', async () => {
+  test('is stopped after the hang limit', async () => {
     const context = new Context(await createWorkersBackend(options));
     const x = column(context);
     const reads = [context.read(q.map(endless, { x })), context.sync()];
@@ -166,7 +166,7 @@ describe('a functor that never ends', () => {
   });
 
   test(
-    'costs time alone where workers take over, before whatever call it comes',
+    'changes no result when workers take over, before any call',
     async () => {
       let hung = 0;
       const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
@@ -192,7 +192,7 @@ describe('a functor that never ends', () => {
     slow,
   );
 
-  test('is given up on the standby too', async () => {
+  test('is stopped on the standby too', async () => {
     const standby = () => createWorkersBackend(options);
     const context = new Context(createFailoverBackend(await createWorkersBackend(options), { standby }));
     const endlessly = context.read(q.map(endless, { x: column(context) }));
@@ -201,7 +201,7 @@ describe('a functor that never ends', () => {
   });
 });
 
-test('a backend that is open beside one that is lost is not disturbed', async () => {
+test('losing one backend does not affect another open backend', async () => {
   const { result: dying, threads } = await threadsOf(() => createWorkersBackend({ workers: 2 }));
   await using other = new Context(createReferenceBackend());
   await using living = new Context(await createWorkersBackend({ workers: 2 }));
