@@ -25,7 +25,7 @@ const cases = builtInExperiments.flatMap((experiment) =>
 );
 
 onEveryBackend((opened) => {
-  test.each(cases)('%s is what it has to be, and leaves nothing behind', async (_, experiment, type) => {
+  test.each(cases)('%s returns the expected results, and leaks nothing', async (_, experiment, type) => {
     const { backend } = opened().context;
     const candidate = backendCandidate(backend.name, opened().context, '');
     for (const n of [1, 17, 1500]) {
@@ -45,7 +45,7 @@ onEveryBackend((opened) => {
 
 describe('plain JavaScript', () => {
   test.each(cases)(
-    'finds what the reference backend does of %s, with the inputs as they were',
+    'equals the reference backend for %s, and keeps its inputs unchanged',
     async (_, experiment, type) => {
       for (const n of [1, 16, 2049]) {
         const bare: Experiment = { ...experiment, reference: () => undefined };
@@ -61,7 +61,7 @@ describe('plain JavaScript', () => {
 });
 
 describe('inputs', () => {
-  test('are permutations of any length', () => {
+  test('permutation(n) is a permutation for every n', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 5000 }), (n) => {
         expect([...permutation(n)].sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i));
@@ -112,7 +112,7 @@ describe('a run', () => {
     return { rows, omissions, advanced };
   }
 
-  test('lets candidates take turns, and tells the median, the least and the greatest of their rounds', async () => {
+  test('alternates between candidates, and reports the median, minimum and maximum of their rounds', async () => {
     const order: string[] = [];
     const { rows, advanced } = await run([pretender('a', order), pretender('b', order)], 5);
     const warmUps = 3;
@@ -125,7 +125,7 @@ describe('a run', () => {
     expect(advanced).toBe(10);
   });
 
-  test('times every call of GPUs, and of what takes long', async () => {
+  test('times every call on GPUs and of slow candidates, without an untimed one', async () => {
     const order: string[] = [];
     const { rows } = await run(
       [pretender('gpu', order, { hardware: 'gpu' }), pretender('slow', order, { time: 6e7 })],
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect(rows.map(({ time }) => time.median)).toEqual([5e7, 3e8]);
   });
 
-  test('leaves out who is wrong and who fails, counts their rounds, and closes all', async () => {
+  test('omits candidates that are wrong or fail, counts their rounds, and closes all', async () => {
     const order: string[] = [];
     const { rows, omissions, advanced } = await run(
       [
@@ -161,7 +161,7 @@ describe('a run', () => {
     expect(advanced).toBe(16);
   });
 
-  test('that is stopped keeps the rounds it has', async () => {
+  test('that is stopped keeps its finished rounds', async () => {
     const controller = new AbortController();
     const order: string[] = [];
     const stopping: Candidate = {
@@ -211,7 +211,7 @@ describe('a run', () => {
 });
 
 describe('differences', () => {
-  test('are told to the bit, or beyond a tolerance', () => {
+  test('are reported bit by bit, or beyond a tolerance', () => {
     const nan = Float32Array.of(Number.NaN);
     expect(differenceOf([nan], [nan], 0)).toBeUndefined();
     expect(differenceOf([nan], [nan], 1)).toBe('NaN instead of NaN in row 0');
@@ -223,7 +223,7 @@ describe('differences', () => {
 });
 
 describe('sizes', () => {
-  test('are numbers, powers and ranges, in rising order and once each', () => {
+  test('are numbers, powers and ranges, in ascending order without duplicates', () => {
     const range = fc.record({
       from: fc.integer({ min: 0, max: 31 }),
       more: fc.nat(31),
@@ -243,7 +243,7 @@ describe('sizes', () => {
   });
 });
 
-test('what an experiment gives as a view is stored, truth values too, and is work', async () => {
+test('a view that an experiment returns, bools too, is stored and timed as work', async () => {
   const atLeast50 = fn({ x: u32 }, bool, ({ x }) => x.ge(50));
   const experiment: Experiment = {
     name: 'flags',
@@ -259,7 +259,7 @@ test('what an experiment gives as a view is stored, truth values too, and is wor
   expect(context.backend.counters.dispatches).toBe(dispatches + 3);
 });
 
-test('the experiment that the guide shows is the one in examples/', async () => {
+test('the experiment in the guide is the one in examples/', async () => {
   const root = join(import.meta.dirname, '..', '..');
   const source = readFileSync(join(root, 'examples', 'bench-dot-product.mjs'), 'utf8');
   const shown = source.slice(source.indexOf('export default'));

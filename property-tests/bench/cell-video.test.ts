@@ -34,7 +34,7 @@ describe('cellVideo', () => {
   });
 
   test.prop([options], { numRuns: caseCount(25) })(
-    'gives the same frames again, and others for another seed',
+    'gives the same frames for the same seed, and others for another seed',
     (options) => {
       const bytes = (seed: number): string => {
         const frames = [...cellVideo({ ...options, frames: 2, seed })];
@@ -97,7 +97,7 @@ describe('cellVideo', () => {
     expect(Math.max(...speeds) - Math.min(...speeds)).toBeGreaterThan(1);
   });
 
-  test('draws the truth: the weighted centre of each cell is its centre', () => {
+  test('draws each cell with its intensity-weighted centre at the true centre', () => {
     const options = { ...small, amplitude: 0, noise: 0 };
     for (const { frame, truth } of cellVideo(options)) {
       for (const cell of truth) {
@@ -120,7 +120,7 @@ describe('cellVideo', () => {
     }
   });
 
-  test('has noise and texture of the strength asked for', () => {
+  test('has noise and texture of the requested strength', () => {
     const deviation = (options: Partial<CellVideoOptions>): number => {
       const [{ frame }] = [...cellVideo({ ...small, cells: 0, frames: 1, width: 300, height: 300, ...options })] as [
         CellVideoFrame,
@@ -134,14 +134,14 @@ describe('cellVideo', () => {
     expect(Math.abs(deviation({ amplitude: 30, noise: 0 }) / expected - 1)).toBeLessThan(0.15);
   });
 
-  test('the texture stands still, and noise does not', () => {
+  test('keeps the texture fixed while noise changes', () => {
     const frames = (noise: number) => [...cellVideo({ ...small, cells: 0, noise })].map(({ frame }) => frame.grey);
     const [still, noisy] = [frames(0), frames(3)];
     expect(still[1]).toEqual(still[0]);
     expect(noisy[1]).not.toEqual(noisy[0]);
   });
 
-  test('cells enter and leave: as many stay, and each id comes once', () => {
+  test('lets cells enter and leave at equal numbers, with each id in one run of frames', () => {
     const options = { ...small, frames: 400, entries: true };
     const seen = new Map<number, number>();
     let frame = 0;
@@ -156,7 +156,7 @@ describe('cellVideo', () => {
     expect(seen.size).toBeGreaterThan(2 * options.cells);
   });
 
-  test('cells that overtake each other are covered, told as hidden, and seen again', () => {
+  test('marks cells that are covered by others as hidden, and shows them again', () => {
     const options = { ...small, seed: 3, cells: 12, frames: 120, occlusion: true };
     let [hidden, seen] = [0, 0];
     for (const { truth } of cellVideo(options)) {
@@ -167,7 +167,7 @@ describe('cellVideo', () => {
     expect(seen).toBeGreaterThan(4 * hidden);
   });
 
-  test('halos are of the other sign than the cells', () => {
+  test('draws halos with the opposite sign of the cells', () => {
     const [plain] = [...cellVideo({ ...small, amplitude: 0, noise: 0 })];
     const [haloed] = [...cellVideo({ ...small, amplitude: 0, noise: 0, halos: 0.4 })];
     expect(Math.min(...plain!.frame.grey)).toBe(120);
@@ -175,7 +175,7 @@ describe('cellVideo', () => {
     expect(Math.max(...haloed!.frame.grey)).toBe(Math.max(...plain!.frame.grey));
   });
 
-  test('refuses more cells than the frame has room for, and a direction of no length', () => {
+  test('refuses more cells than fit the frame, and a direction of length 0', () => {
     expect(() => [...cellVideo({ ...small, cells: 500 })]).toThrow(RangeError);
     expect(() => [...cellVideo({ ...small, direction: [0, 0] })]).toThrow(RangeError);
   });
@@ -189,35 +189,35 @@ const places = (...list: readonly (readonly [number, number])[]) => ({
 });
 
 describe('matchDetections', () => {
-  test('counts matches, misses and what is not there', () => {
+  test('counts matches, misses and spurious detections', () => {
     const truth = [cell(0, 50, 50), cell(1, 100, 100), cell(2, 150, 150)];
     const result = matchDetections(truth, places([53, 50], [100, 105], [200, 200], [150, 150]), size);
     expect(result).toMatchObject({ matched: 2, missed: 1, spurious: 2, precision: 0.5, recall: 2 / 3, f1: 4 / 7 });
     expect([...result.centreErrors]).toEqual([0, 3]);
   });
 
-  test('matches one to one: two found at one cell are one match', () => {
+  test('matches one to one: two detections of one cell are one match', () => {
     const result = matchDetections([cell(0, 50, 50)], places([50, 51], [50, 49]), size);
     expect(result).toMatchObject({ matched: 1, missed: 0, spurious: 1 });
   });
 
-  test('matches as many as there can be', () => {
+  test('matches as many cells as possible', () => {
     const result = matchDetections([cell(0, 50, 50), cell(1, 53, 50)], places([51, 50], [48, 50]), size);
     expect(result).toMatchObject({ matched: 2, missed: 0, spurious: 0 });
   });
 
-  test('does not count cells near the border or hidden ones, nor what was found of them', () => {
+  test('ignores cells near the border, hidden cells, and detections of them', () => {
     const truth = [cell(0, 21.9, 100), cell(1, 100, 277.1), cell(2, 150, 150, false), cell(3, 22.1, 50)];
     const found = places([22.5, 100], [100, 276], [151, 150], [21, 50], [5, 5]);
     expect(matchDetections(truth, found, size)).toMatchObject({ matched: 1, missed: 0, spurious: 0, f1: 1 });
   });
 
-  test('of nothing, all is right', () => {
+  test('is perfect for no cells and no detections', () => {
     expect(matchDetections([], places(), size)).toMatchObject({ precision: 1, recall: 1, f1: 1 });
     expect(matchDetections([cell(0, 50, 50)], places(), size)).toMatchObject({ recall: 0, f1: 0 });
   });
 
-  test.prop([options], { numRuns: 10 })('the truth itself is without errors, and in other orders too', (options) => {
+  test.prop([options], { numRuns: 10 })('finds no errors in the truth itself, in any order', (options) => {
     const { width = 0, height = 0 } = options;
     const frames = [...cellVideo({ ...options, frames: 3 })].map(({ truth }) => ({
       truth,
@@ -242,7 +242,7 @@ describe('trackAccuracy', () => {
     };
   };
 
-  test('counts switches, over gaps too, and fragments', () => {
+  test('counts switches, across gaps too, and fragments', () => {
     const frames = [at(7, 8, 9), at(7, undefined, 9), at(7, 6, 9), at(7, 6, undefined), at(7, 6, 9)];
     expect(trackAccuracy(frames, size)).toEqual({
       tracks: 3,
@@ -254,11 +254,11 @@ describe('trackAccuracy', () => {
     });
   });
 
-  test('tells tracks that change from one cell to another', () => {
+  test('reports tracks that change from one cell to another', () => {
     expect(trackAccuracy([at(1, 2), at(2, 1)], size)).toMatchObject({ withoutSwitch: 0, switches: 2, mixed: 2 });
   });
 
-  test('a cell that was never found is not well tracked', () => {
+  test('counts a cell that was never found as not tracked well', () => {
     expect(trackAccuracy([at(1, undefined), at(1, undefined)], size)).toMatchObject({
       withoutSwitch: 0.5,
       recall: 0.5,

@@ -58,7 +58,7 @@ describe('a histogram pyramid', () => {
       expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
     });
     test(
-      'lists what copyIf keeps, and in two dimensions what a quadtree holds',
+      'lists the indices that copyIf keeps, and in two dimensions those of a quadtree',
       () => fc.assert(lists, { numRuns: runs }),
       120_000,
     );

@@ -19,7 +19,7 @@ const workload = fc.record({
 });
 
 describe('the workload of the benchmarks', () => {
-  test.prop([workload], { numRuns: caseCount(20) })('has the counts that were asked for', (workload) => {
+  test.prop([workload], { numRuns: caseCount(20) })('has the requested counts', (workload) => {
     const tiles = [...polygonPairs(workload)];
     const total = (count: (tile: (typeof tiles)[number]) => number) =>
       tiles.reduce((sum, tile) => sum + count(tile), 0);
@@ -32,7 +32,7 @@ describe('the workload of the benchmarks', () => {
     );
   });
 
-  test.prop([workload], { numRuns: 10 })('is the same for the same seed, and multiplied by its scale', (workload) => {
+  test.prop([workload], { numRuns: 10 })('is the same for the same seed, and scales with its scale', (workload) => {
     const [scaled, plain] = [[...polygonPairs(workload)], [...polygonPairs({ ...workload, scale: 1 })]];
     scaled.forEach(({ first, pairs }, i) => {
       expect(first.x).toEqual(plain[i]!.first.x.map((x) => x * workload.scale));
@@ -40,7 +40,7 @@ describe('the workload of the benchmarks', () => {
     });
   });
 
-  test.prop([workload], { numRuns: 5 })('pairs the polygons whose boxes meet, and no others', (workload) => {
+  test.prop([workload], { numRuns: 5 })('pairs exactly the polygons whose boxes intersect', (workload) => {
     for (const { first, second, pairs } of polygonPairs(workload)) {
       const [a, b] = [boxesOf(first), boxesOf(second)];
       const meeting = a.flatMap((p, i) => b.flatMap((q, j) => (meet(p, q) ? [[i, j]] : [])));
@@ -48,7 +48,7 @@ describe('the workload of the benchmarks', () => {
     }
   });
 
-  test.prop([workload], { numRuns: 5 })('comes back from its text', (workload) => {
+  test.prop([workload], { numRuns: 5 })('survives writing as text and parsing', (workload) => {
     for (const { first } of polygonPairs(workload)) {
       const { polygons, ids, notes } = parseBoundaries(boundariesText(first, 5), 'a.txt');
       const { moved, ...read } = gridPolygons(polygons);
@@ -59,7 +59,7 @@ describe('the workload of the benchmarks', () => {
 });
 
 describe('areas by scanlines', () => {
-  test.prop([workload], { numRuns: 3 })('of the workload are those of GEOS', ({ seed, scale }) => {
+  test.prop([workload], { numRuns: 3 })('of the workload equal those of GEOS', ({ seed, scale }) => {
     const [{ first, second, pairs }] = [...polygonPairs({ seed, scale, pairs: 200 })] as [PolygonPairTile];
     const { intersection, p, q } = scanlineAreas(first, second, pairs);
     for (let i = 0; i < pairs.p.length; i++) {
@@ -69,7 +69,7 @@ describe('areas by scanlines', () => {
   });
 
   test.prop([rectilinearPairs({ extent: 400 })], { numRuns: caseCount(500) })(
-    'are the pixels that were drawn',
+    'equal the counts of drawn pixels',
     (drawn) => {
       const [first, second] = [gridPolygons(drawn.first), gridPolygons(drawn.second)];
       const all = Uint32Array.from(drawn.areas.keys());

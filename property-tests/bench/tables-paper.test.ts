@@ -30,7 +30,7 @@ onEveryBackend((opened, { runs }) => {
     return found;
   };
 
-  test('of {10 … 232} the greatest is 232, by counts at 128, 192, 224, 240, 232, 236, 234 and 233', async () => {
+  test('the maximum of {10 … 232} is found by counts at 128, 192, 224, 240, 232, 236, 234 and 233', async () => {
     const { context } = opened();
     const table = t.createTable(context, { x: { type: 'u32', values: Uint32Array.from(SET) } });
     const count = t.prepareAggregate(table, { n: { kind: 'count' } });
@@ -43,7 +43,7 @@ onEveryBackend((opened, { runs }) => {
     t.disposeTable(table);
   });
 
-  test('the k-th largest by bits is that of the aggregate, and of a sort', async () => {
+  test('the k-th largest by bits equals that of aggregate and of a sort', async () => {
     const { context } = opened();
     const values = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 1, maxLength: 60 });
     const agrees = fc.asyncProperty(values, fc.nat(), async (given, place) => {
@@ -59,7 +59,7 @@ onEveryBackend((opened, { runs }) => {
     await fc.assert(agrees, { numRuns: Math.ceil(runs / 3) });
   }, 120_000);
 
-  test('the sum of {10 … 232} is that of its bits, each counted and weighed', async () => {
+  test('the sum of {10 … 232} equals the weighted sum of its bit counts', async () => {
     const table = tableOf({
       x: SET,
       ...Object.fromEntries(bits().map((bit) => [`b${bit}`, SET.map((x) => (x >> bit) & 1)])),
@@ -75,7 +75,7 @@ onEveryBackend((opened, { runs }) => {
     t.disposeTable(table);
   });
 
-  test('a range query is two comparisons, and a negation the opposite comparison', async () => {
+  test('a range query equals two comparisons, and a negation the opposite comparison', async () => {
     const table = tableOf({ x: SET });
     const x = column('x');
     const both = t.and(t.atLeast(x, 24), t.atMost(x, 200));
@@ -85,7 +85,7 @@ onEveryBackend((opened, { runs }) => {
     t.disposeTable(table);
   });
 
-  test('two attributes are compared as their difference is with 0; a semi-linear query is one more', async () => {
+  test('comparing two attributes equals comparing their difference with 0; a semi-linear query is one comparison', async () => {
     const table = tableOf({ x: SET, y: SET.toReversed() });
     const [x, y] = [column('x'), column('y')];
     for (const compare of [t.lessThan, t.atMost, t.greaterThan, t.atLeast, t.equalTo, t.unequalTo]) {
@@ -96,7 +96,7 @@ onEveryBackend((opened, { runs }) => {
     t.disposeTable(table);
   });
 
-  test('a conjunctive normal form chooses the rows that have one of each of its clauses', async () => {
+  test('a conjunctive normal form selects the rows that satisfy every clause', async () => {
     const [a, b] = [SET, SET.toReversed()];
     const table = tableOf({ a, b });
     const clauses = t.and(
@@ -108,7 +108,7 @@ onEveryBackend((opened, { runs }) => {
     t.disposeTable(table);
   });
 
-  test('of the list v0 v0 v0 v2 v2 v2 v5 v5, searches in parallel find the first v0, v2 and v5, and for v1 the first v2', async () => {
+  test('parallel searches in the list v0 v0 v0 v2 v2 v2 v5 v5 find the first v0, v2 and v5, and for v1 the first v2', async () => {
     const { context } = opened();
     const [list, sought] = [
       context.column(Uint32Array.of(0, 0, 0, 2, 2, 2, 5, 5)),
@@ -118,7 +118,7 @@ onEveryBackend((opened, { runs }) => {
     context.dispose(list, sought);
   });
 
-  test('a pyramid over 4 × 4 cells counts quarters, and every output goes down to its cell', async () => {
+  test('a pyramid over 4 × 4 cells counts quarters, and every output descends to its cell', async () => {
     const { context } = opened();
     const cells = context.column(Uint32Array.of(0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 1));
     const pyramid = buildPyramid(context, cells, { width: 4, height: 4 }, 2);

@@ -17,7 +17,7 @@ describe('--edges', () => {
     expect(binning).toEqual({ kind: 'edges', edges });
   });
 
-  test('takes -0 for 0', () => {
+  test('reads -0 as 0', () => {
     expect(parse('--edges', '-0,1').binning).toEqual({ kind: 'edges', edges: [0, 1] });
   });
 
@@ -30,7 +30,7 @@ describe('--edges', () => {
 
 describe('--bins', () => {
   test.prop([fc.integer({ min: -1e6, max: 1e6 }), fc.integer({ min: 1, max: 2e9 }), fc.integer({ min: -12, max: 12 })])(
-    'takes any range that the width divides, in decimal fractions too',
+    'accepts any range that the width divides, decimal fractions included',
     (start, count, exponent) => {
       const [low, high, width] = [start, start + count, 1].map((n) => Number(`${n}e${exponent}`));
       expect(parse('--bins', `${low}:${high}:${width}`).binning).toEqual({ kind: 'even', low, high, width });
@@ -44,7 +44,7 @@ describe('--bins', () => {
     },
   );
 
-  test('counts a quotient within 1e-9 of a whole number as whole, and no other', () => {
+  test('accepts only quotients within 1e-9 of a whole number', () => {
     expect(() => parse('--bins', '0:3.0000000009:1')).not.toThrow();
     expect(() => parse('--bins', '0:3.000000002:1')).toThrow('not a whole number');
   });
@@ -53,11 +53,11 @@ describe('--bins', () => {
     ['0:255:0.00001', 25_500_000],
     ['200:330:0.00001', 13_000_000],
     ['0:1:1e-9', 1_000_000_000],
-  ])('takes %s, whose %i bins no f64 quotient hits', (bins, count) => {
+  ])('accepts %s, whose %i bins no f64 quotient gives exactly', (bins, count) => {
     expect(binCount(parse('--bins', bins).binning)).toBe(count);
   });
 
-  test('takes negative and scientific numbers', () => {
+  test('accepts negative and scientific numbers', () => {
     expect(parse('--bins', '-1:1:0.1').binning).toEqual({ kind: 'even', low: -1, high: 1, width: 0.1 });
     expect(parse('--bins', '-1e3:+1.5E+3:5e2').binning).toEqual({ kind: 'even', low: -1000, high: 1500, width: 500 });
   });
@@ -90,7 +90,7 @@ describe('the binning', () => {
 
 describe('parseZonalArguments', () => {
   test.prop([fc.array(fc.oneof(fc.string(), fc.constantFrom(...FILES, '--unique', '--bins', '--', '-', '--=')))])(
-    'answers any words with options or a usage error',
+    'returns options or throws a usage error for any words',
     (args) => {
       try {
         expect(parseZonalArguments(args)).toHaveProperty('binning');
@@ -100,7 +100,7 @@ describe('parseZonalArguments', () => {
     },
   );
 
-  test('fills in what is not said', () => {
+  test('fills in defaults', () => {
     expect(parse('--unique')).toMatchObject({
       band: 1,
       out: '-',
@@ -172,7 +172,7 @@ describe('parseZonalArguments', () => {
   test.each([
     [['--raster', 'r', '--unique'], '--zones is missing'],
     [['--zones', 'z', '--unique'], '--raster is missing'],
-  ])('asks for what %j lacks', (args, why) => {
+  ])('requires what %j lacks', (args, why) => {
     expect(() => parseZonalArguments(args)).toThrow(why);
   });
 });
@@ -181,7 +181,7 @@ describe('suggest', () => {
   const names = ZONAL_SPECS.map(({ name }) => name);
 
   test.prop([fc.constantFrom(...names), fc.nat(), fc.constantFrom('delete', 'double', 'swap')])(
-    'finds the option behind one slip of the finger',
+    'finds the option behind one typing error',
     (name, at, slip) => {
       const i = at % name.length;
       const j = Math.min(i, name.length - 2);
@@ -197,7 +197,7 @@ describe('suggest', () => {
     },
   );
 
-  test('stays silent where nothing is near', () => {
+  test('returns nothing when no option is similar', () => {
     expect(suggest('xylophone', names)).toBeUndefined();
   });
 });

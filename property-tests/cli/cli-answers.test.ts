@@ -38,14 +38,14 @@ describe('outputs', () => {
     expect(await readFile(shop.path('out.csv'), 'utf8')).toContain('a,4,8,2');
   });
 
-  test('are statistics alone with --stats and no bins, the same as beside histograms', async () => {
+  test('are only statistics with --stats and no bins, equal to those beside histograms', async () => {
     const expected = 'zone,cells,nodata,min,max,mean,sum\na,4,0,4,9,6.5,26\nb,6,0,2,11,6.5,39\n';
     expect(await answer(onBoth('--stats', '-'))).toBe(expected);
     expect(await answer(onBoth('--stats', '@alone.csv'))).toBe('');
     expect(await readFile(shop.path('alone.csv'), 'utf8')).toBe(expected);
   });
 
-  test('are what was sent to stdout, and a note of histograms that are then not written', async () => {
+  test('with --stats - or --plot - are what was sent to stdout; a note states that histograms are not written', async () => {
     const { exitCode, stdout, stderr } = await onBoth('--bins', '0:12:4', '--stats', '-');
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: await answer(onBoth('--stats', '-')) });
     expect(stderr).toContain(
@@ -55,7 +55,7 @@ describe('outputs', () => {
     expect(await answer(onBoth('--bins', '0:12:4', '--plot', '-'))).toMatch(/^<svg /);
   });
 
-  test('need bins where histograms are to be written', async () => {
+  test('require bins when histograms are to be written', async () => {
     for (const words of [
       ['--out', '@o.csv'],
       ['--plot', '@p.svg'],
@@ -69,11 +69,11 @@ describe('outputs', () => {
     }
   });
 
-  test('are a drawing on stdout with --plot -', async () => {
+  test('are a plot on stdout with --plot -', async () => {
     expect(await answer(onBoth('--bins', '0:12:4', '--out', '@out.csv', '--plot', '-'))).toMatch(/^<svg .*<\/svg>\n$/s);
   });
 
-  test('are JSON with --format json, and where --out ends in .json', async () => {
+  test('are JSON with --format json, and when --out ends in .json', async () => {
     const onStdout = await answer(onBoth('--bins', '0:12:4', '--format', 'json'));
     expect(await answer(onBoth('--bins', '0:12:4', '--out', '@out.json'))).toBe('');
     for (const text of [onStdout, await readFile(shop.path('out.json'), 'utf8')]) {
@@ -90,14 +90,14 @@ describe('outputs', () => {
     expect(await readFile(shop.path('out.json'), 'utf8')).toContain('zone,lower,upper,count\n');
   });
 
-  test('leave nothing beside themselves, and quiet means quiet', async () => {
+  test('leave no temporary files, and --quiet silences stderr', async () => {
     const before = await readdir(shop.folder);
     const { exitCode, stderr } = await onBoth('--unique', '--quiet', '--out', '@quiet.csv');
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(await readdir(shop.folder)).toEqual([...before, 'quiet.csv'].sort());
   });
 
-  test('go with the step of the grid, on stderr', async () => {
+  test('come with a note of the grid step on stderr', async () => {
     const { stderr } = await onBoth('--unique');
     expect(stderr).toContain('on a grid of 9.54e-7 × 9.54e-7 raster units');
   });
@@ -111,7 +111,7 @@ describe('zones', () => {
   const names = async (...words: readonly string[]) =>
     (await statisticsOf(features, '@raster.tif', ...words)).map((row) => row.split(',1,0')[0]);
 
-  test('are named by id, or by a property, quoted as RFC 4180 has it; those of one name stay apart', async () => {
+  test('are named by id or by a property, quoted as in RFC 4180; zones of the same name stay separate', async () => {
     expect(await names()).toEqual(['first', 'first']);
     expect(await names('--id', 'nr')).toEqual(['7', '8']);
     expect(await names('--id', 'name')).toEqual(['"north, ""cold"""', 'south']);
@@ -122,7 +122,7 @@ describe('zones', () => {
     expect(await statisticsOf(all, '@raster.tif')).toEqual(['0,1,0,8,8,8,8', '1,1,0,9,9,9,9']);
   });
 
-  test('come out of the layer that is named', async () => {
+  test('come from the named layer', async () => {
     const square = (x: number) => [
       [x, 0],
       [x + 1, 0],
@@ -139,8 +139,8 @@ describe('zones', () => {
   });
 });
 
-describe('odd input that is accepted', () => {
-  test('no zones at all: the same, but for their names', async () => {
+describe('accepted unusual input', () => {
+  test('no zones at all: exit code 0 and a note', async () => {
     expect(await statisticsOf(collection(), '@raster.tif')).toEqual([]);
     const files = ['--zones', '@these.json', '--raster', '@raster.tif', '--unique', '--format', 'json'];
     const { exitCode, stdout, stderr } = await zonal(...files);
@@ -208,7 +208,7 @@ describe('odd input that is accepted', () => {
     },
   );
 
-  test('one compressed strip, which cannot be read in windows: the same', async () => {
+  test('one compressed strip that cannot be read in windows: exit code 0 and a note', async () => {
     const size = { width: 4200, height: 4200, stepX: 0.01, stepY: -0.01 };
     await shop.writeRaster(
       'strip.tif',
@@ -234,11 +234,11 @@ describe('odd input that is accepted', () => {
   }
 });
 
-describe('coordinates without a name', () => {
+describe('coordinates without a coordinate system', () => {
   const pixels = zone('z', rectangle(0, 0, 100, 200));
   const side = { width: 4, height: 3, originY: 300, stepX: 50, stepY: -100 };
 
-  test('that are no longitudes are those of a projected raster, or of the system that is named', async () => {
+  test('that are not longitudes are those of a projected raster, or of --assume-crs', async () => {
     await shop.writeRaster('plane.tif', { ...side, crs: 'EPSG:32633' });
     expect(await statisticsOf(pixels, '@plane.tif')).toEqual(['z,4,0,4,9,6.5,26']);
     await shop.writeRaster('plane.tif', { ...side, crs: 'EPSG:4326' });
@@ -259,7 +259,7 @@ describe('longitudes', () => {
     await shop.writeRaster('both.tif', { ...world, originX: -180 }, cells(-180));
   });
 
-  test.each(['@east.tif', '@both.tif'])('of zones and raster may begin at different meridians: %s', async (raster) => {
+  test.each(['@east.tif', '@both.tif'])('of zones and raster can start at different meridians: %s', async (raster) => {
     const zones = collection(
       zone('greenwich', rectangle(-20, 0, 20, 10)),
       zone('west', rectangle(-100, 0, -80, 10)),
@@ -280,16 +280,19 @@ describe('longitudes', () => {
     [170, 0],
   ]);
 
-  test.each(['@east.tif', '@both.tif'])('that jump are taken as written, or unwrapped: %s', async (raster) => {
-    const both = ['--zones', '@these.json', '--raster', raster, '--unique'];
-    expect(await statisticsOf(fiji, raster)).toEqual(['fiji,34,0,0,35,17.5,595']);
-    expect((await zonal(...both)).stderr).toMatch(/^note: 1 ring jumps by more than 180 degrees.+"fiji"\.$/m);
-    const unwrap = ['--antimeridian', 'unwrap'];
-    expect(await statisticsOf(fiji, raster, ...unwrap)).toEqual(['fiji,2,0,17,18,17.5,35']);
-    expect((await zonal(...both, ...unwrap)).stderr).toContain(
-      'note: 1 ring was read as crossing the antimeridian, in: "fiji".\n',
-    );
-  });
+  test.each(['@east.tif', '@both.tif'])(
+    'that jump by more than 180 degrees are used as written, or unwrapped on request: %s',
+    async (raster) => {
+      const both = ['--zones', '@these.json', '--raster', raster, '--unique'];
+      expect(await statisticsOf(fiji, raster)).toEqual(['fiji,34,0,0,35,17.5,595']);
+      expect((await zonal(...both)).stderr).toMatch(/^note: 1 ring jumps by more than 180 degrees.+"fiji"\.$/m);
+      const unwrap = ['--antimeridian', 'unwrap'];
+      expect(await statisticsOf(fiji, raster, ...unwrap)).toEqual(['fiji,2,0,17,18,17.5,35']);
+      expect((await zonal(...both, ...unwrap)).stderr).toContain(
+        'note: 1 ring was read as crossing the antimeridian, in: "fiji".\n',
+      );
+    },
+  );
 });
 
 describe('values', () => {
@@ -303,7 +306,7 @@ describe('values', () => {
   };
   const values = [0.1, 0.1, -0, 0, Number.NaN, Infinity, -Infinity, -9999.9, 1e-40, 16777217, 2 ** 70, 0.3];
 
-  test('of f32 print as the f64 that they are; −0 is 0, NaN is nodata, infinities are below and above', async () => {
+  test('of f32 are printed as their f64; −0 is 0, NaN is nodata, infinities are below and above', async () => {
     await shop.writeRaster('f32.tif', { sample: 'f32' }, values);
     expect(await unique('--unique')).toEqual([
       'z,-9999.900390625,-9999.900390625,1',
@@ -334,7 +337,7 @@ describe('values', () => {
     expect(await unique('--unique')).toEqual(found);
   });
 
-  test('are compared with edges exactly: 0.1 of f32 is above 0.1 of f64, 0.3 of f32 too, and hi is outside', async () => {
+  test('are compared exactly with edges: 0.1 and 0.3 of f32 are above those of f64, and hi is excluded', async () => {
     await shop.writeRaster('f32.tif', { sample: 'f32' }, values);
     expect(await unique('--edges', '0,0.1,0.10000000149011612,0.3,0.30000001192092896')).toEqual([
       'z,0,0.1,3',
@@ -352,7 +355,7 @@ describe('values', () => {
     ]);
   });
 
-  test('infinite in statistics are words in CSV and in JSON', async () => {
+  test('that are infinite in statistics are words in CSV and in JSON', async () => {
     await shop.writeRaster('f32.tif', { sample: 'f32' }, [...values.slice(0, 6), ...values.slice(7), 1]);
     expect(await statisticsOf(everywhere, '@f32.tif')).toEqual(['z,12,1,-9999.900390625,Infinity,Infinity,Infinity']);
     const { zones } = JSON.parse((await unique('--unique', '--format', 'json')).join('\n').replace(/^/, '{"zones":['));

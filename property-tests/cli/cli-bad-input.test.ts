@@ -82,25 +82,29 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ],
   ['an unsupported compression', { raster: '@jpeg.tif' }, /^jpeg\.tif: .+ JPEG.+gdal_translate -co COMPRESS=DEFLATE/],
   [
-    'samples of a type that is not read',
+    'samples of an unsupported type',
     { raster: '@doubles.tif' },
     /^doubles\.tif: .+ type f64.+ Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE\.$/,
   ],
   ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ not georeferenced.+gdalwarp\.$/],
-  ['a raster that is none', { raster: '@zones.json' }, /^zones\.json: The file is not a TIFF\..+gdal_translate\.$/],
+  [
+    'a file that is not a raster',
+    { raster: '@zones.json' },
+    /^zones\.json: The file is not a TIFF\..+gdal_translate\.$/,
+  ],
   [
     'a gzipped raster',
     { raster: '@zipped.tif.gz' },
     /^zipped\.tif\.gz: .+ got a gzip file\. Unpack it first.+gunzip\.$/,
   ],
-  ['zones that are none', { zones: '@raster.tif' }, /^raster\.tif: .+ cannot be JSON\..+ogr2ogr\.$/],
+  ['a file without zones', { zones: '@raster.tif' }, /^raster\.tif: .+ cannot be JSON\..+ogr2ogr\.$/],
   [
     'coordinate systems that differ',
     { raster: '@utm.tif' },
     /^zones\.json is in OGC:CRS84, but utm\.tif is in EPSG:32633\. Reproject.+-t_srs EPSG:32633.+--assume-crs EPSG:32633\.$/,
   ],
   [
-    'coordinates that are no longitudes and latitudes on a raster of them',
+    'coordinates that are not longitudes and latitudes on a geographic raster',
     { zones: '@pixels.json' },
     /^pixels\.json names no .+ but raster\.tif is in .+, EPSG:4326\..+ got 610\. Use .+ --assume-crs EPSG:N\.$/,
   ],
@@ -110,7 +114,7 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^swapped\.json names no .+ got -110\. Use .+ in this order \(they may be swapped\); or/,
   ],
   [
-    'points alone as zones',
+    'only points as zones',
     { zones: '@points.json' },
     /^points\.json: The layer has no polygons\. Expected Polygon or MultiPolygon, got 1 geometry of another kind/,
   ],
@@ -127,17 +131,17 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^far\.json, record 1: .+x = 1000000000000 of zone 1 \("far"\).+Check that/,
   ],
   [
-    'a raster many times round the earth',
+    'a raster that spans many turns of the earth',
     { raster: '@wide.tif' },
     /^wide\.tif: The longitudes of the raster span 4000000000 degrees\..+Check the coordinate reference systems/,
   ],
   [
-    'a zone many times round the earth',
+    'a zone that spans many turns of the earth',
     { zones: '@wide.json' },
     /^wide\.json, record 1: The longitudes of zone 1 \("wide"\) span 2000000 degrees\..+Check the/,
   ],
-  ['edges that fall', { bins: undefined, edges: '0,2,1' }, /^--edges must increase, but 1 follows 2\. Sort/],
-  ['edges that repeat', { bins: undefined, edges: '0,0' }, /^--edges must increase, but 0 follows 0\. Sort/],
+  ['decreasing edges', { bins: undefined, edges: '0,2,1' }, /^--edges must increase, but 1 follows 2\. Sort/],
+  ['repeated edges', { bins: undefined, edges: '0,0' }, /^--edges must increase, but 0 follows 0\. Sort/],
   ['one edge', { bins: undefined, edges: '1' }, /^--edges 1 gives no bin\. Give at least two edges\.$/],
   [
     'hi = lo',
@@ -158,7 +162,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     { zones: '@layers.json', layer: 'x' },
     /^layers\.json: .+ layer "x".+ one of "states", "counties"/,
   ],
-  ['a layer of a file without', { layer: 'x' }, /^zones\.json: The file has no layer "x"\..+Leave the layer out\.$/],
+  [
+    'a layer of a file without layers',
+    { layer: 'x' },
+    /^zones\.json: The file has no layer "x"\..+Leave the layer out\.$/,
+  ],
   [
     'several layers, none named',
     { zones: '@layers.json' },
@@ -173,22 +181,26 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ['an unknown band', { band: '2' }, /^raster\.tif: The raster has no band 2\. .+band 1, the only one/],
   ['band 0', { band: '0' }, /^--band 0 is not a whole number of at least 1\.$/],
   [
-    'an output in no folder',
+    'an output in a missing folder',
     { out: '@no/out.csv' },
     /^no\/out\.csv cannot be written: its folder does not exist\. Name/,
   ],
   ['an output that is a folder', { stats: '@folder' }, /^folder cannot be written: it is a folder\. Name/],
-  ['two outputs in one', { stats: '@out.csv' }, /^Two outputs lead to the same file, out\.csv and out\.csv\. Give/],
+  [
+    'the same file for two outputs',
+    { stats: '@out.csv' },
+    /^Two outputs lead to the same file, out\.csv and out\.csv\. Give/,
+  ],
   ['two outputs to stdout', { out: '-', stats: '-' }, /^--out and --stats cannot both write to stdout\. Send/],
   [
-    'an output that is the raster',
+    'the raster as output',
     { out: '@raster.tif', format: 'csv' },
     /^raster\.tif is both read and written\. Write to another/,
   ],
 ];
 
 describe('bad input', () => {
-  test.each(cases)('%s: exit code 2, one line that says what to do, and nothing written', async (_, changes, line) => {
+  test.each(cases)('%s: exit code 2, one line with a remedy, and no output written', async (_, changes, line) => {
     const before = await readdir(shop.folder);
     const { exitCode, stdout, stderr } = await shop.quadrille(wordsOf(changes));
     const lines = stderr.trimEnd().split('\n');
@@ -198,7 +210,7 @@ describe('bad input', () => {
     expect(await readdir(shop.folder)).toEqual(before);
   });
 
-  test('errors are JSON with code, place and remedy where asked for', async () => {
+  test('errors are JSON with code, place and remedy on request', async () => {
     const { exitCode, stderr } = await shop.quadrille([...wordsOf({ zones: '@far.json' }), '--json-log']);
     expect(exitCode).toBe(2);
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
@@ -210,14 +222,14 @@ describe('bad input', () => {
     });
   });
 
-  test('old outputs stay as they were', async () => {
+  test('existing outputs stay unchanged', async () => {
     await shop.write('old.csv', 'old');
     expect((await shop.quadrille(wordsOf({ out: '@old.csv', zones: '@far.json' }))).exitCode).toBe(2);
     expect(await readFile(shop.path('old.csv'), 'utf8')).toBe('old');
   });
 });
 
-describe('more than the memory', () => {
+describe('more data than memory', () => {
   test.each<[string, Options, RegExp]>([
     [
       'histograms',
@@ -230,7 +242,7 @@ describe('more than the memory', () => {
       /at most 1 GiB, got 29\.8 GiB for 2 zones × 1000000000 bins/,
     ],
     ['zones', { bins: undefined, unique: '', memory: '100' }, /at most 25 bytes/],
-  ])('%s: exit code 1, a line that names both and the way out, and nothing written', async (_, changes, line) => {
+  ])('%s: exit code 1, a line with both sizes and a remedy, and no output written', async (_, changes, line) => {
     const before = await readdir(shop.folder);
     const { exitCode, stdout, stderr } = await shop.quadrille(wordsOf({ ...changes, stats: undefined }));
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });

@@ -70,7 +70,7 @@ function faultsOf(xml: string): string[] {
 }
 
 describe('quadrille bench', () => {
-  test('writes all files into a folder that it makes', async () => {
+  test('writes all files into a folder that it creates', async () => {
     const { exitCode, stdout, stderr } = await bench(
       ...QUICK,
       '--only',
@@ -102,7 +102,7 @@ describe('quadrille bench', () => {
     expect(json.rows[0]).toMatchObject({ experiment: 'copy', n: 10, bytes: 80, kind: 'backend', clock: 'host' });
   });
 
-  test('draws well-formed SVG, and a page that needs nothing else', async () => {
+  test('draws well-formed SVG, and a self-contained page', async () => {
     for (const name of ['time', 'rate', 'ratios']) {
       const svg = await textOf(`deep/out/bench-${name}.svg`);
       expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" /);
@@ -128,12 +128,12 @@ describe('quadrille bench', () => {
     expect(document.querySelectorAll('section:last-child tr')).toHaveLength(5);
   });
 
-  test('writes only the files that are named', async () => {
+  test('writes only the named files', async () => {
     expect((await bench(...QUICK, '--only', 'map', '--sizes', '3', '--out', '@some', '--csv')).exitCode).toBe(0);
     expect(await readdir(shop.path('some'))).toEqual(['bench.csv']);
   });
 
-  test('says on stdout what it found: a table, CSV or JSON', async () => {
+  test('prints its results on stdout: a table, CSV or JSON', async () => {
     const words = [...QUICK, '--only', 'sort', '--sizes', '5', '--types', 'u32,f32', '--quiet'];
     const table = (await bench(...words)).stdout.split('\n');
     expect(table[0]).toMatch(/^\| experiment \| type \| n \| on {9}\| median/);
@@ -150,7 +150,7 @@ describe('quadrille bench', () => {
     expect(JSON.parse((await bench(...words, '--json')).stdout).rows).toHaveLength(4);
   });
 
-  test('lists experiments, a file of one’s own among them', async () => {
+  test('lists experiments, those of a user file included', async () => {
     const { stdout } = await bench('--list', '--experiment', EXAMPLE);
     const names = stdout
       .trimEnd()
@@ -160,7 +160,7 @@ describe('quadrille bench', () => {
     expect(stdout).toMatch(/^dot +u32, f32$/m);
   });
 
-  test('measures experiments of files of one’s own', async () => {
+  test('measures experiments of user files', async () => {
     const words = [
       '--experiment',
       EXAMPLE,
@@ -190,7 +190,7 @@ describe('quadrille bench', () => {
     );
   });
 
-  test('takes experiments that wait, in a list', async () => {
+  test('accepts asynchronous experiments, in a list', async () => {
     await shop.write(
       'waits.mjs',
       `export default ({ sort }) => [{
@@ -229,7 +229,7 @@ describe('quadrille bench', () => {
     ]);
   });
 
-  test('does not time wrong answers: the rest is written, then it fails', async () => {
+  test('does not time wrong results: the rest is written, then it fails', async () => {
     await shop.write(
       'wrong.mjs',
       `export default {
@@ -260,7 +260,7 @@ describe('quadrille bench', () => {
     ]);
   });
 
-  test('fails where an experiment does, and measures the others', async () => {
+  test('fails when an experiment fails, and measures the others', async () => {
     await shop.write(
       'fails.mjs',
       `export default { name: 'fails', inputs: () => ({}), run() { throw new Error('no such luck\\nat all'); } };`,
@@ -273,7 +273,7 @@ describe('quadrille bench', () => {
 });
 
 describe('experiments of users', () => {
-  test('may be instances of classes', async () => {
+  test('can be instances of classes', async () => {
     await shop.write(
       'instance.mjs',
       `class Fill { name = 'instance'; value = 7; inputs({ n }) { return { x: new Uint32Array(n).fill(this.value) }; }
@@ -285,7 +285,7 @@ describe('experiments of users', () => {
     expect([exitCode, rowsOf(stdout).map(({ bytes }) => bytes)]).toEqual([0, ['16', '16']]);
   });
 
-  test('may give records of columns', async () => {
+  test('can return records of columns', async () => {
     await shop.write(
       'record.mjs',
       `export default { name: 'record', inputs: ({ n }) => ({ x: new Uint32Array(n), y: new Uint32Array(n).fill(1) }),
@@ -301,7 +301,7 @@ describe('experiments of users', () => {
     ['bytes', 2],
     // A peer whose answer is wrong is left out, so the command still succeeds.
     ['tolerance', 0],
-  ])('are named where their %s throws', async (member, code) => {
+  ])('are named when their %s throws', async (member, code) => {
     await shop.write(
       `throws-${member}.mjs`,
       `export default { name: 'throws', inputs: ({ n }) => ({ x: new Uint32Array(n) }), run: ({ x }) => x, plain: ({ x }) => x,
@@ -314,7 +314,7 @@ describe('experiments of users', () => {
     expect(stderr).not.toContain('mistake in quadrille');
   });
 
-  test('may be made by a function that waits, but not their inputs', async () => {
+  test('can be made by an asynchronous function, but not their inputs', async () => {
     await shop.write(
       'waits.mjs',
       `export default async () => ({ name: 'waits', inputs: ({ n }) => ({ x: new Uint32Array(n) }), run: ({ x }) => x });`,
@@ -329,7 +329,7 @@ describe('experiments of users', () => {
     expect([late.exitCode, late.stderr]).toEqual([2, expect.stringContaining('inputs of experiment late must return')]);
   });
 
-  test('are named where the function that makes them throws, or their answer is none', async () => {
+  test('are named when the function that makes them throws, or their result is not a column', async () => {
     await shop.write('broken.mjs', `export default () => { throw new Error('ouch'); };`);
     const broken = await bench('--experiment', '@broken.mjs', '--list');
     expect([broken.exitCode, broken.stderr]).toEqual([2, expect.stringMatching(/broken\.mjs threw an error: ouch\n/)]);
@@ -346,7 +346,7 @@ describe('experiments of users', () => {
 });
 
 describe('peers', () => {
-  test('are left out where they are not here', async () => {
+  test('are omitted when they are not installed', async () => {
     process.env.CXX = 'no-such-compiler';
     process.env.NVCC = 'no-such-compiler';
     try {
@@ -368,7 +368,7 @@ describe('peers', () => {
     }
   });
 
-  test('in C++ give the answers of the reference, on one thread and on several', async () => {
+  test('in C++ give the results of the reference, on one thread and on several', async () => {
     const isHere = await hasCompiler();
     const names = 'copy map reduce scan copyIf gather scatter sort sortByKey reduceByKey histogram merge chain'.split(
       ' ',

@@ -156,7 +156,7 @@ const small = { ...scan, lookBack: true, threads: 64, items, heads, tiles: 1, tr
 /** Tunings of look-back over runs, in tiles of 128 to 1,024 elements, whose counts take one or two words. */
 const tunings: { readonly [name: string]: LookBackTuning & Silence } = {
   'as they are tuned': small,
-  'past silent tiles, few subgroups a workgroup': {
+  'past silent tiles, few subgroups per workgroup': {
     ...small,
     threads: FEW_THREADS,
     heads: { ...heads, threads: FEW_THREADS },

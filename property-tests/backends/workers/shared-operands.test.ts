@@ -25,7 +25,7 @@ const eighth = fn({ x: u32 }, u32, ({ x }) => x.shr(3));
 const ROWS = 1000;
 const words = Uint32Array.from({ length: ROWS }, (_, i) => i);
 
-describe('kernels of values that share operands are compiled at once', () => {
+describe('values that share operands compile without exponential code', () => {
   const onWorkers = async (use: (context: Context, x: q.Column<'u32'>) => Promise<void>): Promise<void> => {
     await using context = new Context(await createWorkersBackend({ workers: 1 }));
     await use(context, context.column(words));
@@ -60,7 +60,7 @@ describe('kernels of values that share operands are compiled at once', () => {
     }));
 });
 
-test('a bound is found for a loop whose condition shares parts', () => {
+test('the bound of a loop whose condition shares operands is found', () => {
   const counted = fn({ x: u32 }, u32, ({ x }) => {
     const rounds = Var(x.and(7));
     While(
@@ -82,7 +82,7 @@ describe('helpers that call each other twice', () => {
   test.each([
     ['with the same argument', called((helper, x) => helper(x).add(helper(x)))],
     ['with different arguments', called((helper, x) => helper(x).add(helper(x.add(1))))],
-  ])('are refused at once where they are too many: %s', async (_, functor) => {
+  ])('that need too much code are refused without delay: %s', async (_, functor) => {
     await using context = new Context(await createWorkersBackend({ workers: 1 }));
     const x = context.column(words);
     const { liveBytes } = context.backend.counters;

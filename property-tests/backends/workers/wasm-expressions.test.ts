@@ -87,7 +87,7 @@ describe('integers of 32 bits', () => {
     test.prop([word, word])('computes what JavaScript does', (a, b) => {
       expect(wordOf([a, b], emit)).toBe(expected(a, b) | 0);
     });
-    test.prop([word, word])('takes constants too', (a, b) => {
+    test.prop([word, word])('computes the same with constants', (a, b) => {
       expect(wordOf([a], (x) => emit(x, i32(b)))).toBe(expected(a, b) | 0);
     });
   });
@@ -98,19 +98,19 @@ describe('integers of 32 bits', () => {
     });
   });
 
-  test.prop([word])('bits are counted', (a) => {
+  test.prop([word])('popcount, ctz and isZero equal their definitions', (a) => {
     const bits = (a >>> 0).toString(2).padStart(32, '0');
     expect(wordOf([a], (x) => x.popcount())).toBe([...bits].filter((one) => one === '1').length);
     expect(wordOf([a], (x) => x.ctz())).toBe(a === 0 ? 32 : 31 - Math.clz32(a & -a));
     expect(wordOf([a], (x) => x.isZero())).toBe(bit(a === 0));
   });
 
-  test.prop([word, word, word])('select and choose take one of two', (a, b, c) => {
+  test.prop([word, word, word])('select and choose return one of two values', (a, b, c) => {
     expect(wordOf([a, b, c], (x, y, z) => z.select(x, y))).toBe(c === 0 ? b : a);
     expect(wordOf([a, b, c], (x, y, z) => choose(z, x, y))).toBe(c === 0 ? b : a);
   });
 
-  test.prop([word, word, word, word])('operands stand where they are written', (a, b, c, d) => {
+  test.prop([word, word, word, word])('operands are emitted in the order they are written', (a, b, c, d) => {
     expect(wordOf([a, b, c, d], (w, x, y, z) => w.sub(x.sub(y)).sub(z))).toBe((a - (b - c) - d) | 0);
   });
 });
@@ -175,7 +175,7 @@ describe('floats', () => {
     expect(wordOf([], () => f32(a).ne(f32(b)))).toBe(bit(Math.fround(a) !== Math.fround(b)));
   });
 
-  test.prop([float])('become whole numbers', (a) => {
+  test.prop([float])('convert to integers', (a) => {
     const clamped = (low: number, high: number): number =>
       Number.isNaN(a) ? 0 : Math.max(low, Math.min(high, Math.trunc(Math.fround(a)))) | 0;
     expect(wordOf([], () => truncSat(f32(a), true))).toBe(clamped(-(2 ** 31), 2 ** 31 - 1));
@@ -229,7 +229,7 @@ describe('vectors', () => {
     );
   });
 
-  test.prop([lanes, word, fc.nat(3)])('lanes are taken out, put in and made equal', (a, b, lane) => {
+  test.prop([lanes, word, fc.nat(3)])('lanes are extracted, replaced and splatted', (a, b, lane) => {
     expect(wordOf([], () => v128(a).extract(lane))).toBe(a[lane]);
     expect(wordOf([], () => v128(a).extractF32(lane).reinterpret())).toBe(a[lane]);
     expect(wordsOf([b], (x) => v128(a).replace(lane, x))).toEqual(a.with(lane, b));
@@ -250,14 +250,14 @@ describe('vectors', () => {
     expect(wordsOf([c], (x) => x.extendU().splat().replaceI64(1, 7))).toEqual([c, 0, 7, 0]);
   });
 
-  test('swizzle takes bytes, and 0 for those that there are not', () => {
+  test('swizzle selects bytes, and gives 0 for indices out of range', () => {
     const bytes = v128([0x03020100, 0x0c0d0e0f, 0x10101010, 0x05050505]);
     expect(wordsOf([], () => v128([0x44332211, 0x88776655, 0, 0x01020304]).swizzle(bytes))).toEqual([
       0x44332211, 0x04030201, 0, 0x66666666,
     ]);
   });
 
-  test.prop([lanes])('are loaded, whole and one word of them', (a) => {
+  test.prop([lanes])('are loaded whole or one word at a time', (a) => {
     words.set(a, 256);
     expect(wordsOf([], () => loadVector(i32(1000), 24))).toEqual([...a]);
     expect(wordsOf([], () => loadSplat(i32(1024), 8))).toEqual([a[2], a[2], a[2], a[2]]);
@@ -265,7 +265,7 @@ describe('vectors', () => {
 });
 
 describe('memory and locals', () => {
-  test.prop([word])('loads and stores go to the address and the offset', (a) => {
+  test.prop([word])('loads and stores use the address plus the offset', (a) => {
     words[300] = a;
     expect(wordOf([1100], (at) => load(at, 100))).toBe(a);
     expect(wordOf([1100], (at) => loadF32(at, 100).reinterpret())).toBe(a);
@@ -274,7 +274,7 @@ describe('memory and locals', () => {
     expect(words[310]).toBe(a);
   });
 
-  test.prop([word, word])('a local is what it holds where it is used', (a, b) => {
+  test.prop([word, word])('an expression reads a local at the time of its use', (a, b) => {
     run([a, b], (code, [x, y]) => {
       const local = code.local(I32);
       local.set(x!);
@@ -286,7 +286,7 @@ describe('memory and locals', () => {
     expect([...words.slice(0, 3)]).toEqual([(2 * a) | 0, (2 * b) | 0, (2 * b) | 0]);
   });
 
-  test('locals are handed out again by type', () => {
+  test('released locals are reused by type', () => {
     const code = new Code([I32]);
     const first = code.local(I32);
     const vector = code.local(V128);
@@ -295,7 +295,7 @@ describe('memory and locals', () => {
     expect([code.local(V128).id, code.local(I32).id, code.local(I32).id]).toEqual([2, 1, 3]);
   });
 
-  test('a local takes values of its own type only', () => {
+  test('a local refuses values of other types', () => {
     const code = new Code([]);
     expect(() => assign(code.local(F32), i32(1))).toThrow(RangeError);
     expect(() => assign(code.local(I32), i32(1))).not.toThrow();

@@ -69,7 +69,7 @@ const small = fc.nat(9);
 const word = fc.oneof(fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31)), fc.integer());
 
 describe('conditions', () => {
-  test.prop([word])('when runs one of two', (a) => {
+  test.prop([word])('when runs one of two branches', (a) => {
     const branches = noted([a], (code, note, [x]) => {
       when(
         code,
@@ -82,7 +82,7 @@ describe('conditions', () => {
     expect(branches).toEqual(a === 0 ? [2, 3] : [1]);
   });
 
-  test.prop([word, word])('lower and raise are unsigned', (a, b) => {
+  test.prop([word, word])('lower and raise compare unsigned', (a, b) => {
     const [low, high] = noted([a, b], (code, note, [x, y]) => {
       const local = code.local(I32);
       local.set(x!);
@@ -95,7 +95,7 @@ describe('conditions', () => {
     expect([low! >>> 0, high! >>> 0]).toEqual([Math.min(a >>> 0, b >>> 0), Math.max(a >>> 0, b >>> 0)]);
   });
 
-  test.prop([word, word])('swap exchanges', (a, b) => {
+  test.prop([word, word])('swap exchanges two locals', (a, b) => {
     const swapped = noted([a, b], (code, note, [x, y]) => {
       swap(code, x!, y!);
       note(x!);
@@ -106,30 +106,33 @@ describe('conditions', () => {
 });
 
 describe('loops', () => {
-  test.prop([small, small, fc.integer({ min: 1, max: 4 })])('go as often as loops of JavaScript', (from, to, step) => {
-    const counted = noted([from, to], (code, note, [x, end]) => {
-      const index = code.local(I32);
-      index.set(x!);
-      whileTrue(code, index.ltU(end!), () => {
-        note(index);
-        index.set(index.add(step));
+  test.prop([small, small, fc.integer({ min: 1, max: 4 })])(
+    'run as many rounds as loops of JavaScript',
+    (from, to, step) => {
+      const counted = noted([from, to], (code, note, [x, end]) => {
+        const index = code.local(I32);
+        index.set(x!);
+        whileTrue(code, index.ltU(end!), () => {
+          note(index);
+          index.set(index.add(step));
+        });
+        note(-1);
+        index.set(x!);
+        forRounds(code, index, end!, step, () => note(index));
+        note(-2);
+        index.set(x!);
+        doWhile(code, () => note(index), index.tee(index.add(step)).ltU(end!));
+        note(-3);
+        forRange(code, end!, note);
       });
-      note(-1);
-      index.set(x!);
-      forRounds(code, index, end!, step, () => note(index));
-      note(-2);
-      index.set(x!);
-      doWhile(code, () => note(index), index.tee(index.add(step)).ltU(end!));
-      note(-3);
-      forRange(code, end!, note);
-    });
-    const rounds: number[] = [];
-    for (let i = from; i < to; i += step) rounds.push(i);
-    const atLeastOne = rounds.length === 0 ? [from] : rounds;
-    expect(counted).toEqual([...rounds, -1, ...rounds, -2, ...atLeastOne, -3, ...Array(to).keys()]);
-  });
+      const rounds: number[] = [];
+      for (let i = from; i < to; i += step) rounds.push(i);
+      const atLeastOne = rounds.length === 0 ? [from] : rounds;
+      expect(counted).toEqual([...rounds, -1, ...rounds, -2, ...atLeastOne, -3, ...Array(to).keys()]);
+    },
+  );
 
-  test.prop([small, small])('nest, and labels lead out of all that is between', (rows, columns) => {
+  test.prop([small, small])('nest, and branches to outer labels leave all inner blocks', (rows, columns) => {
     const visited = noted([rows, columns], (code, note, [height, width]) => {
       block(code, (out) => {
         forRange(code, height!, (row) => {
@@ -159,7 +162,7 @@ describe('loops', () => {
     expect(visited).toEqual([...expected, -2]);
   });
 
-  test.prop([small])('a loop begins again at its label', (rounds) => {
+  test.prop([small])('a branch to the label of a loop starts its next round', (rounds) => {
     const counted = noted([rounds], (code, note, [left]) => {
       loop(code, (again) => {
         note(left!);
@@ -182,7 +185,7 @@ describe('functions', () => {
     expect([...words.slice(0, 3)]).toEqual([a, (b + 1) | 0, 7]);
   });
 
-  test.prop([word])('leave skips what follows', (a) => {
+  test.prop([word])('leave skips the rest of the function', (a) => {
     const seen = noted([a], (code, note, [x]) => {
       when(code, x!, () => leave(code));
       note(1);

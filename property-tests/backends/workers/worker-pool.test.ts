@@ -110,7 +110,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
     });
   });
 
-  test('begins a phase when all of the one before is done', async () => {
+  test('starts a phase only after the previous one is done', async () => {
     await withPool(workers, async (pool, words) => {
       const first = pool.install([mix(0, 256), mix(256, 0)]);
       let expected = Array.from({ length: 64 }, (_, i) => i);
@@ -126,8 +126,8 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
 
   test.each([
     ['its ring holds', 4],
-    ['its room for arguments holds', 5000],
-  ])('takes more phases than %s', async (_, size) => {
+    ['its argument buffer holds', 5000],
+  ])('accepts more phases than %s', async (_, size) => {
     await withPool(workers, async (pool, words) => {
       const first = pool.install([visit]);
       for (let round = 0; round < 6000; round++) {
@@ -140,7 +140,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
     });
   });
 
-  test('lets every wait go on when its phase is done, not before', async () => {
+  test('resolves every wait after its phase is done, not before', async () => {
     await withPool(workers, async (pool, words) => {
       const first = pool.install([visit]);
       const waits = Array.from({ length: 40 }, async (_, i) => {
@@ -166,7 +166,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
     });
   });
 
-  test('turns a trap into an error with its cause, and drops the rest', async () => {
+  test('reports a trap as an error with its cause, and drops later phases', async () => {
     await withPool(workers, async (pool, words) => {
       const first = pool.install([trap, visit]);
       pool.submit(launchOf(phase(first, 1), phase(first + 1, 1)));
@@ -179,7 +179,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
     });
   });
 
-  test('turns the death of a thread into an error', async () => {
+  test('reports the death of a thread as an error', async () => {
     await withPool(workers, async (pool, words, threads) => {
       const first = pool.install([forever]);
       pool.submit(launchOf(phase(first, workers)));
@@ -210,7 +210,7 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
     });
   });
 
-  test('uses the calling thread only when asked', async () => {
+  test('runs chunks on the calling thread only when asked to', async () => {
     await withPool(workers, async (pool, words) => {
       const first = pool.install([markWorker]);
       pool.runHere(launchOf(phase(first, 10)));
@@ -226,8 +226,8 @@ const ALL_THE_TIME = 1e6;
 /** Waits until all threads sleep. They poll for commands for less than a millisecond. */
 const nap = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
 
-describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
-  test('helps while all under way is brief, so that it is done at once', async () => {
+describe.each([1, 2, 5])('the thread that waits for a pool of %i', (workers) => {
+  test('helps while all pending phases are short, so that they finish at once', async () => {
     await withPool(
       workers,
       async (pool, words) => {
@@ -249,9 +249,9 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
   });
 
   test.each([
-    ['what may take long', ALL_THE_TIME, undefined],
-    ['what it was told to leave alone', 0, 0],
-  ])('leaves %s to the threads', async (_, help, nanoseconds) => {
+    ['long phases', ALL_THE_TIME, undefined],
+    ['phases beyond its time limit for help', 0, 0],
+  ])('leaves %s to the workers', async (_, help, nanoseconds) => {
     await withPool(
       workers,
       async (pool, words) => {
@@ -267,7 +267,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
     );
   });
 
-  test('gives its event loop a turn when its time is up', async () => {
+  test('yields to its event loop when its time is up', async () => {
     await withPool(
       workers,
       async (pool) => {
@@ -287,7 +287,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
     );
   });
 
-  test('finds that every chunk was run exactly once, whoever ran it', async () => {
+  test('sees every chunk run exactly once, on whichever thread', async () => {
     await withPool(
       workers,
       async (pool, words) => {
@@ -315,7 +315,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
     );
   });
 
-  test('hears of a trap in a chunk that it took', async () => {
+  test('gets the error of a trap in a chunk that it ran', async () => {
     await withPool(
       workers,
       async (pool) => {
@@ -328,7 +328,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
     );
   });
 
-  test('leaves functions to the threads that are forgotten while they run', async () => {
+  test('leaves functions that are uninstalled while they run to the workers', async () => {
     await withPool(
       workers,
       async (pool, words) => {
@@ -345,7 +345,7 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
   });
 });
 
-test('a thread in an endless loop does not keep the pool from closing', async () => {
+test('a thread in an endless loop does not prevent the pool from closing', async () => {
   await withPool(2, async (pool, words) => {
     const first = pool.install([forever]);
     pool.submit(launchOf(phase(first, 2)));
@@ -363,7 +363,7 @@ test('a worker that cannot start rejects with the cause', async () => {
   await expect(broken).rejects.toMatchObject({ code: 'device/worker', cause: { message: 'no luck' } });
 });
 
-test('a worker that is refused ends those that were started before it', async () => {
+test('when a worker cannot be created, the workers started before it end', async () => {
   const threads: Worker[] = [];
   const refusing = startedBy((setup) => {
     if (threads.length === 2) throw Object.assign(new Error('not allowed'), { code: 'ERR_ACCESS_DENIED' });
@@ -380,7 +380,7 @@ test('a worker that is refused ends those that were started before it', async ()
   expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1]);
 });
 
-test('a worker that fails while it starts ends the others', async () => {
+test('when a worker fails while it starts, the others end', async () => {
   const { Worker: NodeWorker } = await import('node:worker_threads');
   const threads: Worker[] = [];
   const unlucky = startedBy((setup) => {
@@ -395,7 +395,7 @@ test('a worker that fails while it starts ends the others', async () => {
 });
 
 describe.each([1, 3])('functions of a pool of %i', (workers) => {
-  test('are forgotten when no command runs them any more, and never before', async () => {
+  test('are dropped when no command runs them any more, and never before', async () => {
     await withPool(workers, async (pool, words) => {
       let kept: number[] = [];
       let visits = 0;
@@ -438,11 +438,11 @@ describe('a process', () => {
   const start = (end: string): Promise<{ stdout: string; stderr: string }> =>
     run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(end)], { timeout: 100_000 });
 
-  test('ends by itself after close', async () => {
+  test('exits by itself after close', async () => {
     expect(await start('await backend.close();')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
   });
 
-  test('has nothing left of the backend after close', async () => {
+  test('holds no resource of the backend after close', async () => {
     const end = `await backend.close();
       await new Promise((resolve) => setImmediate(resolve));
       for (const kind of process.getActiveResourcesInfo()) {
@@ -452,7 +452,7 @@ describe('a process', () => {
     expect(await start(end)).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
   });
 
-  test('ends by itself where close was forgotten', async () => {
+  test('exits by itself when close was forgotten', async () => {
     expect(await start('')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
   });
 });

@@ -75,7 +75,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
   });
 
   test.prop([fc.array(action, { maxLength: 40 }), fc.nat(2)], { numRuns: caseCount(40) })(
-    'whatever they are',
+    'for any sequence',
     async (actions, which) => {
       const backend = backends[which]!;
       const model = Array.from({ length: 4 }, (_, i) => randomWords(n, i + 1));
@@ -124,7 +124,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     },
   );
 
-  test('a read sees what was there when it was asked for, although it copies slice by slice', async () => {
+  test('a read returns the contents at the time of the call, although it copies in slices', async () => {
     await withBackend({}, async (backend) => {
       const size = 5_000_000;
       const words = randomWords(size);
@@ -147,7 +147,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     });
   });
 
-  test('a read sees what was there before the host writes, whenever the commands between are done', async () => {
+  test('a read returns the contents before a later write of the host, whenever commands finish', async () => {
     const size = 200_000;
     const words = randomWords(size);
     const twice = stepped(stepped(words));
@@ -167,7 +167,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     }
   });
 
-  test('the memory of a released buffer is kept until it has been read', async () => {
+  test('the memory of a released buffer is kept until pending reads have copied it', async () => {
     await withBackend({}, async (backend) => {
       const [a, b] = [upload(backend, randomWords(large)), backend.allocate(large)];
       const words = randomWords(n, 7);
@@ -183,7 +183,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     });
   });
 
-  test('memory may grow while the workers use it', async () => {
+  test('memory can grow while the workers use it', async () => {
     await withBackend({}, async (backend) => {
       const words = randomWords(n);
       let last = upload(backend, words);
@@ -200,7 +200,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
 });
 
 describe('limits and misuse', () => {
-  test('memory above two gigabytes is like any other', async () => {
+  test('memory above two gigabytes works like any other', async () => {
     await withBackend({}, async (backend) => {
       backend.allocate(2 ** 29);
       const size = 100_000;
@@ -220,7 +220,7 @@ describe('limits and misuse', () => {
     });
   });
 
-  test('memory beyond the limit is refused, and what was there stays', async () => {
+  test('memory beyond the limit is refused, and existing buffers keep their contents', async () => {
     await withBackend({ limits: { memoryBytes: 2 ** 20 } }, async (backend) => {
       expect(backend.limits.memoryBytes).toBe(2 ** 20);
       const buffer = upload(backend, Uint32Array.of(1, 2, 3));
@@ -242,7 +242,7 @@ describe('limits and misuse', () => {
     });
   });
 
-  test('a kernel that lacks room for its own gives back what it took', async () => {
+  test('a kernel without room for its scratch memory frees what it allocated', async () => {
     await withBackend({ limits: { memoryBytes: 3 * 2 ** 20 } }, async (backend) => {
       const n = 2 ** 18;
       const [a, b] = [upload(backend, randomWords(n)), backend.allocate(n)];
@@ -256,7 +256,7 @@ describe('limits and misuse', () => {
     });
   });
 
-  test('a released buffer, and a range beyond the end, are refused', async () => {
+  test('a released buffer and a range beyond the end are refused', async () => {
     await withBackend({}, async (backend) => {
       const [a, b] = [backend.allocate(100), backend.allocate(100)];
       expect(() => step(backend, a, b, 101)).toThrow(expect.objectContaining({ code: 'memory/range' }));
@@ -275,7 +275,7 @@ describe('limits and misuse', () => {
 });
 
 describe('abort and close', () => {
-  test('reads under way reject with the reason, and nothing else can be done but close', async () => {
+  test('pending reads reject with the reason, and only close is still possible', async () => {
     await withBackend({}, async (backend) => {
       const n = 2_000_000;
       const [a, b] = [upload(backend, randomWords(n)), backend.allocate(n)];
@@ -296,7 +296,7 @@ describe('abort and close', () => {
     });
   });
 
-  test('closing twice is closing once, and reads under way reject', async () => {
+  test('a second close does nothing, and pending reads reject', async () => {
     const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
     const n = 2_000_000;
     const [a, b] = [upload(backend, randomWords(n)), backend.allocate(n)];
@@ -309,7 +309,7 @@ describe('abort and close', () => {
   });
 });
 
-test('small commands are run by the calling thread while the workers are idle, others are not', async () => {
+test('small commands run on the calling thread only while the workers are idle', async () => {
   await withBackend({ inlineNanoseconds: undefined }, async (backend) => {
     const [a, b, sum] = [upload(backend, randomWords(1000)), backend.allocate(1000), backend.allocate(1)];
     step(backend, a, b, 1000);
@@ -328,7 +328,7 @@ test('small commands are run by the calling thread while the workers are idle, o
   });
 });
 
-test('compiled code is shared by launches that differ in lengths, offsets and uniforms alone', async () => {
+test('launches that differ only in lengths, offsets and uniforms share compiled code', async () => {
   await withBackend({}, async (backend) => {
     const [a, b] = [upload(backend, randomWords(5000)), backend.allocate(5000)];
     for (const n of [10, 100, 5000]) step(backend, a, b, n);
@@ -342,7 +342,7 @@ test('compiled code is shared by launches that differ in lengths, offsets and un
 /** The longest acceptable delay of the event loop, as a share of a sort's time. */
 const SHORT = 1 / 5;
 
-test('the event loop is never held up for long while a large sort runs', async () => {
+test('the event loop is never blocked for long while a large sort runs', async () => {
   await withBackend({ workers: 1 }, async (backend) => {
     const n = 2 ** 23;
     const [a, keys] = [backend.allocate(n), backend.allocate(n)];

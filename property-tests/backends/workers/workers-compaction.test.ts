@@ -119,11 +119,11 @@ describe.each([
 
   const isSmall = (words: Uint32Array, i: number): boolean => words[i]! < 0x40000000;
 
-  test.each(sizes)('partitions %i elements and touches nothing else', async (n) => {
+  test.each(sizes)('partitions %i elements and writes nothing else', async (n) => {
     await partition(n, small, isSmall, n);
   });
 
-  test.each(sizes)('partitions %i elements by a flag that does not vectorise', async (n) => {
+  test.each(sizes)('partitions %i elements by a flag that does not vectorize', async (n) => {
     await partition(n, smallSlowly, isSmall, n);
   });
 
@@ -131,7 +131,7 @@ describe.each([
     await partition(n, head, (words, i) => i === 0 || words[i]! >>> 31 !== words[i - 1]! >>> 31, n);
   });
 
-  test.each(sizes)('partitions %i elements by a flag that all of them share', async (n) => {
+  test.each(sizes)('partitions %i elements by a flag that is equal for all of them', async (n) => {
     await partition(n, all, () => true, n);
     for (const chosen of [true, false]) await partition(n, allOrNone, () => chosen, n, { chosen });
   });

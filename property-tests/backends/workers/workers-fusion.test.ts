@@ -109,14 +109,14 @@ const arbitrarySteps = fc.array(
   { minLength: 2, maxLength: 14 },
 ) as fc.Arbitrary<Step[]>;
 
-describe.each([1, 3])('tile by tile on %i workers', (workers) => {
+describe.each([1, 3])('fusion into tiles on %i workers', (workers) => {
   let context: Context;
   beforeAll(async () => {
     context = new Context(await createWorkersBackend({ workers, inlineNanoseconds: 0, fusedRows: 1 }));
   });
   afterAll(() => context.close());
 
-  test('pipelines have the results of their steps', async () => {
+  test('pipelines give the results of their separate steps', async () => {
     const sizes = fc.constantFrom(1, 5, 1023, 4096, 16385, 40001);
     await fc.assert(
       fc.asyncProperty(sizes, arbitrarySteps, async (n, program) => {
@@ -150,7 +150,7 @@ describe.each([1, 3])('tile by tile on %i workers', (workers) => {
     );
   });
 
-  test('a map, a scan, a map and a compaction are one phase after the links of the scans are cleared', async () => {
+  test('a map, a scan, a map and a compaction take one phase besides clearing the links of the scans', async () => {
     const n = 50001;
     const words = randomWords(n, 9);
     const column = context.column(words);
@@ -182,7 +182,7 @@ describe.each([1, 3])('tile by tile on %i workers', (workers) => {
     expect(await context.read(chosen)).toEqual(wanted);
   });
 
-  test('what was issued runs although nobody waits for it', async () => {
+  test('issued commands run although nothing waits for them', async () => {
     const column = context.column(randomWords(4096, 5));
     const { submissions } = context.backend.counters;
     context.materialize(map(mixed, { x: column, y: column }));
@@ -191,7 +191,7 @@ describe.each([1, 3])('tile by tile on %i workers', (workers) => {
     expect(context.backend.counters.submissions).toBe(submissions + 1);
   });
 
-  test('commands that cannot be compiled together are told of by the next call', async () => {
+  test('fused commands that fail to compile are reported by the next call', async () => {
     const own = new Context(await createWorkersBackend({ workers: 2, inlineNanoseconds: 0, fusedRows: 64 }));
     const column = own.column(randomWords(4096, 6));
     await own.sync();

@@ -111,7 +111,7 @@ const lengths = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(65_5
 const cases = THOROUGH ? 150 : 30;
 
 describe('programs over the cells of a grid', () => {
-  test('give every cell what the reference gives it', async () => {
+  test('give every cell the result of the reference', async () => {
     let wide = 0;
     await fc.assert(
       fc.asyncProperty(program, widths, lengths, async (sketch, width, length) => {
@@ -131,7 +131,7 @@ describe('programs over the cells of a grid', () => {
     expect(wide).toBeGreaterThan((20 * cases) / 150);
   });
 
-  test('that are one row go as one where they need not be evaluated one by one', () => {
+  test('run as one row in a grid of one row when that vectorizes better', () => {
     const line = { i: u32, xs: array(u32), width: uniform(u32) };
     const ends = fn('ends', line, u32, ({ i, xs, width }) =>
       xs.at(i.max(1).sub(1)).add(xs.at(i.add(width.sub(1).sub(i).min(2)))),
@@ -145,7 +145,7 @@ describe('programs over the cells of a grid', () => {
   const rowsOf = (functor: { readonly module: FunctorDescription['module'] }, width: number): boolean =>
     hasWideRows({ module: functor.module, arrays: new Map(), uniforms: new Map([['width', width]]) });
 
-  test('go by rows where rows are wide and have nothing that vectors cannot do', () => {
+  test('run row by row when rows are wide and every operation vectorizes', () => {
     const cell = { i: u32, xs: array(u32), width: uniform(u32) };
     const below = fn('below', cell, u32, ({ i, xs, width }) => xs.at(i.div(width).add(1).mul(width).add(i.rem(width))));
     expect([63, 64, 65, 2 ** 32 - 1].map((width) => rowsOf(below, width))).toEqual([false, true, true, true]);

@@ -46,22 +46,25 @@ describe.each([
     return Array.from(got.subarray(1, -1));
   };
 
-  test.each([0, 1, 5, 1023, 1025, 65537, 200003])('counts %i elements, and leaves out what has no bin', async (n) => {
-    const words = randomWords(n);
-    for (const [functor, bins, shift] of [
-      [binOf, 200, 24],
-      [slowBinOf, 200, 24],
-      [binOf, 60000, 16],
-      [slowBinOf, 60000, 16],
-    ] as const) {
-      const program = bind(backend, functor.module, { xs: { words, length: n } }, { shift });
-      const expected = new Array<number>(bins).fill(0);
-      for (const word of words) if (word >>> shift < bins) expected[word >>> shift]!++;
-      expect(await count(bins, { extent: n, program, bins })).toEqual(expected);
-    }
-  });
+  test.each([0, 1, 5, 1023, 1025, 65537, 200003])(
+    'counts %i elements, and ignores elements without a bin',
+    async (n) => {
+      const words = randomWords(n);
+      for (const [functor, bins, shift] of [
+        [binOf, 200, 24],
+        [slowBinOf, 200, 24],
+        [binOf, 60000, 16],
+        [slowBinOf, 60000, 16],
+      ] as const) {
+        const program = bind(backend, functor.module, { xs: { words, length: n } }, { shift });
+        const expected = new Array<number>(bins).fill(0);
+        for (const word of words) if (word >>> shift < bins) expected[word >>> shift]!++;
+        expect(await count(bins, { extent: n, program, bins })).toEqual(expected);
+      }
+    },
+  );
 
-  test('counts what the device counts', async () => {
+  test('counts as many elements as a device count gives', async () => {
     const words = randomWords(70000);
     const program = bind(backend, binOf.module, { xs: { words, length: words.length } }, { shift: 28 });
     const counts = upload(backend, Uint32Array.of(65000));
@@ -71,7 +74,7 @@ describe.each([
     expect(await count(16, { extent, program, bins: 16 })).toEqual(expected);
   });
 
-  test.each([1, 3, 100, 4096, 100000])('gives segments of %i a histogram each', async (segment) => {
+  test.each([1, 3, 100, 4096, 100000])('gives each segment of %i elements a histogram', async (segment) => {
     const n = segment === 1 ? 3000 : 50001;
     const words = randomWords(n);
     const bins = 12;
@@ -88,7 +91,7 @@ describe.each([
     }
   });
 
-  test.each([10, 500, 3000])('counts into %i histograms that the program chooses', async (histograms) => {
+  test.each([10, 500, 3000])('counts into %i histograms that the program selects', async (histograms) => {
     const n = 100000;
     const words = randomWords(n);
     const bins = 30;

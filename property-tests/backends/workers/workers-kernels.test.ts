@@ -154,7 +154,7 @@ describe('forEach', () => {
     }
   });
 
-  test('runs as far as the device counts, and reads as far as they say', async () => {
+  test('runs as many indices as a device count gives, and reads arrays as long as one gives', async () => {
     const n = 10000;
     const words = randomWords(n);
     for (const [count, minus] of [
@@ -295,7 +295,7 @@ const floats = (n: number): Uint32Array =>
     Array.from(randomWords(n), (word, i) => (i % 97 === 0 ? -0 : ((word >>> 8) - 2 ** 23) * 2 ** ((word & 15) - 20))),
   );
 
-test('a monoid that says what is not true of it changes nothing for others', async () => {
+test('a monoid wrongly declared commutative does not affect other monoids', async () => {
   const { monoid: honest, element } = folds.find(({ name }) => name === 'affine maps, which do not commute')!;
   const words = randomWords(5000);
   await expectSame(async (backend) => {
@@ -350,7 +350,7 @@ describe.each(folds)('$name', (fold) => {
     });
   });
 
-  test('reduce and scan as many as a device count says', async () => {
+  test('reduce and scan as many elements as a device count gives', async () => {
     const n = 40000;
     const words = float ? floats(n) : randomWords(n);
     for (const count of [0, 1, 1024, 1025, 33333]) {

@@ -116,8 +116,8 @@ const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unk
 
 const ROWS = 3;
 
-describe('a loop without an end over few rows', () => {
-  test.concurrent.each(Object.keys(calls))('leaves the calling thread alone: %s', async (name) => {
+describe('an endless loop over few rows', () => {
+  test.concurrent.each(Object.keys(calls))('does not block the calling thread: %s', async (name) => {
     // All work with a known bound runs on the calling thread.
     const inlineNanoseconds = Number.POSITIVE_INFINITY;
     await using context = new Context(await createWorkersBackend({ workers: 1, hangLimit: 200, inlineNanoseconds }));
@@ -127,7 +127,7 @@ describe('a loop without an end over few rows', () => {
     await expect(context.sync()).rejects.toMatchObject({ code: 'device/hang' });
   });
 
-  test('is met by the hang limit of one row as of a million', async () => {
+  test('is stopped by the hang limit for one row as for a million', async () => {
     for (const rows of [1, 1000, 1_000_000]) {
       await using context = new Context(await createWorkersBackend({ workers: 2, hangLimit: 200 }));
       const made = context.materialize(map(endless, { x: sequence(rows) }));
@@ -136,7 +136,7 @@ describe('a loop without an end over few rows', () => {
   });
 });
 
-describe('what takes long by a bound that is known', () => {
+describe('a loop with a large known bound', () => {
   const many = fn('many', { x: u32 }, u32, ({ x }) => {
     const sum = Var(x);
     For(0, 2_000_000_000, (i) => sum.set(sum.mul(sum).add(i)));
@@ -157,7 +157,7 @@ describe('what takes long by a bound that is known', () => {
       },
     ],
     ['clearing a table', (context) => histogram(context.column(Uint32Array.of(1, 2)), 5e8)],
-  ])('leaves the calling thread alone: %s', async (_, call) => {
+  ])('does not block the calling thread: %s', async (_, call) => {
     await using context = new Context(await createWorkersBackend({ workers: 2 }));
     const started = performance.now();
     call(context);

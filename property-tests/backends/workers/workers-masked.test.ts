@@ -169,7 +169,7 @@ function functorOf(sketches: readonly Sketch[]): FunctorDescription {
 }
 
 describe('loops and branches', () => {
-  test('give what the reference gives, wherever indices go different ways', async () => {
+  test('equal the reference when indices diverge', async () => {
     const lengths = fc.oneof(fc.nat({ max: 200 }), fc.constantFrom(1000, 4097));
     const property = fc.asyncProperty(
       body,
@@ -190,7 +190,7 @@ describe('loops and branches', () => {
     await fc.assert(property, { numRuns: caseCount(300) });
   });
 
-  test('store where results say, too', async () => {
+  test('store at computed places', async () => {
     const reversed = fn('reversed', { i: u32, n: uniform(u32) }, { place: u32, sum: u32 }, ({ i, n }) => {
       const sum = Var(u32(0));
       For(0, 5, (k) => sum.set(sum.mul(3).add(i).add(k)));
@@ -224,7 +224,7 @@ describe('a loop over a table of offsets in the rows of a grid', () => {
       },
     );
 
-  test('reads what it should, whatever the width, and nothing past the ends', async () => {
+  test('equals the reference for any width, and reads nothing past the ends', async () => {
     const property = fc.asyncProperty(
       fc.constantFrom(1, 3, 63, 64, 65, 100, 131, 640),
       fc.constantFrom(0, 50, 800, 5000, 70_001),
@@ -249,10 +249,10 @@ describe('a loop over a table of offsets in the rows of a grid', () => {
   });
 });
 
-describe('products of halves', () => {
+describe('dot products of 16-bit halves', () => {
   const EXTREMES = [0, 1, 0x7fff, 0x8000, 0xffff, 0x80008000, 0x7fff7fff, 0xffffffff, 0x80007fff, 0x12345678];
 
-  test('are summed as written, also where two are the same or the sum wraps', async () => {
+  test('are exact, also for equal operands and sums that overflow', async () => {
     const dots = fn('dots', { i: u32, xs: array(u32), table: array(u32) }, { sum: i32, own: i32 }, (given) => {
       const { i, xs, table } = given;
       const [sum, own] = [Var(i32(0)), Var(i32(0))];
@@ -270,7 +270,7 @@ describe('products of halves', () => {
     });
   });
 
-  test('are not taken for what only looks like them', async () => {
+  test('are not used for expressions that only resemble them', async () => {
     const low = (word: U32) => bitsToI32(word.shl(16)).shr(16);
     const high = (word: U32) => bitsToI32(word).shr(16);
     const near = fn(
@@ -310,8 +310,8 @@ describe('products of halves', () => {
   });
 });
 
-describe('what indices do not go through together', () => {
-  test('is told', () => {
+describe('explainVectorization of divergent indices', () => {
+  test('gives the reason', () => {
     const until = fn('until', { i: u32 }, u32, ({ i }) => {
       const at = Var(u32(0));
       For(0, 9, (k) => {

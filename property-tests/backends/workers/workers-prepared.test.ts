@@ -49,7 +49,7 @@ function prepare(context: Context) {
 }
 
 describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
-  test('makes nothing in ten thousand calls', async () => {
+  test('allocates nothing in ten thousand calls', async () => {
     const context = new Context(await createWorkersBackend(options));
     const prepared = prepare(context);
     const x = context.column(data);
@@ -67,7 +67,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
     await context.close();
   }, 120_000);
 
-  test('keeps what each of more calls was given than the queue has room for', async () => {
+  test('keeps the arguments of each call when calls outnumber the places of the queue', async () => {
     const context = new Context(await createWorkersBackend(options));
     const reference = new Context(createReferenceBackend());
     const prepared = prepare(context);
@@ -83,7 +83,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
     await reference.close();
   }, 120_000);
 
-  test('gives the same bytes or says that there is too little memory, whatever the limit', async () => {
+  test('gives the same bytes or reports too little memory, for any limit', async () => {
     const reference = new Context(createReferenceBackend());
     const expected = await reference.read(pipeline(reference.column(data), 7));
     const told = new Set<string>();
@@ -104,7 +104,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
     await reference.close();
   }, 120_000);
 
-  test('ends at an abort: reads under way and later calls get its reason', async () => {
+  test('ends at an abort: pending reads and later calls reject with its reason', async () => {
     const context = new Context(await createWorkersBackend(options));
     const prepared = prepare(context);
     const x = context.column(data);
@@ -120,7 +120,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
     expect(context.backend.counters).toMatchObject({ liveBytes: 0, liveBuffers: 0 });
   }, 60_000);
 
-  test('and a loop over it go on where a worker is killed before any of their calls', async () => {
+  test('and a loop over it continue when a worker is killed before any of their calls', async () => {
     const expected = await runAll(createReferenceBackend());
     let lost = 0;
     const property = fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.nat(1), async (at, which) => {
@@ -150,7 +150,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
     if (options.inlineNanoseconds === 0) expect(lost).toBeGreaterThan(0);
   }, 240_000);
 
-  test('looks once a batch whether a loop is over, and stops at the round', async () => {
+  test('checks the end of a loop once per batch, and stops at the right round', async () => {
     const context = new Context(await createWorkersBackend(options));
     const step = stepOf(context);
     const x = context.column(new Uint32Array(ROWS));
@@ -183,7 +183,7 @@ async function runAll(backend: Backend): Promise<unknown> {
   return results;
 }
 
-test('a prepared pipeline whose functor never ends is given up after the limit', async () => {
+test('a prepared pipeline whose functor never ends is stopped after the hang limit', async () => {
   const context = new Context(await createWorkersBackend({ workers: 2, hangLimit: 300 }));
   const prepared = context.prepare({ x: input(u32, ROWS) }, ({ x }) => context.materialize(q.map(forever, { x })));
   const result = prepared({ x: context.column(data) });

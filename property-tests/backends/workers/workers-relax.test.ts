@@ -38,7 +38,7 @@ describe('one launch', () => {
   const rule = { change, total: q.plus(u32), until };
   const options = { maxRounds: 2 ** 20, maxWidth: 2 ** 32 - 1, maxHeight: 2 ** 32 - 1 };
 
-  test('is all that relaxing takes, however many rounds there may be', async () => {
+  test('is enough for relax, for any number of rounds', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }));
     const grids = { width: context.column(Uint32Array.of(3, 300)), height: context.column(Uint32Array.of(2, 1)) };
     const x = context.column(new Uint32Array(306).fill(1000));
@@ -54,7 +54,7 @@ describe('one launch', () => {
     await context.close();
   });
 
-  test('of many grids is no hang as long as grids are done', async () => {
+  test('over many grids is no hang as long as grids finish', async () => {
     const hangLimit = 500;
     const context = new Context(await createWorkersBackend({ workers: 2, inlineNanoseconds: 0, hangLimit }));
     const relaxMany = async (count: number): Promise<number> => {

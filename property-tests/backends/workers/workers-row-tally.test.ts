@@ -123,7 +123,7 @@ describe.each([
     await backend.close();
   });
 
-  test.prop([rows])('have the counts of the plain loop', async (given) => {
+  test.prop([rows])('equal the counts of a plain loop', async (given) => {
     const { functor, storage, ranks, bins, histograms } = given;
     const material = materialOf(given);
     const { n, cells, binOf, mask, group, start } = material;

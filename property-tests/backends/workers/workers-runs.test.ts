@@ -81,7 +81,7 @@ describe.each([
     }
   });
 
-  test('an operator that only reads the left side', async () => {
+  test('an operator that returns its left operand unless it is 0', async () => {
     const left = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(a, b, a.eq(0)), exact: true });
     const n = 40003;
     const keys = keysOfRuns(n, lengths['of some rows']!, n + 7);

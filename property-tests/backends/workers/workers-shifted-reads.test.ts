@@ -54,8 +54,8 @@ function placeOf(steps: readonly Step[], i: number): number {
   return steps.reduce((at, each) => next(at, each) >>> 0, i);
 }
 
-describe('a read at an index that was raised and lowered', () => {
-  test('is that of the array, and zero past its end', async () => {
+describe('a read at an index moved by additions and clamps', () => {
+  test('returns the element of the array, and zero past its end', async () => {
     const property = fc.asyncProperty(
       path,
       fc.constantFrom(1, 4, 17, 64, 300),

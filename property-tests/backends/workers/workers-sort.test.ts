@@ -77,7 +77,7 @@ describe.each([
     expect(got).toEqual({ keys: sorted.map((i) => keys[i]), payload: sorted.map((i) => 3 * i) });
   });
 
-  test('leaves out the digits that all keys share, wherever they are', async () => {
+  test('skips the digits that all keys share', async () => {
     const digits = randomWords(2000);
     for (const mask of [0, 0xff, 0xff00, 0xff00ff, 0xff0000, 0xff000000, 0xffffff00, 0xffff0000, 0x00ffff00]) {
       const keys = digits.map((word) => ((word & mask) | (0x5a5a5a5a & ~mask)) >>> 0);
@@ -86,7 +86,7 @@ describe.each([
     }
   });
 
-  test('sorts as many rows as the device counts', async () => {
+  test('sorts as many rows as a device count gives', async () => {
     const keys = randomWords(5000);
     for (const count of [0, 1, 17, 4999]) {
       const sorted = order(keys.slice(0, count), 0, 32);
@@ -97,14 +97,14 @@ describe.each([
 
   test.prop([fc.uint32Array({ maxLength: 600 }), fc.integer({ min: 0, max: 32 }), fc.integer({ min: 0, max: 32 })], {
     numRuns: caseCount(60),
-  })('sorts by the chosen bits alone', async (keys, a, b) => {
+  })('sorts only by the chosen bits', async (keys, a, b) => {
     const [beginBit, endBit] = [Math.min(a, b), Math.max(a, b)];
     const sorted = order(keys, beginBit, endBit);
     const got = await sort(keys, beginBit, endBit);
     expect(got).toEqual({ keys: sorted.map((i) => keys[i]), payload: sorted.map((i) => 3 * i) });
   });
 
-  test('needs neither keys nor payload', async () => {
+  test('works without keys or without payload', async () => {
     const keys = randomWords(4000);
     const sorted = order(keys, 0, 32);
     const xs = { xs: { words: keys, length: keys.length } };

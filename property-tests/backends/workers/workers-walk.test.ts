@@ -126,7 +126,7 @@ describe('walk', () => {
     [777, 0],
     [777, 700],
     [2 ** 32 - 1, 0],
-  ])('walks as far as the device counts: %i less %i', async (count, minus) => {
+  ])('walks as many rows as a device count gives: %i minus %i', async (count, minus) => {
     const n = 1500;
     await expectSame(async (backend) => {
       const extent: CountRef = { buffer: upload(backend, Uint32Array.of(0, count)), word: 1, minus, limit: n };
@@ -137,7 +137,7 @@ describe('walk', () => {
     });
   });
 
-  test('some walks may be a hundred thousand times as long as others', async () => {
+  test('handles walks a hundred thousand times as long as others', async () => {
     const n = 3000;
     const long = fn({ i: u32 }, { more: bool, left: u32, sum: u32 }, ({ i }) => ({
       more: i.rem(3).ne(1),
