@@ -1,19 +1,23 @@
 import { type Column, tableFromColumns, tableToIPC } from '@uwdata/flechette';
 import { viewOf } from './bytes.ts';
 
-/** Writes an Arrow IPC file piece by piece. Keeps only the positions of batches until the end, 24 bytes each. */
+/**
+ * Writes an Arrow IPC file piece by piece. Until the end, only the positions of the record batches stay in memory, 24
+ * bytes each.
+ */
 export interface ArrowFile<T> {
   begin(): Uint8Array;
-  /** A record batch; empty if it has no rows. */
+  /** The bytes of one record batch with the rows of the table; no bytes if the table has no rows. */
   add(table: T): Uint8Array;
   end(): Uint8Array;
 }
 
 /**
- * Starts a file.
+ * Starts an Arrow file whose schema is that of the table `empty`.
  *
  * @param empty - A table without rows.
- * @param columnsOf - The columns of a table, with their rows split into a number of batches.
+ * @param columnsOf - Returns the columns of a table as Arrow vectors, with the rows split into the given number of
+ * record batches.
  */
 export function arrowFile<T extends { readonly rows: number }>(
   empty: T,
@@ -38,26 +42,29 @@ export function arrowFile<T extends { readonly rows: number }>(
   };
 }
 
-/** Position of a record batch in the file: at `offset`, `metadata` bytes of message, then `body` bytes of columns. */
+/**
+ * Position of a record batch: at byte `offset` of the file, a message header of `metadata` bytes, then columns of
+ * `body` bytes.
+ */
 interface ArrowBlock {
   readonly offset: number;
   readonly metadata: number;
   readonly body: number;
 }
 
-/** `ARROW1`, padded to a multiple of eight bytes. */
+/** Magic number at the start of an Arrow file: `ARROW1`, padded to a multiple of eight bytes. */
 const MAGIC = Uint8Array.of(0x41, 0x52, 0x52, 0x4f, 0x57, 0x31, 0, 0);
 const END_OF_STREAM = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 const EOS_BYTES = END_OF_STREAM.length;
-/** Bytes before a message: a marker and the message's length. */
+/** Bytes in front of a message: a marker (4) and the length of the message (4). */
 const CONTINUATION_BYTES = 8;
 
-/** Length of the footer, and `ARROW1`. */
+/** Bytes at the end of an Arrow file: the length of the footer (4) and `ARROW1` (6). */
 const TAIL_BYTES = 4 + 6;
 
 /**
- * The footer of a file with these batches. The library writes footers only for whole tables. So this takes the footer
- * of as many empty batches, and corrects the positions in it.
+ * The footer of a file with the given record batches. The Arrow library writes footers only for whole tables. So `file`
+ * is an encoded table with the same number of empty batches, and this function replaces their positions in its footer.
  */
 function footerOf(file: Uint8Array, blocks: readonly ArrowBlock[]): Uint8Array {
   const length = viewOf(file).getInt32(file.length - TAIL_BYTES, true);
@@ -76,10 +83,10 @@ function footerOf(file: Uint8Array, blocks: readonly ArrowBlock[]): Uint8Array {
 }
 
 const BLOCK_BYTES = 24;
-/** Index of the record batches among the fields of a footer. */
+/** Index of the field `recordBatches` in the schema of a footer. */
 const RECORD_BATCHES = 3;
 
-/** Start of the vector of record batches in a footer, by the layout of FlatBuffers. */
+/** Byte offset of the first element of the vector of record batches in a footer (FlatBuffers layout). */
 function blocksAt(view: DataView): number {
   const root = view.getUint32(0, true);
   const vtable = root - view.getInt32(root, true);
@@ -97,7 +104,7 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Flags as bits, lowest first, padded to eight bytes. */
+/** Packs flags into bits, the lowest bit first, as Arrow stores booleans; padded to a multiple of eight bytes. */
 export function bitsOf(length: number, isSet: (row: number) => boolean): Uint8Array {
   const bits = new Uint8Array(8 * Math.ceil(length / 64));
   for (let row = 0; row < length; row++) if (isSet(row)) bits[row >> 3]! |= 1 << (row & 7);

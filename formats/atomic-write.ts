@@ -9,25 +9,26 @@ import type { FileChunks } from './text-chunks.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * Output files that appear together, whole, or not at all.
+ * Output files that appear together and complete, or not at all.
  *
- * Staging opens a hidden temporary file next to each target. So an unwritable target is known before any work is done,
- * and renames stay within one file system. A target that exists but is not a regular file (`/dev/null`, a named pipe)
- * is written in place, because it has no content that a rename could protect. A descriptor (`/dev/stdout`) is appended
- * to, because the shell that opened its file may also write to it.
+ * Staging opens a hidden temporary file next to each target. So an unwritable target is reported before any work is
+ * done, and the final rename stays within one file system. A target that exists but is not a regular file (`/dev/null`,
+ * a named pipe) is written in place, because it has no content that a rename could protect. A path of an open
+ * descriptor (`/dev/stdout`) is opened for appending, because the shell may write to the same file.
  *
- * Temporary files left in the folder by killed processes of this machine are removed.
+ * Staging also removes temporary files that killed processes of this machine left in the folder.
  */
 export interface StagedOutputs {
   /**
    * Appends text, as UTF-8, or bytes to one of the staged paths.
    *
-   * @throws QuadrilleError `output/write-failed` when the disk refuses; the signal's reason when it is aborted.
+   * @throws QuadrilleError `output/write-failed` if the file system reports an error, such as a full disk; the reason
+   * of `signal` if it is aborted.
    */
   write(path: string, chunks: FileChunks, signal?: AbortSignal): Promise<void>;
   /** Flushes every file to disk, then renames each to its target. */
   commit(): Promise<void>;
-  /** Removes everything that has not been committed. Does nothing after `commit` or a second time. */
+  /** Removes all files that have not been committed. Has no effect after `commit` or a previous `discard`. */
   discard(): Promise<void>;
   /** Same as `discard`, but synchronous, for a process that is about to exit. */
   discardNow(): void;
@@ -36,9 +37,8 @@ export interface StagedOutputs {
 /**
  * Opens a temporary file next to every path.
  *
- * @throws UsageError `output/unwritable` with the path, if its folder is missing or read-only, or if it is itself a
- * folder or a read-only file; `output/same-file` if two paths lead to one file. No temporary file remains in these
- * cases.
+ * @throws UsageError `output/unwritable` if the folder of a path is missing or read-only, or if the path is a folder or
+ * a read-only file; `output/same-file` if two paths lead to one file. No temporary file remains in these cases.
  * @example
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'counts.csv');
  * const outputs = await stageOutputs([path]);
@@ -76,8 +76,8 @@ export async function stageOutputs(paths: readonly string[]): Promise<StagedOutp
 }
 
 /**
- * The real path of a file: links are followed, and a file that does not exist yet is placed in its real folder. Two
- * paths with the same result are the same file.
+ * The real path of a file, with all links resolved. The file need not exist; its folder must. Two paths with the same
+ * result lead to the same file.
  */
 export async function resolveTarget(path: string): Promise<string> {
   try {
@@ -88,13 +88,13 @@ export async function resolveTarget(path: string): Promise<string> {
   }
 }
 
-/** Names of open files of this process. */
+/** Paths that name open file descriptors of this process. */
 const DESCRIPTOR = /^\/(dev\/(stdout|stderr|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
 interface StagedFile {
   readonly path: string;
   readonly target: string;
-  /** Undefined if the target is written in place. */
+  /** Path of the temporary file; undefined if the target is written in place. */
   readonly temporary: string | undefined;
   readonly handle: FileHandle;
   open: boolean;
@@ -107,7 +107,7 @@ async function stageFile(path: string): Promise<StagedFile> {
     const existing = await stat(target).catch(() => undefined);
     const isDescriptor = DESCRIPTOR.test(path);
     const inPlace = isDescriptor || (existing !== undefined && !existing.isFile());
-    // Opening an existing file for appending changes nothing, and fails if the user may not write.
+    // Opening an existing file for appending does not change the file, but fails if the user may not write to it.
     if (existing?.isFile()) await (await open(target, 'a')).close();
     const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
     const handle = await open(
@@ -167,7 +167,7 @@ async function close(file: StagedFile): Promise<void> {
 
 async function discardAll(files: Iterable<StagedFile>): Promise<void> {
   for (const file of files) {
-    // Closing a discarded file may fail: a full disk may report this only now.
+    // Closing a discarded file may fail, because a full disk may be reported only now. This error is irrelevant.
     await close(file).catch(() => undefined);
     if (!file.committed && file.temporary !== undefined) await rm(file.temporary, { force: true });
   }

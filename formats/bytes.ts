@@ -1,4 +1,4 @@
-/** A view of the same bytes. */
+/** A `DataView` of the same memory; no bytes are copied. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

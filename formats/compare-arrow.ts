@@ -5,9 +5,9 @@ import { arrowFile, bitsOf } from './arrow-file.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 
 /**
- * Writes a table as an Arrow IPC file, a record batch for every tile that has rows: utf8 for texts, uint64 for counts
- * and areas, float64 for ratios, null for a missing ratio, bool for flags. pandas, polars, DuckDB and R can memory-map
- * it. Only the positions of batches are kept until the end, 24 bytes each.
+ * Writes a table as an Arrow IPC file, with one record batch for every tile that has rows. Texts are utf8, counts and
+ * areas uint64, ratios float64 (null if missing), and flags bool. pandas, polars, DuckDB and R can memory-map the file.
+ * Until the end, only the positions of the batches stay in memory, 24 bytes each.
  *
  * @example
  * const table = emptyTable('missing');
@@ -20,7 +20,7 @@ export function arrowWriter(empty: CompareRows): ArrowWriter {
   return arrowFile(empty, columnsOf);
 }
 
-/** A table's writer whose pieces are bytes. */
+/** A {@link TableWriter} whose pieces are bytes, not text. */
 export interface ArrowWriter extends TableWriter {
   begin(): Uint8Array;
   add(table: CompareRows): Uint8Array;

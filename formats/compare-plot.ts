@@ -21,7 +21,8 @@ const PALE_BAR = '#a9bfd6';
 
 /**
  * Draws the distribution of the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs as a standalone SVG: a histogram in bins of 0.02,
- * with J′, their mean, and the threshold of matches. Bars below the threshold are pale.
+ * with lines at J′, the mean of the ratios, and at the ratio from which a pair can be a match. Bars below that ratio
+ * are pale.
  *
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
  * installed.

@@ -7,7 +7,7 @@ import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primi
 import { comparePlot } from './compare-plot.ts';
 import { aCompareRun, type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
 
-/** A row of a report for one tile. */
+/** Figures of one tile, which form a row in a table of the report. */
 export interface TileFigures {
   readonly tile: string;
   readonly similarity: number;
@@ -20,15 +20,15 @@ const someFigures: Kind = anArrayOf(
   aRecord<TileFigures>({ tile: aText, similarity: aNumber, pairs: aNumber, missingA: aNumber, missingB: aNumber }),
 );
 
-/** Keeps a bounded number of the least similar tiles. */
+/** Keeps the tiles with the lowest similarity, up to a maximum number. */
 export interface WorstTiles {
   add(tile: TileComparison): void;
-  /** Least similar first; tiles without pairs come before all others. */
+  /** The tiles in ascending order of similarity; tiles without pairs come first. */
   list(): TileFigures[];
 }
 
 /**
- * Keeps at most `max` tiles.
+ * Starts with no tiles, and keeps at most `max` of the tiles added.
  *
  * @example
  * worstTiles(20).list(); // []
@@ -50,8 +50,8 @@ export function worstTiles(max: number): WorstTiles {
 }
 
 /**
- * The sections of a report on a comparison, which come before those on the run: figures, histogram, tiles, skipped
- * tiles and notes.
+ * The sections of a report that describe a comparison: figures, histogram, tiles, skipped tiles and notes. A report has
+ * them before the sections about the run.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();

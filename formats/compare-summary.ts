@@ -3,9 +3,9 @@ import { type BothSides, RATIO_BINS } from '../algorithms/cross-compare/totals.t
 import { requireArguments } from '../primitives/arguments.ts';
 import { aNumber, aRecord, aText, type Kind } from '../primitives/kinds.ts';
 
-/** Facts about a comparison besides its result. */
+/** Facts about a run of a comparison, besides its result. */
 export interface CompareRun {
-  /** Files or folders as the user named them. */
+  /** The files or folders that were compared, as given by the user. */
   readonly a: string;
   readonly b: string;
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
@@ -16,11 +16,11 @@ export interface CompareRun {
 
 export const aCompareRun: Kind = aRecord<CompareRun>({ a: aText, b: aText, backend: aText, pixelSize: aNumber });
 
-/** Explanation shown with J′ if it is not a number. */
+/** Explanation in summaries and reports if the similarity J′ is not a number. */
 export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean of no ratios is not defined.';
 
 /**
- * The result as one JSON object; `a` is the first result set, `b` the second:
+ * Writes the result of a comparison as one JSON object. `a` is the first result set, `b` the second:
  *
  * ```json
  * {

@@ -5,7 +5,8 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
 
 /**
- * A column of a table. In a `text` column, row `i` is text `rows[i]`. In a `ratio` column, NaN marks a missing value.
+ * A column of a table. A `text` column stores each text once; row `i` shows text number `rows[i]`. In a `ratio` column,
+ * NaN marks a missing value.
  */
 export type CompareColumn =
   | { readonly type: 'text'; readonly texts: TextColumn; readonly rows: Uint32Array }
@@ -14,7 +15,7 @@ export type CompareColumn =
   | { readonly type: 'ratio'; readonly values: Float64Array }
   | { readonly type: 'flag'; readonly values: Uint8Array };
 
-/** Rows of a table as named columns. */
+/** Some rows of a table, stored as named columns. */
 export interface CompareRows {
   readonly rows: number;
   readonly columns: readonly (readonly [name: string, column: CompareColumn])[];
@@ -48,7 +49,7 @@ const aNamedColumn: Kind = (given, path, homes) =>
 /** Rows of a table. */
 export const aTable: Kind = aRecord<CompareRows>({ rows: aWhole(), columns: anArrayOf(aNamedColumn) });
 
-/** The tables of a comparison, each with the rows that a tile adds to it. `a` is the first result set, `b` the second. */
+/** For each table, the function that computes the rows of a tile. `a` is the first result set, `b` the second. */
 export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison) => CompareRows>> = {
   pairs: pairRows,
   tiles: tileRow,
@@ -56,16 +57,16 @@ export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison
 };
 
 /**
- * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`,
- *   areas in pixels, in the order of the polygons.
+ * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`.
+ *   Areas are in pixels. Rows are in the order of the polygons.
  * - `tiles`: a row for every tile: `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity,
- *   matches`; `similarity` is the mean ratio of its pairs, empty without pairs.
- * - `missing`: a row for every polygon without common area with any of the other set: `tile, set, id`, where `set` is
- *   `a` or `b`; those of `a` first.
+ *   matches`; `similarity` is the mean ratio of the tile's pairs, and missing if there are none.
+ * - `missing`: a row for every polygon that overlaps no polygon of the other set: `tile, set, id`. `set` is `a` or `b`;
+ *   within a tile, all rows of `a` come first.
  */
 export type CompareTable = 'pairs' | 'tiles' | 'missing';
 
-/** A way to write a table, a piece for each tile. */
+/** Converts a table to text or bytes, one piece per tile. */
 export interface TableWriter {
   /** Text or bytes before the first row. */
   begin(): string | Uint8Array;
@@ -76,7 +77,7 @@ export interface TableWriter {
 }
 
 /**
- * No rows, with the columns of a table.
+ * A table with all its columns but no rows, from which writers take the names and types of the columns.
  *
  * @example
  * emptyTable('missing').columns.map(([name]) => name); // ['tile', 'set', 'id']
@@ -139,7 +140,7 @@ function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileCompa
 function missingRows({ tile, p, q }: TileComparison): CompareRows {
   const rows = p.missing.length + q.missing.length;
   const sets = new Uint32Array(rows).fill(1, p.missing.length);
-  // The ids of both sides, concatenated: those of b follow those of a.
+  // The texts of the column are the ids of a, followed by those of b, so ids of b are offset by this number.
   const ofB = p.ids.starts.length - 1;
   const ids = new Uint32Array(rows);
   ids.set(p.missing);

@@ -5,7 +5,7 @@ import { quote } from './csv-quote.ts';
 
 /**
  * Writes a table as CSV: a header, then one line per row. Fields are quoted as in RFC 4180; lines end in a single line
- * feed. Ratios are the shortest text that reads back as the same f64; missing ratios are empty. Flags are 1 and 0.
+ * feed. Ratios have as few digits as needed to restore the f64; missing ratios are empty. Flags are 1 and 0.
  *
  * @example
  * const table = emptyTable('missing');
@@ -92,8 +92,8 @@ function jsonCells(column: CompareColumn): (row: number) => string {
 }
 
 /**
- * The texts of a column as strings. ASCII texts are cut from one string, because decoding each alone takes ten times as
- * long.
+ * Returns the text of a row of the column. ASCII texts are cut from one decoded string, because decoding each text
+ * separately takes ten times as long.
  */
 function textsOf({ bytes, starts }: TextColumn): (row: number) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

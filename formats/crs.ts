@@ -5,7 +5,7 @@ import { aText, optional } from '../primitives/kinds.ts';
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
  * `http://www.opengis.net/def/crs/EPSG/0/26915`, `epsg:26915` and `EPSG:26915` all become `EPSG:26915`.
  *
- * Names of unknown form are trimmed and otherwise unchanged, so that they are equal to themselves.
+ * Names in other forms are only trimmed, so that two equal names stay equal.
  *
  * @example
  * normalizeCrs('urn:ogc:def:crs:OGC:1.3:CRS84'); // 'OGC:CRS84'
@@ -24,9 +24,10 @@ const FORMS: readonly RegExp[] = [
 ];
 
 /**
- * Whether two names mean the same coordinates. `OGC:CRS84`, `CRS:84` and `EPSG:4326` do: longitude and latitude on WGS
- * 84. GIS files use this order, although the registry defines another one for EPSG:4326. NAD 83 (`EPSG:4269`) is
- * another datum, a metre or two away, and is different. A missing name equals nothing, not even another missing name.
+ * Whether two names mean the same coordinate system. `OGC:CRS84`, `CRS:84` and `EPSG:4326` all mean longitude and
+ * latitude on WGS 84. (The registry defines latitude first for EPSG:4326, but GIS files store longitude first.) NAD 83
+ * (`EPSG:4269`) is different, because its datum is shifted by a metre or two. A missing name equals no name, not even
+ * another missing name.
  *
  * @example
  * sameCrs('EPSG:4326', 'urn:ogc:def:crs:OGC:1.3:CRS84'); // true
@@ -36,11 +37,11 @@ export function sameCrs(a: string | undefined, b: string | undefined): boolean {
   return a !== undefined && b !== undefined && canonical(a) === canonical(b);
 }
 
-/** A degree more than latitudes have, so that rounding errors at a pole do not count. */
+/** Maximum absolute value of a latitude in degrees, plus one degree of tolerance for rounding errors at the poles. */
 const LATITUDE_LIMIT = 91;
 
 /**
- * The first coordinate that is too large for a latitude in degrees; undefined if all may be latitudes.
+ * The first coordinate that is too large for a latitude in degrees; undefined if all coordinates may be latitudes.
  *
  * @example
  * [findNoLatitude(Float64Array.of(43, -90)), findNoLatitude(Float64Array.of(43, 610))]; // [undefined, 610]
@@ -50,8 +51,8 @@ export function findNoLatitude(y: Float64Array): number | undefined {
 }
 
 /**
- * Whether coordinates in this system are longitudes and latitudes in degrees. Knows the systems that files name in
- * practice (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and similar); false for all others.
+ * Whether coordinates in this system are longitudes and latitudes in degrees. Recognizes the geographic systems common
+ * in files (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and similar); false for all other systems.
  *
  * @example
  * [isGeographicCrs('EPSG:4326'), isGeographicCrs('EPSG:32633')]; // [true, false]

@@ -2,43 +2,44 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError, type QuadrilleError } from '../primitives/errors.ts';
 import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 
-/** The columns to read from a CSV. */
+/** Selects the columns to read from a CSV file, and the handling of unreadable rows. */
 export interface CsvRowsOptions {
-  /** For every column of numbers, its possible names, in any case. */
+  /** For every number column to read, the names that its header may have, in lower or upper case. */
   readonly numbers: readonly (readonly string[])[];
-  /** The column that names rows. Default: a column called `id`, if there is one. */
+  /** Name of the column with the names of rows. Default: the column `id`, if there is one. */
   readonly id?: string | undefined;
-  /** The fault of a row's numbers; undefined if they are valid. */
+  /** Checks the numbers of a row. Returns the reason why they are invalid, or undefined if they are valid. */
   readonly faultOf?: ((numbers: readonly number[]) => string | undefined) | undefined;
-  /** Maximum number of rows of the next batch. Called before each batch. */
+  /** Returns the maximum number of rows of the next batch. Called before each batch. */
   readonly batchRows: () => number;
-  /** Receives the errors of unreadable rows, which are then skipped. Default: they are thrown. */
+  /** Called with the error of each unreadable row, which is then skipped. Default: the error is thrown. */
   readonly onBadRow?: ((error: QuadrilleError) => void) | undefined;
 }
 
-/** Consecutive rows of a CSV. */
+/** A batch of consecutive rows from a CSV file. */
 export interface CsvRows {
-  /** Index of the first row, from 0. Skipped rows do not count. */
+  /** Index of the batch's first row in the file, from 0, not counting skipped rows. */
   readonly first: number;
   readonly count: number;
-  /** The requested columns. */
+  /** The number columns that were requested, in the same order. */
   readonly numbers: readonly Float64Array[];
-  /** Names of the rows; undefined without a column of names. */
+  /** Names of the rows; undefined if the file has no column of names. */
   readonly names: readonly string[] | undefined;
-  /** Number of bytes read so far. */
+  /** Number of bytes of the file read so far. */
   readonly bytesRead: number;
 }
 
-/** A CSV, not yet read. */
+/** A CSV file that is opened but not yet read. */
 export interface CsvFile {
   readonly size: number;
-  /** Reads the rows, in at least one batch. */
+  /** Reads the rows in batches. There is at least one batch, which may be empty. */
   batches(signal?: AbortSignal): AsyncIterable<CsvRows>;
 }
 
 /**
- * Opens delimited text (RFC 4180) with a header, to read numbers from it in batches; memory is bounded by the batch.
- * The delimiter is the first of tab, semicolon and comma that occurs in the header. Blank lines are skipped. O(bytes).
+ * Opens delimited text (RFC 4180) with a header, to read columns of numbers in batches. Memory is proportional to a
+ * batch. The delimiter is the first of tab, semicolon and comma that occurs in the header. Blank lines are skipped.
+ * O(bytes).
  *
  * @throws FormatError if the file is missing; while reading, `csv/missing-column` for a header without a required
  * column, `csv/bad-row` with the line for a row with too few fields or numbers that are not finite, `csv/long-line` and
@@ -49,11 +50,11 @@ export async function openCsvRows(file: string, options: CsvRowsOptions): Promis
   return { size: input.size, batches: (signal) => readRows(input, options, signal) };
 }
 
-/** State of reading a text. */
+/** State while a text is read. */
 interface Reading {
   readonly file: string;
   readonly options: CsvRowsOptions;
-  /** Line of the current record, and of the next, from 1. */
+  /** Numbers of the lines at which the current and the next record begin, from 1. */
   line: number;
   next: number;
 }
@@ -62,7 +63,7 @@ interface Columns {
   readonly delimiter: string;
   readonly numbers: readonly number[];
   readonly id: number;
-  /** Minimum number of fields in a row. */
+  /** Minimum number of fields in a row, so that all requested columns exist. */
   readonly min: number;
 }
 
@@ -102,10 +103,10 @@ interface TextRecord {
   readonly line: number;
 }
 
-/** Maximum length of a record. A longer one has an open quote, or a file without line ends. */
+/** Maximum length of a record in characters. A longer record means an unclosed quote or a file without line ends. */
 const LONGEST_RECORD = 2 ** 20;
 
-/** The records of a text that are not blank, block by block. */
+/** Splits a text into records, block by block. Blank records are left out. */
 async function* recordsIn(
   input: LayerInput,
   reading: Reading,
@@ -133,7 +134,7 @@ async function* recordsIn(
 }
 
 /**
- * Position after the last newline of a text. If a quote is open there, the record continues, which is checked later.
+ * Position after the last newline outside quotes, where the last complete record ends. Wrong quotes are detected later.
  */
 function endOfRecords(text: string): number {
   if (!text.includes('"')) return text.lastIndexOf('\n') + 1;
@@ -150,7 +151,7 @@ const QUOTE = 34;
 const NEWLINE = 10;
 
 function* splitRecords(text: string, end: number, reading: Reading): Generator<TextRecord> {
-  // Position of the next quote, cached so that not every line searches the rest of the text.
+  // Position of the next quote. It is cached, because otherwise every line would search the whole remaining text.
   let quote = nextOf('"', text, 0);
   for (let at = 0; at < end; ) {
     const start = reading.next;
@@ -174,7 +175,7 @@ function* splitRecords(text: string, end: number, reading: Reading): Generator<T
 
 const RETURN = 13;
 
-/** Position of the next occurrence of a character; the end of the text or beyond if there is none. */
+/** Position of the next occurrence of a character; infinity if there is none. */
 function nextOf(character: string, text: string, from: number): number {
   const at = text.indexOf(character, from);
   return at === -1 ? Number.POSITIVE_INFINITY : at;
@@ -216,7 +217,7 @@ function fieldsOf(record: string, delimiter: string): string[] {
   return fields;
 }
 
-/** Rows under construction. */
+/** A batch that is being filled. */
 interface Batch {
   readonly capacity: number;
   count: number;

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 
-/** Packs bytes on a thread of Node's pool. */
+/** Compresses bytes on a thread of Node's pool. */
 export const deflateBytes: (bytes: Uint8Array, options: { level: number }) => Promise<Buffer> = promisify<
   Uint8Array,
   { level: number },

@@ -1,17 +1,17 @@
 import { BAR, histogramChart } from './histogram-chart.ts';
 import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
 
-/** Input of a plot of distances. */
+/** Data of a plot of distances. */
 export interface DistancePlot {
   readonly title: string;
   /** The metric of the distances, such as `l2`. */
   readonly metric: string;
   readonly queries: number;
   readonly count: number;
-  /** Number of infinite distances, which are not drawn. */
+  /** Number of infinite distances. They are not drawn. */
   readonly infinite: number;
   readonly mean: number | null;
-  /** Counts of bins of equal width. */
+  /** Number of distances in each bin. Bins have equal width; the first begins at `start`. */
   readonly histogram: { readonly start: number; readonly width: number; readonly counts: readonly number[] };
 }
 

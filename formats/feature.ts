@@ -2,34 +2,37 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 
 /**
- * A feature as in its file, before its name and coordinates are checked. Polygons and rings are lazy, so that at most
- * one ring of a TopoJSON file is expanded at a time.
+ * A feature as read from a file, before its name and coordinates are checked. Polygons and rings are iterated lazily,
+ * so that at most one ring of a TopoJSON file is expanded at a time.
  */
 export interface RawFeature {
   readonly id: unknown;
   readonly properties: unknown;
-  /** Polygons, which are arrays of rings, which are arrays of positions; undefined if the geometry is null. */
+  /** The polygons; each is a list of rings, and a ring is a list of positions. Undefined if the geometry is null. */
   readonly polygons: Iterable<Iterable<unknown>> | undefined;
-  /** The kinds of geometries found; complete once all polygons have been iterated. */
+  /** Number of geometries of each kind; complete once all polygons have been iterated. */
   readonly found: FoundGeometries;
 }
 
 /** Numbers of geometries in a feature, by kind. */
 export interface FoundGeometries {
-  /** Number of polygons and multipolygons, with or without rings. */
+  /** Number of Polygon and MultiPolygon geometries, including empty ones. */
   polygons: number;
   /** Number of points and lines. */
   others: number;
 }
 
-/** Features of a file and the coordinate system that it states. */
+/** The features of a file, and the coordinate system that the file states. */
 export interface RawFeatures {
   readonly features: Iterable<RawFeature>;
-  /** As written in the file; undefined if the file states none, null if it states one that cannot be identified. */
+  /**
+   * Name of the coordinate system as written in the file. Undefined if the file states none; null if the statement
+   * cannot be understood.
+   */
   readonly crs: string | null | undefined;
 }
 
-/** The file and the feature, for errors. */
+/** Identifies a feature in error messages. */
 export interface FeaturePlace {
   readonly file: string;
   readonly index: number;
@@ -44,7 +47,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Shows a parsed JSON value in an error, without its contents, so that deep nesting cannot overflow the stack. */
+/**
+ * Shows a parsed JSON value in an error message. The contents of arrays and objects are omitted, because deep nesting
+ * could overflow the stack.
+ */
 export function shallowText(value: unknown): string {
   if (Array.isArray(value)) return '[…]';
   return isJsonObject(value) ? '{…}' : (JSON.stringify(value) ?? 'undefined');
@@ -56,14 +62,14 @@ export function describeFeature({ index, id }: FeaturePlace): string {
   return named ? `feature ${index} (${quoteName(String(id))})` : `feature ${index}`;
 }
 
-/** Whether a geometry is of a kind in GeoJSON and TopoJSON that has no area. */
+/** Whether a GeoJSON or TopoJSON geometry is a point or line, and so has no area. */
 export function isPointOrLine(geometry: unknown): boolean {
   return isJsonObject(geometry) && POINTS_AND_LINES.has(geometry.type);
 }
 
 const POINTS_AND_LINES: ReadonlySet<unknown> = new Set(['Point', 'MultiPoint', 'LineString', 'MultiLineString']);
 
-/** The error for a geometry of unknown kind. */
+/** The error for a geometry whose type is missing or unknown. */
 export function unknownGeometryError(geometry: unknown, at: FeaturePlace): FormatError {
   const type = isJsonObject(geometry) ? geometry.type : undefined;
   return new FormatError('format/unknown-geometry', `The geometry of ${describeFeature(at)} is of no known kind.`, {
@@ -74,7 +80,7 @@ export function unknownGeometryError(geometry: unknown, at: FeaturePlace): Forma
   });
 }
 
-/** The error for a file with only points and lines. */
+/** The error for a file that contains points and lines but no polygons. */
 export function noPolygonsError(file: string, others: number): FormatError {
   return new FormatError('format/not-polygon', 'The layer has no polygons.', {
     expected: 'Polygon or MultiPolygon',
@@ -85,8 +91,8 @@ export function noPolygonsError(file: string, others: number): FormatError {
 }
 
 /**
- * The coordinate system named by a `crs` member, as in GeoJSON 2008. RFC 7946 dropped it, but files still have it. Null
- * if the member exists but names none.
+ * The coordinate system named by the member `crs` of GeoJSON 2008. RFC 7946 removed this member, but many files still
+ * have it. Undefined without the member; null if it does not name a system.
  */
 export function statedCrs(root: JsonObject): string | null | undefined {
   const crs = root.crs;

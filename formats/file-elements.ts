@@ -10,7 +10,7 @@ import { requireOptions } from '../primitives/options.ts';
 import { STORAGE_BYTES } from '../primitives/uploads.ts';
 import { fileError } from './file-error.ts';
 
-/** The elements of a file to read. */
+/** Selects the elements of a file to read. */
 export interface FileElementsOptions<E extends Storage> {
   /** Element type in the file, little-endian. Packed elements of 8 and 16 bits are read as u32 or i32. */
   readonly type: E;
@@ -27,12 +27,12 @@ const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
 };
 
 /**
- * Elements of a file for `context.upload`, read straight into the memory of the context without a copy. A file given by
- * its path is open only while it is read. A file given by a descriptor must stay open during the upload and, with
- * `failover`, as long as the column is in use.
+ * Elements of a file as a source for `context.upload`. They are read directly into the memory of the context, without
+ * an intermediate copy. A file given by its path is open only while it is read. A file given by a descriptor must stay
+ * open during the upload and, with `failover`, as long as the column is in use.
  *
  * @throws FormatError `format/missing-file`, `format/not-a-file`, `format/unreadable-file`, `format/short-file` if the
- * file has fewer elements than requested. From the upload, `format/changed-file` if the file was changed since this
+ * file has fewer elements than requested. The upload throws `format/changed-file` if the file was changed after this
  * call.
  *
  * @example
@@ -68,7 +68,7 @@ export async function fileElements<E extends Storage>(
   };
 }
 
-/** A file that is opened by its first user and closed by its last. */
+/** A file shared by several concurrent reads: the first read opens the file, and the last one closes it. */
 interface SharedFile {
   readonly name: string;
   use<R>(work: (descriptor: number, stats: BigIntStats) => Promise<R>): Promise<R>;

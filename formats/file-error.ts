@@ -1,7 +1,8 @@
 import { FormatError } from '../primitives/errors.ts';
 
 /**
- * Turns an error of the file system into a `FormatError` that names the file and a remedy. Other errors are unchanged.
+ * Converts an error of the file system to a `FormatError` with the file's name and a remedy. Returns other errors
+ * unchanged.
  */
 export function fileError(file: string, error: unknown): unknown {
   if (systemCode(error) === 'ENOENT' && ADDRESS.test(file)) return isAddress(file, error);
@@ -21,7 +22,10 @@ const REASONS: Readonly<Record<string, { code: string; sentence: string; remedy:
   },
 };
 
-/** `https://…`, `s3://…`, `/vsicurl/…`. The scheme has at least two letters, because one letter is a drive. */
+/**
+ * Addresses that are not local files: `https://…`, `s3://…`, `/vsicurl/…`. The scheme has at least two letters, because
+ * a single letter is a Windows drive.
+ */
 const ADDRESS = /^([a-z][a-z0-9+.-]+:\/|\/vsi)/i;
 
 function isAddress(file: string, cause: unknown): FormatError {

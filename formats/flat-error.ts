@@ -1,6 +1,8 @@
 import * as errors from '../primitives/errors.ts';
 
-/** An error without its class, which messages between threads lose. */
+/**
+ * The fields of an error in a form that can be sent to another thread. Sending the error itself would lose its class.
+ */
 export interface FlatError {
   readonly kind: string;
   readonly message: string;
@@ -9,7 +11,7 @@ export interface FlatError {
   readonly details?: errors.ErrorDetails | undefined;
 }
 
-/** Converts an error to a message for another thread. Values that cannot be sent become text. */
+/** Converts an error to a message for another thread. Details that cannot be sent are converted to text. */
 export function flattenError(error: unknown): FlatError {
   if (!(error instanceof Error)) return { kind: 'Error', message: String(error), stack: undefined };
   const flat = { kind: error.name, message: error.message, stack: error.stack };
@@ -36,11 +38,11 @@ const CLASSES: Readonly<Record<string, typeof errors.QuadrilleError>> = {
   OutOfMemoryError: errors.OutOfMemoryError,
 };
 
-/** Restores an error, in its own class if it is one of ours. */
+/** Restores an error from a message. Errors of this library regain their class. */
 export function restoreError({ kind, message, stack, code, details }: FlatError): Error {
   if (code === undefined) return Object.assign(new Error(`${kind}: ${message}`), { stack: stack ?? '' });
   const Class = CLASSES[kind] ?? errors.QuadrilleError;
-  // The message is already composed; its parts are added as fields.
+  // `message` already contains the details as text, so they are only added as fields.
   const restored = new Class(code, message);
   const { cause, ...rest } = details ?? {};
   Object.assign(restored, rest, { stack: stack ?? '' });

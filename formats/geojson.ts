@@ -16,8 +16,8 @@ import { UsageError } from './usage-error.ts';
 
 /**
  * Lists the polygon features of a parsed GeoJSON text (RFC 7946): a FeatureCollection, a Feature or a bare geometry,
- * which counts as one feature. A GeometryCollection counts as one geometry. Points and lines are counted and left out.
- * Its only layer is the `name` that some writers give a FeatureCollection.
+ * which counts as one feature. A GeometryCollection counts as one geometry. Points and lines are counted but not
+ * listed. `layer`, if given, must be the `name` that some writers give a FeatureCollection.
  *
  * @throws FormatError while iterating, if a member is missing or of the wrong kind, or a geometry is of an unknown
  * kind.
@@ -37,7 +37,7 @@ function noSuchLayer(layer: string, name: unknown, file: string): UsageError {
   });
 }
 
-/** Whether a parsed JSON text claims to be GeoJSON: its type is one of RFC 7946. */
+/** Whether the `type` of a parsed JSON text is one of the types of GeoJSON (RFC 7946). */
 export function isGeoJson(root: JsonObject): boolean {
   return GEOJSON_TYPES.has(root.type);
 }
@@ -76,7 +76,10 @@ function readFeature({ id, properties, geometry }: JsonObject, index: number, fi
   return { id, properties, polygons: geometry === null ? undefined : listPolygons(geometry, found, at), found };
 }
 
-/** Walks nested collections with an explicit stack, so that deep nesting cannot overflow the call stack. */
+/**
+ * Lists the polygons of a geometry. Walks nested collections with an explicit stack, so that deep nesting cannot
+ * overflow the call stack.
+ */
 function listPolygons(geometry: unknown, found: FoundGeometries, at: FeaturePlace): unknown[][] {
   const polygons: unknown[][] = [];
   const pending: unknown[] = [geometry];

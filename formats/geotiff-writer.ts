@@ -28,38 +28,46 @@ import { encodeBlock, type Packing } from './tiff/encode.ts';
 import type { Predictor } from './tiff/layout.ts';
 import { SAMPLE_FORMAT, type Words, wordsOver } from './tiff/samples.ts';
 
-/** A raster to write: its georeference, its cells, and the layout of the file. */
+/** A raster to write: its georeference, its size and sample type, and the layout of the file. */
 export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly sample: Sample;
   /** Number of bands. Default 1. */
   readonly bands?: number | undefined;
-  /** `EPSG:n`, or `OGC:CRS84`, which is written as EPSG:4326; without it the file names no coordinate system. */
+  /**
+   * Coordinate system: `EPSG:n`, or `OGC:CRS84`, which is written as EPSG:4326. If omitted, the file states no system.
+   */
   readonly crs?: string | undefined;
   /** Whether `crs` is geographic. Default: detected for common systems. */
   readonly geographic?: boolean | undefined;
-  /** Value of cells without data; a string if a number would not be exact. */
+  /** Nodata value, which marks cells without data; a string if a number would not be exact. */
   readonly nodata?: number | string | undefined;
-  /** Size of tiles, both multiples of 16. Default: strips. */
+  /** Size of a tile in cells; columns and rows must be multiples of 16. Default: the file has strips, not tiles. */
   readonly tile?: { readonly columns: number; readonly rows: number } | undefined;
-  /** Rows of a strip. Default: as many as make 256 KiB. */
+  /** Number of rows in a strip. Default: as many rows as fit in 256 KiB. */
   readonly stripRows?: number | undefined;
   readonly compression?: 'none' | 'deflate' | undefined;
-  /** Deflate level, 0 to 9. Default 6. */
+  /** Compression level of deflate, 0 to 9. Default 6. */
   readonly level?: number | undefined;
-  /** Predictor for deflate: differences along rows, or the floating-point predictor. Default: none. */
+  /** Predictor applied before deflate: differences along rows, or the floating-point predictor. Default: none. */
   readonly predictor?: Predictor | undefined;
-  /** Whether the bands of a cell are interleaved (`pixel`, the default) or stored separately. */
+  /** Whether the bands are interleaved cell by cell (`pixel`, the default) or stored one after another (`band`). */
   readonly interleave?: 'pixel' | 'band' | undefined;
-  /** How the georeference is written: scale and tie point, or a matrix. Default: a matrix only for south-up rasters. */
+  /**
+   * Whether the georeference is written as scale and tie point or as a matrix. Default: a matrix for south-up rasters,
+   * else scale and tie point.
+   */
   readonly placement?: 'scale' | 'matrix' | undefined;
-  /** Whether the georeference refers to the centres of cells. */
+  /** Whether the georeference refers to the centres of cells instead of their corners. Default false. */
   readonly pixelIsPoint?: boolean | undefined;
   readonly byteOrder?: 'little' | 'big' | undefined;
-  /** Whether to write BigTIFF, for files of 4 GiB and more. Default: if the uncompressed raster is that large. */
+  /**
+   * Whether to write BigTIFF, which allows files of 4 GiB and more. Default: true if the uncompressed raster is that
+   * large.
+   */
   readonly bigTiff?: boolean | undefined;
 }
 
-/** {@link planFile} checks combinations of options. */
+/** Checks each option by itself; {@link planFile} checks their combinations. */
 const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
   ...gridFields,
   width: aNumber,
@@ -82,15 +90,15 @@ const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
 });
 
 /**
- * Returns the cells of one band (from 1) in a window, row-major, in the raster's sample type. Undefined for a window
- * without data, whose blocks are then not written (GDAL's sparse files).
+ * Returns the cells of one band (from 1) in a window, row-major, in the raster's sample type. Returns undefined for a
+ * window without data; its blocks are then omitted from the file (GDAL calls such files sparse).
  */
 export type CellWriter = (window: Window, band: number) => Cells | undefined | Promise<Cells | undefined>;
 
 /**
- * Writes a GeoTIFF one row of blocks at a time, so that only this part of the raster is in memory. `cells` is called
- * for windows of the raster's full width, from the first row to the last; with interleave `band`, once per band. The
- * file appears under its name when it is complete.
+ * Writes a GeoTIFF one row of blocks at a time, so that only one such row is in memory. `cells` is called for windows
+ * with the raster's full width, from top to bottom. With `interleave: 'band'`, all windows are requested once per band.
+ * The file appears under its name when it is complete.
  *
  * @throws ArgumentError if an option is invalid, or `cells` returns the wrong number or type of cells.
  * @throws FormatError if the file cannot be written, or exceeds the size of a classic TIFF.
@@ -129,7 +137,7 @@ function notWritten(file: string, cause: Error): FormatError {
   });
 }
 
-/** Values derived from the options: shape of the blocks and of the file. */
+/** The layout of a file, derived from the options. */
 interface FilePlan {
   readonly bands: number;
   readonly blockColumns: number;
@@ -243,7 +251,7 @@ function toWords(cells: Cells | undefined, window: Window, sample: Sample): Word
   });
 }
 
-/** A row of blocks, compressed in parallel. */
+/** Encodes one row of blocks, with the blocks compressed in parallel. Blocks without data are undefined. */
 function encodeRow(
   plan: FilePlan,
   raster: GeoTiffRaster,
@@ -258,7 +266,7 @@ function encodeRow(
   return Promise.all(blocks);
 }
 
-/** The samples of a block. Cells of a tile beyond the raster are 0. */
+/** Copies the samples of a block from a window. Cells of a tile that lie outside the raster are 0. */
 function gatherBlock(
   { packing, blockColumns, blockRows }: FilePlan,
   { tile }: GeoTiffRaster,

@@ -28,29 +28,32 @@ import { windowReader } from './tiff/windows.ts';
 export interface GeoTiffOptions {
   /** Number of the band, from 1. Default 1. */
   readonly band?: number | undefined;
-  /** Stored value of cells without data, instead of the file's; rounded to the band's type. */
+  /**
+   * Stored value that marks cells without data, instead of the file's nodata value. It is rounded to the band's type.
+   */
   readonly nodata?: number | undefined;
-  /** Whether to ignore the scale and offset of the file. Default false. */
+  /** Whether to ignore the file's scale and offset, and treat stored values as the values. Default false. */
   readonly raw?: boolean | undefined;
   /**
-   * Maximum bytes of decoded blocks to cache if a window used only part of them. A larger block is cached alone.
-   * Default 32 MiB.
+   * Maximum bytes of the cache for decoded blocks. A block is cached if a window used only a part of it. A block larger
+   * than this limit is cached alone. Default 32 MiB.
    */
   readonly keepBytes?: number | undefined;
   /** Maximum decoded bytes of one block. Default 512 MiB. */
   readonly maxBlockBytes?: number | undefined;
   /**
-   * Number of threads that read and decode blocks of a file, into cells on a `SharedArrayBuffer`; 0 for none. Default:
-   * one per core, from the first window of 4 MiB on.
+   * Number of threads that read and decode blocks, into cells on a `SharedArrayBuffer`; 0 decodes on the calling
+   * thread. Default: one thread per core, started by the first window of 4 MiB or more.
    */
   readonly threads?: number | undefined;
   /**
-   * Whether the threads start immediately, not with the first window. Useful if most of a large raster will be read.
+   * Whether the threads start immediately instead of at the first large window. Useful if most of a large raster will
+   * be read.
    */
   readonly startThreads?: boolean | undefined;
 }
 
-/** One band of a GeoTIFF, and the notes of its reader. */
+/** One band of a GeoTIFF, with notes on what was ignored or unusual in the file. */
 export interface GeoTiffSource extends RasterSource {
   readonly notes: readonly Note[];
 }
@@ -60,16 +63,16 @@ export interface GeoTiffSource extends RasterSource {
  *
  * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
  * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32. Cells are read bit for bit. Only
- * blocks that overlap a window are read; of uncompressed blocks, only the window's rows. A block of which a window uses
- * only a part is cached for the next window. Blocks that were never written (GDAL's sparse files) read as the file's
- * nodata value, or 0 if there is none. If cells represent points, the point is the centre of its cell.
+ * blocks that overlap a window are read, and only the window's rows of uncompressed blocks. A block that is partly used
+ * by a window is cached for the next window. Cells of omitted blocks (GDAL's sparse files) have the file's nodata
+ * value, or 0 if there is none. If the file says that cells represent points, each point is the centre of a cell.
  *
- * `read` returns stored values. `scaling` has the scale and offset of the band, as GDAL writes them. `readMask`
- * combines a mask in the file, a mask in a `.msk` file next to it, and an alpha band: a cell has no data if one of them
- * is 0.
+ * `read` returns stored values. `scaling` is the scale and offset of the band, as GDAL writes them. `readMask` combines
+ * a mask in the file, a mask in a neighbouring `.msk` file, and an alpha band: a cell has no data if any of the three
+ * is 0 there.
  *
- * When the file is opened, all blocks are checked to lie inside it. Concurrent reads are allowed. If the signal is
- * aborted, `read` fails with its reason at the next block.
+ * Opening checks that all blocks lie inside the file. Concurrent reads are allowed. If the signal is aborted, `read`
+ * fails with its reason at the next block.
  *
  * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/large-blocks`,
  * `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled` or, with `raw`,
@@ -144,7 +147,8 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     blockRows: rowsAtOnce(layout),
     notes,
     read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
-    // Blocks that are decoded in parts are read row by row.
+    // Only blocks that are decoded as a whole can be returned as blocks. Uncompressed blocks are read in parts, row by
+    // row.
     ...(rowsAtOnce(layout) === layout.blockRows && {
       readBlocks: (window, signal, isWanted) => reader.readBlocks(window, signal, isWanted),
     }),
@@ -158,7 +162,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   };
 }
 
-/** More than a file with hundreds of bands has. */
+/** Maximum bytes of the GDAL metadata. Files with hundreds of bands have less. */
 const MAX_METADATA = 2 ** 24;
 
 async function scalingOf(
@@ -181,7 +185,7 @@ async function scalingOf(
   return scaling;
 }
 
-/** A cell has data if all masks say so. */
+/** Combines masks: a cell has data if every mask is nonzero there. */
 async function readMasks(
   masks: readonly BandMask[],
   window: Window,
@@ -216,7 +220,7 @@ function noteOrientation(orientation: number, notes: Note[]): void {
 
 const IN_TILES = 'in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLATE';
 
-/** Decoded size from which holding a whole block in memory matters. */
+/** Size in bytes from which a decoded block is noted, because the whole block is held in memory. */
 const LARGE = 16 * 2 ** 20;
 
 function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
@@ -229,7 +233,7 @@ function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
   if (bytes > LARGE) notes.push(largeBlocks(layout.blocks, (bytes / 2 ** 20).toFixed(0)));
 }
 
-/** Notes blocks that cannot be read in windows, because memory grows with them. */
+/** The note for large blocks that must be decoded as a whole, so that memory grows with the size of a block. */
 function largeBlocks(blocks: number, size: string): Note {
   const less = `Less memory is needed for the same ${IN_TILES}.`;
   if (blocks === 1) {

@@ -5,12 +5,12 @@ import { constants, createGunzip, gunzip, gunzipSync } from 'node:zlib';
 import { FormatError } from '../primitives/errors.ts';
 import { fileTooLarge } from './memory.ts';
 
-/** Whether bytes begin like a gzip stream. */
+/** Whether bytes begin with the magic number of gzip. */
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** A file's name without the ending `.gz`. */
+/** The name of a file without the extension `.gz`, if it has this extension. */
 export function withoutGz(name: string): string {
   return name.replace(/\.gz$/i, '');
 }
@@ -18,7 +18,7 @@ export function withoutGz(name: string): string {
 const gunzipAsync = promisify(gunzip);
 
 /**
- * Unpacks the bytes of a gzipped file; other bytes are returned unchanged.
+ * Decompresses the bytes of a gzipped file. Bytes that are not gzipped are returned unchanged.
  *
  * @throws OutOfMemoryError `memory/limit` if the result has more than `max` bytes.
  * @throws FormatError `format/bad-gzip` if the stream is damaged or truncated.
@@ -32,7 +32,7 @@ export async function unpacked(bytes: Buffer, file: string, max: number): Promis
   }
 }
 
-/** Synchronous {@link unpacked}, for a thread that has nothing else to do. */
+/** Synchronous variant of {@link unpacked}, for worker threads. */
 export function unpackedSync(bytes: Buffer, file: string, max: number): Buffer {
   if (!isGzip(bytes)) return bytes;
   try {
@@ -42,27 +42,27 @@ export function unpackedSync(bytes: Buffer, file: string, max: number): Buffer {
   }
 }
 
-/** Unpacks the start of a gzipped file as far as possible. */
+/** Decompresses as much as possible from the first bytes of a gzipped file. Other bytes are returned unchanged. */
 export function unpackedPrefix(bytes: Uint8Array): Uint8Array {
   if (!isGzip(bytes)) return bytes;
   try {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
-    // Reading the whole file will report the fault.
+    // The bytes are damaged. This is not reported here, because reading the whole file will report it.
     return bytes;
   }
 }
 
-/** Unpacks a gzip stream block by block. */
+/** Decompresses a gzip stream block by block. */
 export async function* gunzipBlocks(
   packed: AsyncIterable<Uint8Array>,
   file: string,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const unpacking = createGunzip({ chunkSize: BLOCK_BYTES });
-  // The stream keeps blocks longer than their source does.
+  // The decompressor may still use a block after its source has overwritten the block's memory, so blocks are copied.
   const copies = Readable.from(copiesOf(packed));
   const feeding = pipeline(copies, unpacking);
-  // Errors are thrown where the blocks are read.
+  // Errors also reach the loop below, which throws them.
   feeding.catch(() => {});
   try {
     for await (const block of unpacking) yield block as Uint8Array;

@@ -1,7 +1,7 @@
 import { loadPlot } from './plot-packages.ts';
 import { countText, HAIRLINE, HALO, INK, MUTED } from './zonal-plot/page.ts';
 
-/** The usual colour of bars, readable next to a dark line, in print and for the colour-blind. */
+/** Default colour of bars. It is distinguishable from a dark line, in print and for colour-blind readers. */
 export const BAR = '#4878a8';
 
 export interface HistogramBar {
@@ -11,27 +11,27 @@ export interface HistogramBar {
   readonly color: string;
 }
 
-/** Input of a histogram. */
+/** Data and appearance of a histogram. */
 export interface HistogramChart {
   readonly width: number;
   readonly height: number;
   readonly bars: readonly HistogramBar[];
-  /** Start of the axis of values. Default 0. */
+  /** Start of the horizontal axis. Default 0. */
   readonly start?: number | undefined;
-  /** End of the axis of values. */
+  /** End of the horizontal axis. */
   readonly end: number;
-  /** Label of the values. */
+  /** Label of the horizontal axis. */
   readonly label: string;
-  /** Approximate number of ticks on each axis. The axis of counts has fewer if counts are small. */
+  /** Approximate number of ticks on each axis. The vertical axis has fewer ticks if all counts are small. */
   readonly ticks: { readonly x: number; readonly y: number };
-  /** A value marked by a line and its name; NaN for none. */
+  /** A value that is marked by a vertical line with a name, such as the mean. No line if `x` is NaN. */
   readonly named: { readonly x: number; readonly name: string };
-  /** Values marked by faint lines. */
+  /** Values that are marked by faint vertical lines. */
   readonly limits?: readonly number[];
 }
 
 /**
- * Draws a histogram as a group of SVG.
+ * Draws a histogram as an SVG `<g>` element.
  *
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
  * installed.

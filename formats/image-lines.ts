@@ -1,4 +1,4 @@
-/** Pixels, three bytes each, from the top. */
+/** An image with three bytes per pixel (red, green, blue), row by row from the top. */
 export interface RgbImage {
   readonly width: number;
   readonly height: number;
@@ -8,8 +8,8 @@ export interface RgbImage {
 type Place = readonly [x: number, y: number];
 
 /**
- * Draws a line one pixel wide, with its coverage shared between the two nearest pixels across it (after Wu, 1991).
- * Positions are relative to the upper left corner of the image.
+ * Draws a line one pixel wide with anti-aliasing (Wu, 1991): at every step, the colour is divided between the two
+ * pixels nearest to the line. Positions are relative to the upper left corner of the image.
  */
 export function drawLine(image: RgbImage, color: readonly number[], [fromX, fromY]: Place, [toX, toY]: Place): void {
   const isSteep = Math.abs(toY - fromY) > Math.abs(toX - fromX);

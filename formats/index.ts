@@ -1,5 +1,5 @@
 /**
- * For programs on Node that read rasters, zones, polygons, tables and videos from files, and write results.
+ * Functions for Node that read rasters, zones, polygons, tables and videos from files, and write results to files.
  *
  * @module
  */

@@ -9,10 +9,11 @@ import { requireJsonRoom } from './memory.ts';
 import { readBounded } from './read-bounded.ts';
 
 /**
- * Reads a whole file as text. Throws a `FormatError` if the file is missing or unreadable, longer than a JavaScript
- * string (512 MB), or not UTF-8. Unpacks a gzipped file, and drops a byte-order mark.
+ * Reads a whole file as text. Decompresses a gzipped file, and drops a byte-order mark. Throws a `FormatError` if the
+ * file is missing or unreadable, longer than a JavaScript string can be (512 MB), or not UTF-8.
  *
- * @throws OutOfMemoryError `memory/limit` if the text, or its value from `JSON.parse`, takes more than `memoryBytes`.
+ * @throws OutOfMemoryError `memory/limit` if the text, or the value that `JSON.parse` would return for it, takes more
+ * than `memoryBytes`.
  */
 export async function readTextFile(file: string, memoryBytes: number = Number.POSITIVE_INFINITY): Promise<string> {
   const max = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memoryBytes / TEXT_FACTOR));
@@ -28,10 +29,10 @@ export async function readTextFile(file: string, memoryBytes: number = Number.PO
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** Ratio of the estimate to the heap that coordinates actually take. */
+/** The estimate of `requireJsonRoom` divided by the heap that coordinates take in practice. */
 const HEAP_FACTOR = 1.5;
 
-/** Before parsing, the text is in memory as bytes and as a string, and compressed as well. */
+/** Bytes of memory per byte of text before parsing: the compressed bytes, the plain bytes, and the string. */
 const TEXT_FACTOR = 4;
 
 async function readWhole(file: string, max: number): Promise<Buffer> {
@@ -40,7 +41,7 @@ async function readWhole(file: string, max: number): Promise<Buffer> {
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
     return await unpacked(await readBounded(file, max), file, max);
   } catch (error) {
-    // A string has at most this many characters, however much memory there is.
+    // Here the limit was not memory but the maximum length of a string, so the error must say this.
     if (error instanceof OutOfMemoryError && max === constants.MAX_STRING_LENGTH) throw tooLarge(file);
     throw fileError(file, error);
   }

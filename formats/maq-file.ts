@@ -16,29 +16,32 @@ import {
   someOptions,
 } from '../primitives/kinds.ts';
 
-/** A tree with the data that queries need: its domain, the number of levels, and the names of its polygons. */
+/**
+ * A quadtree of polygons (MAQ tree) with the data that queries need: its domain, the number of levels, and the names of
+ * the polygons.
+ */
 export interface MaqFile {
   readonly domain: Domain;
   /** The requested number of levels. The tree may have fewer. */
   readonly levels: number;
-  /** The sets of polygons, in their order. */
+  /** The sets of polygons. Entries of the tree refer to them by their index. */
   readonly sets: readonly MaqSet[];
   readonly tree: HostMaqTree | HostMaqTreeWithEdges;
 }
 
-/** A set of polygons in a tree. */
+/** A named set of polygons in a tree. */
 export interface MaqSet {
   readonly name: string;
   /** Coordinate reference system, if known. */
   readonly crs?: string | undefined;
-  /** Names of its polygons, in their order. */
+  /** Names of the polygons, by their number in the set. */
   readonly names: readonly string[];
 }
 
 export interface OpenMaqOptions {
-  /** Name of the file in errors. */
+  /** Name of the file in error messages. */
   readonly file?: string | undefined;
-  /** Whether to verify the checksum, which reads the whole file. Default true. */
+  /** Whether to verify the checksum, which requires reading the whole file. Default true. */
   readonly verify?: boolean | undefined;
 }
 
@@ -49,14 +52,14 @@ const maqFields: FieldKinds<MaqFile> = {
   tree: aHostTree,
 };
 const aMaqFile: Kind = aRecord<MaqFile>(maqFields);
-/** A domain that can be drawn. */
+/** A file that can be drawn: also checks that its domain is valid. */
 export const aDrawnFile: Kind = aRecord<MaqFile>({ ...maqFields, domain: aDomain });
 
 const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: optional(aFlag) });
 
 /**
- * The file, all little-endian: a header of 80 bytes, then the columns one after the other, as 32-bit words, then the sets as
- * JSON in UTF-8, filled up with spaces to a whole word.
+ * Layout of a file, in little-endian order: a header of 80 bytes, then the columns of the tree as 32-bit words, then
+ * the sets as JSON in UTF-8. The JSON is padded with spaces to a multiple of four bytes.
  *
  *      0  8 bytes   the magic
  *      8  u32       version: 2 where polygons have further sheets, else 1
@@ -73,7 +76,7 @@ const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: 
  *     76  u32       words of the sets
  */
 const MAGIC = 'MAQTREE\n';
-/** Supported versions. */
+/** Versions of the format that this reader supports. */
 const VERSIONS: readonly number[] = [1, 2];
 const HEADER_WORDS = 20;
 const CHECKSUM_WORD = 14;
@@ -82,7 +85,7 @@ const ENTRY_COLUMNS = 3;
 const EDGE_COLUMNS = 3;
 
 /**
- * A tree as the bytes of a file.
+ * Encodes a tree as the bytes of a file.
  *
  * @example
  * const none = new Uint32Array();
@@ -123,7 +126,7 @@ export function encodeMaq(file: MaqFile): ArrayBuffer {
   return words.buffer;
 }
 
-/** If all names are the indices of their polygons, only their number is written. */
+/** Encodes the sets as JSON. If the names of a set are just `0`, `1`, `2` …, only their number is written. */
 function wordsOfSets(sets: readonly MaqSet[]): Uint32Array {
   const written = sets.map(({ name, crs, names }) => ({
     name,
@@ -158,8 +161,8 @@ function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int
 }
 
 /**
- * Opens a tree in the bytes of a file. The columns are views of these bytes, which may be shared memory or a mapped
- * file; only bytes that do not start at a whole word are copied.
+ * Opens a tree from the bytes of a file. The columns are views of these bytes, which may be shared memory or a mapped
+ * file. The bytes are copied only if they do not start at a multiple of four.
  *
  * @throws `FormatError` `maq/foreign` for bytes of another format, `maq/newer` for another version, `maq/truncated` if
  * the length differs from that in the header, `maq/damaged` if the checksum does not match.
@@ -229,7 +232,7 @@ function treeOf(columns: readonly Uint32Array[], extent: MaqExtent): HostMaqTree
   return { ...tree, edges: { corner: corner!, first: first!, count: count!, edge: edge!, ends: coordinates } };
 }
 
-/** Checks the contents, because the checksum may not have been verified. */
+/** Decodes the sets. Their structure is checked, because the checksum may not have been verified. */
 function setsIn(words: Uint32Array, file: string): MaqSet[] {
   try {
     // `TextDecoder` does not accept shared memory.
@@ -305,8 +308,9 @@ function requireChecksum(words: Uint32Array, file: string): void {
 }
 
 /**
- * Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982, modulo 2³² − 1, without its own words. It is over
- * half words, lower half first, because with whole words 0 and 2³² − 1 would be equal.
+ * Checksum of a file (Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982), modulo 2³² − 1. The words of
+ * the checksum itself are skipped. The sum is over half words, lower half first: with whole words, 0 and 2³² − 1 would
+ * be equal.
  */
 function checksumOf(words: Uint32Array): [low: number, high: number] {
   const modulus = 2 ** 32 - 1;

@@ -1,32 +1,35 @@
 import { bytesText } from '../algorithms/bytes-text.ts';
 import { type ErrorPlace, OutOfMemoryError } from '../primitives/errors.ts';
 
-/** A request for more memory than allowed. */
+/** Describes memory that exceeds a limit, for the error message. */
 export interface MemoryNeed {
-  /** Estimated bytes, if known. */
+  /** Estimated number of bytes. */
   readonly needed: number;
-  /** Purpose of the memory, such as `400 × 300 labels of 16 bits`. */
+  /** What the memory is for, such as `400 × 300 labels of 16 bits`. */
   readonly what: string;
   readonly allowed: number;
-  /** A remedy besides a higher limit, as an imperative clause such as `split the file`. */
+  /** A remedy other than a higher limit, as an imperative clause such as `split the file`. */
   readonly instead?: string | undefined;
   readonly place?: ErrorPlace | undefined;
 }
 
-/** The error `memory/limit`: a sentence, the estimate, the limit, and remedies. */
+/** The error `memory/limit`, with the estimate, the limit, and remedies. */
 export function overMemory(sentence: string, { needed, what, allowed, instead, place }: MemoryNeed): OutOfMemoryError {
   const remedy = 'Raise the limit (--memory) where the machine has more';
   const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${max}`,
-    // A stream is counted while it is read, and rejected a few bytes above the limit.
+    // A stream is rejected a few bytes above the limit, so that both numbers may be rounded to the same text.
     got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,
   });
 }
 
-/** The error for a file that is too large for memory, by its size or by the part read so far. */
+/**
+ * The error for a file that is too large for memory. `needed` is the file's size, or the bytes read until the limit was
+ * exceeded.
+ */
 export function fileTooLarge(file: string, needed: number, allowed: number): OutOfMemoryError {
   return overMemory('The file is too large to be held in memory.', {
     needed,
@@ -38,15 +41,15 @@ export function fileTooLarge(file: string, needed: number, allowed: number): Out
 }
 
 /**
- * Throws if the parsed values of a JSON text would not fit in memory, estimated from its brackets and commas. The
- * estimate exceeds the memory that V8 takes for any text; a text of longitudes and latitudes takes half of it.
+ * Throws if the values of a JSON text would take too much memory when parsed. The estimate counts brackets and commas,
+ * and is an upper bound for V8. Texts of longitudes and latitudes take half the estimate.
  *
- * O(bytes), a tenth of the time of parsing.
+ * O(bytes). Takes a tenth of the time of `JSON.parse`.
  *
  * @throws OutOfMemoryError `memory/limit`.
  */
 export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: number = Number.POSITIVE_INFINITY): void {
-  // No byte can cost more than a list does.
+  // A byte costs at most as much as a bracket, so a small text needs no counting.
   if (bytes.length * (BYTES_PER_LIST + TEXT_FACTOR) <= memoryBytes) return;
   let [lists, items, inString] = [0, 0, false];
   for (let at = 0; at < bytes.length; at++) {
@@ -69,11 +72,11 @@ export function requireJsonRoom(bytes: Uint8Array, file: string, memoryBytes: nu
   });
 }
 
-/** The text as bytes and as a string. */
+/** Bytes of memory per byte of text, which is held as bytes and as a string. */
 const TEXT_FACTOR = 3;
-/** An array or object with its first member. Every further member follows a comma and counts as an item. */
+/** Bytes of an array or object with its first member. Each further member follows a comma and is counted as an item. */
 const BYTES_PER_LIST = 72;
-/** A pointer, and a boxed number. */
+/** Bytes of a member: a pointer and a boxed number. */
 const BYTES_PER_ITEM = 24;
 
 const QUOTE = 34;

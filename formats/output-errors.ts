@@ -1,12 +1,12 @@
 import { QuadrilleError } from '../primitives/errors.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The error for an output that cannot be opened. */
+/** The error for an output file that cannot be opened for writing. */
 export function unwritable(path: string, cause: unknown, remedy: string): UsageError {
   return new UsageError('output/unwritable', `${path} cannot be written: ${reason(cause)}.`, { remedy, cause });
 }
 
-/** The error for a failed write. */
+/** The error for a failed write to an output file. */
 export function writeFailed(path: string, cause: unknown): QuadrilleError {
   return new QuadrilleError('output/write-failed', `${path} could not be written: ${reason(cause)}.`, {
     remedy: 'Free some space, or write elsewhere.',

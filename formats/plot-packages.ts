@@ -1,13 +1,13 @@
 import { PackageError } from '../primitives/errors.ts';
 import { installRemedy, isMissing } from '../primitives/optional-packages.ts';
 
-/** Packages for drawing charts, which users install if they want charts. */
+/** Optional packages for drawing charts, which users must install themselves. */
 export const PLOT_PACKAGES = ['@observablehq/plot', 'linkedom'] as const;
 
-/** The loaded packages. */
+/** The loaded packages for drawing charts. */
 export interface Plotting {
   readonly Plot: typeof import('@observablehq/plot');
-  /** A document without a page, in which marks are made. */
+  /** An empty DOM document, in which the chart's elements are created. */
   readonly document: Document;
 }
 

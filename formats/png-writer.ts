@@ -1,7 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { deflateBytes } from './deflate.ts';
 
-/** Pixels of 8 bits, row after row from the top: one byte per pixel for grey, or three for red, green and blue. */
+/**
+ * An image with 8 bits per channel, row by row from the top: one byte per pixel for grey, or three for red, green and
+ * blue.
+ */
 export interface PngPixels {
   readonly width: number;
   readonly height: number;
@@ -10,9 +13,9 @@ export interface PngPixels {
 }
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
-/** Rows are stored as differences to the pixels on their left. */
+/** PNG filter that stores each byte as its difference to the pixel on the left. */
 const FILTER_SUB = 1;
-/** A higher level hardly compresses noise better, and takes several times as long. */
+/** Compression level. Higher levels hardly reduce the size of noisy images, but take several times as long. */
 const LEVEL = 3;
 
 /** Encodes a PNG on Node's thread pool. */

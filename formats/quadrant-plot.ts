@@ -10,7 +10,7 @@ import type { MapExtent } from './zonal-plot/extent.ts';
 import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
 
 export interface QuadrantPlotOptions {
-  /** The extent to draw, in the coordinates of the domain. Default: all quadrants of polygons. */
+  /** The extent to draw, in the coordinates of the domain. Default: the extent of all quadrants with polygons. */
   readonly window?: MapExtent | undefined;
 }
 
@@ -20,29 +20,31 @@ export const PLOT: Kind = someOptions<QuadrantPlotOptions>({
   ),
 });
 
-/** A drawing of a tree. */
+/** A drawing of a quadtree of polygons, as SVG text or PNG bytes. */
 export interface QuadrantPlot<C> {
   readonly content: C;
-  /** Describes what was drawn coarser; undefined if everything was drawn exactly. */
+  /** A sentence about the simplification of the drawing; undefined if the drawing is exact. */
   readonly remark: string | undefined;
 }
 
 const MAX_HEIGHT = 900;
 const MAP_TOP = 118;
-/** Limits of a drawing that a browser can show, about a megabyte. */
+/**
+ * Maximum number of squares and of outline points in an SVG. They keep it near a megabyte, which browsers can display.
+ */
 const MAX_SQUARES = 80_000;
 const MAX_POINTS = 80_000;
 const MIN_PIXELS = 1;
 const LINE_STEP = 0.5;
 
 /**
- * Draws the quadrants of a tree as a standalone SVG: squares inside polygons coloured by level, squares that edges pass
- * through, and the outlines of polygons on top if the tree has edges. After figures 3 and 5 of Zhang, You and Gruenwald
- * (2014).
+ * Draws the quadrants of a tree as a standalone SVG, like figures 3 and 5 of Zhang, You and Gruenwald (2014). Quadrants
+ * inside polygons are coloured by level; quadrants on boundaries have another colour. If the tree has edges, the
+ * outlines of the polygons are drawn on top.
  *
- * Coordinates are not projected, so squares stay squares. The size is bounded: if squares would be smaller than a
- * pixel, or too many, the tree is drawn to a coarser level, where larger squares replace smaller ones. The caption says
- * so.
+ * Coordinates are not projected, so squares stay squares. The size of the SVG is bounded: if there are too many
+ * squares, or squares smaller than a pixel, the tree is drawn only to a coarser level. Larger squares then replace
+ * smaller ones, and the caption says this.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -68,7 +70,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
     text(subtitleOf(file), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
     ...(remark === undefined ? [] : [text(remark, { x: WIDTH - MARGIN, y: 70, size: 13, fill: MUTED, anchor: 'end' })]),
     drawLegend(cells, outlines !== undefined),
-    // Squares that cross the frame are clipped.
+    // The nested `<svg>` clips squares that extend beyond the frame.
     `<svg aria-hidden="true" x="${px((WIDTH - frame.width) / 2)}" y="${MAP_TOP}" width="${frame.width}" height="${frame.height}">`,
     ...drawCells(cells, frame),
     ...(outlines === undefined ? [] : [drawOutlines(outlines)]),
@@ -78,7 +80,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
   return { content, remark };
 }
 
-/** The extent of a drawing, in steps of the domain. */
+/** The extent to draw, in steps of the domain's grid. */
 export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotOptions): MapExtent {
   if (window === undefined) return extentOf(tree);
   const stepOf = (at: number, from: number): number => ((at - from) / domain.size) * DOMAIN_STEPS;
@@ -90,7 +92,7 @@ export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotO
   };
 }
 
-/** Describes what is drawn coarser. */
+/** A sentence about the simplification of a drawing; undefined if all levels are drawn. */
 export function remarkOn({ tree }: MaqFile, { level, isCoarser, isByPixels }: DrawnCells): string | undefined {
   if (!isCoarser) return undefined;
   const reason = isByPixels ? 'are less than a pixel' : 'are too many';
@@ -112,7 +114,7 @@ function subtitleOf({ sets, levels, tree }: MaqFile): string {
   ].join(', ');
 }
 
-/** The first and last level of inside squares; undefined if there are none. */
+/** The first and last level of the drawn quadrants that lie inside polygons; undefined if there are none. */
 export function insideLevels({ levels, boundary }: DrawnCells): readonly [first: number, last: number] | undefined {
   const inside = levels.filter((_, cell) => boundary[cell] === 0);
   return inside.length === 0 ? undefined : [inside[0]!, inside.at(-1)!];
@@ -153,7 +155,7 @@ function drawLegend(cells: DrawnCells, hasOutlines: boolean): string {
   return parts.join('');
 }
 
-/** Squares of at least this many pixels are separated by lines. */
+/** Squares of at least this side in pixels are separated by white lines. */
 const LINED_PIXELS = 3;
 
 function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
@@ -169,7 +171,7 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
     const scale = `${(frame.scale * 2 ** (DOMAIN_BITS - level)).toPrecision(10)}`;
     const left = px(-frame.left * frame.scale);
     const bottom = px(frame.top * frame.scale);
-    // Rows count from the bottom, lines of an SVG from the top.
+    // Rows of quadrants count upwards, but y in SVG points down, so the scale of y is negative.
     const place = `translate(${left} ${bottom}) scale(${scale} -${scale})`;
     const crisp = lined ? '' : ' shape-rendering="crispEdges"';
     paths.push(`<path transform="${place}" fill="${fill}"${line}${crisp} d="${d}"/>`);
@@ -182,7 +184,8 @@ function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
 }
 
 /**
- * The squares of a level, in its columns and rows. Squares without lines between them are merged into runs along a row.
+ * SVG path of the squares of a level; coordinates are columns and rows of this level. Without separating lines,
+ * adjacent squares of a row are merged into rectangles, to shorten the path.
  */
 function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boolean): string {
   const own = [...cells.levels.keys()].filter((at) => cells.levels[at] === level && cells.boundary[at] === boundary);
@@ -206,7 +209,7 @@ function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boole
   }
 }
 
-/** A number in a path. A second number needs a space before it, unless a sign separates them. */
+/** A number in an SVG path. A second number is separated by a space, unless its sign separates it. */
 function step(value: number, isSecond = false): string {
   return isSecond && value >= 0 ? ` ${value}` : String(value);
 }

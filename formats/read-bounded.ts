@@ -5,7 +5,8 @@ import { fileTooLarge } from './memory.ts';
 const BLOCK_BYTES = 2 ** 20;
 
 /**
- * All bytes of a file. Throws if the file is larger than `max`; for a pipe or a device, as soon as more has been read.
+ * Reads all bytes of a file. Throws if there are more than `max` bytes. The size of a pipe or a device is unknown, so
+ * there the error is thrown once more than `max` bytes have been read.
  *
  * @throws OutOfMemoryError `memory/limit`; errors of the file system.
  */
@@ -36,7 +37,7 @@ async function readAll(handle: FileHandle, size: number, { file, max, signal }: 
   }
 }
 
-/** Synchronous {@link readBounded}, for a thread that has nothing else to do. */
+/** Synchronous variant of {@link readBounded}, for worker threads. */
 export function readBoundedSync(file: string, max: number): Buffer {
   const handle = openSync(file, 'r');
   try {
@@ -50,7 +51,10 @@ export function readBoundedSync(file: string, max: number): Buffer {
   }
 }
 
-/** Blocks that are filled one after another. The first is as large as the stated file size, plus one byte. */
+/**
+ * Gathers a file of uncertain size in blocks, which are filled one after another. The first block has the stated size
+ * plus one byte, so that a file of that size needs no second block.
+ */
 function gatherBlocks(file: string, size: number, max: number) {
   let current = Buffer.allocUnsafeSlow(size + 1);
   let [filled, total] = [0, 0];
@@ -64,7 +68,7 @@ function gatherBlocks(file: string, size: number, max: number) {
       }
       return current.subarray(filled, Math.min(current.length, filled + 16 * BLOCK_BYTES));
     },
-    /** Whether there may be more. */
+    /** Adds the number of bytes just read. Returns false at the end of the file. */
     take(read: number): boolean {
       filled += read;
       total += read;

@@ -2,7 +2,7 @@ import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
 
-/** Name of a feature: the given property, else its `id`, else its index. */
+/** Name of a feature: the value of `property` if one is given, else the feature's `id`, else its index. */
 export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
   if (property === undefined) return at.id == null ? String(at.index) : nameText(at.id, 'id', at);
   if (isJsonObject(properties) && Object.hasOwn(properties, property)) {
@@ -12,7 +12,7 @@ export function featureName(properties: unknown, property: string | undefined, a
   throw missingProperty(property, there === '' ? 'It has no properties.' : `Its properties are ${there}.`, at);
 }
 
-/** The error for a record without the naming property. */
+/** The error for a record that lacks the property after which polygons are to be named. */
 export function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
   return new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
     remedy,
@@ -20,7 +20,7 @@ export function missingProperty(property: string, remedy: string, at: FeaturePla
   });
 }
 
-/** A value of a property as a name. */
+/** Converts the value of a property to a name. Throws if the value is null, an array or an object. */
 export function nameText(value: unknown, property: string, at: FeaturePlace): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'bigint') return String(value);

@@ -6,7 +6,9 @@ import { CONTOUR_POINTS, contourPoint } from './contours.ts';
 import { type DisplayRange, shownGrey } from './display.ts';
 import { trackColor } from './track-color.ts';
 
-/** A frame with the contours of its cells, in the colours of their tracks, as a PNG. */
+/**
+ * Draws the contours of a frame's cells over the frame, in the colours of their tracks, and encodes the image as PNG.
+ */
 export function contourImage(frame: HostFrame, cells: TrackedFrame, range: DisplayRange): Promise<Uint8Array> {
   const { width, height } = frame;
   const image = { width, height, data: new Uint8Array(3 * width * height) };
@@ -31,7 +33,7 @@ function drawContour(image: RgbImage, cells: TrackedFrame, cell: number): void {
   }
 }
 
-/** Positions of cells are relative to the centre of the upper left pixel. */
+/** Converts a position relative to the centre of the upper left pixel to one relative to that pixel's corner. */
 function onImage([x, y]: readonly [number, number]): readonly [number, number] {
   return [x + 0.5, y + 0.5];
 }

@@ -1,34 +1,36 @@
-/** Cells with their contours from a tracker. */
+/** Cells and their contours, as found by a tracker. */
 export interface Contours {
-  /** Centres in pixels. 0, 0 is the centre of the upper left pixel. */
+  /** Centres of the cells in pixels. (0, 0) is the centre of the upper left pixel. */
   readonly x: Float32Array;
   readonly y: Float32Array;
   /**
-   * Distances of the 20 points of a contour from the centre, 20 rows per cell: the first to the right, the next ones
-   * further down.
+   * Distances of the contour points from the cell's centre in pixels, 20 consecutive values per cell. The first point
+   * lies to the right of the centre; the next points follow clockwise, as y points down.
    */
   readonly radii: Float32Array;
 }
 
-/** Number of points of a contour. */
+/** Number of points in the contour of a cell, at equal angles. */
 export const CONTOUR_POINTS = 20;
 
 const STEP = (2 * Math.PI) / CONTOUR_POINTS;
-/** Cosines of the directions of the contour points, with the first repeated at the end. */
+/**
+ * Cosines of the angles of the contour points. The first is repeated at the end, so that index `k + 1` is always valid.
+ */
 const COSINES = Array.from({ length: CONTOUR_POINTS + 1 }, (_, k) => Math.cos((k % CONTOUR_POINTS) * STEP));
 const SINES = Array.from({ length: CONTOUR_POINTS + 1 }, (_, k) => Math.sin((k % CONTOUR_POINTS) * STEP));
 
-/** Position of a contour point of a cell, in pixels. The point after the last is the first. */
+/** Position of a contour point of a cell, in pixels. Index 20 is the same point as index 0. */
 export function contourPoint({ x, y, radii }: Contours, cell: number, point: number): readonly [x: number, y: number] {
   const radius = radii[CONTOUR_POINTS * cell + (point % CONTOUR_POINTS)]!;
   return [x[cell]! + radius * COSINES[point]!, y[cell]! + radius * SINES[point]!];
 }
 
 /**
- * The owner of every pixel of a frame: the cell's row + 1, or 0 for the background. A pixel belongs to a cell if its
- * middle lies within the contour. If several contours contain it, it belongs to the cell with the nearest centre,
- * relative to the distance of the contour in this direction. The pixel at a cell's centre belongs to the cell in any
- * case, unless it is also the centre of an earlier cell.
+ * The cell that owns each pixel of a frame: the cell's row + 1, or 0 for the background. A pixel belongs to a cell if
+ * the pixel's middle lies within the contour. If several contours contain the pixel, the cell with the smallest
+ * relative distance owns it: the distance from the cell's centre divided by that of the contour in the same direction.
+ * The pixel at a cell's centre always belongs to that cell, unless an earlier cell has its centre in the same pixel.
  */
 export function paintCells(width: number, height: number, cells: Contours): Uint32Array {
   const owner = new Uint32Array(width * height);
@@ -68,7 +70,7 @@ function shareOfContour({ radii }: Contours, cell: number, dx: number, dy: numbe
   const k = Math.floor(turn < 0 ? turn + CONTOUR_POINTS : turn) % CONTOUR_POINTS;
   const a = radii[CONTOUR_POINTS * cell + k]!;
   const b = radii[CONTOUR_POINTS * cell + ((k + 1) % CONTOUR_POINTS)]!;
-  // The position as s times the way to one point of the contour plus t times the way to the next.
+  // Write the position as s · a + t · b, where a and b are the two nearest contour points. The result is s + t.
   const [ax, ay, bx, by] = [a * COSINES[k]!, a * SINES[k]!, b * COSINES[k + 1]!, b * SINES[k + 1]!];
   const area = ax * by - ay * bx;
   return (dx * by - dy * bx + (ax * dy - ay * dx)) / area;

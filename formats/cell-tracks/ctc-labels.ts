@@ -2,18 +2,18 @@ import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 import { CapacityError } from '../../primitives/errors.ts';
 import { paintCells } from './contours.ts';
 
-/** A result for the Cell Tracking Challenge under construction. */
+/** Builds a result in the format of the Cell Tracking Challenge, frame by frame. */
 export interface CtcLabels {
-  /** The labels of the pixels of the next frame, 0 for the background. */
+  /** Adds the next frame. Returns the label of every pixel; 0 is the background. */
   add(frame: TrackedFrame): Uint16Array;
   /**
-   * `res_track.txt`: a line `L B E P` for each label, with its first and last frame and the label that it continues, or
-   * 0.
+   * The content of `res_track.txt`: a line `L B E P` per label. L is the label, B and E its first and last frame, P the
+   * label that it continues, or 0 for none.
    */
   tracks(): string;
 }
 
-/** The frames in which one label is seen, without a gap. */
+/** A run of consecutive frames in which one label occurs. */
 interface LabelSpan {
   readonly label: number;
   readonly begin: number;
@@ -21,17 +21,17 @@ interface LabelSpan {
   readonly parent: number;
 }
 
-/** Labels have 16 bits. */
+/** The greatest label, because label images have 16 bits per pixel. */
 const MAX_LABELS = 2 ** 16 - 1;
 
 /**
- * Labels are track numbers. Labels of the challenge have no gaps, so a track that is seen again after a gap gets
- * another label, whose parent is the previous one. Such labels count down from 65,535. A cell that is fully covered by
- * others is missing in that frame.
+ * Starts a result. A label is the number of its track. The challenge allows no gaps in a label, so a track that
+ * reappears after a gap gets a new label, whose parent is the track's previous label. New labels count down from
+ * 65,535. A cell whose pixels all belong to other cells is omitted in that frame.
  */
 export function ctcLabels(width: number, height: number): CtcLabels {
   const pieces: LabelSpan[] = [];
-  /** The last piece of each track. */
+  /** The latest run of frames of each track. */
   const last = new Map<number, LabelSpan>();
   let [highest, lowestAfterGaps] = [0, MAX_LABELS + 1];
 

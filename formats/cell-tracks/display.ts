@@ -1,17 +1,17 @@
 import type { HostFrame } from '../../algorithms/cell-tracking/frame.ts';
 
-/** The grey values shown as black and as white. */
+/** The grey values that are displayed as black and as white; values in between are scaled linearly. */
 export interface DisplayRange {
   readonly black: number;
   readonly white: number;
 }
 
-/** Number of pixels that determine a range. */
+/** Maximum number of pixels that are sampled to determine the display range. */
 const SAMPLES = 2 ** 16;
-/** Fraction of pixels that become black, and of those that become white. */
+/** Fraction of the pixels that is displayed as black, and fraction that is displayed as white. */
 const CLIPPED = 0.002;
 
-/** The range from the darkest to the brightest grey values of a frame, without a small fraction at both ends. */
+/** The display range of a frame: its darkest to its brightest grey value, ignoring 0.2 % of the pixels at both ends. */
 export function displayRange({ grey }: HostFrame): DisplayRange {
   const step = Math.ceil(grey.length / SAMPLES);
   const sorted = Float64Array.from({ length: Math.ceil(grey.length / step) }, (_, i) => grey[i * step]!).sort();
@@ -20,7 +20,7 @@ export function displayRange({ grey }: HostFrame): DisplayRange {
   return white > black ? { black, white } : { black: black - 1, white: white + 1 };
 }
 
-/** The grey values of a frame as bytes. Values beyond the range become black or white. */
+/** Converts the grey values of a frame to bytes. Values outside the range become black or white. */
 export function shownGrey({ grey }: HostFrame, { black, white }: DisplayRange): Uint8Array {
   const scale = 255 / (white - black);
   const shown = new Uint8ClampedArray(grey.length);
@@ -29,7 +29,8 @@ export function shownGrey({ grey }: HostFrame, { black, white }: DisplayRange): 
 }
 
 /**
- * A frame as bytes, with a longer side of at most `longest` pixels: means over squares with a side of `scale` pixels.
+ * Converts a frame to bytes and reduces it, so that the longer side has at most `longest` pixels. Each pixel of the
+ * result is the mean of a square of `scale` × `scale` pixels.
  */
 export function shrunkGrey(
   frame: HostFrame,

@@ -4,7 +4,7 @@ import { encodeBlock } from '../tiff/encode.ts';
 const HEADER_BYTES = 8;
 const DEFLATE = 8;
 
-/** A 16-bit grey TIFF, row after row from the top, in one deflate strip. */
+/** Encodes labels as a 16-bit grey TIFF with one deflate strip, row by row from the top. */
 export async function encodeLabelTiff(width: number, height: number, labels: Uint16Array): Promise<Uint8Array> {
   const strip = await encodeBlock(labels, {
     sample: 'u16',
@@ -27,7 +27,7 @@ export async function encodeLabelTiff(width: number, height: number, labels: Uin
     { tag: 'stripByteCounts', type: 'long', values: [strip.length] },
     { tag: 'sampleFormat', type: 'short', values: [1] },
   ];
-  // A directory must begin at an even offset.
+  // TIFF requires that a directory begins at an even offset.
   const end = HEADER_BYTES + strip.length + (strip.length % 2);
   const directory = encodeDirectory(fields, end, true, false);
   const file = new Uint8Array(end + directory.length);

@@ -1,24 +1,24 @@
-/** Distribution of speeds, in memory that does not grow with their number. */
+/** Counts speeds in bins. Memory does not grow with the number of speeds. */
 export interface SpeedHistogram {
   add(speed: number): void;
-  /** The distribution so far. */
+  /** The distribution of the speeds added so far. */
   distribution(): SpeedDistribution;
 }
 
-/** A distribution of speeds. Without speeds, its figures are NaN. */
+/** A distribution of speeds. Without speeds, `mean`, `max` and all quantiles are NaN. */
 export interface SpeedDistribution {
   readonly count: number;
   readonly mean: number;
   readonly max: number;
-  /** Width of a bin. The first begins at 0. */
+  /** Width of a bin. The first bin begins at 0. */
   readonly width: number;
-  /** Speeds in each bin, up to the last non-empty one. */
+  /** Number of speeds in each bin, up to the last bin that is not empty. */
   readonly counts: Float64Array;
-  /** A quantile of the speeds, exact to the width of a bin. */
+  /** The speed below which the fraction `share` of the speeds lies. The error is at most the width of a bin. */
   quantile(share: number): number;
 }
 
-/** The counts of a distribution in at most `max` bins, each of which merges the same number of original bins. */
+/** Reduces the counts of a distribution to at most `max` bins, by merging equally many consecutive bins into one. */
 export function inBins(
   { width, counts }: SpeedDistribution,
   max: number,
@@ -29,15 +29,15 @@ export function inBins(
   return { width: each * width, counts: together };
 }
 
-/** Maximum number of bins drawn and reported. */
+/** Maximum number of bins in plots and summaries. */
 export const SHOWN_BINS = 40;
 
 const BINS = 2048;
 const FIRST_WIDTH = 2 ** -12;
 
 /**
- * An empty histogram. The bin width is a power of two. If a speed exceeds the range, pairs of bins are merged, so
- * counts do not depend on the order of speeds. NaN is not counted.
+ * An empty histogram. The bin width is a power of two, and doubles when a speed exceeds the range of the bins: then
+ * pairs of bins are merged. So the counts do not depend on the order of the speeds. NaN and infinity are not counted.
  */
 export function speedHistogram(): SpeedHistogram {
   const counts = new Float64Array(BINS);
@@ -74,7 +74,7 @@ export function speedHistogram(): SpeedHistogram {
   };
 }
 
-/** Speeds are assumed to be evenly spread within a bin. */
+/** A quantile, on the assumption that speeds are evenly spread within a bin. */
 function quantileOf(counts: Float64Array, width: number, max: number, share: number): number {
   const total = counts.reduce((sum, count) => sum + count, 0);
   let before = 0;

@@ -4,21 +4,21 @@ import { type DisplayRange, displayRange, shrunkGrey } from './display.ts';
 import { type SpeedDistribution, speedHistogram } from './speed-histogram.ts';
 import { type TrackPath, trackPaths } from './track-paths.ts';
 
-/** Figures of all tracks of a video. */
+/** Statistics of all tracks of a video. */
 export interface TrackFigures {
   readonly width: number;
   readonly height: number;
-  /** Number of frames tracked. */
+  /** Number of frames that were tracked. */
   readonly frames: number;
   readonly tracks: number;
-  /** Number of rows: cells over all frames. */
+  /** Sum over all frames of the number of cells, which is the number of rows in the table of tracks. */
   readonly cells: number;
   /** In px/frame. */
   readonly speeds: SpeedDistribution;
   readonly paths: readonly TrackPath[];
-  /** The paths contain every n-th frame. */
+  /** The step n, if the paths contain only every n-th frame. */
   readonly pathsEvery: number;
-  /** The first frame in bytes, its sides divided by `scale`; undefined if there is no frame. */
+  /** The first frame as bytes, with both sides divided by `scale`; undefined if the video has no frame. */
   readonly picture: Picture | undefined;
 }
 
@@ -29,10 +29,10 @@ export interface Picture {
   readonly scale: number;
 }
 
-/** Gathers the figures of a video, in memory that does not grow with it. */
+/** Gathers the statistics of a video. Memory does not grow with the length of the video. */
 export interface TrackTally {
   add(frame: HostFrame, cells: TrackedFrame): void;
-  /** The grey values shown as black and as white, from the first frame. */
+  /** The display range of the first frame, to use for all frames. */
   range(): DisplayRange;
   figures(): TrackFigures;
 }
@@ -54,7 +54,8 @@ export function trackTally({ width, height }: Pick<HostFrame, 'width' | 'height'
       }
       frames++;
       rows += cells.track.length;
-      // Tracks are numbered from 1 as they begin, and rows ascend.
+      // Track numbers begin at 1, and the rows of a frame are in ascending order of tracks. So the last row has the
+      // highest track.
       tracks = Math.max(tracks, cells.track.at(-1) ?? 0);
       for (const speed of cells.speed) speeds.add(speed);
       paths.add(cells);

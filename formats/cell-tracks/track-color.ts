@@ -1,14 +1,14 @@
 import type { Rgb } from '../rgb.ts';
 
 /**
- * Change of hue from one track to the next, in turns. It is the golden angle, so the colours of consecutive tracks
- * differ.
+ * Change of hue from one track to the next, as a fraction of a full turn. It is the golden angle, which keeps the
+ * colours of consecutive tracks far apart.
  */
 const TURN = 0.381966;
 const LIGHTNESSES = [0.62, 0.5, 0.72] as const;
 const SATURATION = 0.95;
 
-/** The colour of a track, the same in every frame and picture. It is bright, so that it stands out from grey. */
+/** The colour of a track, equal in all frames and pictures. Colours are bright, so that they stand out from grey. */
 export function trackColor(track: number): Rgb {
   const hue = (track * TURN) % 1;
   const lightness = LIGHTNESSES[track % LIGHTNESSES.length]!;
@@ -20,10 +20,10 @@ export function trackColor(track: number): Rgb {
   return readable([part(0), part(8), part(4)]);
 }
 
-/** Below this brightness, on a scale to 255, a colour does not stand out from grey. */
+/** Minimum brightness of a colour, from 0 to 255. Darker colours do not stand out from grey. */
 const MIN_LUMA = 115;
 
-/** Adds white until a colour is bright enough; pure blue is dark. */
+/** Mixes a colour with white until it is bright enough. Pure blue, for example, is too dark. */
 function readable(color: Rgb): Rgb {
   const [red, green, blue] = color;
   const luma = 0.299 * red + 0.587 * green + 0.114 * blue;

@@ -1,11 +1,11 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 
-/** Paths of tracks, in memory that does not grow with the video. */
+/** The paths of tracks. Memory does not grow with the length of the video, because long videos are sampled. */
 export interface TrackPaths {
   add(frame: TrackedFrame): void;
-  /** The points of each track, ordered by track and then by frame. */
+  /** The path of each track, in the order of the track numbers. Points are in the order of the frames. */
   list(): TrackPath[];
-  /** The paths contain every n-th frame. */
+  /** The step n, if the paths contain only every n-th frame. */
   every(): number;
 }
 
@@ -14,7 +14,9 @@ export interface TrackPath {
   readonly points: readonly (readonly [x: number, y: number])[];
 }
 
-/** Keeps at most `max` points. When there are more, drops every second of the frames kept. */
+/**
+ * Starts with no points, and keeps at most `max` points. Whenever there are more, every second kept frame is dropped.
+ */
 export function trackPaths(max: number): TrackPaths {
   let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];
   let every = 1;
@@ -23,7 +25,7 @@ export function trackPaths(max: number): TrackPaths {
     while (kept.length > max) {
       every *= 2;
       kept = kept.filter(({ frame }) => frame % every === 0);
-      // If all points are in the first frame, the rest is dropped.
+      // If only the first frame is left, dropping frames has no effect, so surplus points are dropped.
       if (kept.every(({ frame }) => frame === 0)) kept.length = Math.min(kept.length, max);
     }
   }

@@ -17,7 +17,7 @@ export interface TrackPlot {
 const WIDTH = 760;
 const LONGEST_TITLE = 56;
 const MAP_TOP = 88;
-/** Maximum height of the map, which keeps its aspect ratio. */
+/** Maximum height of the map in pixels. The map keeps the aspect ratio of the video. */
 const HIGHEST = 760;
 const CHART_HEIGHT = 240;
 
@@ -62,7 +62,7 @@ function plural(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** The ordinal of a power of two. */
+/** A power of two as an ordinal, such as `4th`. */
 function ordinal(count: number): string {
   return count % 10 === 2 && count % 100 !== 12 ? `${countText(count)}nd` : `${countText(count)}th`;
 }
@@ -72,7 +72,7 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
   const clip = `<clipPath id="track-frame"><rect width="${px(width * zoom)}" height="${px(height * zoom)}"/></clipPath>`;
   const lines = paths.map(({ track, points }) => {
     const color = hexColor(trackColor(track));
-    // Positions are relative to the centre of the upper left pixel.
+    // Positions are relative to the centre of the upper left pixel, SVG coordinates to its corner: add 0.5.
     const places = points.map(([x, y]) => `${px((x + 0.5) * zoom)},${px((y + 0.5) * zoom)}`);
     const [endX, endY] = places.at(-1)!.split(',');
     const dot = `<circle cx="${endX}" cy="${endY}" r="2.2" fill="${color}" stroke="${INK}" stroke-width="0.6"/>`;
@@ -90,9 +90,9 @@ function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string
 
 function drawPicture({ picture, width, height }: TrackFigures, zoom: number): string {
   const { width: columns, height: rows, data, scale } = picture!;
-  // Encoded by a library whose bytes do not depend on the version of Node.
+  // This library is used because its output does not depend on the version of Node, unlike that of Node's zlib.
   const png = Buffer.from(encode({ width: columns, height: rows, channels: 1, depth: 8, data })).toString('base64');
-  // The last pixels of a reduced picture may reach beyond the frame.
+  // The last column and row of a reduced picture may extend beyond the frame, so they are clipped.
   const size = `width="${px(columns * scale * zoom)}" height="${px(rows * scale * zoom)}"`;
   const frame = `width="${px(width * zoom)}" height="${px(height * zoom)}" fill="none" stroke="${HAIRLINE}"`;
   return (
@@ -101,7 +101,7 @@ function drawPicture({ picture, width, height }: TrackFigures, zoom: number): st
   );
 }
 
-/** Approximate fraction of the frame's width. */
+/** Approximate length of the scale bar, as a fraction of the frame's width. */
 const BAR_SHARE = 0.2;
 
 function drawScaleBar({ width, height }: TrackFigures, { pixelSize }: TrackScale, zoom: number): string {

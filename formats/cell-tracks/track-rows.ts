@@ -2,18 +2,19 @@ import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { aTrackScale, type TrackScale, unitsOf } from './track-scale.ts';
 
-/** Writes the tracks of a video as CSV, a piece for each frame. */
+/** Writes the tracks of a video as CSV text, one piece per frame. */
 export interface TrackWriter {
   /** The header. */
   begin(): string;
-  /** A row for each cell of a frame. */
+  /** The CSV lines of a frame, one line per cell. */
   add(frame: TrackedFrame): string;
 }
 
 /**
- * Writes tracks as CSV, a row for each cell and frame: `track, frame, time, x, y, radius, score, speed`. The header says the
- * units: `time_s` or `time_frames`, `speed_um_per_s` or `speed_px_per_frame`; the others are in pixels. Numbers are the shortest
- * text that reads back as the same f32, times have six decimals, and the speed of a track's first row is blank.
+ * Writes tracks as CSV, a row for each cell and frame: `track, frame, time, x, y, radius, score, speed`. The header
+ * states the units: `time_s` or `time_frames`, `speed_um_per_s` or `speed_px_per_frame`; positions and radii are in
+ * pixels. Numbers have as few digits as needed to restore the f32, times have six decimals, and the speed in a track's
+ * first row is blank.
  *
  * @example
  * trackWriter({ frameRate: 30 }).begin(); // 'track,frame,time_s,x_px,y_px,radius_px,score,speed_px_per_frame\n'
@@ -37,10 +38,10 @@ export function trackWriter(scale: TrackScale = {}): TrackWriter {
 }
 
 const TIME_DECIMALS = 6;
-/** This many digits distinguish all f32. */
+/** Nine significant digits are enough to distinguish all f32 numbers. */
 const MAX_DIGITS = 9;
 
-/** The shortest text that reads back as the same f32; empty for NaN. */
+/** The shortest decimal text that parses to the same f32; an empty text for NaN. */
 function shortest(value: number): string {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return '';

@@ -1,6 +1,6 @@
 import { aNumber, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
 
-/** Converts frames and pixels to seconds and micrometres, if known. */
+/** The scale of a video in time and space, as far as it is known. */
 export interface TrackScale {
   /** Frames per second. */
   readonly frameRate?: number | undefined;
@@ -10,17 +10,20 @@ export interface TrackScale {
 
 export const aTrackScale: Kind = aRecord<TrackScale>({ frameRate: optional(aNumber), pixelSize: optional(aNumber) });
 
-/** The units of times and speeds. */
+/** The units in which times and speeds are written. */
 export interface TrackUnits {
   readonly time: 's' | 'frames';
   readonly speed: 'µm/s' | 'px/frame';
-  /** One pixel per frame in the unit of speed. */
+  /** Factor from pixels per frame to the unit `speed`. */
   readonly speedFactor: number;
-  /** The time of a frame. */
+  /** The time of the frame with this index, in the unit `time`. */
   timeOf(index: number): number;
 }
 
-/** Times are in seconds if the frame rate is known. Speeds are in µm/s if the pixel size is known, too. */
+/**
+ * Times are in seconds if the frame rate is known, else in frames. Speeds are in µm/s if the pixel size is also known,
+ * else in pixels per frame.
+ */
 export function unitsOf({ frameRate, pixelSize }: TrackScale): TrackUnits {
   const isScaled = frameRate !== undefined && pixelSize !== undefined;
   return {

@@ -3,22 +3,22 @@ import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { type TrackScale, unitsOf } from './track-scale.ts';
 
-/** Facts about a run besides its figures. */
+/** Facts about a run of the tracker, besides its statistics. */
 export interface TrackRun {
-  /** The video as the user named it. */
+  /** The path of the video as given by the user. */
   readonly video: string;
   readonly format: string;
-  /** Number of frames in the video; undefined if it is only known at the end, which was not reached. */
+  /** Number of frames in the video; undefined if the format only reveals it at the end and the run ended earlier. */
   readonly frameCount: number | undefined;
   readonly scale: TrackScale;
   /** The backend, such as `workers` or `webgpu (NVIDIA H200)`. */
   readonly backend: string;
-  /** Whether the run ended before the video did. */
+  /** Whether the run ended before the end of the video. */
   readonly partial: boolean;
   readonly notes: readonly Note[];
 }
 
-/** Speeds in the units of a run; null if there are none. */
+/** Statistics of speeds, in the unit of the run. A figure is null if there are no speeds. */
 export interface SpeedFigures {
   readonly unit: string;
   readonly count: number;
@@ -45,7 +45,7 @@ export function speedFigures({ speeds }: TrackFigures, scale: TrackScale): Speed
 }
 
 /**
- * The figures of a run as one JSON object:
+ * Writes the statistics of a run as one JSON object:
  *
  * ```json
  * {
@@ -61,7 +61,7 @@ export function speedFigures({ speeds }: TrackFigures, scale: TrackScale): Speed
  * ```
  *
  * `frameRate` and `pixelSize` are null if neither the file nor the command line gives them. The histogram has at most
- * 40 bins, and begins at 0.
+ * 40 bins of equal width; the first begins at 0.
  */
 export function trackSummary(figures: TrackFigures, run: TrackRun): string {
   const { width, height, frames, tracks, cells, speeds } = figures;

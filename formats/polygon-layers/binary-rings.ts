@@ -3,7 +3,7 @@ import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { endRing, type LayerColumns, reserveVertices } from './layer-columns.ts';
 
 /**
- * Reads a ring of consecutive positions, which are pairs of little-endian f64.
+ * Reads a ring as a sequence of positions. A position is a pair of little-endian f64.
  *
  * @throws GeometryError if a coordinate is not finite, RangeError if the bytes end too early.
  */
@@ -20,7 +20,7 @@ export function readBinaryRing(
   for (let position = 0; position < positions; position++) {
     const east = view.getFloat64(start + 16 * position, true);
     const north = view.getFloat64(start + 16 * position + 8, true);
-    // Infinity minus Infinity is NaN.
+    // `x - x` is 0 for finite numbers, and NaN for infinity and NaN.
     if (!(east - east === 0 && north - north === 0)) throw notFinite(east, north, at);
     x[length + position] = east;
     y[length + position] = north;

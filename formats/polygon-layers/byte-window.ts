@@ -5,10 +5,11 @@ import type { LayerInput } from './layer-input.ts';
 /**
  * The part of a byte stream that is in memory: `bytes[at … end − 1]` is available and not yet consumed.
  *
- * `bytes[end]` is always 0, which occurs in no text, so a scanner need not check for the end at every byte.
+ * `bytes[end]` is always 0, a value that valid text does not contain. So a scanner stops there without comparing its
+ * position with `end`.
  */
 export interface ByteWindow {
-  /** Name of the file in errors. */
+  /** Name of the file in error messages. */
   readonly file: string;
   bytes: Buffer;
   at: number;
@@ -17,11 +18,11 @@ export interface ByteWindow {
   base: number;
   readonly blocks: AsyncIterator<Uint8Array>;
   ended: boolean;
-  /** Memory limit of the stream's reader, in bytes. */
+  /** Memory limit of the reader in bytes. */
   readonly memoryBytes: number;
 }
 
-/** Maximum bytes of a record, which must be contiguous in memory. A JavaScript string cannot be longer. */
+/** Maximum bytes of a record. A record must be contiguous in memory, and a JavaScript string cannot be longer. */
 const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 
 /** Opens a window at the start of a stream, without reading from it. */
@@ -31,28 +32,28 @@ export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow 
   return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memoryBytes };
 }
 
-/** Closes the stream, also before its end. */
+/** Closes the stream, even if it has not been read to its end. */
 export async function closeWindow({ blocks }: ByteWindow): Promise<void> {
   await blocks.return?.();
 }
 
-/** Position of the window's next byte in the stream. */
+/** Position in the stream of the next byte to consume. */
 export function offsetOf({ base, at }: ByteWindow): number {
   return base + at;
 }
 
-/** Number of bytes available. */
+/** Number of bytes that are in memory and not yet consumed. */
 export function bytesThere({ at, end }: ByteWindow): number {
   return end - at;
 }
 
 /**
- * Reads until the window has `length` bytes, if the stream has them. Consumed bytes are dropped, so memory grows with
- * the longest record, not with the stream.
+ * Reads until at least `length` bytes are available, or the stream ends. Consumed bytes are dropped, so memory grows
+ * with the longest record, not with the stream.
  *
- * @returns Whether the window has that many bytes.
- * @throws CapacityError `capacity/record-bytes` if a record is too long, OutOfMemoryError `memory/limit` if it exceeds
- * the memory limit.
+ * @returns Whether `length` bytes are available.
+ * @throws CapacityError `capacity/record-bytes` if a record is too long for a string, OutOfMemoryError `memory/limit`
+ * if the record exceeds the memory limit.
  */
 export async function need(window: ByteWindow, length: number): Promise<boolean> {
   while (bytesThere(window) < length && !window.ended) {
@@ -63,7 +64,10 @@ export async function need(window: ByteWindow, length: number): Promise<boolean>
   return bytesThere(window) >= length;
 }
 
-/** Reads at least one more byte, and at least doubles the window, so that scanning again from `at` costs O(bytes). */
+/**
+ * Reads at least one more byte, and at least doubles the available bytes. So a scanner that starts again from `at`
+ * after each call costs O(bytes) in total.
+ */
 export async function needMore(window: ByteWindow): Promise<boolean> {
   const before = bytesThere(window);
   await need(window, 2 * before + 1);
@@ -76,7 +80,7 @@ function append(window: ByteWindow, block: Uint8Array): void {
   if (length > MAX_RECORD_BYTES) throw tooLong(window);
   if (length * RECORD_FACTOR > window.memoryBytes) throw recordTooLarge(window, length);
   const { bytes } = window;
-  // Always uses new memory, because consumed bytes may still be referenced.
+  // The old memory is not reused, because records may still refer to consumed bytes.
   if (length >= bytes.length) {
     window.bytes = Buffer.allocUnsafeSlow(length < 2 * kept ? 2 * length + 1 : length + 1);
     bytes.copy(window.bytes, 0, window.at, window.end);
@@ -97,7 +101,7 @@ function tooLong(window: ByteWindow): CapacityError {
   });
 }
 
-/** Memory of a record relative to its bytes: room to grow, its text, and its coordinates in growing columns. */
+/** Bytes of memory per byte of a record: the growing window, the record's text, and growing columns of coordinates. */
 const RECORD_FACTOR = 16;
 
 function recordTooLarge(window: ByteWindow, length: number): Error {

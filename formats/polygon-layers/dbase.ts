@@ -4,27 +4,30 @@ import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, openWindow } from './byte-window.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 
-/** The attributes of a Shapefile (dBASE). One column may name the records. */
+/**
+ * The attribute table of a Shapefile (`.dbf`, dBASE format). The values of one column may be used as names of the
+ * polygons.
+ */
 export interface AttributeTable {
   readonly file: string;
   readonly records: number;
-  /** Moves to the next record, which must exist. */
+  /** Reads the next record. The caller must know that it exists. */
   next(): Promise<AttributeRecord>;
   readonly window: ByteWindow;
 }
 
 export interface AttributeRecord {
   readonly deleted: boolean;
-  /** The value of the chosen column; null if it is blank. */
+  /** The value of the naming column: undefined if no column was chosen, null if the value is blank. */
   readonly value: string | null | undefined;
 }
 
-/** Types of columns that contain text: characters, numbers, dates and booleans. */
+/** Types of columns whose values are stored as text: characters, numbers, dates and booleans. */
 const TEXTS = 'CNFDL';
 const DELETED = 42;
 
 /**
- * Opens the attributes and finds the column that names the records, if one is chosen.
+ * Opens the attribute table and, if a naming column is chosen, finds this column.
  *
  * @throws FormatError if the header is malformed, the file is shorter than its records, or the column does not exist.
  */
@@ -66,7 +69,7 @@ async function requireBytes(window: ByteWindow, input: LayerInput, length: numbe
   if (!(await need(window, length))) throw truncated(input.file, input.size, offsetOf(window), length);
 }
 
-/** Position of a column in a record. */
+/** Byte range of a column within each record. */
 interface Field {
   readonly start: number;
   readonly length: number;
@@ -82,7 +85,7 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
     const end = head.indexOf(0, at);
     const name = decode(head, at, Math.min(end === -1 ? 11 : end - at, 11)) ?? '';
     const type = String.fromCharCode(head[at + 11]!);
-    // For texts, some writers put the upper byte of the length into the field of decimals.
+    // For text columns, some writers put the upper byte of the length into the byte for the number of decimals.
     const length = head[at + 16]! + (type === 'C' ? 256 * head[at + 17]! : 0);
     if (name === column) {
       if (TEXTS.includes(type)) return { start, length };
@@ -97,12 +100,12 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
   });
 }
 
-/** Decodes a value without surrounding blanks; null if it is blank. */
+/** Decodes a value and trims blanks; returns null if nothing is left. */
 type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 
 /**
- * The encoding named in the `.cpg` file, if there is one. Otherwise UTF-8, and Windows-1252 for values that are not
- * valid UTF-8.
+ * The decoder for the encoding named in the `.cpg` file, if there is one. Otherwise values are decoded as UTF-8 or, if
+ * they are not valid UTF-8, as Windows-1252.
  */
 async function decoderOf(input: LayerInput): Promise<Decoder> {
   const beside = await input.beside('.cpg');
@@ -123,7 +126,10 @@ async function decoderOf(input: LayerInput): Promise<Decoder> {
   };
 }
 
-/** Labels are those of the web, or numbers of Windows code pages. Other labels are ignored. */
+/**
+ * The decoder for a label in a `.cpg` file: an encoding name of the web, or the number of a Windows code page.
+ * Undefined for other labels.
+ */
 function decoderFor(label: string): TextDecoder | undefined {
   for (const name of [label, `windows-${/\d+$/.exec(label)?.[0]}`]) {
     try {

@@ -1,18 +1,21 @@
 /**
- * A table of a FlatBuffers message (https://flatbuffers.dev/internals). Wrong offsets cannot read outside its bytes:
- * `DataView` throws a `RangeError`, as all functions here do for data that the bytes cannot contain.
+ * A table of a FlatBuffers message (https://flatbuffers.dev/internals). Wrong offsets cannot read outside the message:
+ * `DataView` throws a `RangeError`. All functions in this file throw this error for invalid data.
  */
 export interface FlatTable {
   readonly view: DataView;
   readonly at: number;
 }
 
-/** The root table of a message, to which its first bytes are an offset. */
+/** The root table of a message. The first four bytes of the message are the offset of this table. */
 export function rootTable(view: DataView): FlatTable {
   return { view, at: view.getUint32(0, true) };
 }
 
-/** Position of a field of a table, by its number in the schema; undefined if the field has its default. */
+/**
+ * Position of a field of a table, by its number in the schema. Undefined if the field is absent, which means its
+ * default value.
+ */
 function fieldOf({ view, at }: FlatTable, field: number): number | undefined {
   const layout = at - view.getInt32(at, true);
   const entry = 4 + 2 * field;
@@ -36,20 +39,22 @@ export function i32Field(table: FlatTable, field: number, otherwise: number): nu
   return at === undefined ? otherwise : table.view.getInt32(at, true);
 }
 
-/** A 64-bit count as f64. Counts that f64 cannot hold exactly are invalid, and remain too large. */
+/**
+ * A 64-bit count as f64. Counts above 2^53 are rounded, but they are invalid anyway and stay too large for all checks.
+ */
 export function u64Field(table: FlatTable, field: number, otherwise: number): number {
   const at = fieldOf(table, field);
   return at === undefined ? otherwise : Number(table.view.getBigUint64(at, true));
 }
 
-/** A vector: its first element is at `start`; elements have the requested size. */
+/** A vector (array) in a message. `start` is the position of its first element. */
 export interface Vector {
   readonly view: DataView;
   readonly start: number;
   readonly length: number;
 }
 
-/** A vector field; empty if it is absent. */
+/** A field that is a vector; an empty vector if the field is absent. */
 export function vectorField(table: FlatTable, field: number, elementBytes: number): Vector {
   const { view } = table;
   const at = fieldOf(table, field);
@@ -67,7 +72,7 @@ export function tableField(table: FlatTable, field: number): FlatTable | undefin
   return at === undefined ? undefined : { view: table.view, at: at + table.view.getUint32(at, true) };
 }
 
-/** An element of a vector of tables. */
+/** The table at an index of a vector of tables. */
 export function tableAt({ view, start }: Vector, index: number): FlatTable {
   const at = start + 4 * index;
   return { view, at: at + view.getUint32(at, true) };

@@ -18,25 +18,25 @@ import { crsOfWkt } from './projection.ts';
 
 /** The header of a FlatGeobuf file. */
 export interface FlatGeobufHeader {
-  /** Type of all geometries; 0 if each geometry has its own. */
+  /** Geometry type of all features; 0 if each feature states its own. */
   readonly geometryType: number;
   readonly columns: readonly { readonly name: string; readonly type: number }[];
-  /** 0 if the writer did not know the number. */
+  /** Number of features; 0 if the writer of the file did not know it. */
   readonly features: number;
   readonly crs: string | undefined;
 }
 
-/** First bytes of a file. They are followed by a version, the same letters, and a patch level. */
+/** Magic number of FlatGeobuf. In a file, it is followed by a version, the same three letters, and a patch level. */
 export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
 const VERSION = 3;
 const MAGIC_BYTES = 8;
-/** Maximum that other readers accept. */
+/** Maximum length of a header in bytes. Other readers have the same limit. */
 const MAX_HEADER_BYTES = 10 * 2 ** 20;
 
 /**
- * Reads the header of a file and skips the index, which reading the whole file does not need.
+ * Reads the header of a file. Then skips the spatial index, which is not needed to read all features.
  *
- * @throws FormatError if the header is malformed, or the file is shorter than header and index.
+ * @throws FormatError if the header is malformed, or the file ends within the header or the index.
  */
 export async function readFlatGeobufHeader(window: ByteWindow, input: LayerInput): Promise<FlatGeobufHeader> {
   const length = await readPreamble(window, input);
@@ -95,7 +95,7 @@ function crsOf(crs: FlatTable | undefined): string | undefined {
   return crsOfWkt(textField(crs, 4) ?? '');
 }
 
-/** An entry of the packed Hilbert R-tree: a box and an offset. */
+/** Size of an entry in the spatial index (a packed Hilbert R-tree): a box of four f64 and an offset. */
 const INDEX_ENTRY_BYTES = 40;
 
 function indexBytes(features: number, nodeSize: number): number {
@@ -106,7 +106,7 @@ function indexBytes(features: number, nodeSize: number): number {
     level = Math.ceil(level / width);
     entries += level;
   }
-  // The tree of a single feature also has a root.
+  // The index of a single feature has two entries: the feature and the root of the tree.
   return (features === 1 ? 2 : entries) * INDEX_ENTRY_BYTES;
 }
 
@@ -121,7 +121,10 @@ async function skip(window: ByteWindow, input: LayerInput, length: number): Prom
   }
 }
 
-/** Reads bytes after checking the file size, so that a false length allocates no memory. */
+/**
+ * Reads until `length` bytes are available. The length is first compared with the file size, so that a wrong length
+ * allocates no memory.
+ */
 export async function requireBytes(window: ByteWindow, input: LayerInput, length: number, what: string): Promise<void> {
   requireInFile(window, input, length, what);
   if (!(await need(window, length))) throw truncated(input.file, offsetOf(window), offsetOf(window), length, what);

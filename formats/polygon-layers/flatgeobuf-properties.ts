@@ -7,7 +7,10 @@ import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
 
 const BINARY = 14;
 
-/** For each column type, the bytes of a value and how to read it. Texts are preceded by their length. */
+/**
+ * Size and reader of the values of each column type, by the type's number. Types after these are texts and bytes, which
+ * begin with their length.
+ */
 const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: number) => unknown])[] = [
   [1, (view, at) => view.getInt8(at)],
   [1, (view, at) => view.getUint8(at)],
@@ -23,7 +26,8 @@ const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: numbe
 ];
 
 /**
- * The value of a property as a name. Properties are pairs of a column index and a value; null values are absent.
+ * The value of a feature's property as text, to name the feature. A feature stores its properties as pairs of a column
+ * index and a value, and omits properties whose value is null.
  *
  * @throws RangeError if a value extends beyond the feature.
  * @throws FormatError if the property is missing, or is neither text nor a number.

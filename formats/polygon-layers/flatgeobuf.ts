@@ -12,15 +12,16 @@ import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-
 const POLYGON = 3;
 const MULTI_POLYGON = 6;
 const COLLECTION = 7;
-/** Marks a polygon of a multipolygon, which need not state its type. */
+/** Pseudo type of the polygons in a multipolygon. These polygons need not state a type. */
 const PART = -1;
 
 /**
- * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons come in the order of the
- * file. Features have no id, so a polygon is named by its position or by a property.
+ * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons are read in the order of the
+ * file. Features have no id, so a polygon is named by its index or by a property.
  *
- * This reader replaces npm's flatgeobuf, which tests compare with: flatgeobuf trusts every length and offset, invents
- * vertices if a file is truncated, and never returns for a header with an index of no features.
+ * The npm package flatgeobuf is used only in tests, for comparison. It is not used here because it trusts every length
+ * and offset, invents vertices if a file is truncated, and loops forever if the header states an index without
+ * features.
  */
 export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
@@ -68,8 +69,9 @@ function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView,
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
 /**
- * Walks the parts of a geometry with an explicit stack. Offsets may lead back to earlier parts, so the numbers of parts
- * and positions are limited: a part takes at least 8 bytes, a position at least 16.
+ * Reads the polygons of a geometry, walking its parts with an explicit stack. In a damaged file, offsets may point back
+ * to earlier parts. To stop such a loop, the numbers of parts and positions are limited by the size of the feature: a
+ * part takes at least 8 bytes, a position 16.
  */
 function readGeometry(
   columns: LayerColumns,

@@ -18,8 +18,8 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * Reads a text that is one FeatureCollection, feature by feature. Other members may come before and after "features".
- * Only one feature, or one other member, is in memory at a time.
+ * Reads a text that is one FeatureCollection, feature by feature. The member "features" may be preceded and followed by
+ * other members. Only one feature, or one other member, is in memory at a time.
  */
 export async function* readCollection(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
@@ -47,7 +47,7 @@ export async function* readCollection(reading: Reading): AsyncGenerator<void, vo
   checkRoot(reading, Object.fromEntries(root));
 }
 
-/** Reads a text that is one Feature or one geometry. */
+/** Reads a text that is a single Feature or a single geometry. */
 export async function* readSingle(reading: Reading): AsyncGenerator<void, void, undefined> {
   await skipMark(reading.window);
   await token(reading.window);
@@ -62,13 +62,13 @@ export async function* readSingle(reading: Reading): AsyncGenerator<void, void, 
   });
 }
 
-/** Skips a byte-order mark. */
+/** Skips the byte-order mark at the start of a text, if there is one. */
 export async function skipMark(window: ByteWindow): Promise<void> {
   await need(window, 3);
   if (window.bytes[0] === 0xef && window.bytes[1] === 0xbb && window.bytes[2] === 0xbf) window.at += 3;
 }
 
-/** The next byte that is not white space; 0 at the end of the stream. */
+/** The next byte that is not white space, without consuming it; 0 at the end of the stream. */
 async function token(window: ByteWindow): Promise<number> {
   do {
     window.at = skipJsonSpace(window.bytes, window.at);
@@ -81,7 +81,10 @@ async function take(reading: Reading, wanted: number): Promise<void> {
   reading.window.at++;
 }
 
-/** Skips the comma before the next member, or the bracket that ends the list. */
+/**
+ * Skips the comma after a member, or the closing bracket. Returns whether it was a comma, so that another member
+ * follows.
+ */
 async function separated(reading: Reading, close: number): Promise<boolean> {
   const { window } = reading;
   window.at = skipJsonSpace(window.bytes, window.at);
@@ -105,7 +108,7 @@ async function readKey(reading: Reading, record: JsonRecord): Promise<string> {
   throw await faultErrorIn(reading.input, syntaxFault(start, 'expected a key in double quotes'));
 }
 
-/** Reads the value at the start of the window and moves past it. */
+/** Reads the JSON value at the start of the window and consumes its bytes. */
 async function readValue(reading: Reading, record: JsonRecord, index?: number): Promise<unknown> {
   const end = await endOfValue(reading, record, index);
   const value = await parse(reading, record, end, index);
@@ -155,7 +158,7 @@ async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerat
   }
 }
 
-/** The coordinates of a record, if they were split from its text. */
+/** The coordinates of a record as columns; undefined if they are still in the record's text. */
 export function splitOf({ split, coordinates }: JsonRecord): JsonRecord['coordinates'] | undefined {
   return split ? coordinates : undefined;
 }
@@ -166,7 +169,9 @@ function checkRoot(reading: Reading, root: JsonObject): void {
   checkLayer(reading, root);
 }
 
-/** A GeoJSON text has at most one layer, given by its "name". */
+/**
+ * Throws if a layer is requested that is not the "name" of the collection, because a GeoJSON text has only one layer.
+ */
 function checkLayer({ input, options }: Reading, root: JsonObject): void {
   geoJsonFeatures(root, options.layer, input.file);
 }

@@ -9,10 +9,11 @@ import { appendRing, beginPart, beginPolygon, endRing, type LayerColumns } from 
 import { endRecord, type Reading } from './layer-reading.ts';
 
 /**
- * Reads a GeoJSON feature as one polygon: Polygon, MultiPolygon, or a collection of these; null and empty geometries
- * have no rings. Geometries of other kinds, alone or in a collection, are left out and noted.
+ * Reads a GeoJSON feature as one polygon. Its geometry is a Polygon, a MultiPolygon, or a collection of these. A null
+ * or empty geometry becomes a polygon without rings. Points and lines, alone or in a collection, are left out and
+ * noted.
  *
- * @param split - The coordinates, if they were split from the feature.
+ * @param split - The coordinates as columns, if they were removed from the feature's text; see {@link JsonRecord}.
  * @throws FormatError if a member is missing or of the wrong kind, GeometryError if a coordinate is not finite.
  */
 export function readFeature(
@@ -31,7 +32,10 @@ export function readFeature(
 
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
-/** Walks nested collections with an explicit stack, so that deep nesting cannot overflow the call stack. */
+/**
+ * Reads the polygons of a geometry. Walks nested collections with an explicit stack, so that deep nesting cannot
+ * overflow the call stack.
+ */
 function readGeometry(
   columns: LayerColumns,
   geometry: unknown,
@@ -70,7 +74,10 @@ function readCoordinates(columns: LayerColumns, coordinates: unknown[], depth: n
   }
 }
 
-/** Takes the rings of the array that was replaced by its number. */
+/**
+ * Appends rings from columns. In the parsed text, the array of coordinates was replaced by `[number]`, its index in the
+ * columns.
+ */
 function takeCoordinates(
   columns: LayerColumns,
   [number]: unknown[],
@@ -114,7 +121,7 @@ function wrongDepth(expected: number, got: number, at: FeaturePlace): FormatErro
   });
 }
 
-/** The error for a feature that does not follow RFC 7946. */
+/** The error for a feature that violates RFC 7946. */
 export function malformed(
   sentence: string,
   { file, index }: Pick<FeaturePlace, 'file'> & { readonly index?: number | undefined },

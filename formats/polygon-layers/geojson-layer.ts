@@ -6,7 +6,9 @@ import { HEAD_BYTES, kindOfRoot } from './layer-format.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
 
-/** Opens a GeoJSON text. A collection is streamed; anything else is one record. */
+/**
+ * Opens a GeoJSON text. A FeatureCollection is read as a stream. A single Feature or geometry is read as one record.
+ */
 export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
   try {
@@ -20,7 +22,7 @@ export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   }
 }
 
-/** The coordinate system stated before the features. It may also be stated after them. */
+/** The coordinate system, if it is stated before the features. A system that is stated after them is found later. */
 function crsIn(head: Buffer, start: number): string | null | undefined {
   for (const { key, start: from, end } of membersOf(head, start)) {
     if (key === 'features') return undefined;

@@ -9,15 +9,15 @@ import { emptyRecord, holdText, type JsonRecord, parseRecord, scanRecord } from 
 import { isFull } from './layer-columns.ts';
 import { type Reading, readRecord } from './layer-reading.ts';
 
-/** Separates the texts of a sequence (RFC 8142). */
+/** The byte in front of every record of a JSON text sequence (RFC 8142). */
 export const RECORD_SEPARATOR = 0x1e;
 const NEWLINE = 10;
 
 /**
  * Reads a text with one Feature or geometry per line. Empty lines are skipped. If the text begins with a record
- * separator, records are separated by these instead of newlines.
+ * separator, records end at record separators instead of newlines.
  *
- * A line that is not JSON is an unreadable record; reading continues with the next line.
+ * A line that is not JSON counts as an unreadable record. Reading can continue with the next line.
  */
 export async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
@@ -39,7 +39,7 @@ export async function* readLines(reading: Reading): AsyncGenerator<void, void, u
   }
 }
 
-/** Position of the next separator; undefined if there is none in the window. */
+/** Position of the next separator; undefined if the window contains none. */
 function endOfPart({ bytes, at, end }: ByteWindow, separator: number): number | undefined {
   const found = bytes.indexOf(separator, at);
   return found === -1 || found >= end ? undefined : found;
@@ -81,7 +81,7 @@ function parseLine({ window, input }: Reading, record: JsonRecord, at: LineAt): 
     const column = line === undefined ? undefined : start - window.at + fault.offset + 1;
     return faultError(fault, { file: input.file, line, column, record: index });
   };
-  // Overwrites the separator by 0, at which scanners stop.
+  // Overwrite the separator with 0, so that scanners stop at the end of the record.
   bytes[end] = 0;
   const behind = scanRecord(record, bytes, start, end);
   if (behind === -1) holdText(record, bytes, start, end);

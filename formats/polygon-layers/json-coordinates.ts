@@ -2,22 +2,22 @@ import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import type { Vertices } from '../rings.ts';
 import { numberEnd, readJsonNumber } from './json-number.ts';
 
-/** Positions in the "coordinates" arrays of one record, array after array. */
+/** The positions of all "coordinates" arrays of one record, stored array after array. */
 export interface CoordinateColumns extends Vertices {
-  /** For every ring, the index after its last vertex. */
+  /** For every ring, the index of the vertex after its last one. */
   readonly ringEnds: number[];
-  /** For every array, the index after its last ring. */
+  /** For every polygon of a MultiPolygon except the first, the index of its first ring. */
   readonly partStarts: number[];
-  /** For every array, the index after its last ring. */
+  /** For every array, the index of the ring after its last one. */
   readonly arrayEnds: number[];
   /**
-   * Nesting depth of the positions in every array: 3 as in a Polygon, 4 as in a MultiPolygon. Also set for a truncated
-   * array.
+   * Number of brackets in front of the first number of every array: 3 for a Polygon, 4 for a MultiPolygon. Also set for
+   * an array that is not yet complete.
    */
   readonly depths: number[];
 }
 
-/** Starts with no arrays. */
+/** Columns without arrays, with some memory. */
 export function emptyCoordinates(): CoordinateColumns {
   return {
     x: new Float64Array(1024),
@@ -30,7 +30,7 @@ export function emptyCoordinates(): CoordinateColumns {
   };
 }
 
-/** Drops all arrays, but keeps their memory for reuse. */
+/** Removes all arrays, but keeps the memory for reuse. */
 export function clearCoordinates(columns: CoordinateColumns): void {
   columns.length = 0;
   columns.ringEnds.length = 0;
@@ -45,13 +45,13 @@ const OPEN = 91;
 const CLOSE = 93;
 
 /**
- * Reads the coordinates of a Polygon or MultiPolygon, whose array begins at `start`, straight into columns. Accepts
- * only valid JSON, with the same numbers as `JSON.parse`.
+ * Reads the coordinates of a Polygon or MultiPolygon directly into columns, without `JSON.parse`. The array begins at
+ * `start`. Accepts only valid JSON, and gives the same numbers as `JSON.parse`.
  *
  * @param end - Position after the last available byte; the byte there is 0.
  * @returns The position after the array. {@link CUT_OFF} if the array continues after `end`; {@link resumeCoordinates}
- * can then continue at `lastPosition`. {@link IRREGULAR}, with unchanged columns, for anything else, including empty
- * arrays and arrays of other depths.
+ * can then continue at `lastPosition`. {@link IRREGULAR} for any other text, such as an empty array or an array of
+ * another depth; the columns are then unchanged.
  */
 export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start: number, end: number): number {
   const arrays = columns.arrayEnds.length;
@@ -67,7 +67,9 @@ export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start
   return resumeCoordinates(columns, bytes, at, end);
 }
 
-/** Continues with an array that was cut off, at the first number of the position where it was cut off. */
+/**
+ * Continues to read an incomplete array. `at` is the first number of the position at which the previous call stopped.
+ */
 export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at: number, end: number): number {
   const { arrayEnds, depths, ringEnds } = columns;
   const behind = readRings(columns, bytes, at, depths[arrayEnds.length]!);
@@ -76,8 +78,8 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
     return behind;
   }
   if (~behind >= end) {
-    // The text ends in or after the last position, which is read again when reading resumes. If it is already stored,
-    // drop it, and the ring that it ended.
+    // The available text ends in or just after the last position. That position is read again on resumption, so remove
+    // it and the ring that it ended, if they are already stored.
     columns.length = lastVertex;
     while (ringEnds.length > 0 && ringEnds.at(-1)! > lastVertex) ringEnds.pop();
     dropPartStarts(columns);
@@ -90,7 +92,7 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
   return IRREGULAR;
 }
 
-/** Drops polygons that begin after the next ring to read. */
+/** Removes starts of polygons that lie after the last complete ring. */
 function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
   while (partStarts.length > 0 && partStarts.at(-1)! > ringEnds.length) partStarts.pop();
 }
@@ -98,13 +100,13 @@ function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
 export const CUT_OFF = -1;
 export const IRREGULAR = -2;
 
-/** Where the numbers of the last position begin, and the number of vertices before it. */
+/** Byte offset of the first number of the last position, and the number of vertices before that position. */
 export let lastPosition = 0;
 let lastVertex = 0;
 
 /**
- * Reads rings up to and including the end of the array. Otherwise returns `~at`, with the position where reading
- * failed.
+ * Reads rings to the end of the array, and returns the position after it. If reading fails at position `at`, returns
+ * `~at`.
  */
 function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, deepest: number): number {
   let at = start;
@@ -112,7 +114,7 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
   for (;;) {
     at = readRing(columns, bytes, at);
     if (at < 0) return at;
-    // After the bracket that ends the ring, the polygon and the whole array may end, too.
+    // The bracket that ends a ring may be followed by the brackets that end the polygon and the whole array.
     depth -= 2;
     while (bytes[at] === CLOSE) {
       at++;
@@ -131,8 +133,8 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
 }
 
 /**
- * Reads positions after the bracket of the first one. Returns the next byte after the ring's end that is not white
- * space.
+ * Reads the positions of a ring. `start` is the first number of its first position. Returns the position of the first
+ * byte after the ring that is not white space.
  */
 function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): number {
   let at = start;
@@ -140,7 +142,7 @@ function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): num
     lastPosition = at;
     lastVertex = columns.length;
     const x = readJsonNumber(bytes, at);
-    // NaN if there is no number, infinite if it is too large.
+    // `x` is NaN if there is no number, and infinite if the number is too large for f64.
     if (x - x !== 0) return ~at;
     at = bytes[numberEnd]! <= SPACE ? skipJsonSpace(bytes, numberEnd) : numberEnd;
     if (bytes[at] !== COMMA) return ~at;
@@ -168,7 +170,7 @@ function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): num
   }
 }
 
-/** Skips further numbers of a position and the bracket that ends it. */
+/** Skips the third and further numbers of a position, and the bracket that ends the position. */
 function skipMeasures(bytes: Buffer, start: number): number {
   let at = skipJsonSpace(bytes, start);
   while (bytes[at] === COMMA) {

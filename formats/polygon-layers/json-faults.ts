@@ -4,14 +4,14 @@ import type { LayerInput } from './layer-input.ts';
 
 const REMEDY = 'Check that the file is complete and of that kind.';
 
-/** The fault of a text that is not JSON: the byte where it occurs, and the reason. */
+/** The first error in a text that is not JSON: its byte offset, and a sentence with the reason. */
 export interface TextFault {
   readonly offset: number;
   readonly code: string;
   readonly sentence: string;
 }
 
-/** Finds the fault of a value that `JSON.parse` rejects. */
+/** Finds the first error of a value that `JSON.parse` rejects. */
 export function faultOf(bytes: Buffer): TextFault {
   const offset = invalidUtf8(bytes);
   if (offset !== undefined)
@@ -27,7 +27,7 @@ export function syntaxFault(offset: number, reason: string): TextFault {
   return { offset, code: 'format/json-syntax', sentence: `The text is not valid JSON: ${reason}.` };
 }
 
-/** The first byte that is not valid UTF-8: where decoding and encoding gives a different byte. */
+/** Position of the first byte that is not valid UTF-8: there, decoding and encoding again yields a different byte. */
 function invalidUtf8(bytes: Buffer): number | undefined {
   const again = Buffer.from(bytes.toString('utf8'));
   if (again.equals(bytes)) return undefined;
@@ -36,12 +36,12 @@ function invalidUtf8(bytes: Buffer): number | undefined {
   return at;
 }
 
-/** The error for a fault at a known position. */
+/** The `FormatError` for an error in a text at a known place. */
 export function faultError({ code, sentence }: TextFault, place: FormatError['place']): FormatError {
   return new FormatError(code, sentence, { place, remedy: REMEDY });
 }
 
-/** The error for a fault in a text of any length, which is read again to find the line and column. */
+/** The `FormatError` for an error at a byte offset. The file is read again to determine the line and column. */
 export async function faultErrorIn(input: LayerInput, fault: TextFault, record?: number): Promise<FormatError> {
   let line = 1;
   let [start, read] = [0, 0];

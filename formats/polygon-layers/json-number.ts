@@ -4,21 +4,21 @@ const POINT = 46;
 const ZERO = 48;
 const E = 101;
 
-/** An f64 holds integers of up to this many digits exactly. */
+/** Integers with up to this many digits are exact in f64. */
 const EXACT_DIGITS = 15;
-/** Up to this many digits are read in two parts. */
+/** Numbers with up to this many digits are read in two parts, each exact in f64. */
 const PAIRED_DIGITS = 19;
-/** Powers of ten that f64 holds exactly. */
+/** Powers of ten. All of them are exact in f64. */
 const TENS: Float64Array = Float64Array.from({ length: PAIRED_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
 /**
- * The position after the last number read. It is a separate variable, because an object for every number would cost
- * more than reading it.
+ * The position after the last number read. It is a module variable, because creating a result object per number would
+ * cost more than reading the number.
  */
 export let numberEnd = 0;
 
 /**
- * Reads a number of JSON, and sets {@link numberEnd}. The value equals that of `JSON.parse`.
+ * Reads a JSON number, and sets {@link numberEnd}. Gives the same value as `JSON.parse`.
  *
  * @returns NaN if there is no number.
  */
@@ -49,12 +49,15 @@ export function readJsonNumber(bytes: Buffer, start: number): number {
   numberEnd = at;
   if ((bytes[at]! | 32) === E) return readAsText(bytes, start, at);
   if (digits > EXACT_DIGITS) return readLongNumber(bytes, start, at, fraction);
-  // A single rounding of exact operands gives the nearest f64 (Clinger 1990).
+  // Both operands are exact, so a single division gives the nearest f64 (Clinger, 1990).
   const value = fraction === 0 ? mantissa : mantissa / TENS[fraction]!;
   return negative ? -value : value;
 }
 
-/** Reads a number, whose exponent (if any) begins at `from`, through a string. */
+/**
+ * Reads a number by converting its text with `Number`. `from` is the position after the digits, where an exponent may
+ * begin.
+ */
 function readAsText(bytes: Buffer, start: number, from: number): number {
   let at = from;
   if ((bytes[at]! | 32) === E) {
@@ -69,10 +72,10 @@ function readAsText(bytes: Buffer, start: number, from: number): number {
 }
 
 /**
- * Reads a number with more digits than f64 holds. The first 15 digits and the others are combined and divided by the
- * power of ten in double-double precision (Dekker, A floating-point technique for extending the available precision,
- * 1971). Rounding this once is correct unless the value is so close to the middle of two f64 that the error matters
- * (Ziv's test). In that case the engine parses it.
+ * Reads a number with more digits than f64 holds. The first 15 digits and the remaining ones are combined, and divided
+ * by a power of ten, in double-double precision (Dekker, A floating-point technique for extending the available
+ * precision, 1971). The result is then rounded to f64. If it is too close to the middle between two f64 numbers to
+ * round reliably (Ziv's test), `Number` reads the text instead.
  */
 function readLongNumber(bytes: Buffer, start: number, end: number, fraction: number): number {
   const negative = bytes[start] === MINUS;
@@ -103,12 +106,12 @@ function readLongNumber(bytes: Buffer, start: number, end: number, fraction: num
   return negative ? -value : value;
 }
 
-/** Exceeds the relative error of a correction. */
+/** Upper bound of the relative error of `correction`. */
 const DOUBT = 2 ** -48;
-/** Splits the 53 bits of an f64 into halves. */
+/** Multiplier that splits the 53 bits of an f64 into two halves (Veltkamp). */
 const SPLITTER = 2 ** 27 + 1;
 
-/** The exact rounding error of a product. */
+/** The exact rounding error of `product = a * b` (Dekker). */
 function productError(a: number, b: number, product: number): number {
   const aHigh = upperHalf(a);
   const bHigh = upperHalf(b);

@@ -11,22 +11,23 @@ import {
 } from './json-coordinates.ts';
 
 /**
- * A JSON value in a stream, split into the coordinates of its polygons, as columns, and the remaining text.
+ * A JSON value from a stream, divided into two parts: the coordinates of its polygons, as columns, and the remaining
+ * text.
  *
  * Every "coordinates" array that {@link readCoordinates} accepts is replaced in the text by an array with its index:
- * `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which needs a hundred nanoseconds per position, only parses
- * the small rest, and still finds keys, strings and mistakes.
+ * `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which takes 100 ns per position, only parses the short
+ * remaining text.
  */
 export interface JsonRecord {
   readonly coordinates: CoordinateColumns;
-  /** Whether the coordinates were split from the text. If not, they are all in the text, and the columns are empty. */
+  /** Whether the coordinates were removed from the text. If false, the text is complete, and the columns are empty. */
   split: boolean;
   text: Buffer;
   textLength: number;
   paused: Pause | undefined;
 }
 
-/** An empty record, with memory for a small one. */
+/** An empty record with 4 KiB of text memory, which grows when needed. */
 export function emptyRecord(): JsonRecord {
   const text = Buffer.allocUnsafeSlow(4096);
   return { coordinates: emptyCoordinates(), split: false, text, textLength: 0, paused: undefined };
@@ -41,9 +42,9 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Position in a record where its last array was cut off, from the record's start. */
+/** State of a scan that stopped within an array of coordinates. Positions are relative to the start of the record. */
 interface Pause {
-  /** Everything before this position is in the text. */
+  /** Number of bytes of the record that have been copied to `text`. */
   readonly copied: number;
   readonly array: number;
   readonly position: number;
@@ -51,15 +52,17 @@ interface Pause {
 }
 
 /**
- * Finds the end of the value that begins at `start`, and splits it on the way. Checks only the syntax that determines
- * the end: strings and the number of open brackets.
+ * Finds the end of the value that begins at `start`, and moves its coordinates to columns on the way. Checks only the
+ * syntax that determines the end: strings and the number of open brackets.
  *
- * The "properties" of a feature are never split. A record with a backslash elsewhere is not split, because it may spell
- * "coordinates" with escapes. A record whose coordinates are not those of polygons is not split either.
+ * Arrays inside the "properties" of a feature stay in the text. All coordinates stay in the text if a string outside of
+ * "properties" contains a backslash, because a key may spell "coordinates" with escapes. They also stay if one of the
+ * arrays does not have the structure of a polygon.
  *
  * @param end - Position after the last available byte; the byte there is 0.
- * @param resumes - Whether the previous call scanned the same value with fewer bytes available.
- * @returns The position after the value; −1 if it continues after `end`, or may continue because a number ends there.
+ * @param resumes - Whether the previous call scanned the same value when fewer bytes were available.
+ * @returns The position after the value; −1 if the value does not end before `end`, or is a number that may continue
+ * there.
  */
 export function scanRecord(record: JsonRecord, bytes: Buffer, start: number, end: number, resumes = false): number {
   const { coordinates } = record;
@@ -125,7 +128,7 @@ function pause(record: JsonRecord, where: Omit<Pause, 'position'>, start: number
   return -1;
 }
 
-/** Replaces an array by its index. The text continues after the array. */
+/** Writes `[index]` to the text in place of an array of coordinates. Returns the position after the array. */
 function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: number, behind: number): number {
   appendText(record, bytes, copied, array);
   const text = `[${record.coordinates.arrayEnds.length - 1}]`;
@@ -134,17 +137,17 @@ function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: 
   return behind;
 }
 
-/** Makes the bytes `start … end − 1` the text of a record, including its coordinates. */
+/** Makes the bytes `start … end − 1` the complete text of a record, so that no coordinates are in columns. */
 export function holdText(record: JsonRecord, bytes: Buffer, start: number, end: number): void {
   record.split = false;
   record.textLength = 0;
   appendText(record, bytes, start, end);
 }
 
-/** Whether the last string scanned contains a backslash. */
+/** Whether the string found by the last call of `endOfString` contains a backslash. */
 let stringEscapes = false;
 
-/** The position after the quote that ends the string at `start`; −1 if there is none before `end`. */
+/** The position after the quote that closes the string at `start`; −1 if the string does not end before `end`. */
 function endOfString(bytes: Buffer, start: number, end: number): number {
   stringEscapes = false;
   let at = start + 1;
@@ -166,10 +169,13 @@ const KEYS: readonly (readonly [Buffer, number])[] = [
   [Buffer.from('"properties"'), PROPERTIES],
 ];
 
-/** Start of the value that belongs to the last key found. */
+/** Position of the value that follows the key found by the last call of `keyAt`. */
 let valueStart = 0;
 
-/** Which of the two keys the string `start … end − 1` is, or −1; sets the start of its value. */
+/**
+ * Whether the string `start … end − 1` is the key COORDINATES or PROPERTIES; −1 if it is neither. For a key, also sets
+ * `valueStart`.
+ */
 function keyAt(bytes: Buffer, start: number, end: number): number {
   for (const [key, kind] of KEYS) {
     if (end - start !== key.length || !beginsWith(bytes, start, key)) continue;
@@ -181,7 +187,7 @@ function keyAt(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** A loop of its own, because calling `Buffer.compare` costs more for a dozen bytes. */
+/** Compares bytes in a loop, because a call of `Buffer.compare` costs more for a dozen bytes. */
 function beginsWith(bytes: Buffer, start: number, key: Buffer): boolean {
   for (let at = 0; at < key.length; at++) if (bytes[start + at] !== key[at]) return false;
   return true;
@@ -203,7 +209,10 @@ function reserveText(record: JsonRecord, length: number): void {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses the text of a record. Throws the errors of `TextDecoder` and `JSON.parse` if it is not UTF-8 or not JSON. */
+/**
+ * Parses the text of a record. Throws the error of `TextDecoder` if the text is not UTF-8, or of `JSON.parse` if it is
+ * not JSON.
+ */
 export function parseRecord({ text, textLength }: JsonRecord): unknown {
   return JSON.parse(decoder.decode(text.subarray(0, textLength)));
 }

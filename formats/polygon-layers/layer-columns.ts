@@ -3,28 +3,31 @@ import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { resizedFloats } from '../resized.ts';
 import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, unwrapRing, type Vertices } from '../rings.ts';
 
-/** Polygons under construction, and statistics of all that were read. */
+/** Columns to which polygons are appended, and statistics of all polygons read so far. */
 export interface LayerColumns {
   names: string[];
   polygonRings: number[];
   ringVertices: number[];
-  /** The part of every ring, and of the ring under construction. */
+  /** Number of the part to which each ring belongs. */
   ringParts: number[];
   part: number;
   readonly vertices: Vertices;
   readonly tally: NoteTally;
-  /** Codes noted for the current polygon. They are counted once the polygon is kept. */
+  /** Codes of the notes on the current polygon. They are counted only if the polygon is kept. */
   readonly noticed: string[];
-  /** Whether the coordinates may be longitudes, so that their jumps are noted. */
+  /** Whether the coordinates may be longitudes, so that jumps of more than 180° are noted. */
   mayJump: boolean;
-  /** Whether rings that jump are read as crossing the antimeridian. */
+  /** Whether a ring with such a jump is read as crossing the antimeridian. */
   unwraps: boolean;
-  /** Number of records with polygons so far, and of records left out because they are of other kinds. */
+  /**
+   * Numbers of records read so far: those with polygons, and those that were left out because they have only points and
+   * lines.
+   */
   polygons: number;
   others: number;
 }
 
-/** Starts with no polygons. */
+/** Columns without polygons. */
 export function emptyLayer(): LayerColumns {
   return {
     names: [],
@@ -49,13 +52,13 @@ export function beginPolygon(columns: LayerColumns, name: string): void {
   columns.part = 0;
 }
 
-/** Begins a new part of the current polygon, to which the next rings belong. A part without rings is dropped. */
+/** Begins a new part of the current polygon. The next rings belong to this part. A part without rings has no effect. */
 export function beginPart(columns: LayerColumns): void {
   const { polygonRings, ringParts } = columns;
   if (ringParts.length > polygonRings.at(-1)! && ringParts.at(-1) === columns.part) columns.part++;
 }
 
-/** Ends the current polygon and keeps it. */
+/** Completes the current polygon. */
 export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }: LayerColumns): void {
   const rings = ringVertices.length - 1;
   if (polygonRings.at(-1) === rings) noticed.push('zones/no-geometry');
@@ -63,7 +66,7 @@ export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }
   for (const code of noticed) tally.add(code, names.at(-1)!);
 }
 
-/** Removes the current polygon with its rings. Does nothing if it has already ended. */
+/** Removes the current polygon with its rings. Has no effect if the last polygon is complete. */
 export function dropPolygon({ names, polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
   names.length = polygonRings.length - 1;
   ringParts.length = polygonRings.at(-1)!;
@@ -71,7 +74,7 @@ export function dropPolygon({ names, polygonRings, ringVertices, ringParts, vert
   vertices.length = ringVertices.at(-1)!;
 }
 
-/** Makes room for `count` more vertices. */
+/** Makes room for `count` more vertices, enlarging the columns if needed. */
 export function reserveVertices(vertices: Vertices, count: number): void {
   const needed = vertices.length + count;
   if (needed <= vertices.x.length) return;
@@ -81,9 +84,10 @@ export function reserveVertices(vertices: Vertices, count: number): void {
 }
 
 /**
- * Appends the vertices `from … to − 1` of other columns as a ring.
+ * Appends a ring that consists of the vertices `from … to − 1` of the given columns.
  *
- * @param closes - Whether the format requires the first vertex to be repeated at the end. If so, its absence is noted.
+ * @param closes - Whether the format requires the first vertex to be repeated at the end. If true, a ring without this
+ * repetition is noted.
  */
 export function appendRing(
   columns: LayerColumns,
@@ -100,7 +104,7 @@ export function appendRing(
   endRing(columns, closes);
 }
 
-/** Ends the ring under construction, which has all vertices after the last ring. */
+/** Completes the current ring. It consists of all vertices after the last complete ring. */
 export function endRing(columns: LayerColumns, closes = true): void {
   const { ringVertices, ringParts, part, vertices, noticed, mayJump } = columns;
   const start = ringVertices.at(-1)!;
@@ -121,16 +125,16 @@ function readJump({ vertices, unwraps }: LayerColumns, start: number): string {
   return unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
 }
 
-/** A batch is emitted once it has this many vertices or polygons. */
+/** A batch is complete when it has this many vertices or polygons. */
 const BATCH_VERTICES: number = 2 ** 20;
 const BATCH_POLYGONS = 2 ** 18;
 
-/** Whether the batch is full. */
+/** Whether the columns contain enough polygons for a batch. */
 export function isFull({ names, vertices }: LayerColumns): boolean {
   return vertices.length >= BATCH_VERTICES || names.length >= BATCH_POLYGONS;
 }
 
-/** Moves the polygons out of the columns. */
+/** Returns all polygons as a batch, and empties the columns. */
 export function takePolygons(columns: LayerColumns): { names: string[]; polygons: Polygons } {
   const { names, polygonRings, ringVertices, ringParts, vertices } = columns;
   const polygons = {
@@ -144,7 +148,7 @@ export function takePolygons(columns: LayerColumns): { names: string[]; polygons
   columns.polygonRings = [0];
   columns.ringVertices = [0];
   columns.ringParts = [];
-  // One polygon may have been as long as the file, so large memory is released.
+  // A single polygon may have been as large as the file, so unusually large memory is released.
   if (vertices.x.length > 4 * BATCH_VERTICES) Object.assign(vertices, emptyVertices());
   vertices.length = 0;
   return { names, polygons };

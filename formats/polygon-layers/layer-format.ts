@@ -10,13 +10,14 @@ import { emptyRecord, scanRecord } from './json-record.ts';
 import type { PolygonLayerFormat } from './polygon-layer.ts';
 import { SHAPEFILE_CODE } from './shapefile.ts';
 
-/** Number of bytes examined at the start of a file. */
+/** Number of bytes at the start of a file from which its format is detected. */
 export const HEAD_BYTES = 65_536;
 
 /**
- * Detects the format of a file from its first bytes. If these are JSON or unknown, the extension is considered, too.
+ * Detects the format of a file from its first bytes. The file's extension is used as well if the bytes are JSON or of
+ * unknown format.
  *
- * @throws FormatError `format/unknown-layer` if neither decides.
+ * @throws FormatError `format/unknown-layer` if neither identifies a format.
  */
 export async function formatOf(window: ByteWindow, file: string): Promise<PolygonLayerFormat> {
   await need(window, HEAD_BYTES);
@@ -33,7 +34,7 @@ export async function formatOf(window: ByteWindow, file: string): Promise<Polygo
   throw unknownFormat(head, ending, file);
 }
 
-/** Keywords of geometries (their tags are not checked), after comments and the number of a coordinate system. */
+/** Start of a WKT text: a comment, or the keyword of a geometry, optionally after the number of a coordinate system. */
 const WKT =
   /^(#|(SRID\s*=\s*\d+\s*;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|(SRID\s*=\s*\d+\s*;\s*)?GEOMETRYCOLLECTION)/i;
 
@@ -46,7 +47,7 @@ const ENDINGS: ReadonlyMap<string, PolygonLayerFormat> = new Map([
   ['.wkt', 'wkt'],
 ]);
 
-/** Extensions of texts with one feature per line. */
+/** Extensions of files with one GeoJSON feature per line. */
 const LINES: ReadonlySet<string> = new Set([
   '.ndjson',
   '.jsonl',
@@ -65,7 +66,10 @@ async function formatOfJson(window: ByteWindow, start: number, ending: string): 
   return kind === 'single' && (await isFirstOfMany(window, start)) ? 'geojson-lines' : 'geojson';
 }
 
-/** The kind of object that a text begins with, from the first key that decides; a collection if none does. */
+/**
+ * The kind of the JSON object that begins at `start`, detected from its first keys. If no key decides, a collection is
+ * assumed.
+ */
 export function kindOfRoot(head: Uint8Array, start: number): 'topology' | 'single' | 'collection' {
   for (const { key, start: from, end } of membersOf(head, start)) {
     if (key === 'arcs' || key === 'objects') return 'topology';
@@ -84,7 +88,9 @@ function typeOf(bytes: Uint8Array): string {
   return new TextDecoder('latin1').decode(bytes.subarray(1, Math.min(bytes.length - 1, 30)));
 }
 
-/** Whether the value at `start` is alone on its line, with more text on later lines. */
+/**
+ * Whether the value at `start` lies on one line and is followed by more text, as in a file with one feature per line.
+ */
 async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean> {
   const record = emptyRecord();
   let end = scanRecord(record, window.bytes, start, window.end);
@@ -96,7 +102,7 @@ async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean
   return next < window.end;
 }
 
-/** First bytes of files in which people have polygons, and what to do about them. */
+/** First bytes of other formats for polygons, with the format's name and a remedy for the error message. */
 const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
@@ -109,7 +115,7 @@ const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])
   ['[', 'an array of JSON', 'Write it as a FeatureCollection, or with a Feature a line.'],
 ];
 
-/** Companion files of a Shapefile, which a user may name by mistake. */
+/** Companion files of a Shapefile, which users may name by mistake instead of the `.shp` file. */
 const BESIDE: ReadonlySet<string> = new Set(['.dbf', '.shx', '.prj', '.cpg']);
 
 function unknownFormat(head: Buffer, ending: string, file: string): FormatError {

@@ -4,25 +4,31 @@ import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
 import { gunzipBlocks, isGzip } from '../gzip.ts';
 
-/** The bytes of a layer, in order. They can be read several times. */
+/** A file as a stream of bytes, which can be started several times. */
 export interface LayerInput {
-  /** Name of the file in errors. */
+  /** Name of the file in error messages. */
   readonly file: string;
-  /** Number of bytes that {@link LayerInput.blocks} gives. For a gzipped file, the unpacked size stated at its end. */
+  /**
+   * Total number of bytes of {@link LayerInput.blocks}. For a gzipped file, this is the unpacked size stated at its
+   * end.
+   */
   readonly size: number;
   readonly gzipped?: boolean | undefined;
-  /** Maximum bytes of memory for reading. Default: unlimited. */
+  /** Maximum bytes of memory that a reader may use. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
-  /** Blocks of any size. A block is valid until the next one is requested. */
+  /**
+   * Reads the file from its start, as blocks of any size. The memory of a block is reused when the next block is
+   * requested.
+   */
   blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The file with the same name but another extension; undefined if it does not exist. */
+  /** Opens the companion file with the same name but another extension; undefined if there is none. */
   beside(ending: string): Promise<LayerInput | undefined>;
 }
 
-/** Bytes read at a time. Processing them takes about 10 ms, during which the thread does nothing else. */
+/** Size of a block. Processing a block takes about 10 ms, during which the thread cannot handle other events. */
 const BLOCK_BYTES = 2 ** 20;
 
-/** Opens a regular file. A gzipped file is unpacked while it is read. */
+/** Opens a regular file. A gzipped file is decompressed while it is read. */
 export async function fileInput(file: string, memoryBytes?: number): Promise<LayerInput> {
   const { size, gzipped } = await lookAt(file, await sizeOf(file));
   const blocks: LayerInput['blocks'] = (signal) =>
@@ -30,7 +36,10 @@ export async function fileInput(file: string, memoryBytes?: number): Promise<Lay
   return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
 }
 
-/** Whether a file is gzipped, and its unpacked size, which its last four bytes give modulo 2^32. */
+/**
+ * Whether a file is gzipped, and its unpacked size. The last four bytes of a gzipped file are its unpacked size modulo
+ * 2^32.
+ */
 async function lookAt(file: string, size: number): Promise<{ readonly size: number; readonly gzipped: boolean }> {
   try {
     await using handle = await open(file, 'r');
@@ -66,7 +75,7 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
       const { bytesRead } = await reading;
       signal?.throwIfAborted();
       if (bytesRead === 0) return;
-      // The next block is read while this one is processed.
+      // Start to read the next block, while the consumer processes this one.
       reading = readInto(handle, other);
       yield block.subarray(0, bytesRead);
       [block, other] = [other, block];
@@ -80,12 +89,13 @@ async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uin
 
 function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: number }> {
   const reading = handle.read(block, 0, block.length);
-  // A failure is thrown where the block is awaited, if anyone still waits.
+  // The error is thrown where `reading` is awaited. This handler only prevents an unhandled rejection if the consumer
+  // stops earlier.
   reading.catch(() => {});
   return reading;
 }
 
-/** Extensions in either case, because some systems ignore case. */
+/** Finds a companion file by its extension, in lower or upper case, because some file systems ignore case. */
 async function fileBeside(file: string, ending: string, memoryBytes?: number): Promise<LayerInput | undefined> {
   const wanted = basename(file, extname(file)) + ending;
   const names = await readdir(dirname(file));
@@ -93,7 +103,7 @@ async function fileBeside(file: string, ending: string, memoryBytes?: number): P
   return name === undefined ? undefined : fileInput(join(dirname(file), name), memoryBytes);
 }
 
-/** All bytes of an input that is known to be small, such as a companion file. */
+/** Reads all bytes of a small file, such as a companion file. Throws if it has more than `max` bytes. */
 export async function readWhole(input: LayerInput, max: number, signal?: AbortSignal): Promise<Uint8Array> {
   if (input.size > max) throw tooLarge(input, max);
   const parts: Uint8Array[] = [];

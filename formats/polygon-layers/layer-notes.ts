@@ -4,9 +4,9 @@ import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES, ringsThat } fr
 import type { Reading } from './layer-reading.ts';
 
 /**
- * The coordinate system, from the part of the layer read so far.
+ * The coordinate system of a layer, as far as known from the options and the part of the file read so far.
  *
- * @param geographic - Whether coordinates without a stated system are longitudes and latitudes.
+ * @param geographic - Whether coordinates are assumed to be longitudes and latitudes if no system is stated.
  */
 export function crsOf(
   { options, stated }: Pick<Reading, 'options' | 'stated'>,
@@ -17,7 +17,9 @@ export function crsOf(
   return named === null ? undefined : normalizeCrs(named);
 }
 
-/** The notes of a layer. */
+/**
+ * The notes on the part of a layer read so far. Notes on jumps of longitudes are omitted if `crs` is not geographic.
+ */
 export function notesOf(reading: Reading, crs: string | undefined): Note[] {
   const { columns, firstBad } = reading;
   const notes = columns.tally.notes(SENTENCES).map((note) => {
@@ -46,10 +48,10 @@ function crsNote({ stated }: Reading): Note {
   return { code: 'zones/crs-unknown', message: `The file of polygons ${reason}.` };
 }
 
-/** The note for a layer without polygons. */
+/** The note on a layer without polygons. */
 export const NO_POLYGONS: Note = { code: 'zones/none', message: 'There are no polygons in the file.' };
 
-/** Names that several polygons share. */
+/** The note on names that are used by several polygons, if there are any. */
 export function duplicateNotes(names: readonly string[]): Note[] {
   const seen = new Map<string, number>();
   for (const name of names) seen.set(name, (seen.get(name) ?? 0) + 1);

@@ -5,7 +5,7 @@ import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { PolygonLayerOptions } from './polygon-layer.ts';
 
-/** One pass over a layer, from its first byte to its last. */
+/** State of one pass over a layer, from its first byte to its last. */
 export interface Reading {
   readonly input: LayerInput;
   readonly options: PolygonLayerOptions;
@@ -13,26 +13,29 @@ export interface Reading {
   readonly window: ByteWindow;
   readonly columns: LayerColumns;
   /**
-   * The coordinate system stated in the part of the file read so far; null if the file states one that cannot be
-   * identified.
+   * Name of the coordinate system, if the part of the file read so far states one; null if the statement cannot be
+   * understood.
    */
   stated: string | null | undefined;
-  /** The reason why the first skipped record was skipped. */
+  /** Error message of the first record that was skipped. */
   firstBad: string | undefined;
 }
 
-/** Reads the records of a layer into the columns, and pauses whenever these are full. */
+/**
+ * Reads the records of a layer into `columns`. Yields whenever the columns are full, so that the caller can take a
+ * batch.
+ */
 export type LayerReader = (reading: Reading) => AsyncGenerator<void, void, undefined>;
 
-/** A format's part in opening a layer. */
+/** What the opener of a format returns: a reader for the records, and the coordinate system stated in the header. */
 export interface OpenedFormat {
   readonly read: LayerReader;
   readonly stated: string | null | undefined;
-  /** Whether coordinates without a stated system are longitudes and latitudes. */
+  /** Whether coordinates are assumed to be longitudes and latitudes if no system is stated. */
   readonly geographic: boolean;
 }
 
-/** Reads one record. If that fails, stops reading or skips the record, as the user chose. */
+/** Reads one record. If the record is malformed, it is skipped or its error is thrown, depending on `onBadRecord`. */
 export function readRecord(reading: Reading, index: number, read: () => void): void {
   try {
     read();
@@ -41,7 +44,7 @@ export function readRecord(reading: Reading, index: number, read: () => void): v
   }
 }
 
-/** Skips a record that cannot be read, or throws its error. */
+/** Skips a malformed record, or throws its error, depending on `onBadRecord`. */
 function leaveOut(reading: Reading, index: number, error: unknown): void {
   const bad = error instanceof FormatError || error instanceof GeometryError;
   if (!bad || reading.options.onBadRecord !== 'skip') throw error;
@@ -50,7 +53,7 @@ function leaveOut(reading: Reading, index: number, error: unknown): void {
   reading.firstBad ??= error.message;
 }
 
-/** Ends the current polygon. It is dropped if its record has only geometries of other kinds. */
+/** Completes the current polygon. If its record has only points and lines, the polygon is removed instead. */
 export function endRecord({ columns }: Reading, { polygons, others }: FoundGeometries): void {
   const name = columns.names.at(-1)!;
   if (others > 0 && polygons === 0) {

@@ -33,14 +33,14 @@ import { readWktLines } from './wkt-lines.ts';
  * geometry per line, also with record separators (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its companion
  * files, or WKT with one geometry per line. The format is detected from the content, or given by `options.format`.
  *
- * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as `readZones` reads zones: rings as
- * written, closing vertices not stored; the polygons of a multipolygon or a collection are its parts. A Shapefile does
- * not state which rings form a part: clockwise rings begin parts, and the others are holes in the smallest part around
- * them. A polygon is named by its `id`, by the property `options.id`, or by its index among the file's records. Only
- * the first two numbers of a position are used.
+ * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order, as with `readZones`: rings keep
+ * their direction, and closing vertices are not stored. The polygons of a multipolygon or a collection become parts of
+ * one polygon. A Shapefile does not state which rings form a part. There, a clockwise ring begins a part, and any other
+ * ring is a hole in the smallest part that contains it. A polygon is named by its `id`, by the property `options.id`,
+ * or by its index among the file's records. Only the first two numbers of a position are used.
  *
- * Polygons come in batches of about 2^20 vertices. Memory is bounded by the batch and the longest record, not by the
- * file, except for TopoJSON, which is held in memory as a whole. O(bytes).
+ * Polygons are returned in batches of about 2^20 vertices. Memory is bounded by the batch and the longest record, not
+ * by the file, except for TopoJSON, which is held in memory as a whole. O(bytes).
  *
  * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
  * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, for longitudes `zones/antimeridian-jumps` or, if
@@ -49,13 +49,13 @@ import { readWktLines } from './wkt-lines.ts';
  * out); `polygons/deleted-records` and `polygons/trailing-bytes` of Shapefiles; with `onBadRecord: 'skip'`
  * `polygons/bad-records`. Duplicate names are not detected, because that would need memory for all names.
  *
- * @throws FormatError if the file is missing, truncated, or of an unknown or another format. While reading, also if a
- * record is malformed, its naming property is missing, or the layer has only points and lines (`format/not-polygon`).
- * The error names the record, if there is one.
+ * @throws FormatError if the file is missing, truncated, or of an unknown or another format. Reading also throws it if
+ * a record is malformed or lacks the naming property, or if the layer has only points and lines (`format/not-polygon`).
+ * The error names the record, if one is at fault.
  * @throws GeometryError if a coordinate is not a finite number; `place.record` is the record's index.
  * @throws CapacityError if one record has more bytes than a JavaScript string can have; OutOfMemoryError `memory/limit`
  * if a record, or a topology, would take more than `options.memoryBytes`.
- * @throws UsageError if the layer is unknown, or if there are several and none is chosen.
+ * @throws UsageError if the requested layer does not exist, or if the file has several layers and none is requested.
  * @example
  * const layer = await openPolygonLayer('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
  * let polygons = 0;
@@ -68,7 +68,8 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
 }
 
 /**
- * Reads a whole layer of polygons, as {@link openPolygonLayer} does. Also noted: `zones/duplicate-names`.
+ * Reads all polygons of a layer into memory, like {@link openPolygonLayer} in a single batch. Also notes
+ * `zones/duplicate-names`.
  *
  * @example
  * const { zones } = await readPolygonLayer('node_modules/us-atlas/states-10m.json', { layer: 'states', id: 'name' });
@@ -79,7 +80,7 @@ export async function readPolygonLayer(file: string, options: PolygonLayerOption
   return readLayer(await openPolygonLayer(file, options));
 }
 
-/** Opens a layer from any source of bytes. */
+/** Opens a layer from a source of bytes, which need not be a file. */
 export async function openLayer(input: LayerInput, options: PolygonLayerOptions): Promise<PolygonLayer> {
   const format = options.format ?? (await tellFormat(input));
   if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
@@ -91,7 +92,7 @@ export async function openLayer(input: LayerInput, options: PolygonLayerOptions)
   return { file, format, crs, size, batches: (signal) => readBatches(input, opened, options, signal, seen) };
 }
 
-/** Reads all batches of a layer into one. */
+/** Reads all polygons of a layer, and concatenates the batches. */
 export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
   const batches = layer.batches();
   const parts: Polygons[] = [];
@@ -104,10 +105,10 @@ export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
   return { zones, notes: [...batches.notes(), ...duplicateNotes(names)] };
 }
 
-/** Formats that are read at positions, which depend on the size of the file. */
+/** Formats that cannot be gzipped, because their readers need the exact file size. */
 const BINARY: ReadonlySet<PolygonLayerFormat> = new Set(['flatgeobuf', 'shapefile']);
 
-/** Formats with named layers. */
+/** Formats whose layers have names. */
 const LAYERED: ReadonlySet<PolygonLayerFormat> = new Set(['topojson', 'geojson']);
 
 const OPENERS: Readonly<Record<PolygonLayerFormat, (input: LayerInput) => OpenedFormat | Promise<OpenedFormat>>> = {
@@ -129,8 +130,8 @@ async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
 }
 
 /**
- * Findings of an earlier reading of the layer: jumps are not treated as antimeridian crossings if coordinates are not
- * longitudes.
+ * What earlier passes over the layer found. `latitudes` is false if a value was too large for a latitude: then the
+ * coordinates are not longitudes and latitudes, and jumps are not antimeridian crossings.
  */
 interface Seen {
   latitudes: boolean;
@@ -196,7 +197,7 @@ function joined(parts: readonly Polygons[]): Polygons {
   };
 }
 
-/** Concatenates starts of rows. Each part begins at 0. */
+/** Concatenates columns of start indices. Each column begins at 0, so the later ones are offset. */
 function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
   const starts = new Uint32Array(parts.reduce((sum, part) => sum + part.length - 1, 1));
   let at = 0;
@@ -207,7 +208,7 @@ function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
   return starts;
 }
 
-/** Concatenates the parts of rings, which are numbered within their polygons. */
+/** Concatenates columns of part numbers. Parts are numbered within their polygon, so no offset is needed. */
 function joinedParts(parts: readonly Uint32Array[]): Uint32Array {
   const column = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -10,13 +10,13 @@ export interface PolygonLayerOptions {
   /** Format of the file. Default: detected from content and extension. */
   readonly format?: PolygonLayerFormat | undefined;
   /**
-   * Name of the object to read in a TopoJSON file; may be omitted if there is only one. In a GeoJSON file, only the
-   * `name` of its FeatureCollection is accepted, with the same result as without it.
+   * Name of the object to read from a TopoJSON file; may be omitted if there is only one. For a GeoJSON file, only the
+   * `name` of its FeatureCollection is accepted, and makes no difference.
    */
   readonly layer?: string | undefined;
-  /** Property that names the polygons, instead of the features' `id`. */
+  /** Property whose values name the polygons. Default: the features' `id`. */
   readonly id?: string | undefined;
-  /** Coordinate system to assume, regardless of what the file states. */
+  /** Coordinate system of the layer, instead of the system that the file states. */
   readonly crs?: string | undefined;
   /**
    * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the long edge; `unwrap`
@@ -25,13 +25,13 @@ export interface PolygonLayerOptions {
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
   /**
-   * What to do with a record that cannot be read: `stop` (default) throws its error, `skip` leaves it out and notes it.
+   * What to do with a malformed record: `stop` (default) throws its error, `skip` leaves the record out and notes it.
    * If the start of the next record cannot be found, reading stops in either case.
    */
   readonly onBadRecord?: 'stop' | 'skip' | undefined;
   /**
-   * Maximum bytes of memory for reading. A record may have a sixteenth of it. Default: limited only by the length of a
-   * string.
+   * Maximum bytes of memory for reading. A single record may have a sixteenth of this number of bytes. Default: records
+   * are limited only by the maximum length of a string.
    */
   readonly memoryBytes?: number | undefined;
 }
@@ -46,32 +46,34 @@ export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
   memoryBytes: optional(aPositive()),
 });
 
-/** Consecutive polygons of a layer. */
+/** A batch of consecutive polygons from a layer. */
 export interface PolygonBatch {
   readonly zones: Zones;
-  /** Number of bytes read so far. */
+  /** Number of bytes of the layer read so far. */
   readonly bytesRead: number;
 }
 
-/** A layer that is being read. */
+/** One pass over a layer, which yields its polygons in batches. */
 export interface PolygonBatches extends AsyncIterable<PolygonBatch> {
   /**
-   * Coordinate system, as far as known. A GeoJSON text may state it after its polygons. A text without one is assumed
-   * to be OGC:CRS84 until a latitude out of range is found.
+   * Coordinate system, as far as known. A GeoJSON text may state it after its polygons. If none is stated, GeoJSON is
+   * assumed to be in OGC:CRS84 until a latitude is out of range.
    */
   readonly crs: string | undefined;
-  /** The notes so far. They cover the whole layer once the last batch has been read. */
+  /** The notes on the part of the layer read so far. They are complete once the last batch has been read. */
   notes(): Note[];
 }
 
-/** A file of polygons, not yet read. */
+/** A layer of polygons that is opened but not yet read. */
 export interface PolygonLayer {
   readonly file: string;
   readonly format: PolygonLayerFormat;
-  /** Coordinate system stated by the header, a companion file or the options; undefined if there is none. */
+  /**
+   * Coordinate system from the options, the file's header or a companion file; undefined if none of these states one.
+   */
   readonly crs: string | undefined;
-  /** Bytes of the file. */
+  /** Number of bytes to read; of a gzipped file, its unpacked size. */
   readonly size: number;
-  /** Reads the layer; each call reads it anew. */
+  /** Starts a pass over the layer. Each call reads the file again. */
   batches(signal?: AbortSignal): PolygonBatches;
 }

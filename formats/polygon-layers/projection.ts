@@ -1,6 +1,6 @@
 /**
- * The coordinate system of a well-known text (in a `.prj` file or a header): the code of its authority if it has one,
- * else the code of a well-known name, else its own name, which is at least equal to itself.
+ * The coordinate system described by a well-known text, as in a `.prj` file. The result is the first available of: the
+ * code of an authority (`EPSG:32633`), the code that belongs to a well-known name, or the name itself.
  *
  * @returns Undefined if the text is not a coordinate system.
  */
@@ -11,13 +11,16 @@ export function crsOfWkt(text: string): string | undefined {
   return codeOfRoot(text) ?? codeOfName(name) ?? name;
 }
 
-/** The last `AUTHORITY` or `ID` belongs to the whole system; earlier ones belong to its parts. */
+/**
+ * The code of the whole coordinate system. It is in the last `AUTHORITY` or `ID`; earlier ones belong to components
+ * such as the datum.
+ */
 function codeOfRoot(text: string): string | undefined {
   const found = /(?:AUTHORITY|ID)\s*[[(]\s*"([A-Za-z]+)"\s*,\s*"?(\w+)"?\s*(?:,[^\])]*)?[\])]\s*[\])]\s*$/i.exec(text);
   return found === null ? undefined : `${found[1]!.toUpperCase()}:${found[2]}`;
 }
 
-/** Names written by Esri's software without codes. */
+/** Codes of names that Esri's software writes without a code, in lower case. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['gcs_wgs_1984', 'EPSG:4326'],
   ['wgs 84', 'EPSG:4326'],

@@ -1,12 +1,13 @@
 import type { Vertices } from '../rings.ts';
 
 /**
- * The part of every ring in a record of a Shapefile, which does not state it. Clockwise rings are outlines of parts;
- * other rings are holes in the smallest outline around them. With at most one outline there is one part.
+ * Determines the part to which each ring of a polygon belongs, because a Shapefile does not state it. A clockwise ring
+ * is the outline of a part. Any other ring is a hole in the smallest outline that contains it. If there is at most one
+ * outline, all rings belong to part 0.
  *
- * O(vertices), and for records of several outlines O(holes · outlines) comparisons of boxes.
+ * O(vertices) for one outline. Several outlines need O(holes · outlines) comparisons of boxes.
  *
- * @param starts - The first vertex of each ring, and at the end the number of vertices.
+ * @param starts - Index of the first vertex of each ring, followed by the total number of vertices.
  */
 export function partsByDirection({ x, y }: Pick<Vertices, 'x' | 'y'>, starts: readonly number[]): number[] {
   const rings = starts.slice(1).map((end, ring) => ringOf(x, y, starts[ring]!, end));
@@ -26,7 +27,7 @@ export function partsByDirection({ x, y }: Pick<Vertices, 'x' | 'y'>, starts: re
 interface Ring {
   readonly start: number;
   readonly end: number;
-  /** Twice the signed area; negative for a clockwise ring. */
+  /** Twice the signed area, which is negative for a clockwise ring. */
   readonly area: number;
   readonly left: number;
   readonly bottom: number;
@@ -38,7 +39,8 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
   let area = 0;
   const box = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   for (let v = start, u = end - 1; v < end; u = v++) {
-    // Relative to the first vertex, because products of coordinates far from the origin would lose the area.
+    // Use coordinates relative to the first vertex. Far from the origin, absolute coordinates would cancel and lose
+    // precision.
     area += (x[u]! - x[start]!) * (y[v]! - y[start]!) - (x[v]! - x[start]!) * (y[u]! - y[start]!);
     box.left = Math.min(box.left, x[v]!);
     box.right = Math.max(box.right, x[v]!);
@@ -48,7 +50,7 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
   return { start, end, area, ...box };
 }
 
-/** Whether a ring lies within an outline, judged by its vertices that are not on the outline. */
+/** Whether an outline contains a ring. The first vertex of the ring that is not on the outline decides. */
 function isAround(x: Float64Array, y: Float64Array, outline: Ring, ring: Ring): boolean {
   const inBox =
     outline.left <= ring.left &&

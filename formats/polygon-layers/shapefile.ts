@@ -11,24 +11,27 @@ import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-
 import { crsOfWkt } from './projection.ts';
 import { partsByDirection } from './ring-nesting.ts';
 
-/** First four bytes of a file, big-endian. */
+/** Magic number of a Shapefile: its first four bytes, big-endian. */
 export const SHAPEFILE_CODE = 9994;
 const VERSION = 1000;
 const HEAD_BYTES = 100;
 const MAX_PRJ_BYTES = 2 ** 20;
 
 const NULL_SHAPE = 0;
-/** Polygon, PolygonZ and PolygonM. Heights and measures follow the points. */
+/**
+ * Shape types with polygons: Polygon, PolygonZ and PolygonM. Heights (Z) and measures (M) are stored after the points
+ * and ignored.
+ */
 const POLYGONS: ReadonlySet<number> = new Set([5, 15, 25]);
-/** Points, lines, and surface patches in space. */
+/** Shape types without polygons: points, lines, and surface patches (MultiPatch). */
 const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31]);
 
 /**
- * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998): shapes, with names from the `.dbf` file and the
+ * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998). Names are read from the `.dbf` file, and the
  * coordinate system from the `.prj` file. Records that the `.dbf` marks as deleted are left out and noted.
  *
- * This reader replaces npm's shapefile, which tests compare with: shapefile skips damage silently, and nests the rings
- * of all records by comparing every hole with every polygon, which takes 13 s for 16,000 holes.
+ * The npm package shapefile is used only in tests, for comparison. It is not used here because it silently skips
+ * damaged records, and compares every hole with every polygon, which takes 13 s for 16,000 holes.
  */
 export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
@@ -90,7 +93,7 @@ async function* readRecords(
   if (end < input.size) columns.tally.add('polygons/trailing-bytes', `${input.size - end} bytes`);
 }
 
-/** Skips the header. Returns the file length stated there. */
+/** Checks and skips the header of the file. Returns the file length stated in the header, in bytes. */
 async function readHead(window: ByteWindow, input: LayerInput): Promise<number> {
   if (!(await need(window, HEAD_BYTES))) throw truncated(input.file, input.size, 0, HEAD_BYTES, 'The head');
   const { bytes } = window;
@@ -112,7 +115,10 @@ async function readHead(window: ByteWindow, input: LayerInput): Promise<number> 
   return end;
 }
 
-/** Skips the header of a record and reads its content. Returns its length. */
+/**
+ * Skips the header of a record, and reads until the record's content is available. Returns the content's length in
+ * bytes.
+ */
 async function requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Promise<number> {
   const what = `Record ${index}`;
   const start = offsetOf(window);
@@ -144,8 +150,8 @@ function foundIn(type: number): FoundGeometries {
 }
 
 /**
- * Position of the counts of parts and points, after type and box. The first points of the parts follow, then the
- * points.
+ * Offset in a record of the numbers of parts and points. They follow the shape type and the bounding box. After them
+ * come the index of the first point of each part, and the points.
  */
 const COUNTS = 36;
 const PARTS = 44;
@@ -170,7 +176,7 @@ function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): voi
   tellParts(columns);
 }
 
-/** Finds the parts of the rings of the last record. */
+/** Assigns the rings of the last polygon to parts. */
 function tellParts({ polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
   const first = polygonRings.at(-1)!;
   if (ringParts.length - first < 2) return;

@@ -8,11 +8,14 @@ import { need } from './byte-window.ts';
 import { beginPart, beginPolygon, endRing, isFull } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
 
-/** Reads one object of a topology. The whole topology is held in memory, because any polygon may use any arc. */
+/**
+ * Reads one object of a TopoJSON topology. The whole topology is held in memory, because any polygon may refer to any
+ * arc.
+ */
 export async function* readTopology(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { input, options } = reading;
   const root = await readRoot(reading);
-  // Faults of the topology itself, or of the choice of its object, are reported here.
+  // Throws if the topology is malformed or `layer` is not one of its objects.
   const whole = topoJsonFeatures(root, options.layer, input.file, { memoryBytes: input.memoryBytes, holdsAll: false });
   reading.stated = whole.crs;
   let index = 0;

@@ -9,10 +9,10 @@ import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from '
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
 
 /**
- * Reads a text with one geometry per line in well-known text, as `formats/result-sets/wkt.ts` does. Polygons are named
- * by their index among the geometries. Blank lines and lines that begin with `#` are skipped.
+ * Reads a text with one geometry per line in well-known text. The syntax is that of `formats/result-sets/wkt.ts`.
+ * Polygons are named by their index among the geometries. Blank lines and lines that begin with `#` are skipped.
  *
- * `SRID=…;` before the first geometry names the coordinate system of all.
+ * `SRID=…;` before the first geometry states the coordinate system of all geometries.
  */
 export async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
@@ -34,7 +34,7 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
   }
 }
 
-/** The end of the line at the start of the window: its newline, or the end of the stream. */
+/** Position of the end of the current line: its newline, or the end of the stream. Reads more bytes if needed. */
 async function endOfLine(window: ByteWindow): Promise<number> {
   for (;;) {
     const newline = window.bytes.indexOf(char.newline, window.at);
@@ -52,7 +52,8 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   const { columns, input } = reading;
   const name = String(index);
   const start = cursor.at;
-  // A position has at least two numbers of four digits and a separator.
+  // Upper bound of the number of vertices: a position has at least nine bytes, two numbers of four digits and a
+  // separator.
   const tile = emptyTile((cursor.end - start) / 9);
   beginPolygonNamed(tile, name);
   try {
@@ -71,7 +72,7 @@ const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
 
 function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: number): void {
   const found = SRID.exec(Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(end - at, 40)).toString('latin1'));
-  // PostGIS uses 0 for no coordinate system.
+  // PostGIS writes SRID 0 if the coordinate system is unknown.
   const srid = found === null || Number(found[1]) === 0 ? undefined : `EPSG:${Number(found[1])}`;
   if (index === 0) {
     reading.stated = srid;
@@ -95,7 +96,7 @@ function requireLineEnd(cursor: ByteCursor, file: string): void {
   throw malformedText(cursor, file, 'Behind the geometry stands something else.', 'the end of the line', remedy);
 }
 
-/** Adds the line and the record in the file to an error; a reader of one line knows only its column. */
+/** Adds the file, the line and the record to an error. The parser saw a single line, so its error has only a column. */
 function placedError(error: unknown, { input }: Reading, { index, line }: LineAt): unknown {
   if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
   const Kind = error instanceof GeometryError ? GeometryError : FormatError;
@@ -118,7 +119,10 @@ const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
   [...Object.keys(NOTED), 'polygons/empty', 'polygons/zero-area-rings'].map((code) => [code, () => '']),
 );
 
-/** Appends the rings of a tile's only polygon, and notes about them that their vertices do not show. */
+/**
+ * Appends the rings of the only polygon of a tile. Also copies notes of the parser that cannot be derived from the
+ * vertices.
+ */
 function appendTile(columns: LayerColumns, tile: TileColumns): void {
   for (const { code, count } of tile.tally.notes(UNTOLD)) {
     const known = NOTED[code];

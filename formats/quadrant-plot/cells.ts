@@ -2,7 +2,10 @@ import type { HostMaqTree } from '../../algorithms/maq-tree/host-tree.ts';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
 import type { MapExtent } from '../zonal-plot/extent.ts';
 
-/** A part of the domain, in steps, and its scale to pixels. */
+/**
+ * The part of the domain that is drawn. `left` and `top` are in steps of the domain's grid, `width` and `height` in
+ * pixels.
+ */
 export interface QuadrantFrame {
   readonly left: number;
   readonly top: number;
@@ -12,10 +15,12 @@ export interface QuadrantFrame {
   readonly scale: number;
 }
 
-/** Margin around the drawing, relative to its size. */
+/** Margin around the drawing, as a fraction of its longer side. */
 const PAD = 0.015;
 
-/** The largest frame of at most the given sides that shows an extent in steps of the domain. */
+/**
+ * The largest frame that shows an extent within `width` × `height` pixels. The extent is in steps of the domain's grid.
+ */
 export function frameOf({ left, bottom, right, top }: MapExtent, width: number, height: number): QuadrantFrame {
   const scale = Math.min(width / (right - left), height / (top - bottom));
   return {
@@ -27,7 +32,7 @@ export function frameOf({ left, bottom, right, top }: MapExtent, width: number, 
   };
 }
 
-/** The extent of all quadrants of polygons, with a margin. */
+/** The extent of all quadrants with polygons, plus a margin, in steps of the domain's grid. */
 export function extentOf({ nodes }: HostMaqTree): MapExtent {
   let [left, bottom, right, top] = [Infinity, Infinity, -Infinity, -Infinity];
   for (let node = 0; node < nodes.level.length; node++) {
@@ -44,27 +49,28 @@ export function extentOf({ nodes }: HostMaqTree): MapExtent {
   return { left: left - pad, bottom: bottom - pad, right: right + pad, top: top + pad };
 }
 
-/** Squares to draw, larger ones first. */
+/** The squares to draw, in ascending order of levels, so that larger squares come first. */
 export interface DrawnCells {
-  /**
-   * Quadrants up to this level are drawn as they are. Smaller ones are drawn as the square of this level around them.
-   */
+  /** The finest level drawn. A smaller quadrant is drawn as the square of this level that contains it. */
   readonly level: number;
-  /** Whether smaller squares were left out. */
+  /** Whether the tree has finer levels, which are not drawn. */
   readonly isCoarser: boolean;
-  /** True if squares would be smaller than a pixel; false if there would be too many. */
+  /**
+   * Why finer levels are not drawn: true if their squares would be smaller than a pixel, false if they would be too
+   * many.
+   */
   readonly isByPixels: boolean;
-  /** Left and bottom of a square, in columns and rows of its own level. */
+  /** Column and row of each square, counted from the lower left in squares of its own level. */
   readonly column: Uint32Array;
   readonly row: Uint32Array;
   readonly levels: Uint8Array;
-  /** 1 if edges of some polygon pass through; 0 if it lies inside some polygon. */
+  /** For each square: 1 if the edge of some polygon passes through it; 0 if it lies inside a polygon. */
   readonly boundary: Uint8Array;
 }
 
 /**
- * The contents of a frame, down to the last level whose squares are at least `min` pixels wide and at most `max` in
- * number; at least those of the root.
+ * The squares of a tree that a frame shows. The finest level drawn is the last one whose squares are at least `min`
+ * pixels wide and at most `max` in number. The root is always drawn.
  */
 export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number, max: number): DrawnCells {
   const held = heldBelow(tree);
@@ -76,7 +82,10 @@ export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, min: number
   }
 }
 
-/** For every node, the contents of it and its descendants: 0 nothing, 1 quadrants inside, 2 boundary quadrants. */
+/**
+ * For every node, what it and its descendants contain: 0 no polygons, 1 only quadrants inside polygons, 2 quadrants on
+ * boundaries.
+ */
 function heldBelow(tree: HostMaqTree): Uint8Array {
   const { firstChild, childCount } = tree.nodes;
   const held = new Uint8Array(firstChild.length);
@@ -90,14 +99,14 @@ function heldBelow(tree: HostMaqTree): Uint8Array {
   return held;
 }
 
-/** Same for a node alone. */
+/** What a node itself contains, without its descendants, in the same coding as `heldBelow`. */
 function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
   const [from, count] = [nodes.firstEntry[node]!, nodes.entryCount[node]!];
   for (let entry = from; entry < from + count; entry++) if (entries.boundary[entry] === 1) return 2;
   return count === 0 ? 0 : 1;
 }
 
-/** Indices of the nodes that a frame shows: all of a level, and earlier ones with quadrants of polygons. */
+/** Indices of the nodes to draw in a frame: all nodes of `level`, and those of coarser levels that have polygons. */
 function nodesTo({ nodes }: HostMaqTree, level: number, { left, top, width, height, scale }: QuadrantFrame): number[] {
   const [right, bottom] = [left + width / scale, top - height / scale];
   const found: number[] = [];
@@ -140,7 +149,7 @@ function rowOf({ code }: Codes, node: number): number {
   return evenBits(code.lo[node]! >>> 1) + 2 ** 16 * evenBits(code.hi[node]! >>> 1);
 }
 
-/** The even bits of a word, compacted. */
+/** Packs the 16 even bits of a 32-bit word into the lower half. Morton codes store columns in even bits. */
 function evenBits(word: number): number {
   let bits = word & 0x55555555;
   bits = (bits | (bits >>> 1)) & 0x33333333;

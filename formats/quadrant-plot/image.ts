@@ -20,7 +20,7 @@ const LONGEST_SIDE = 2000;
 const MIN_PIXELS = 1;
 
 /**
- * Draws the quadrants of a tree as a PNG of at most 2,000 × 2,000 pixels: as `quadrantPlot` does, without titles and
+ * Draws the quadrants of a tree as a PNG of at most 2,000 × 2,000 pixels, like `quadrantPlot` but without titles and
  * legend.
  *
  * @example
@@ -42,7 +42,7 @@ export function quadrantImage(file: MaqFile, options: QuadrantPlotOptions = {}):
   return { content: encode({ ...image, channels: 3, depth: 8 }), remark: remarkOn(file, cells) };
 }
 
-/** Squares of at least this many pixels are separated by lines. */
+/** Squares of at least this side in pixels are separated by lines. */
 const LINED_PIXELS = 5;
 
 function fillCells(image: RgbImage, cells: DrawnCells, frame: QuadrantFrame): void {

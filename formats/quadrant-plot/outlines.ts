@@ -1,21 +1,24 @@
 import { type HostMaqTree, type HostMaqTreeWithEdges, hasEdges } from '../../algorithms/maq-tree/host-tree.ts';
 import type { QuadrantFrame } from './cells.ts';
 
-/** Lines between points of a grid over a frame, from its upper left corner: a line is a run of points. */
+/**
+ * Polylines whose vertices lie on a grid over a frame. `x` and `y` are grid indices, counted from the upper left
+ * corner.
+ */
 export interface Outlines {
-  /** Pixels between points of the grid. */
+  /** Distance between neighbouring points of the grid, in pixels. */
   readonly step: number;
   readonly x: number[];
   readonly y: number[];
-  /** Start of each line, and at the end the number of points. */
+  /** Index of the first point of each polyline, followed by the total number of points. */
   readonly starts: number[];
 }
 
 /**
- * The edges of polygons, rounded to a grid. Edges that become a point are left out, and coincident edges are drawn
- * once. Undefined for a tree without edges.
+ * The edges of polygons, rounded to a grid. An edge that is rounded to a single point is left out, and coincident edges
+ * are drawn once. Undefined if the tree has no edges.
  *
- * @param step - Pixels between points of the grid; doubled until there are at most `max` points.
+ * @param step - Distance between points of the grid in pixels. It is doubled until the result has at most `max` points.
  */
 export function outlinesOf(
   tree: HostMaqTree | HostMaqTreeWithEdges,
@@ -61,8 +64,8 @@ function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, max: n
 }
 
 /**
- * The part of an edge inside a frame, in pixels from its upper left corner; false if there is none (Liang and Barsky,
- * 1984).
+ * Clips an edge to a frame (Liang and Barsky, 1984). Writes both ends to `segment`, in pixels from the upper left
+ * corner. Returns false if the edge lies outside the frame.
  */
 function segmentIn(frame: QuadrantFrame, ends: Int32Array, edge: number, segment: Float64Array): boolean {
   const { left, top, width, height, scale } = frame;

@@ -1,13 +1,13 @@
 import type { Rgb } from '../rgb.ts';
 
-/** Colour of boundary quadrants. */
+/** Colour of quadrants that a polygon's edge passes through. */
 export const BOUNDARY: Rgb = [236, 158, 66];
 /** Colour of the outlines of polygons. */
 export const OUTLINE: Rgb = [27, 30, 36];
 
 /**
- * Colours of inside quadrants, from the largest to the smallest, like deep to shallow water. Lightness alone
- * distinguishes levels.
+ * Colours of quadrants inside polygons, from the coarsest level to the finest, like deep to shallow water. They differ
+ * in lightness, so levels are distinguishable without colour vision.
  */
 const DEEP_TO_SHALLOW: readonly Rgb[] = [
   [32, 60, 104],
@@ -17,7 +17,9 @@ const DEEP_TO_SHALLOW: readonly Rgb[] = [
   [222, 239, 230],
 ];
 
-/** The colour of inside quadrants of a level, relative to the first and last level drawn. */
+/**
+ * The colour of quadrants inside polygons at a level. `first` and `last` are the coarsest and the finest level drawn.
+ */
 export function colorOfLevel(level: number, first: number, last: number): Rgb {
   const at = ((level - first) / Math.max(1, last - first)) * (DEEP_TO_SHALLOW.length - 1);
   const below = Math.min(DEEP_TO_SHALLOW.length - 2, Math.floor(at));

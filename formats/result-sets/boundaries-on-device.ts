@@ -26,15 +26,15 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads polygon boundaries from text on a device. Columns, notes and errors are those of `parseBoundaries`, to the
- * byte.
+ * Reads polygon boundaries from text on a device, such as a GPU. The columns, notes and errors are identical to those
+ * of `parseBoundaries`.
  *
- * The device reads the vertices ({@link parseBoundaryText}). Lines that it leaves are read on the host. Once most lines
- * of a part are left, the host reads all further lines.
+ * The device reads the vertices part by part ({@link parseBoundaryText}). Lines in an unusual notation are read on the
+ * host. If these have more than half of the bytes of a part, the host also reads all further parts.
  *
- * - Work O(bytes). Waits for the device twice per part. The text must not change meanwhile.
+ * - Work O(bytes). Waits for the device twice per part. The text must not be changed before the promise settles.
  *
- * @param place - Name of the text in errors.
+ * @param place - Name of the text in error messages.
  * @throws FormatError and GeometryError as in `parseBoundaries`; DeviceLostError and OutOfMemoryError of the device.
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
@@ -67,7 +67,7 @@ export async function parseBoundariesOn(
 
 const ARGUMENTS = { context: aContext, bytes: anInstance(Uint8Array), place: aText, options: BOUNDARY_TEXT };
 
-/** Appends the polygons of lines. Returns the number of bytes that were left to the host. */
+/** Appends the polygons of a part of the text. Returns the number of bytes in lines that were read on the host. */
 function appendLines(
   columns: TileColumns,
   lines: Uint8Array,
@@ -92,7 +92,7 @@ function appendLines(
   return left;
 }
 
-/** A byte of whole lines; a newline after the last. */
+/** The byte at a position of complete lines; a newline at their end, because the last line may lack it. */
 function byteAt(lines: Uint8Array, at: number): number {
   return at < lines.length ? lines[at]! : char.newline;
 }
@@ -101,7 +101,10 @@ function verticesBefore({ vertices }: FoundBoundaries, mark: number): number {
   return mark === 0 ? 0 : vertices[mark - 1]!;
 }
 
-/** Whether the host must read a line, judged by its marks from first to last. */
+/**
+ * Whether the host must read a line: true if the device left a coordinate unread (NaN). `first … end` are the marks of
+ * the line, which are the ends of its rings.
+ */
 function hasUnread(found: FoundBoundaries, first: number, end: number): boolean {
   const { plain, vertices, x } = found;
   for (let mark = first; mark <= end; mark++) {
@@ -130,7 +133,10 @@ function endsRing(byte: number): boolean {
   return byte === char.newline || byte === char.semicolon || byte === char.bar;
 }
 
-/** Names that a device reads end with a blank or a newline. A colon before it does not belong to the name. */
+/**
+ * Position after a polygon's name, which ends before a blank or a newline. A colon at the end does not belong to the
+ * name.
+ */
 function endOfName(lines: Uint8Array, start: number): number {
   let end = start;
   for (let byte = byteAt(lines, end); !isGap(byte); byte = byteAt(lines, end)) end++;

@@ -27,14 +27,14 @@ import {
  *
  * - The id is the text before the first blank, without a colon at its end. It contains no comma. A line that begins
  *   with a vertex has no id; its polygon is named by its index.
- * - A vertex is two decimal numbers with a comma between, `12,-3` or `1.5e3, 0.25`. Vertices are separated by blanks.
- * - `;` or `|` separates the rings of one polygon: its holes and its other parts. A ring closes by itself; its first
- *   vertex may be repeated at the end.
- * - Lines end with LF or CR LF. Blank lines are skipped, and lines that begin with `#`.
+ * - A vertex is two decimal numbers separated by a comma: `12,-3` or `1.5e3, 0.25`. Vertices are separated by blanks.
+ * - `;` or `|` separates the rings of one polygon, which may be holes or further parts. Rings are closed implicitly;
+ *   the first vertex may be repeated at the end.
+ * - Lines end with LF or CR LF. Blank lines and lines that begin with `#` are skipped.
  *
- * O(bytes). Strings are made only for notes and errors.
+ * O(bytes). Creates JavaScript strings only for notes and errors.
  *
- * @param place - Name of the text in errors.
+ * @param place - Name of the text in error messages.
  * @throws FormatError if a line violates this syntax, GeometryError if a coordinate is not a finite number; both name
  * the line.
  * @example
@@ -48,10 +48,13 @@ export function parseBoundaries(bytes: Uint8Array, place: string, memoryBytes?: 
   return finishTile(columns);
 }
 
-/** A vertex has at least two numbers of three or four digits and separators. */
+/**
+ * Minimum bytes of a typical vertex, to estimate the number of vertices: two numbers of three or four digits and
+ * separators.
+ */
 const BYTES_A_VERTEX = 9;
 
-/** Reads the line at the cursor and moves past it. */
+/** Reads one line, and moves the cursor to the next line. */
 export function readLine(cursor: ByteCursor, columns: TileColumns, place: string): void {
   skipBlanks(cursor);
   const first = peek(cursor);
@@ -110,12 +113,13 @@ function readRing(cursor: ByteCursor, columns: TileColumns, place: string): void
 }
 
 /**
- * Reads the vertices at the cursor, up to the first that is not in the usual notation: one blank, and two integers of
- * up to nine digits. Uses only local variables, because nearly all bytes of a text pass through here.
+ * Reads vertices in the most common notation: a blank, and two integers of up to nine digits with a comma between them.
+ * Stops at the first vertex in another notation. Uses only local variables for speed, because nearly all bytes of a
+ * text are read here.
  */
 function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
   const { bytes } = cursor;
-  // Maximum bytes of a vertex in the usual notation. Farther from the end than this, reads need no check.
+  // Up to this position, a vertex in this notation cannot extend beyond the end, so reads need no bounds check.
   const safe = cursor.end - LONGEST_WHOLE_VERTEX;
   let { x, y, vertices } = columns;
   let at = cursor.at;
@@ -145,7 +149,7 @@ function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
       growVertices(columns);
       ({ x, y } = columns);
     }
-    // The sign of zero is kept: `Number` gives −0, too.
+    // Keep the sign of zero, as `Number('-0')` does.
     x[vertices] = negativeX ? -left : left;
     y[vertices] = negativeY ? -right : right;
     vertices++;

@@ -1,15 +1,15 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 
-/** A position in a text that stays bytes. Only text shown in an error becomes a string. */
+/** A position in a text that is not decoded. Only text for error messages is decoded to strings. */
 export interface ByteCursor {
   readonly bytes: Uint8Array;
-  /** Position after the last byte that may be read. */
+  /** Position after the last byte of the text. */
   readonly end: number;
   at: number;
 }
 
-/** Characters of the text formats. */
+/** Byte values of the characters that the text formats use. */
 export const char = {
   tab: 9,
   newline: 10,
@@ -31,18 +31,18 @@ export const char = {
   bar: 124,
 } as const;
 
-/** Starts after the byte-order mark, if there is one. */
+/** A cursor at the start of a text, after the byte-order mark if there is one. */
 export function startOf(bytes: Uint8Array): ByteCursor {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   return { bytes, end: bytes.length, at: marked ? 3 : 0 };
 }
 
-/** The byte at the cursor; a newline at the end. */
+/** The byte at the cursor, without moving it; a newline at the end of the text. */
 export function peek({ bytes, at, end }: ByteCursor): number {
   return at < end ? bytes[at]! : char.newline;
 }
 
-/** Skips spaces and tabs. */
+/** Moves the cursor past spaces and tabs. */
 export function skipBlanks(cursor: ByteCursor): void {
   const { bytes, end } = cursor;
   let at = cursor.at;
@@ -50,7 +50,7 @@ export function skipBlanks(cursor: ByteCursor): void {
   cursor.at = at;
 }
 
-/** Moves past the next newline. */
+/** Moves the cursor to the start of the next line. */
 export function skipLine(cursor: ByteCursor): void {
   const newline = cursor.bytes.indexOf(char.newline, cursor.at);
   cursor.at = newline === -1 || newline >= cursor.end ? cursor.end : newline + 1;
@@ -62,8 +62,8 @@ export function isLineEnd(byte: number): boolean {
 }
 
 /**
- * Reads a decimal number, `-12`, `1.5`, `.5e+3`, and moves past it. Returns NaN, without moving, if there is none. The
- * value equals that of `Number`.
+ * Reads a decimal number, such as `-12`, `1.5` or `.5e+3`, and moves the cursor past it. Gives the same value as
+ * `Number`. Without a number, returns NaN and does not move the cursor.
  */
 export function readNumber(cursor: ByteCursor): number {
   const { bytes, end } = cursor;
@@ -90,19 +90,19 @@ export function readNumber(cursor: ByteCursor): number {
   if (!plain) return readDecimal(cursor, start);
   const negative = signed && bytes[cursor.at] === char.minus;
   cursor.at = at;
-  // A single rounding of exact operands gives the nearest f64 (Clinger 1990).
+  // Both operands are exact, so a single division gives the nearest f64 (Clinger, 1990).
   const value = fraction === 0 ? mantissa : mantissa / TENS[fraction]!;
   return negative ? -value : value;
 }
 
-/** An f64 holds integers of up to this many digits exactly. */
+/** Integers with up to this many digits are exact in f64. */
 const EXACT_DIGITS = 15;
-/** Powers of ten that f64 holds exactly. */
+/** Powers of ten. All of them are exact in f64. */
 const TENS: readonly number[] = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
 /**
- * Reads a number with an exponent or with more digits than are exact, or finds that there is none. Its digits begin at
- * `start`.
+ * Reads a number with an exponent or with more digits than are exact in f64. Returns NaN if there is no number. The
+ * digits begin at `start`.
  */
 function readDecimal(cursor: ByteCursor, start: number): number {
   const { bytes, end, at: from } = cursor;
@@ -120,7 +120,10 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
   return at;
 }
 
-/** Position after the exponent at `at`. An `e` without digits is not an exponent. */
+/**
+ * Position after an exponent that begins at `at`; `at` itself if there is no exponent. An `e` without digits is not an
+ * exponent.
+ */
 function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end || (bytes[at]! | 32) !== char.e) return at;
   const signed = at + 1 < end && (bytes[at + 1] === char.minus || bytes[at + 1] === char.plus);
@@ -129,14 +132,14 @@ function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   return after === start ? at : after;
 }
 
-/** ASCII as a string. For the length of a number this is much faster than a decoder. */
+/** Converts ASCII bytes to a string. For a few bytes, this is much faster than a `TextDecoder`. */
 function asciiBetween(bytes: Uint8Array, from: number, to: number): string {
   let text = '';
   for (let at = from; at < to; at++) text += String.fromCharCode(bytes[at]!);
   return text;
 }
 
-/** Reads a finite coordinate, or throws an error with the expected position. */
+/** Reads a coordinate, and moves the cursor past it. Throws if there is no number, or if the number is not finite. */
 export function readCoordinate(cursor: ByteCursor, file: string): number {
   const start = cursor.at;
   const value = readNumber(cursor);
@@ -153,7 +156,7 @@ function notANumber({ bytes }: ByteCursor, at: number, file: string): GeometryEr
   });
 }
 
-/** The error for a text that violates its format at a position. */
+/** The error for a text that violates its format at the cursor. */
 export function malformedText(
   { bytes, at }: ByteCursor,
   file: string,
@@ -169,7 +172,7 @@ export function malformedText(
   });
 }
 
-/** File, line and column of a byte, both from 1; the column counts bytes. */
+/** File, line and column of a byte, for error messages. Lines and columns count from 1; columns count bytes. */
 export function placeIn(bytes: Uint8Array, at: number, file: string): { file: string; line: number; column: number } {
   let line = 1;
   let start = 0;
@@ -191,7 +194,7 @@ function quoteHere(bytes: Uint8Array, at: number): string {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The UTF-8 between two positions as a string. */
+/** Decodes the UTF-8 text between two positions. */
 export function textBetween(bytes: Uint8Array, from: number, to: number): string {
   return decoder.decode(bytes.subarray(from, to));
 }

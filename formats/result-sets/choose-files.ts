@@ -7,20 +7,22 @@ import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
 import { sniffJson } from './sniff-json.ts';
 
-/** The files of a folder that are tiles, by name, and the files left out. */
+/** The names of the files in a folder that are tiles, and of the other files. */
 export interface ChosenFiles {
   readonly chosen: readonly string[];
   readonly format: ResultSetFormat;
   readonly others: readonly string[];
 }
 
-/** Extensions of the formats, for messages. */
+/** List of supported extensions, for error messages. */
 export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
- * Chooses the files of a folder: those of the requested format, else those of the format given by their extensions.
+ * Chooses the files of a folder that are tiles. If a format is requested, these are the files of this format. Otherwise
+ * all files must have extensions of a single format.
  *
- * @throws FormatError if there are none, or if no format is requested and there are several.
+ * @throws FormatError if there are no such files, or if no format is requested and the extensions indicate several
+ * formats.
  */
 export async function chooseFiles(
   path: string,
@@ -37,7 +39,7 @@ export async function chooseFiles(
   return { chosen, format, others: others.sort(byCodeUnits) };
 }
 
-/** Names of files by the kind given by their extensions, without hidden files and folders. */
+/** Names of files, grouped by the kind that their extension indicates. Hidden files and folders are not included. */
 type FilesByKind = ReadonlyMap<FileKind | undefined, readonly string[]>;
 
 function kindsOf(entries: readonly Dirent[]): FilesByKind {
@@ -63,12 +65,12 @@ async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind
   if (fitting.length > 0) {
     return wanted === 'geojson' || wanted === 'coco' ? await jsonOf(path, wanted, fitting) : [...fitting];
   }
-  // No extension fits. What remains are files with unknown extensions or `.txt`.
+  // No file has an extension of the requested format. Take files with unknown extensions and, for text formats, `.txt`.
   const text = wanted === 'png' || wanted === 'nifti' ? [] : (kinds.get('boundaries') ?? []);
   return [...(kinds.get(undefined) ?? []), ...text];
 }
 
-/** The JSON files of the given format. */
+/** The JSON files whose content has the requested format, or whose content does not reveal a format. */
 async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly string[]): Promise<string[]> {
   const chosen: string[] = [];
   for (const name of names) {
@@ -78,14 +80,12 @@ async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly 
   return chosen;
 }
 
-/**
- * The format of files of a kind. JSON is decided by the content of one of them, and is GeoJSON if that does not decide.
- */
+/** The format of a kind of file. For JSON, the content of the file at `path` decides; the default is GeoJSON. */
 export async function formatOf(kind: FileKind, path: string): Promise<ResultSetFormat> {
   return kind === 'json' ? ((await sniffJson(path)) ?? 'geojson') : kind;
 }
 
-/** The kind of file of a format. */
+/** The kind of file in which a format is stored. */
 export function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
   return format === 'geojson' || format === 'coco' ? 'json' : format;
 }

@@ -20,11 +20,11 @@ import { readExactly } from './read-exactly.ts';
 import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
- * Lists the images of a COCO file as tiles. The file is read once and released. Only the positions of every image's
- * annotations are kept; `load()` reads these as a COCO text of one image.
+ * Lists the images of a COCO file as tiles. The whole file is read once, and then released. Only the byte positions of
+ * each image's annotations are kept. `load()` reads the annotations of one image, as a COCO text.
  *
  * @throws FormatError if the text has no annotations, an annotation has no image, two images have the same id, or the
- * text is truncated or otherwise not JSON.
+ * text is not valid JSON.
  */
 export async function openCoco(
   file: string,
@@ -43,7 +43,7 @@ export async function openCoco(
   return { tiles, notes: names.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
 }
 
-/** Where annotations are read again: the file, or its bytes if they had to be unpacked. */
+/** Where `load()` reads annotations: from the file or, if the file is gzipped, from its unpacked bytes in memory. */
 interface CocoSource {
   readonly file: string;
   readonly unpacked: Uint8Array | undefined;
@@ -72,7 +72,7 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
   const names = new Map<string, string>();
   const spans = new Map<string, JsonSpan[]>();
-  // Detections are a bare array of annotations. Their images have only ids as names.
+  // Detections are stored as a bare array of annotations. It has no list of images, so tiles are named by image ids.
   const ended = endOfText(bytes, file);
   if (beginsArray(bytes, start)) indexAnnotations(bytes, start, spans, file, ended);
   let annotated = beginsArray(bytes, start);
@@ -81,13 +81,13 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
       const list = beginsArray(bytes, member.start) ? member.key : undefined;
       if (list === 'images') indexImages(bytes, member.start, names, file);
       else if (list === 'annotations') indexAnnotations(bytes, member.start, spans, file);
-      // Unbalanced brackets could hide annotations in a value that is never parsed.
+      // Other members are not needed, but are parsed to find unbalanced brackets, which could hide annotations.
       else parsedSpan(bytes, member, file);
       annotated ||= list === 'annotations';
     }
   }
   if (annotated) return { names, spans };
-  // A text that is not JSON at all is reported by line and column.
+  // If the text is not JSON at all, this throws an error with line and column.
   parseJsonBytes(bytes, file);
   throw new FormatError('format/malformed-coco', 'The file has no array "annotations".', {
     remedy: 'Check that it is COCO: an object with "images" and "annotations".',
@@ -95,14 +95,14 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   });
 }
 
-/** Throws for truncated or broken lists and objects, because the data after them would be lost silently. */
+/** Throws if an array or object is truncated or malformed, because the data after it would be lost silently. */
 function endOfList(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
     if (missing !== undefined) throw jsonFaultAt(bytes, at, missing, file);
   };
 }
 
-/** Also throws if anything follows the value that forms the whole text. */
+/** Like `endOfList`, but for the outermost value: also throws if anything follows it. */
 function endOfText(bytes: Uint8Array, file: string): JsonEnd {
   return (at, missing) => {
     const rest = missing === undefined ? skipJsonSpace(bytes, at) : at;
@@ -165,7 +165,7 @@ function parsedSpan(bytes: Uint8Array, { start, end }: JsonSpan, file: string): 
   try {
     return JSON.parse(decodeJson(bytes.subarray(start, end), file));
   } catch {
-    // Reading the whole text gives the line and column of the fault.
+    // Parse the whole text instead, to get an error with the line and column in the file.
     return parseJsonBytes(bytes, file);
   }
 }
@@ -185,7 +185,7 @@ const HEAD = new TextEncoder().encode('[');
 const SEPARATOR = new TextEncoder().encode(',\n');
 const TAIL = new TextEncoder().encode(']\n');
 
-/** The annotations of one image, as a JSON array. */
+/** Reads the annotations of one image, as the text of a JSON array. */
 async function readSpans(
   { file, unpacked }: CocoSource,
   spans: readonly JsonSpan[],

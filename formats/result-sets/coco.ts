@@ -18,17 +18,18 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads the annotations of a COCO text, an object with `annotations` or a bare array of them, for all images.
+ * Reads the annotations of all images in a COCO text. The text is an object with a member `annotations`, or a bare
+ * array of annotations.
  *
- * A segmentation is a list of polygons, `[x, y, x, y, …]` each, or run lengths. The polygons of a list become parts of
- * one polygon, with one ring each: COCO means their union, as pycocotools merges them. Run lengths, plain or
- * compressed, are traced into rings along pixel edges. Polygons are named by `id`, else by their index. Crowd regions
- * (`iscrowd`) are read like others and noted as `polygons/crowd`. Annotations without segmentation are left out and
- * noted as `polygons/other-geometry`.
+ * A segmentation is a list of polygons, each written `[x, y, x, y, …]`, or a mask as run lengths. The polygons of a
+ * list become parts of one polygon, with one ring each, because COCO defines the segmentation as their union. Run
+ * lengths, plain or compressed, are traced into rings along pixel edges. Polygons are named by `id`, else by their
+ * index. Crowd regions (`iscrowd`) are read like all other annotations, and noted as `polygons/crowd`. Annotations
+ * without segmentation are left out and noted as `polygons/other-geometry`.
  *
  * O(bytes), plus O(runs · log runs) for masks of any size.
  *
- * @throws FormatError, GeometryError with the index of the annotation, and its id if it has one.
+ * @throws FormatError or GeometryError; the error names the index of the annotation, and its id if there is one.
  */
 export function parseCoco(bytes: Uint8Array, file: string, memoryBytes?: number): PolygonTile {
   const annotations = listAnnotations(parseJsonBytes(bytes, file, memoryBytes), file);
@@ -53,7 +54,7 @@ function listAnnotations(root: unknown, file: string): readonly unknown[] {
 function readAnnotation(columns: TileColumns, annotation: JsonObject, place: AnnotationPlace['place']): void {
   const { id, segmentation, iscrowd } = annotation;
   const named = typeof id === 'number' || typeof id === 'string';
-  // With one image of many loaded, the index says little, so the error names the id.
+  // The tile may be one image of many, so the index within the tile says little. The error names the id if possible.
   const at = {
     called: named ? `the annotation with id ${quoteName(String(id))}` : `annotation ${place.record}`,
     place,

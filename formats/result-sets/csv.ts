@@ -13,19 +13,19 @@ import {
 import { readGeometry, skipSpace } from './wkt.ts';
 
 /**
- * Reads polygons from delimited text (RFC 4180) with a column of well-known text. The delimiter is the first of tab,
- * semicolon and comma that occurs in the first record outside quotes.
+ * Reads polygons from delimited text (RFC 4180) with a column of well-known text. The delimiter is a tab if one occurs
+ * outside quotes in the first record, else a semicolon if one occurs, else a comma.
  *
- * The first record is a header if none of its fields is a geometry, unless it has a number as id and a blank where
- * later records have geometries. With a header, columns are found by their names, in any case: `geometryColumn`, or
- * `wkt`, `geometry`, `geom`, `the_geom` and similar, else the first column with a geometry in a later record;
- * `idColumn`, or `id`, `fid`, `gid` and similar, else the record's index is the id. Without a header, the geometry is
- * the first field with a geometry, and the id is the first other field. An empty geometry is a polygon without rings,
+ * The first record is a header if none of its fields is a geometry. (Exception: a record with a number as id and an
+ * empty geometry is data.) With a header, columns are found by name, ignoring case. The geometry is `geometryColumn`,
+ * or `wkt`, `geometry`, `geom`, `the_geom` and similar, else the first column with a geometry in a later record. The id
+ * is `idColumn`, or `id`, `fid`, `gid` and similar, else the record's index. Without a header, the geometry is the
+ * first field with a geometry, and the id is the first other field. An empty geometry becomes a polygon without rings,
  * which is noted. Geometries are read as in `.wkt` files.
  *
  * O(bytes).
  *
- * @throws FormatError, GeometryError with the line.
+ * @throws FormatError or GeometryError; the error names the line.
  */
 export function parseCsv(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
   const { place, geometryColumn, idColumn, memoryBytes } = parameters;
@@ -43,7 +43,7 @@ export function parseCsv(bytes: Uint8Array, parameters: TileParameters): Polygon
 
 const BYTES_A_VERTEX = 9;
 
-/** A field of the record under the cursor: its bytes, and whether quotes in them are doubled. */
+/** A field of the current record: its byte range without quotes, and whether it contains doubled quotes (`""`). */
 interface Field {
   readonly from: number;
   readonly to: number;
@@ -54,7 +54,7 @@ interface CsvReading {
   readonly cursor: ByteCursor;
   readonly file: string;
   readonly delimiter: number;
-  /** Fields of the last record read, and its start. */
+  /** Fields of the current record, and the position of its first byte. */
   fields: Field[];
   start: number;
 }
@@ -74,7 +74,7 @@ function findDelimiter({ bytes, at, end }: ByteCursor): number {
   return [char.tab, char.semicolon].find((delimiter) => found.has(delimiter)) ?? char.comma;
 }
 
-/** Reads the fields of the next record that is not blank; false at the end of the text. */
+/** Reads the fields of the next record, skipping blank ones. Returns false at the end of the text. */
 function nextRecord(table: CsvReading): boolean {
   const { cursor } = table;
   do {
@@ -136,7 +136,7 @@ function textOf({ cursor: { bytes } }: CsvReading, { from, to, doubled }: Field)
 
 const GEOMETRY =
   /^\s*(SRID=\d+;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|GEOMETRYCOLLECTION|CURVE|SURFACE)\s*(ZM|Z|M)?\s*(\(|EMPTY)/i;
-/** Number of bytes of a field that decide whether it is a geometry. */
+/** Number of bytes at the start of a field that are examined to recognize a geometry. */
 const TELLING = 64;
 
 function holdsGeometry({ cursor: { bytes } }: CsvReading, { from, to }: Field): boolean {
@@ -153,7 +153,7 @@ function beginsWithHeader(table: CsvReading): boolean {
   return !(blank && /^\d+$/.test(id));
 }
 
-/** The first column with a geometry, in the first record from the current one on that has any. */
+/** The first column with a geometry. Searches the current record and, if it has no geometry, the next records. */
 function geometryAhead(table: CsvReading): number | undefined {
   const { fields, start, cursor } = table;
   const { at } = cursor;
@@ -165,7 +165,7 @@ function geometryAhead(table: CsvReading): number | undefined {
   return found === -1 ? undefined : found;
 }
 
-/** The column of the ids without a header: the first column except the geometry. */
+/** The column of the ids in a text without header: the first column that is not the geometry. */
 function idBeside(geometry: number): number {
   return Number(geometry === 0);
 }
@@ -192,7 +192,7 @@ const GEOMETRY_NAMES = [
 ];
 const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
 
-/** Finds the columns by the header or, if that does not decide, by the records after it. */
+/** Determines the columns of geometry and id from the header, or from the records if the header does not name them. */
 function chooseColumns(
   table: CsvReading,
   header: readonly string[] | undefined,
@@ -253,7 +253,7 @@ function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id }: 
 
 const HEXADECIMAL = /^0[01][0-9a-f]{8,}$/i;
 
-/** PostGIS exports hexadecimal well-known binary by default. */
+/** Throws if a geometry is hexadecimal well-known binary, which PostGIS exports by default. */
 function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
   if (bytes[at] !== char.zero || !HEXADECIMAL.test(textBetween(bytes, at, Math.min(end, at + TELLING)))) return;
   throw new FormatError('format/binary-geometry', 'The geometry is well-known binary.', {
@@ -264,7 +264,9 @@ function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
   });
 }
 
-/** Geometries contain commas. Without quotes, a comma as the delimiter cuts them after the first position. */
+/**
+ * Throws if a geometry without quotes is cut off at a comma. Geometries contain commas, which are also the delimiter.
+ */
 function refuseUnquoted({ cursor: { bytes }, delimiter, file }: CsvReading, { from, to }: Field): void {
   const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
   if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;

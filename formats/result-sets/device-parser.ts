@@ -5,9 +5,9 @@ import { parseBoundariesOn } from './boundaries-on-device.ts';
 import type { TileSource } from './result-set.ts';
 
 /**
- * Parses tiles of boundary text on a device, for a GPU that is otherwise idle. The result is that of `openTileParser`,
- * to the byte, including notes and errors. The device reads the numbers; the calling thread snaps polygons to the pixel
- * grid.
+ * Parses tiles of boundary text on a device, which makes use of an idle GPU. The result, including notes and errors, is
+ * identical to that of `openTileParser`. The device reads the numbers, and the calling thread snaps polygons to the
+ * pixel grid.
  */
 export function parserOnDevice(
   context: Context,

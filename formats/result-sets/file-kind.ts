@@ -1,7 +1,9 @@
 import { withoutGz } from '../gzip.ts';
 import type { ResultSetFormat } from './result-set.ts';
 
-/** The kind of a file given by its extension: its format, or JSON of either format. */
+/**
+ * The kind of a file that its extension indicates: a format, or `json` for GeoJSON and COCO, which share extensions.
+ */
 export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco'> | 'json';
 
 const PLAIN_ENDINGS: readonly (readonly [string, FileKind])[] = [
@@ -15,7 +17,7 @@ const PLAIN_ENDINGS: readonly (readonly [string, FileKind])[] = [
   ['.nii', 'nifti'],
 ];
 
-/** Files of every kind except PNG, which is already compressed, may be gzipped. */
+/** Extensions with and without `.gz`. PNG has no `.gz`, because it is already compressed. */
 const ENDINGS = PLAIN_ENDINGS.flatMap(([ending, kind]): (readonly [string, FileKind])[] =>
   kind === 'png'
     ? [[ending, kind]]
@@ -25,12 +27,14 @@ const ENDINGS = PLAIN_ENDINGS.flatMap(([ending, kind]): (readonly [string, FileK
       ],
 );
 
-/** The kind of a file by its name. Hidden files have no kind. */
+/** The kind of file that a name indicates; undefined for unknown extensions and hidden files. */
 export function kindOf(name: string): FileKind | undefined {
   return name.startsWith('.') ? undefined : endingOf(name)?.[1];
 }
 
-/** A file's name without the extension of its kind, or without its last extension if that is unknown. */
+/**
+ * The name of a file without its known extension (such as `.csv.gz`), or without its last extension if none is known.
+ */
 export function stemOf(name: string): string {
   const ending = endingOf(name)?.[0];
   if (ending !== undefined) return name.slice(0, -ending.length);

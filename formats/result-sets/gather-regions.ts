@@ -3,25 +3,25 @@ import type { ErrorPlace } from '../../primitives/errors.ts';
 import { overMemory } from '../memory.ts';
 import type { LabelRows, Labels } from './label-rows.ts';
 
-/** What forms one region: a 4-connected component of a label, or all pixels of a label. */
+/** Which pixels form a region: those of a 4-connected component of equal labels, or all pixels with the same label. */
 export type RegionKind = 'components' | 'labels';
 
 export interface GatherOptions {
   readonly regions?: RegionKind | undefined;
-  /** Maximum bytes of the image's runs. Default: unlimited. */
+  /** Maximum bytes for the runs of pixels of an image. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
   readonly place?: ErrorPlace | undefined;
 }
 
-/** Regions and the label of each. */
+/** The regions of an image, and the label of each region. */
 export interface LabelledRegions {
   readonly regions: LabelRegions;
   readonly labels: readonly number[];
 }
 
 /**
- * Gathers the regions of a label image from its rows, in the order of their first pixels. Only runs are stored, so
- * memory grows with the outlines of the regions, not with the pixels.
+ * Gathers the regions of a label image. Regions are in the order of their first pixels. Only runs of equal pixels are
+ * stored, so memory grows with the outlines of the regions, not with the number of pixels.
  *
  * O(pixels), sequential, deterministic.
  *
@@ -62,11 +62,13 @@ function addRow(row: Labels, width: number, runs: GrowingRuns, regionOf: RegionO
   }
 }
 
-/** Assigns regions to runs, row by row from left to right. */
+/** Assigns a region number to each run of pixels. Runs are visited row by row, from left to right. */
 interface Numbering {
   beginRow(): void;
   readonly regionOf: RegionOf;
-  /** The label of every region and, if region numbers were provisional, the final numbers. */
+  /**
+   * The label of every region. If runs have provisional region numbers, also the final number for each provisional one.
+   */
   finish(): { readonly labels: readonly number[]; readonly numbers?: Uint32Array };
 }
 
@@ -84,7 +86,10 @@ function byLabel(): Numbering {
   };
 }
 
-/** Components are joined if runs with the same label touch vertically. A component's parent never comes after it. */
+/**
+ * Numbers 4-connected components: runs with the same label that touch vertically belong together. Uses union-find, in
+ * which a component's parent has a smaller or equal number.
+ */
 function byComponent(runs: GrowingRuns): Numbering {
   const parent: number[] = [];
   const labelOf: number[] = [];
@@ -116,7 +121,7 @@ function byComponent(runs: GrowingRuns): Numbering {
   };
 }
 
-/** Bytes of two growing arrays of numbers, as the engine stores them. */
+/** Bytes per component in the arrays `parent` and `labelOf`, with room for growth. */
 const BYTES_PER_COMPONENT = 24;
 
 interface Row {
@@ -154,7 +159,7 @@ function join(parent: number[], a: number, b: number): number {
   return Math.min(rootA, rootB);
 }
 
-/** The root of a component, with path halving. */
+/** The root of a component (union-find with path halving). */
 function rootOf(parent: number[], member: number): number {
   let at = member;
   while (parent[at] !== at) {
@@ -174,11 +179,11 @@ function numberComponents(parent: number[], labelOf: readonly number[]): ReturnT
   return { labels, numbers };
 }
 
-/** Columns of runs that grow in chunks, so that nothing is copied before the end. */
+/** Columns of runs that grow by adding chunks. Growth copies nothing; the chunks are concatenated once, at the end. */
 interface GrowingRuns {
   readonly length: number;
   add(start: number, end: number, region: number): void;
-  /** Throws if the runs, with everything else, exceed the memory limit. */
+  /** Throws if the runs and the memory set by `checkOther` exceed the limit. `rows` of `height` rows have been read. */
   checkRoom(rows: number, height: number): void;
   checkOther(bytes: number): void;
   finish(): Pick<LabelRegions, 'start' | 'end' | 'region'>;
@@ -218,7 +223,7 @@ function growingRuns({ memoryBytes = Number.POSITIVE_INFINITY, place }: GatherOp
       other = bytes;
     },
     checkRoom(rows, height) {
-      // Only one column at a time is copied at the end.
+      // `finish` copies one column at a time, so only one extra column (4 bytes per run) is needed.
       const needed = length * (BYTES_PER_RUN + 4) + other;
       if (needed <= memoryBytes) return;
       throw overMemory('The label image has too many runs of pixels.', {
@@ -233,7 +238,7 @@ function growingRuns({ memoryBytes = Number.POSITIVE_INFINITY, place }: GatherOp
   };
 }
 
-/** Boxes and areas of the regions. */
+/** The bounding boxes and areas of the regions, in pixels. */
 function measure(
   { height, rowRuns, start, end, region }: Pick<LabelRegions, 'height' | 'rowRuns' | 'start' | 'end' | 'region'>,
   count: number,

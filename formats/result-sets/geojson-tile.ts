@@ -18,13 +18,13 @@ import {
 } from './tile-columns.ts';
 
 /**
- * Reads the polygons of a GeoJSON text: a FeatureCollection, a bare array of Features (written by QuPath), a Feature or
- * a geometry. Polygon and MultiPolygon, and collections of them, become one polygon each; other geometries, also inside
- * collections, are left out and noted as `polygons/other-geometry`.
+ * Reads the polygons of a GeoJSON text: a FeatureCollection, a bare array of Features (as QuPath writes it), a Feature
+ * or a geometry. Each feature becomes one polygon, whether its geometry is a Polygon, a MultiPolygon or a collection of
+ * these. Points and lines are left out, also from collections, and noted as `polygons/other-geometry`.
  *
- * A polygon is named by the property `idColumn` if given, else by `id`, else by the property `id`, else by the
- * feature's index in the file. An `id` that is a class name, as old versions of QuPath write (`PathDetectionObject`),
- * is ignored.
+ * If `idColumn` is given, polygons are named by this property. Otherwise a polygon is named by the feature's `id`, else
+ * by its property `id`, else by its index in the file. An `id` that is a class name, as old versions of QuPath write
+ * (`PathDetectionObject`), is ignored.
  *
  * @throws FormatError if the text is not GeoJSON, GeometryError if a coordinate is not finite; both name the feature's
  * index.
@@ -77,7 +77,10 @@ interface FeatureAt {
   readonly record: number;
 }
 
-/** Reads the geometry of the current polygon; walks collections with an explicit stack. */
+/**
+ * Appends a geometry to the current polygon. Walks nested collections with an explicit stack, so that deep nesting
+ * cannot overflow the call stack.
+ */
 function readGeometry(columns: TileColumns, geometry: unknown, at: FeatureAt): void {
   const pending: unknown[] = geometry === null ? [] : [geometry];
   let [polygons, others] = [0, 0];

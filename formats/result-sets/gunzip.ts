@@ -1,8 +1,8 @@
 import { FormatError } from '../../primitives/errors.ts';
 
 /**
- * The first `max` bytes of an unpacked gzip stream, or all bytes if there are fewer. Uses the platform's decompression,
- * so it also runs in browsers. Nothing beyond `max` bytes is unpacked.
+ * Decompresses the first `max` bytes of a gzip stream, or all bytes if there are fewer. Decompression stops after `max`
+ * bytes. Uses the standard `DecompressionStream`, so it also runs in browsers.
  *
  * @throws FormatError if the stream is damaged, or ends before `min` bytes.
  */
@@ -15,7 +15,7 @@ export async function gunzipPrefix(
   const { readable, writable } = new DecompressionStream('gzip');
   const reader = readable.getReader();
   const feeding = feed(compressed, writable.getWriter());
-  // The reader sees errors.
+  // The same error also reaches `reader`, so this rejection is ignored.
   feeding.catch(() => {});
   const pieces: Uint8Array[] = [];
   let unpacked = 0;
@@ -38,7 +38,10 @@ export async function gunzipPrefix(
 
 type Feed = Promise<{ readonly failed?: unknown }>;
 
-/** Writes until the source ends or nobody reads. A failure of the source ends the stream and is passed on. */
+/**
+ * Writes blocks until the source ends or the reader cancels. If the source fails, aborts the stream and returns the
+ * failure.
+ */
 async function feed(compressed: AsyncIterable<Uint8Array>, writer: WritableStreamDefaultWriter): Feed {
   const iterator = compressed[Symbol.asyncIterator]();
   try {

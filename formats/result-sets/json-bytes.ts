@@ -3,7 +3,7 @@ import { findJsonFault } from '../json-syntax.ts';
 import { requireJsonRoom } from '../memory.ts';
 import { placeIn } from './byte-cursor.ts';
 
-/** The UTF-8 of a JSON text as a string, without a byte-order mark. */
+/** Decodes the UTF-8 bytes of a JSON text, without a byte-order mark. */
 export function decodeJson(bytes: Uint8Array, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -19,7 +19,7 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
 /**
  * Parses JSON; a syntax error becomes a `FormatError` with line and column.
  *
- * @throws OutOfMemoryError `memory/limit` if its values would take more than `memoryBytes`.
+ * @throws OutOfMemoryError `memory/limit` if the parsed values would take more than `memoryBytes`.
  */
 export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: number): unknown {
   requireJsonRoom(bytes, file, memoryBytes);
@@ -36,7 +36,10 @@ export function parseJsonBytes(bytes: Uint8Array, file: string, memoryBytes?: nu
   }
 }
 
-/** The error for a JSON syntax error at a position. Works for files too long for one string. */
+/**
+ * The error for a JSON syntax error at a byte position. Finds the line and column even if the file is too long for one
+ * string.
+ */
 export function jsonFaultAt(bytes: Uint8Array, at: number, reason: string, file: string): FormatError {
   const told = at >= bytes.length ? 'the text ends too early' : reason;
   return new FormatError('format/json-syntax', `The text is not valid JSON: ${told}.`, {

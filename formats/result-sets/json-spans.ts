@@ -1,4 +1,4 @@
-/** Position of a JSON value in its text: the bytes `start … end − 1`. */
+/** Byte range of a JSON value in its text: `start … end − 1`. */
 export interface JsonSpan {
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,7 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Position of the first byte from `at` on that is not white space; the end of the bytes if there is none. */
+/** Position of the first byte at or after `at` that is not white space; the number of bytes if there is none. */
 export function skipJsonSpace(bytes: Uint8Array, at: number): number {
   let next = at;
   while (isJsonSpace(bytes[next])) next++;
@@ -24,7 +24,7 @@ function isJsonSpace(byte: number | undefined): boolean {
   return byte === 32 || byte === 9 || byte === 10 || byte === 13;
 }
 
-/** Whether an object or an array begins at a byte. */
+/** Whether a JSON object begins at a byte. */
 export function beginsObject(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === OPEN_OBJECT;
 }
@@ -34,16 +34,17 @@ export function beginsArray(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Called at the end of an object or array: `at` is the position after its bracket or, if `missing` is given, the
- * position of a syntax error.
+ * Callback for the end of an object or array. `at` is the position after its closing bracket or, if `missing` is given,
+ * the position of a syntax error.
  */
 export type JsonEnd = (at: number, missing?: string) => void;
 
 const unheard: JsonEnd = () => {};
 
 /**
- * The members of the object that begins at `start`, without parsing their values: the key, as written between its
- * quotes, and the span of the value. Ends early at a syntax error or the end of the text. Does not check the values.
+ * Iterates over the members of the object that begins at `start`: the key, as written between its quotes, and the byte
+ * range of the value. Values are neither parsed nor checked. Iteration stops at a syntax error or at the end of the
+ * text, which is reported to `ended`.
  */
 export function* membersOf(
   bytes: Uint8Array,
@@ -68,7 +69,7 @@ export function* membersOf(
   }
 }
 
-/** The elements of the array that begins at `start`, read like {@link membersOf}. */
+/** Iterates over the elements of the array that begins at `start`, like {@link membersOf}. */
 export function* elementsOf(bytes: Uint8Array, start: number, ended: JsonEnd = unheard): Generator<JsonSpan> {
   let at = skipJsonSpace(bytes, start + 1);
   if (bytes[at] === CLOSE_ARRAY) return ended(at + 1);
@@ -83,7 +84,7 @@ export function* elementsOf(bytes: Uint8Array, start: number, ended: JsonEnd = u
   }
 }
 
-/** Position after the value at `at`; the end of the bytes if it is truncated. */
+/** Position after the value that begins at `at`; the number of bytes if the value is truncated. */
 function endOfValue(bytes: Uint8Array, at: number): number {
   let depth = 0;
   let next = at;

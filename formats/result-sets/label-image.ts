@@ -16,7 +16,7 @@ import {
 } from './result-set.ts';
 import { traceRegions } from './trace-labels.ts';
 
-/** The regions of a label image, as runs of pixels. */
+/** The regions of a label image, stored as runs of pixels instead of outlines. */
 export interface LabelTile {
   readonly ids: TextColumn;
   readonly labels: LabelRegions;
@@ -25,10 +25,11 @@ export interface LabelTile {
 }
 
 /**
- * Reads the regions of a label image from the bytes of its tile: the same regions, in the same order and with the same
- * names, whose outlines `parseTile` reads.
+ * Reads the regions of a label image from the bytes of its tile, as runs of pixels. The regions have the same order and
+ * names as the polygons that `parseTile` reads from the same bytes.
  *
- * @throws FormatError as in `parseTile`; OutOfMemoryError `memory/limit` if its runs exceed `parameters.memoryBytes`.
+ * @throws FormatError as in `parseTile`; OutOfMemoryError `memory/limit` if the runs take more than
+ * `parameters.memoryBytes`.
  * @example
  * const size = { width: 2, height: 2, type: 'u8' } as const;
  * const { labels } = parseLabels(Uint8Array.of(0, 7, 7, 7), { format: 'nifti', place: 'a', labels: size });
@@ -43,11 +44,12 @@ export function parseLabels(bytes: Uint8Array, parameters: TileParameters): Labe
 }
 
 /**
- * Traces the labels of a PNG (grey values or palette indices of up to 16 bits), or bare labels (row by row,
- * little-endian, with size and type from the parameters). 0 is background.
+ * Traces the outlines of the regions in a label image; label 0 is background. The image is a PNG with grey values or
+ * palette indices of up to 16 bits, or consists of bare labels. Bare labels are stored row by row in little-endian
+ * order; their size and type are in the parameters.
  *
- * @throws FormatError if a PNG is damaged, or has colours or transparency instead of labels; if the number of bare
- * labels is not that of the image's pixels.
+ * @throws FormatError if a PNG is damaged, or has colours or transparency instead of labels; also if the number of bare
+ * labels differs from the number of pixels.
  */
 export function traceLabelImage(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
   const found = readRegions(bytes, parameters);
@@ -73,7 +75,7 @@ function bareRows(bytes: Uint8Array, { place, labels }: TileParameters): LabelRo
       place: { file: place },
     });
   }
-  // A view must begin at a multiple of its element's size.
+  // A typed array must begin at a multiple of its element size, so unaligned bytes are copied.
   const aligned = bytes.byteOffset % make.size === 0 ? bytes : bytes.slice();
   return rowsOf(make.view(aligned, width * height), width, height);
 }

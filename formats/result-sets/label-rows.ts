@@ -1,15 +1,15 @@
-/** A row of labels; 0 is background. */
+/** The labels of one row of pixels; 0 is background. */
 export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array;
 
 /** A label image that is read row by row. */
 export interface LabelRows {
   readonly width: number;
   readonly height: number;
-  /** Visits all rows in order, once. A row is valid until the next one. */
+  /** Calls `visit` once for every row, from top to bottom. The memory of a row may be reused for the next row. */
   each(visit: (row: Labels) => void): void;
 }
 
-/** The rows of labels that are completely in memory. */
+/** Visits the rows of labels that are already in memory. */
 export function rowsOf(labels: Labels, width: number, height: number): LabelRows {
   return {
     width,

@@ -1,28 +1,28 @@
 import { addVertex, endRing, type TileColumns } from './tile-columns.ts';
 
 /**
- * Corners of regions of pixels, where the boundary turns, sorted by row, then by column. If a region touches itself at
- * a corner, the boundary turns twice there, and the corner occurs twice.
+ * The corners of regions of pixels, where the boundary of a region turns. They are sorted by row, then by column. If a
+ * region touches itself at a corner, the boundary turns there twice, so the corner is listed twice.
  */
 export interface Corners {
   readonly x: Uint32Array;
   readonly y: Uint32Array;
   /**
-   * Number of region pixels at the upper left and lower right of the corner, minus those at the upper right and lower
-   * left: ±1, or ±2 at a corner that occurs twice.
+   * Of the four pixels around a corner, count those in the region: upper left and lower right count +1, upper right and
+   * lower left −1. The sum is ±1, or ±2 at a corner that is listed twice.
    */
   readonly turn: Int8Array;
 }
 
 /**
- * Appends the boundary of one region, the corners `from … to − 1`, as rings to the current polygon.
+ * Links the corners `from … to − 1`, which belong to one region, to rings, and appends these to the current polygon.
  *
- * Along a row, pairs of corners are ends of horizontal edges; along a column, of vertical edges. Rings follow the two
- * pairings alternately. At a corner that occurs twice, the two pixels that meet there stay separate, so each ring
- * bounds 4-connected pixels. Each ring begins at its uppermost corner, leftmost if there are several, and goes right;
- * rings are ordered by these corners. All vertices are corners.
+ * Consecutive pairs of corners in a row are the ends of horizontal edges, and consecutive pairs in a column the ends of
+ * vertical edges. A ring follows horizontal and vertical edges alternately. At a corner that is listed twice, the two
+ * diagonal pixels stay separate, so each ring bounds 4-connected pixels. A ring begins at its uppermost corner (the
+ * leftmost of several) and goes right. Rings are ordered by their first corners. All vertices are corners.
  *
- * O(corners). `open` has an entry per column, all −1, and is restored at the end.
+ * O(corners). `open` is scratch memory with one entry per column; all entries are −1 before and after the call.
  */
 export function linkCorners(
   columns: TileColumns,
@@ -54,7 +54,10 @@ function same(x: number): number {
   return x;
 }
 
-/** For every corner, counted from `from`, the corner at the other end of its vertical edge. */
+/**
+ * For every corner, the corner at the other end of its vertical edge. Indices are relative to `from`. `open` is scratch
+ * memory with one entry per column; all entries are −1 before and after the call.
+ */
 function pairColumns(
   { x, turn }: Corners,
   from: number,
@@ -69,7 +72,7 @@ function pairColumns(
       pairUp(upright, open, column, corner);
       continue;
     }
-    // Of the two, the left one belongs to the pixel below, the right one to the pixel above.
+    // The corner is listed twice. The left entry belongs to the pixel below, the right entry to the pixel above.
     pairUp(upright, open, column, corner + 1);
     pairUp(upright, open, column, corner);
     corner++;
@@ -77,7 +80,9 @@ function pairColumns(
   return upright;
 }
 
-/** Joins a corner to the open corner above it in its column, or leaves it open. */
+/**
+ * Pairs a corner with the last unpaired corner above it in its column. If there is none, marks the corner as unpaired.
+ */
 function pairUp(upright: Int32Array, open: Int32Array, column: number, corner: number): void {
   const above = open[column]!;
   if (above === -1) {

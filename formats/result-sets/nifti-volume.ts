@@ -15,9 +15,9 @@ import { readExactly, truncatedFile } from './read-exactly.ts';
 import type { TileParameters, TileSource } from './result-set.ts';
 
 /**
- * Lists the slices of a NIfTI volume as tiles, from the header alone. A plain volume is read slice by slice. A gzipped
- * volume is unpacked at the first `load()`, up to the size in its header, and released when all its slices have been
- * loaded.
+ * Lists the slices of a NIfTI volume as tiles; only the header is read. `load()` reads one slice of an uncompressed
+ * volume. The first `load()` of a gzipped volume decompresses the whole volume, which is released once all its slices
+ * have been loaded.
  *
  * @throws FormatError if the header is damaged or the file is too short for its voxels.
  */
@@ -33,8 +33,8 @@ export async function openNifti(file: string, prefix: string, parameters: TilePa
 }
 
 /**
- * The same for all volumes, regardless of their numbers of slices, so that slices of two volumes can be paired. Few
- * formats allow more slices.
+ * Number of digits in the name of a slice. It is fixed, so that slices of volumes with different numbers of slices have
+ * equal names and can be paired.
  */
 const SLICE_DIGITS = 6;
 
@@ -67,12 +67,12 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
   }
 }
 
-/** Maximum compression ratio of deflate. */
+/** Maximum compression ratio of deflate. A gzipped file cannot contain more bytes than its size times this ratio. */
 const BEST_RATIO = 1032;
-/** Maximum size of a volume unpacked in memory, the maximum length of an array. */
+/** Maximum bytes of a gzipped volume after decompression, because a typed array cannot be longer. */
 const MAX_UNPACKED = 2 ** 33;
 
-/** Throws for files that cannot contain their voxels, before any voxel is read. */
+/** Throws if the file is too short for its voxels, or if these do not fit in memory. Reads no voxels. */
 async function checkLength(
   header: NiftiHeader,
   file: string,
@@ -96,9 +96,9 @@ async function checkLength(
   });
 }
 
-/** A slice in the file, and its labels. */
+/** A slice is in memory twice: as bytes of the file, and as labels. */
 const SLICE_FACTOR = 2;
-/** Memory for the unpacked blocks and their concatenation. */
+/** A decompressed volume is in memory twice: as blocks, and concatenated. */
 const UNPACK_FACTOR = 2;
 
 function volumeBytes(header: NiftiHeader): number {
@@ -134,7 +134,9 @@ async function unpack(file: string, min: number, max: number): Promise<Uint8Arra
   }
 }
 
-/** Slices of a gzipped volume, which share the data unpacked for the first of them. */
+/**
+ * Returns a reader for the slices of a gzipped volume. All slices share the volume that the first call decompresses.
+ */
 function packedSlices(header: NiftiHeader, file: string): (slice: number) => Promise<Uint8Array> {
   const size = sliceBytes(header);
   let volume: Promise<Uint8Array> | undefined;
