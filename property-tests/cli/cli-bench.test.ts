@@ -424,7 +424,7 @@ describe('bad input', () => {
   });
 });
 
-test('a module that is no JavaScript is told by its line', async () => {
+test('a module with a syntax error is reported with its line', async () => {
   await shop.write('faulty.mjs', 'export default {\n  name: "a",\n  inputs() { return {; },\n};\n');
   const words = [BIN, 'bench', '--list', '--experiment', shop.path('faulty.mjs')];
   const { code, stderr } = await promisify(execFile)(process.execPath, words).catch((error) => error);
@@ -448,7 +448,7 @@ describe('Ctrl-C', () => {
       return write(text, ...rest);
     };`;
 
-  test('ends the run, and what has been measured is written', async () => {
+  test('ends the run, and finished measurements are written', async () => {
     const words = [
       '--backends',
       'reference',

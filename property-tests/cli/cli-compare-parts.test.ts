@@ -83,7 +83,7 @@ const options = (...words: string[]) => parseCompareArguments(['a', 'b', ...word
 const inFolder = (name: string): string => join(folder, name);
 
 describe('runCompare', () => {
-  test('shows the time of a comparison of one tile while it is under way, and takes it away', async () => {
+  test('shows the elapsed time during a comparison of one tile, and clears it at the end', async () => {
     const events: string[] = [];
     let written = '';
     const stream = {
@@ -110,7 +110,7 @@ describe('runCompare', () => {
     expect(lines[4]).not.toContain('%');
   });
 
-  test('closes what it opened, and commits', async () => {
+  test('closes what it opened, and commits the outputs', async () => {
     const events: string[] = [];
     await runCompare(options('--out', inFolder('o.json'), '--pairs', inFolder('p.csv')), parts(events), surroundings());
     expect(events).toEqual(['open reference', 'compare, at home', 'close parser', 'close reference']);
@@ -121,7 +121,7 @@ describe('runCompare', () => {
     [[], true],
     [['--migrate', 'on'], true],
     [['--migrate', 'off'], false],
-  ])('has workers stand by for a GPU with %j: %s', async (words, migrating) => {
+  ])('opens workers as a standby for a GPU with %j: %s', async (words, migrating) => {
     const events: string[] = [];
     await runCompare(options(...words), parts(events, { backend: 'webgpu (a card)' }), surroundings());
     expect(events.includes('open workers')).toBe(migrating);
@@ -135,13 +135,13 @@ describe('runCompare', () => {
     ['boundaries', [], true],
     ['boundaries', ['--migrate', 'off'], false],
     ['wkt', [], false],
-  ])('%s with %j are parsed on a GPU that starves: %s', async (format, words, isParsed) => {
+  ])('%s with %j are parsed on an idle GPU: %s', async (format, words, isParsed) => {
     const events: string[] = [];
     await runCompare(options(...words), parts(events, { backend: 'webgpu (a card)', format }), surroundings());
     expect(events.includes('parse on webgpu (a card)')).toBe(isParsed);
   });
 
-  test('stops when it is aborted, tells the contexts, and leaves no file', async () => {
+  test('stops when it is aborted, aborts the contexts, and leaves no file', async () => {
     const events: string[] = [];
     const stop = new AbortController();
     const compare = ({ signal }: CompareJob<RunContext>): Promise<never> =>
@@ -163,7 +163,7 @@ describe('runCompare', () => {
   test.each([
     ['-', 'Stopped by SIGINT; the output on stdout is incomplete, and no file was written.'],
     ['p.csv', 'Stopped by SIGINT; nothing was written.'],
-  ])('says what a Ctrl-C leaves of the pairs in %s', async (path, message) => {
+  ])('reports what a Ctrl-C leaves of the pairs in %s', async (path, message) => {
     const stop = new AbortController();
     const compare = async ({ signal }: CompareJob<RunContext>): Promise<never> => {
       stop.abort(new Interrupted('SIGINT'));
@@ -174,7 +174,7 @@ describe('runCompare', () => {
     await expect(run).rejects.toMatchObject({ code: 'run/interrupted', message, exitCode: 130 });
   });
 
-  test('throws what failed in a node, not the node, and leaves no file', async () => {
+  test('throws the cause of a failed graph node, not the GraphError, and leaves no file', async () => {
     const cause = new QuadrilleError('output/write-failed', 'p.csv could not be written.');
     const failed = new GraphError('graph/item-failed', 'The item failed.', { cause });
     const compare = () => Promise.reject<never>(new GraphError('graph/item-failed', 'It failed.', { cause: failed }));
@@ -183,7 +183,7 @@ describe('runCompare', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('looks at its outputs before anything is read', async () => {
+  test('checks its outputs before it reads anything', async () => {
     const events: string[] = [];
     const run = runCompare(options('--pairs', inFolder('nowhere/p.csv')), parts(events), surroundings());
     await expect(run).rejects.toBeInstanceOf(UsageError);

@@ -33,7 +33,7 @@ const answer = async (run: ReturnType<typeof compare>): Promise<string> => {
 const written = (name: string): Promise<string> => readFile(shop.path(name), 'utf8');
 
 describe('quadrille compare', () => {
-  test('prints J′, and says the figures on stderr', async () => {
+  test('prints J′ on stdout, and a summary on stderr', async () => {
     const { exitCode, stdout, stderr } = await both();
     expect([exitCode, stdout]).toEqual([0, '0.5\n']);
     const [similarity, polygons, matches, run] = stderr.split('\n');
@@ -43,7 +43,7 @@ describe('quadrille compare', () => {
     expect(run).toMatch(/^3 tiles, \d+\.\d s on reference\.$/);
   });
 
-  test('writes every output that is asked for, and no other file', async () => {
+  test('writes every requested output, and no other file', async () => {
     const files = ['out/o.json', 'out/p.csv', 'out/t.json', 'out/m.arrow', 'out/h.svg', 'out/r.html', 'out/tr.json'];
     const options = ['out', 'pairs', 'tiles', 'missing', 'plot', 'report', 'trace'];
     const stdout = await answer(both(...options.flatMap((option, i) => [`--${option}`, `@${files[i]}`])));
@@ -93,12 +93,12 @@ describe('quadrille compare', () => {
     expect(JSON.parse(await answer(both('--out', '-')))).toMatchObject({ similarity: 0.5 });
   });
 
-  test('compares two files whatever they are called, with larger pixels', async () => {
+  test('compares two files of any names, with larger pixels', async () => {
     await shop.write('one.wkt', 'POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))\n');
     expect(await answer(compare('@one.wkt', '@human/t1.txt', '--pixel-size', '2'))).toBe('1\n');
   });
 
-  test('says NaN where no pair has common area, null in JSON, and why', async () => {
+  test('prints NaN when no pair has common area, null in JSON, and why', async () => {
     await shop.write('far.txt', 'z 900,900 901,900 901,901 900,901\n');
     const { exitCode, stdout, stderr } = await compare(
       '@far.txt',
@@ -119,7 +119,7 @@ describe('quadrille compare', () => {
     expect(await written('out/none.svg')).toContain('No pair of polygons has common area.');
   });
 
-  test('matches from the threshold on that it is given, by the method that it is given', async () => {
+  test('matches above the given threshold, by the given method', async () => {
     const { matching } = JSON.parse(await answer(both('--min-iou', '0.25', '--match', 'greedy', '--out', '-')));
     expect(matching).toMatchObject({ minIou: 0.25, method: 'greedy', matches: 3, meanIou: 0.5 });
   });
@@ -131,7 +131,7 @@ describe('quadrille compare', () => {
     expect(await readdir(shop.path('out'))).not.toContain('stopped.json');
   });
 
-  test('leaves a tile out that cannot be read, where that is asked for, and names it', async () => {
+  test('skips a tile that cannot be read on request, and names it', async () => {
     const { exitCode, stdout, stderr } = await compare(
       '@human',
       '@torn',
@@ -161,7 +161,7 @@ describe('quadrille compare', () => {
     expect((await compare('@small.png', '@small.png')).stderr).not.toContain('pixels in the first set');
   });
 
-  test('names the tile whose geometries were left out', async () => {
+  test('names the tile whose geometries were skipped', async () => {
     const polygon = { type: 'Polygon', coordinates: [rectangle(0, 0, 2, 2)] };
     const features = [polygon, { type: 'Point', coordinates: [0, 0] }].map((geometry) => ({
       type: 'Feature',
@@ -173,7 +173,7 @@ describe('quadrille compare', () => {
     expect(stderr).toMatch(/^note: odd\.geojson: 1 geometry is no polygon and was left out/m);
   });
 
-  test('fails where every tile is left out, and writes nothing', async () => {
+  test('fails when every tile is skipped, and writes nothing', async () => {
     await mkdir(shop.path('all-torn'));
     await shop.write('all-torn/t1.txt', 'p 0,0 4,\n');
     const words = ['@all-torn', '@all-torn', '--on-error', 'skip', '--out', '@out/none-left.json'];
@@ -185,7 +185,7 @@ describe('quadrille compare', () => {
     expect(await readdir(shop.path('out'))).not.toContain('none-left.json');
   });
 
-  test('notes vertices that it moved to the pixel grid, and tiles of one set alone', async () => {
+  test('notes vertices moved to the pixel grid, and tiles of only one set', async () => {
     await mkdir(shop.path('more'));
     await shop.write('more/t1.txt', 'p 0,0 4,0 4,2.4 0,2.4\n');
     await shop.write('more/t9.txt', 'p 0,0 4,0 4,2 0,2\n');
@@ -196,7 +196,7 @@ describe('quadrille compare', () => {
     expect(stderr).toContain('2 vertices lie between the corners of pixels');
   });
 
-  test('speaks JSON where that is asked for', async () => {
+  test('logs JSON with --json-log', async () => {
     const { stderr } = await both('--json-log');
     const events = stderr
       .trimEnd()
@@ -230,7 +230,7 @@ describe('quadrille compare', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test('refuses sets without a tile of the same name', async () => {
+  test('refuses sets without common tile names', async () => {
     await mkdir(shop.path('others'));
     for (const n of [7, 8]) await shop.write(`others/t${n}.txt`, 'p 0,0 4,0 4,2 0,2\n');
     const { exitCode, stderr } = await compare('@human', '@others');
@@ -264,7 +264,7 @@ describe('quadrille compare of parts that overlap', () => {
     }),
   };
 
-  test.each(Object.keys(files))('in %s unites them, or takes all rings together, and says so', async (file) => {
+  test.each(Object.keys(files))('in %s unites them, or uses even-odd with --fill, with a note', async (file) => {
     await shop.write(file, files[file]!);
     await shop.write('whole.txt', '0 0,0 20,0 20,10 0,10\n');
     const united = await compare(`@${file}`, '@whole.txt');
@@ -279,7 +279,7 @@ describe('quadrille compare of parts that overlap', () => {
     );
   });
 
-  test('is an error where their outlines take too much memory', async () => {
+  test('fails when their outlines need too much memory', async () => {
     const steep = '((0 0, 500000000 1000000000, 0 1000000000, 0 0))';
     await shop.write('steep.wkt', `MULTIPOLYGON (${steep}, ${steep})`);
     await shop.write('any.txt', '0 0,0 15,0 15,10 0,10\n');

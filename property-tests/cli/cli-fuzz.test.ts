@@ -68,11 +68,11 @@ async function outcomeOf(option: 'zones' | 'raster', bytes: Uint8Array): Promise
   return exitCode;
 }
 
-describe.each(['zones.json', 'topology.json', 'raster.tif', 'floats.tif'])('%s, damaged,', (name) => {
+describe.each(['zones.json', 'topology.json', 'raster.tif', 'floats.tif'])('%s, corrupted,', (name) => {
   const option = name.endsWith('.tif') ? 'raster' : 'zones';
 
   test.prop([fc.array(change, { minLength: 1, maxLength: 3 })], { numRuns: caseCount(150) })(
-    'ends in an answer or in an error that says so, never in a crash',
+    'ends in a result or an error message, never in a crash',
     async (changes) => {
       await outcomeOf(option, changed(files.get(name)!, changes));
     },

@@ -36,7 +36,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
     );
   });
 
-  test('finds points on both sides, and not those on the other side of the earth', async () => {
+  test('finds points on both sides, and none on the other side of the earth', async () => {
     expect(await rowsOf('@east.maq', '--points', '@points.csv')).toEqual([
       ['w', 'east', 'chukotka'],
       ['e', 'east', 'chukotka'],
@@ -51,7 +51,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
     ]);
   });
 
-  test('takes points from any turn of longitude', async () => {
+  test('accepts points from any turn of longitude', async () => {
     await shop.write('turned.csv', 'x,y\n189,65\n180,65\n535,65\n-185,65\n320,65\n');
     expect(await rowsOf('@east.maq', '--points', '@turned.csv', ...unwrap)).toEqual(
       ['0', '1', '2', '3'].map((point) => [point, 'east', 'chukotka']),
@@ -59,7 +59,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
     expect(await rowsOf('@east.maq', '--points', '@turned.csv')).toEqual([]);
   });
 
-  test('takes windows across the antimeridian', async () => {
+  test('accepts windows across the antimeridian', async () => {
     await shop.write(
       'windows.csv',
       'id,left,bottom,right,top\nacross,175,62,-175,64\nbeyond,175,62,185,64\nwest,-179,62,-178,64\nround,-200,60,200,70\n',
@@ -93,7 +93,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
     expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('left 175 is above right -175')]);
   });
 
-  test('takes polygons across the antimeridian', async () => {
+  test('accepts polygons across the antimeridian', async () => {
     const strip = [
       [178, 61],
       [-178, 61],
@@ -106,7 +106,7 @@ describe('quadrille index with --antimeridian unwrap', () => {
     expect(rows.map((row) => row.slice(0, 3))).toEqual([['strip', 'east', 'chukotka']]);
   });
 
-  test('leaves coordinates of other kinds as they are written', async () => {
+  test('leaves coordinates that are not longitudes unchanged', async () => {
     const far = collection(zone('far', rectangle(0, 0, 1000, 1000)), zone('near', rectangle(10, 10, 20, 20)));
     await shop.write('metres.geojson', far);
     const words = ['@metres.geojson', '-o', '@metres.maq', '--levels', '5'];
@@ -123,7 +123,7 @@ describe('quadrille index of parts that overlap', () => {
   const both = feature('both', { type: 'MultiPolygon', coordinates: [part(0), part(10)] });
   const apart = feature('apart', { type: 'MultiPolygon', coordinates: [part(0), part(20)] });
 
-  test('unites them, or takes all rings together, and says so', async () => {
+  test('unites them, or uses even-odd with --fill, with a note', async () => {
     await shop.write('parts.geojson', collection(both, apart));
     await shop.write('in-parts.csv', 'x,y\n5,5\n15,5\n25,5\n');
     const build = (...words: string[]) => shop.build('@parts.geojson', '-o', '@parts.maq', '--levels', '6', ...words);
@@ -144,7 +144,7 @@ describe('quadrille index of parts that overlap', () => {
     expect(await pairs()).toEqual(all.filter((pair) => pair !== '1 both'));
   });
 
-  test('of query polygons unites them too; a tree has the rule that it was built with', async () => {
+  test('unites those of query polygons too; a tree keeps the fill rule that it was built with', async () => {
     await shop.write(
       'tiles.geojson',
       collection(feature('common', { type: 'Polygon', coordinates: [rectangle(12, 5, 18, 15)] })),

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => shop.remove());
 
 describe('quadrille index build', () => {
-  test('writes the tree of the library, and says so on stdout in one line', async () => {
+  test('writes the same tree as the library, and one line on stdout', async () => {
     const { exitCode, stdout, stderr } = await shop.build(
       '@shapes.geojson',
       '@boxes.geojson',
@@ -52,7 +52,7 @@ describe('quadrille index build', () => {
     return new Uint8Array(encodeMaq({ domain: WORLD, levels, sets, tree }));
   }
 
-  test('tells its figures as JSON where asked to', async () => {
+  test('prints its figures as JSON with --json', async () => {
     const told = JSON.parse(await answer(shop.build('@shapes.geojson', '-o', '@j.maq', '--levels', '6', '--json')));
     const { tree } = await shop.treeOf('j.maq');
     expect(told).toMatchObject({
@@ -76,7 +76,7 @@ describe('quadrille index build', () => {
     { name: 'b', parts: [[rectangle(-90, -60, -20, -10), rectangle(-80, -50, -40, -20)], [TRIANGLE]] },
   ] as never;
 
-  test('gives the same tree out of every format', async () => {
+  test('builds the same tree from every format', async () => {
     const geometries = written.map(({ parts }) => ({ type: 'MultiPolygon', coordinates: parts }));
     const features = geometries.map((geometry) => ({ type: 'Feature', properties: {}, geometry }));
     const topology = {
@@ -117,7 +117,7 @@ describe('quadrille index build', () => {
     }
   });
 
-  test('gives the same tree of shuffled features, but for the numbers of polygons', async () => {
+  test('builds the same tree from shuffled features, except for the polygon numbers', async () => {
     const rowsOf = ({ sets, tree: { nodes, entries } }: MaqFile): string[] =>
       Array.from(nodes.level, (level, node) => {
         const from = nodes.firstEntry[node]!;
@@ -137,7 +137,7 @@ describe('quadrille index build', () => {
     );
   });
 
-  test('gives the same bytes within any memory that is enough, and on workers', async () => {
+  test('writes the same bytes with any sufficient memory, and on workers', async () => {
     const expected = await shop.bytesOf('shapes.maq');
     for (const words of [
       ['--backend', 'reference', '--memory', '300kB'],
@@ -148,7 +148,7 @@ describe('quadrille index build', () => {
     }
   });
 
-  test('names polygons by a property, a layer by its name', async () => {
+  test('names polygons by a property, and a layer by its name', async () => {
     const layer = (name: string) => ({ type: 'Polygon', arcs: [[0]], properties: { called: name } });
     await shop.write('layers.json', {
       type: 'Topology',
@@ -159,7 +159,7 @@ describe('quadrille index build', () => {
     expect((await shop.treeOf('two.maq')).sets).toEqual([{ name: 'layers', crs: 'OGC:CRS84', names: ['y'] }]);
   });
 
-  test('leaves edges out where asked to', async () => {
+  test('omits edges with --no-edges', async () => {
     await answer(shop.build('@shapes.geojson', '-o', '@bare.maq', '--levels', '6', '--no-edges'));
     expect('edges' in (await shop.treeOf('bare.maq')).tree).toBe(false);
     expect((await shop.bytesOf('bare.maq')).length).toBeLessThan((await shop.bytesOf('shapes.maq')).length);
@@ -167,7 +167,7 @@ describe('quadrille index build', () => {
 
   const metres = collection(zone('m', rectangle(500_000, 5_000_000, 500_100, 5_000_300)));
 
-  test('finds a round domain for other coordinates, and says which', async () => {
+  test('chooses a round domain for projected coordinates, and prints it', async () => {
     await shop.write('utm.json', metres);
     const { stdout, stderr } = await shop.build(
       '@utm.json',
@@ -183,7 +183,7 @@ describe('quadrille index build', () => {
     expect((await shop.treeOf('utm.maq')).domain).toEqual({ left: 499_968, bottom: 5_000_000, size: 512 });
   });
 
-  test('finds it too where a file turns out to hold no longitudes and latitudes', async () => {
+  test('chooses a domain when coordinates without a system are not longitudes and latitudes', async () => {
     await shop.write('unnamed.json', metres);
     const { exitCode, stderr } = await shop.build('@unnamed.json', '-o', '@unnamed.maq', '--levels', '4');
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('--domain 499968,5000000,512')]);
@@ -192,14 +192,14 @@ describe('quadrille index build', () => {
     expect((await shop.treeOf('unnamed.maq')).tree).toEqual((await shop.treeOf('utm.maq')).tree);
   });
 
-  test('takes the domain that it is given', async () => {
+  test('uses the given domain', async () => {
     await answer(shop.build('@shapes.geojson', '-o', '@d.maq', '--levels', '4', '--domain', '-100,-100,256'));
     expect((await shop.treeOf('d.maq')).domain).toEqual({ left: -100, bottom: -100, size: 256 });
     await answer(shop.build('@shapes.geojson', '-o', '@d.maq', '--levels', '6', '--domain', 'world'));
     expect(await shop.bytesOf('d.maq')).toEqual(await shop.bytesOf('shapes.maq'));
   });
 
-  test('stops at a polygon beyond the domain, or leaves it out and counts it', async () => {
+  test('stops at a polygon beyond the domain, or skips and counts it', async () => {
     const words = ['@shapes.geojson', '-o', '@part.maq', '--levels', '6', '--domain', '-180,0,180'];
     const { exitCode, stdout, stderr } = await shop.build(...words);
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -212,7 +212,7 @@ describe('quadrille index build', () => {
     expect((await shop.treeOf('part.maq')).sets[0]!.names).toEqual(['wedge']);
   });
 
-  test('stops at a record that cannot be read, or leaves it out and counts it', async () => {
+  test('stops at a record that cannot be read, or skips and counts it', async () => {
     const broken = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [[[0, 'x']]] } };
     await shop.write('broken.json', collection(shapes[0]!, broken, shapes[2]!));
     const { exitCode, stderr } = await shop.build('@broken.json', '-o', '@broken.maq');
@@ -241,7 +241,7 @@ describe('quadrille index build', () => {
     );
   });
 
-  test('notes names of sets that are the same, and a set without polygons', async () => {
+  test('notes repeated names of sets, and sets without polygons', async () => {
     await shop.write('empty.json', collection());
     const { exitCode, stderr } = await shop.build('@empty.json', '@empty.json', '-o', '@none.maq');
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('Several sets have the name "empty"')]);
@@ -277,7 +277,7 @@ describe('quadrille index build', () => {
     expect(new Uint8Array(Buffer.concat(stdout))).toEqual(await shop.bytesOf('shapes.maq'));
   });
 
-  test('draws the tree', async () => {
+  test('plots the tree', async () => {
     const words = ['--plot', '@shapes.svg', '--plot', '@shapes.png', '--levels', '6'];
     expect(await answer(shop.build('@shapes.geojson', '-o', '@drawn.maq', ...words))).toMatch(/^.*drawn\.maq: 1 set/);
     const { tree } = await shop.treeOf('drawn.maq');
@@ -295,7 +295,7 @@ describe('quadrille index build', () => {
     expect([colors.has('236,158,66'), colors.has('255,255,255'), colors.has('27,30,36')]).toEqual([true, true, true]);
   });
 
-  test('draws large trees coarser, and says so; or a window of them', async () => {
+  test('plots large trees at a coarser level, with a note, and windows in full', async () => {
     const words = ['-o', '@fine.maq', '--levels', '13', '--plot', '@fine.svg'];
     const { stderr } = await shop.build('@shapes.geojson', ...words);
     expect(stderr).toMatch(/note: fine\.svg: Drawn to level 11 of 13: smaller squares are less than a pixel\./);
@@ -309,7 +309,7 @@ describe('quadrille index build', () => {
 
 describe('domainAround', () => {
   const at = fc.double({ min: -1e9, max: 1e9, noNaN: true }).map((value) => Math.round(value * 1e6) / 1e6);
-  test('holds the extent, in a square of a power of two at a multiple of an eighth of it', () => {
+  test('contains the extent in a square of a power of two, aligned to an eighth of its size', () => {
     fc.assert(
       fc.property(at, at, at, at, (a, b, c, d) => {
         const extent = { left: Math.min(a, b), right: Math.max(a, b), bottom: Math.min(c, d), top: Math.max(c, d) };
@@ -324,7 +324,7 @@ describe('domainAround', () => {
 });
 
 describe('quadrille index info', () => {
-  test('tells what is in a tree', async () => {
+  test('describes a tree', async () => {
     const { tree } = await shop.treeOf('shapes.maq');
     const told = JSON.parse(await answer(shop.index('info', '@shapes.maq', '--json')));
     const inside = tree.entries.boundary.filter((each) => each === 0).length;
@@ -376,7 +376,7 @@ describe('quadrille index info', () => {
   });
 });
 
-test('progress tells bytes, polygons and quadrants', async () => {
+test('progress reports bytes, polygons and quadrants', async () => {
   const { stderr } = await shop.build('@shapes.geojson', '-o', '@p.maq', '--levels', '6', '--json-log');
   const events = stderr
     .trimEnd()

@@ -23,7 +23,7 @@ afterAll(() => shop.remove());
 const CELL = 360 / 2 ** 6;
 
 describe('quadrille index query --points', () => {
-  test('tells which polygons hold points, by name, and notes those beyond the domain', async () => {
+  test('reports the polygons that contain points, by name, and notes points beyond the domain', async () => {
     expect(parseCsv(await answer(shop.query('@shapes.maq', '--points', '@points.csv')))).toEqual([
       ['point', 'set', 'polygon'],
       ['in the island', 'shapes', 'island'],
@@ -36,7 +36,7 @@ describe('quadrille index query --points', () => {
     expect(stderr).toMatch(/^2 points, 1 of them in polygons: 1 pair, [\d.]+ s on reference\.$/m);
   });
 
-  test('answers as an even-odd test of all edges does, of batches of any size', async () => {
+  test('equals an even-odd test of all edges, for batches of any size', async () => {
     const point = fc.tuple(fc.integer({ min: -80, max: 100 }), fc.integer({ min: -10, max: 90 }));
     const { zones } = parseZones(JSON.stringify(collection(...shapes)));
     const { polygonRings, ringVertices, x, y } = placeInDomain(zones.polygons, WORLD);
@@ -62,7 +62,7 @@ describe('quadrille index query --points', () => {
     );
   });
 
-  test('counts for each point or each polygon, those without any as well', async () => {
+  test('counts per point or per polygon, zeros included', async () => {
     const counted = (by: string) => answer(shop.query('@shapes.maq', '--points', '@points.csv', '--count', by));
     expect(parseCsv(await counted('query'))).toEqual([
       ['point', 'count'],
@@ -91,19 +91,19 @@ describe('quadrille index query --points', () => {
   });
 
   test.each([
-    ['no column', 'a,b\n1,2\n', 'csv/missing-column', /bad\.csv:1: The CSV has no column x or lon/],
-    ['no text', '', 'csv/missing-column', /an empty file/],
+    ['a missing column', 'a,b\n1,2\n', 'csv/missing-column', /bad\.csv:1: The CSV has no column x or lon/],
+    ['an empty file', '', 'csv/missing-column', /an empty file/],
     [
-      'a word',
+      'a word for a number',
       'x,y\n1,2\n3,four\n',
       'csv/bad-row',
       /bad\.csv:3: The row cannot be read: y is "four", no finite number/,
     ],
     ['too few fields', 'x,y\n\n1\n', 'csv/bad-row', /bad\.csv:3: The row cannot be read: it has 1 of 2 fields/],
-    ['a blank', 'x,y\n1,\n', 'csv/bad-row', /y is ""/],
+    ['a blank for a number', 'x,y\n1,\n', 'csv/bad-row', /y is ""/],
     ['infinity', 'x,y\n1,1e999\n', 'csv/bad-row', /no finite number/],
-    ['an open quote', 'x,y,t\n1,2,"a\nb"\n3,4,"c\n', 'csv/open-quote', /bad\.csv:4: A quote is opened/],
-    ['bytes that are no text', Buffer.from('x,y\n1,2\xff\n', 'latin1'), 'format/not-utf8', /not UTF-8/],
+    ['an unclosed quote', 'x,y,t\n1,2,"a\nb"\n3,4,"c\n', 'csv/open-quote', /bad\.csv:4: A quote is opened/],
+    ['bytes that are not text', Buffer.from('x,y\n1,2\xff\n', 'latin1'), 'format/not-utf8', /not UTF-8/],
   ])('refuses %s', async (_, text, code, message) => {
     await shop.write('bad.csv', text);
     const { exitCode, stderr } = await shop.query('@shapes.maq', '--points', '@bad.csv', '-o', '@no.csv', '--json-log');
@@ -113,7 +113,7 @@ describe('quadrille index query --points', () => {
     expect(await readdir(shop.folder)).not.toContain('no.csv');
   });
 
-  test('reads quotes, delimiters, blank lines and line ends of all kinds', async () => {
+  test('reads quotes, delimiters, blank lines and all line ends', async () => {
     await shop.write('odd.csv', '\uFEFF"ID"\t"Longitude"\tlatitude\r\n"a ""b""\nc"\t35\t" 35 "\r\n\r\nd\t1e1\t+10.');
     expect(parseCsv(await answer(shop.query('@shapes.maq', '--points', '@odd.csv')))).toEqual([
       ['point', 'set', 'polygon'],
@@ -122,14 +122,14 @@ describe('quadrille index query --points', () => {
     ]);
   });
 
-  test('leaves bad rows out and counts them, where asked to', async () => {
+  test('skips and counts invalid rows on request', async () => {
     await shop.write('some.csv', 'x,y\n35,35\nx,y\n1\n10,10\n');
     const { stdout, stderr } = await shop.query('@shapes.maq', '--points', '@some.csv', '--on-bad-record', 'skip');
     expect(stdout).toBe('point,set,polygon\n0,shapes,island\n3,shapes,frame\n');
     expect(stderr).toMatch(/note: 2 rows were skipped\. .*some\.csv:3: The row cannot be read/);
   });
 
-  test('numbers points and windows as their file does, whatever rows are left out, in batches of any size', async () => {
+  test('numbers points and windows by their row in the file, for any skipped rows and batch sizes', async () => {
     const isGood = fc.array(fc.boolean(), { minLength: 1, maxLength: 9 });
     await fc.assert(
       fc.asyncProperty(isGood, async (pattern) => {
@@ -148,13 +148,13 @@ describe('quadrille index query --points', () => {
     );
   });
 
-  test('takes points that are moved to the end of the domain to be beyond it', async () => {
+  test('treats points that round to the end of the domain as beyond it', async () => {
     await shop.write('end.csv', 'x,y\n180,10\n179.99999999999,10\n10,-180.1\n');
     const { stderr } = await shop.query('@shapes.maq', '--points', '@end.csv');
     expect(stderr).toContain('note: 3 points are beyond the domain of');
   });
 
-  test('needs edges', async () => {
+  test('requires a tree with edges', async () => {
     await answer(shop.build('@shapes.geojson', '-o', '@bare.maq', '--levels', '6', '--no-edges'));
     const { exitCode, stderr } = await shop.query('@bare.maq', '--points', '@points.csv');
     expect([exitCode, stderr]).toEqual([
@@ -165,7 +165,7 @@ describe('quadrille index query --points', () => {
 });
 
 describe('quadrille index query --windows', () => {
-  test('tells least and most of the common area', async () => {
+  test('reports bounds of the common area', async () => {
     const rows = parseCsv(await answer(shop.query('@shapes.maq', '--windows', '@windows.csv')));
     expect(rows.map((row) => row.slice(0, 3))).toEqual([
       ['window', 'set', 'polygon'],
@@ -183,7 +183,7 @@ describe('quadrille index query --windows', () => {
     }
   });
 
-  test('leaves areas out that cannot be above a threshold, and tells which surely are', async () => {
+  test('omits areas that cannot exceed a threshold, and marks those that surely do', async () => {
     const words = ['@shapes.maq', '--windows', '@windows.csv', '--above'];
     const rows = parseCsv(await answer(shop.query(...words, '200')));
     expect(rows.map(([, , polygon, , , sure]) => [polygon, sure])).toEqual([
@@ -205,7 +205,7 @@ describe('quadrille index query --windows', () => {
     expect(stderr).toContain('note: 2 windows have no area and share none with any polygon.');
   });
 
-  test('counts, works without edges, and refuses windows that are upside down', async () => {
+  test('counts, works without edges, and refuses inverted windows', async () => {
     await answer(shop.build('@shapes.geojson', '-o', '@bare.maq', '--levels', '6', '--no-edges'));
     expect(await answer(shop.query('@bare.maq', '--windows', '@windows.csv', '--count', 'query'))).toBe(
       'window,count\n0,2\n1,0\n',
@@ -220,7 +220,7 @@ describe('quadrille index query --windows', () => {
 });
 
 describe('quadrille index query --polygons', () => {
-  test('tells exactly which polygons share area, with bounds for it', async () => {
+  test('reports exactly the polygons that share area, with bounds of the area', async () => {
     const { stdout, stderr } = await shop.query('@shapes.maq', '--polygons', '@boxes.geojson');
     expect(stderr).toMatch(/^2 query polygons, 2 of them sharing area with polygons: 2 pairs, /m);
     const rows = parseCsv(stdout);
@@ -233,7 +233,7 @@ describe('quadrille index query --polygons', () => {
     expect(min <= 100 && 100 <= max).toBe(true);
   });
 
-  test('leaves out what only shares quadrants, but for --filter-only, which needs no edges', async () => {
+  test('omits polygons that only share quadrants, except with --filter-only, which needs no edges', async () => {
     const near = collection(
       zone('beside the island', rectangle(40.1, 41.1, 43, 44)),
       zone('touching', rectangle(40, 30, 45, 41)),
@@ -251,7 +251,7 @@ describe('quadrille index query --polygons', () => {
     expect((await shop.query('@bare.maq', '--polygons', '@near.json')).stderr).toContain('or use --filter-only');
   });
 
-  test('takes the names, thresholds and counts that it is asked for', async () => {
+  test('applies the given names, thresholds and counts', async () => {
     const words = ['@shapes.maq', '--polygons', '@boxes.geojson'];
     expect(parseCsv(await answer(shop.query(...words, '--above', '90'))).map((row) => row.at(-1))).toEqual([
       'sure',
@@ -266,7 +266,7 @@ describe('quadrille index query --polygons', () => {
     expect((await shop.query(...words, '--id', 'name')).stderr).toContain('There is no "name" in feature 0');
   });
 
-  test('refuses queries in another coordinate system, and beyond the domain', async () => {
+  test('refuses queries in another coordinate system and beyond the domain', async () => {
     const { exitCode, stderr } = await shop.query(
       '@shapes.maq',
       '--polygons',
@@ -301,7 +301,7 @@ describe('quadrille index query --polygons', () => {
   });
 });
 
-describe('a coordinate system that has a name and no code', () => {
+describe('a coordinate system with a name but no code', () => {
   beforeAll(async () => {
     const fields: WrittenFeature[] = [0, 1, 2].map((at) => ({
       name: `${at}`,
@@ -313,7 +313,7 @@ describe('a coordinate system that has a name and no code', () => {
     await shop.write('coded.fgb', flatGeobufOf(fields, 25832));
   });
 
-  test('is not advised to be assumed, which takes codes', async () => {
+  test('is not suggested for --assume-crs, which takes codes', async () => {
     for (const ending of [
       await shop.query('@named.maq', '--polygons', '@coded.fgb'),
       await shop.build('@named.shp', '@coded.fgb', '-o', '@both.maq'),
@@ -325,14 +325,14 @@ describe('a coordinate system that has a name and no code', () => {
     }
   });
 
-  test('is that which is assumed of the queries', async () => {
+  test('is overridden by --assume-crs', async () => {
     const words = ['@named.maq', '--polygons', '@coded.fgb', '--count', 'query'];
     const rows = parseCsv(await answer(shop.query(...words, '--assume-crs', 'EPSG:25832')));
     expect(rows.slice(1).map(([, count]) => count)).toEqual(['1', '1', '1']);
   });
 });
 
-test('a reader that goes away ends the answers, and is no failure', async () => {
+test('a closed pipe ends the output without an error', async () => {
   await shop.write('long.csv', `x,y\n${'10,10\n'.repeat(20_000)}`);
   let chunks = 0;
   const stdout = new Writable({

@@ -58,7 +58,7 @@ describe('bad usage', () => {
       ['index', 'query', '@shapes.maq', '--points', '@points.csv', '--backend', 'workers', '--adapter', 'software'],
       'has no effect',
     ],
-  ])('is told in one line: %j', async (words, why) => {
+  ])('is reported in one line: %j', async (words, why) => {
     const before = await readdir(shop.folder);
     const { exitCode, stdout, stderr } = await shop.quadrille(words);
     expect([exitCode, stdout]).toEqual([2, '']);
@@ -115,7 +115,7 @@ describe('Ctrl-C', () => {
       (error) => error,
     );
 
-  test('while building leaves no file behind', async () => {
+  test('while building leaves no file', async () => {
     const before = await readdir(shop.folder);
     const words = [shop.path('shapes.geojson'), '-o', shop.path('stopped.maq'), '--plot', shop.path('stopped.svg')];
     const options = parseBuildArguments([...words, '--backend', 'reference']);
@@ -134,7 +134,7 @@ describe('Ctrl-C', () => {
     expect(await readdir(shop.folder)).toEqual(before);
   });
 
-  test('while answering leaves no file behind, and says where stdout has a part', async () => {
+  test('while answering leaves no file, and reports partial output on stdout', async () => {
     await shop.write('long.csv', `x,y\n${'10,10\n'.repeat(20_000)}`);
     const before = await readdir(shop.folder);
     const words = [shop.path('shapes.maq'), '--points', shop.path('long.csv'), '--backend', 'reference'];

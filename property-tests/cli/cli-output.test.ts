@@ -11,7 +11,7 @@ import type { DeviceReport } from '../../devices.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { fc, test } from '../law-test.ts';
 
-test.prop([fc.oneof(fc.maxSafeInteger(), fc.bigInt())])('whole numbers are grouped as en-US groups them', (value) => {
+test.prop([fc.oneof(fc.maxSafeInteger(), fc.bigInt())])('integers are grouped as in en-US', (value) => {
   expect(grouped(value)).toBe(value.toLocaleString('en-US'));
 });
 
@@ -46,7 +46,7 @@ describe('writeToStdout', () => {
     },
   );
 
-  test('stops without complaint when its reader goes away', async () => {
+  test('stops without an error when its reader closes', async () => {
     const { stream, received } = failingWith('EPIPE');
     await expect(writeToStdout(stream, ['1', '2', '3', '4'], never)).resolves.toBe('reader-gone');
     expect(received()).toBe(2);
@@ -57,7 +57,7 @@ describe('writeToStdout', () => {
     await expect(writeToStdout(stream, ['1', '2', '3'], never)).rejects.toMatchObject({ code: 'output/write-failed' });
   });
 
-  test('gives up on a reader that does not read when the run is aborted', async () => {
+  test('stops waiting for a reader that does not read when the run is aborted', async () => {
     const controller = new AbortController();
     const stalled = new Writable({ write: () => controller.abort(new Error('enough')) });
     await expect(writeToStdout(stalled, ['1'], controller.signal)).rejects.toThrow('enough');
@@ -84,7 +84,7 @@ const summary = zonalSummary(figures);
 const report = { done: 1, total: 2, rate: 3, eta: 4, elapsed: 5 };
 
 describe('humanLog', () => {
-  test('counts the notes past the twentieth instead of showing them', () => {
+  test('counts the notes after the twentieth instead of showing them', () => {
     const stream = record();
     const log = humanLog(stream, { quiet: false });
     for (let n = 1; n <= 25; n++) log.note({ code: 'test/note', message: `Note ${n}.` });
@@ -96,7 +96,7 @@ describe('humanLog', () => {
     expect(stream.text()).toContain('9.54e-7 × 9.54e-7');
   });
 
-  test('draws a bar on a terminal only, and takes it away before a line', () => {
+  test('draws a progress bar only on a terminal, and clears it before a line', () => {
     const [terminal, file, quiet] = [record(true), record(false), record(true)];
     for (const stream of [terminal, file]) humanLog(stream, { quiet: false }).progress(report, 'cells');
     humanLog(quiet, { quiet: true }).progress(report, 'cells');
@@ -108,14 +108,14 @@ describe('humanLog', () => {
     expect(terminal.text().endsWith('\r\u001b[Knote: Hm.\n')).toBe(true);
   });
 
-  test('says errors in one line, also when quiet and whatever is in them', () => {
+  test('prints an error in one line, even when quiet and with line breaks in it', () => {
     const stream = record();
     const error = new FormatError('format/x', 'Broken\n  here.', { place: { file: 'a\nb.tif' }, remedy: 'Mend it.' });
     humanLog(stream, { quiet: true }).error(error, 2);
     expect(stream.text()).toBe('quadrille: a b.tif: Broken here. Mend it.\n');
   });
 
-  test('admits what is its own mistake', () => {
+  test('marks an unexpected error as a bug', () => {
     const stream = record();
     humanLog(stream, { quiet: false }).error(new TypeError('x is undefined'), 1);
     expect(stream.text()).toMatch(/^quadrille: x is undefined \(This is a bug in quadrille.*QUADRILLE_DEBUG=1.*\)\n$/);
@@ -123,7 +123,7 @@ describe('humanLog', () => {
 });
 
 describe('jsonLog', () => {
-  test('says everything as one object a line', () => {
+  test('prints every event as one object per line', () => {
     const stream = record();
     const log = jsonLog(stream, { quiet: false });
     log.note({ code: 'zones/unclosed-rings', message: 'Two\nlines.', count: 2, zone: 'a' });
@@ -143,7 +143,7 @@ describe('jsonLog', () => {
     ]);
   });
 
-  test('says only errors when quiet', () => {
+  test('prints only errors when quiet', () => {
     const stream = record();
     const log = jsonLog(stream, { quiet: true });
     log.note({ code: 'a/b', message: 'x' });
@@ -214,14 +214,14 @@ describe('renderDevices', () => {
     ]);
   });
 
-  test('says what the columns mean, all of them that have a unit', () => {
+  test('explains every column that has a unit', () => {
     const [header = ''] = renderDevices(devices, { verbose: false }).split('\n');
     const explained = COLUMNS_MEAN.split('\n').map((line) => line.split(/ {2,}/)[0]);
     for (const column of header.split(/ {2,}/).slice(3)) expect(explained).toContain(column);
   });
 
   test.prop([fc.array(fc.stringMatching(/^[a-z]{10,}$/)), fc.boolean(), fc.boolean()])(
-    'says why a device is exact only when asked, and always why not',
+    'explains exact devices only on request, and inexact ones always',
     (reasons, exact, verbose) => {
       const level = exact ? ('exact' as const) : ('within-ulp' as const);
       const [entry] = devices.entries;

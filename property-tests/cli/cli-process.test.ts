@@ -82,7 +82,7 @@ describe('Ctrl-C while counting', () => {
     ['workers', ['--backend', 'workers', '--workers', '2']],
     ['webgpu', webgpu],
     ['reference', ['--backend', 'reference']],
-  ])('ends with exit code 130 and leaves no file behind: on %s', async (_, backend) => {
+  ])('ends with exit code 130 and leaves no file: on %s', async (_, backend) => {
     const before = await readdir(shop.folder);
     const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
     // Small windows, so that slow backends soon finish one.
@@ -104,14 +104,14 @@ describe('Ctrl-C while counting', () => {
   });
 });
 
-describe('a device that is not there', () => {
+describe('a missing device', () => {
   const noDrivers = { VK_DRIVER_FILES: join(tmpdir(), 'no-driver.json') };
 
   test.each([
     [['--backend', 'webgpu']],
     [['--backend', 'webgpu', '--adapter', 'hardware']],
     [['--adapter', 'hardware']],
-  ])('is bad usage, said in one line: %j', async (words) => {
+  ])('is a usage error in one line: %j', async (words) => {
     const { exitCode, stdout, stderr } = await ended(start([...words, '--out', 'out.csv'], noDrivers));
     expect(stderr).toMatch(
       /^quadrille: There is no Vulkan (loader \(libvulkan\.so\.1\)|driver) on this machine\. Install the graphics driver, or .+\n$/,
@@ -120,13 +120,13 @@ describe('a device that is not there', () => {
     expect(await readdir(shop.folder)).not.toContain('out.csv');
   });
 
-  test('does not matter to --backend auto, which says nothing of it', async () => {
+  test('does not affect --backend auto, which prints nothing about it', async () => {
     const { exitCode, stderr } = await ended(start([], noDrivers));
     expect(stderr).toMatch(/^1 zone, 4 cells inside, [\d.]+ s on workers\.\nCell centres [^\n]+\n$/);
     expect(exitCode).toBe(0);
   });
 
-  test('is told with what to install where it is the software adapter', async () => {
+  test('is reported with what to install when it is the software adapter', async () => {
     const hook = `export function resolve(specifier, context, next) {
       if (specifier === '@sparticuz/chromium') throw new Error('not installed');
       return next(specifier, context);

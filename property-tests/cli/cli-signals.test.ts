@@ -43,14 +43,14 @@ const temporaries = async (): Promise<string[]> => (await readdir(shop.folder)).
 const ZONAL = 'quadrille zonal --unique --backend reference';
 const OUTPUTS = '--out out.csv --stats stats.csv --plot plot.svg';
 
-describe('a named pipe that nobody writes to', () => {
+describe('a named pipe without a writer', () => {
   const signals = [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const;
   for (const [signal, code] of signals) {
-    test.concurrent(`does not keep ${signal} from ending the command with ${code}, without a file left`, async () => {
+    test.concurrent(`does not prevent ${signal} from ending the command with ${code}, without a file left`, async () => {
       const { child, ended } = start(`${ZONAL} --zones zones.json --raster pipe.tif ${OUTPUTS}`);
       await vi.waitUntil(async () => (await temporaries()).some((name) => name.includes(`-${child.pid}-`)), 20_000);
       child.kill(signal);
@@ -68,7 +68,7 @@ describe('a named pipe that nobody writes to', () => {
     'quadrille compare pipe.wkt set.wkt --out other.json',
   ];
   for (const line of others) {
-    test.concurrent(`of ${line}: Ctrl-C ends it, however often it is opened`, async () => {
+    test.concurrent(`of ${line}: Ctrl-C ends it, even if it is opened several times`, async () => {
       const { child, ended } = start(line);
       await vi.waitUntil(async () => (await temporaries()).some((name) => name.includes(`-${child.pid}-`)), 20_000);
       child.kill('SIGINT');
@@ -107,7 +107,7 @@ describe('temporary files', () => {
   });
 });
 
-describe('stdout that takes nothing', () => {
+describe('stdout that cannot be written', () => {
   const lines = [
     `${ZONAL} --zones zones.json --raster raster.tif`,
     'quadrille compare set.wkt set.wkt',
@@ -117,7 +117,7 @@ describe('stdout that takes nothing', () => {
     'quadrille devices',
   ];
   for (const line of lines) {
-    test.concurrent(`because it is closed, or a disk that is full, is a failure of ${line}`, async () => {
+    test.concurrent(`because it is closed or the disk is full is a failure of ${line}`, async () => {
       const [closed, full] = await Promise.all([start(`${line} >&-`).ended, start(`${line} > /dev/full`).ended]);
       expect(closed.stderr).toContain('quadrille: stdout could not be written: it is closed.');
       expect(full.stderr).toMatch(/quadrille: stdout could not be written: .*ENOSPC/);
@@ -125,7 +125,7 @@ describe('stdout that takes nothing', () => {
     });
   }
 
-  test('is none where it is the null device, a reader that has gone, or the figure goes to a file as well', async () => {
+  test('is no failure for the null device, a reader that has left, or when a file holds the figure as well', async () => {
     const withoutLoss = [
       `${lines[0]} > /dev/null`,
       `( ${lines[0]} ) | true`,

@@ -24,7 +24,7 @@ function tile(text: string, loads: string[] = []): TileSource {
 const SQUARES = 'a 0,0 4,0 4,4 0,4\nb 5,5 9.5,5 9.5,7 5,7\n';
 
 describe('openTileParser', () => {
-  test('gives what parsing and snapping on this thread give', async () => {
+  test('returns the same as parsing and snapping on this thread', async () => {
     parser = openTileParser({ workers: 2, pixelSize: 0.5 });
     const parameters = { format: 'boundaries', place: 't.txt' } as const;
     const here = tileSide(parseTile(new TextEncoder().encode(SQUARES), parameters), { pixelSize: 0.5, place: 't.txt' });
@@ -32,7 +32,7 @@ describe('openTileParser', () => {
     expect(all).toEqual([here, here, here]);
   });
 
-  test('passes on what is wrong with a tile', async () => {
+  test('passes on errors of a tile', async () => {
     parser = openTileParser({ workers: 1, pixelSize: 1 });
     const wrong = [tile('a 0,0 1,x'), tile('a 0,0 1e300,0 0,1\n')].map((each) => parser.parse(each, never));
     const [first, second] = await Promise.allSettled(wrong);
@@ -42,7 +42,7 @@ describe('openTileParser', () => {
     expect((second as PromiseRejectedResult).reason).toMatchObject({ code: 'geometry/beyond-grid' });
   });
 
-  test('reads a tile again whose thread died under it', async () => {
+  test('reads a tile again when its thread died', async () => {
     let started = 0;
     const dying = () =>
       new Worker('require("node:worker_threads").parentPort.on("message", () => process.exit(1))', { eval: true });
@@ -52,7 +52,7 @@ describe('openTileParser', () => {
     expect([side.regions?.left.length, loads.length, started]).toEqual([2, 2, 2]);
   });
 
-  test('gives a tile up whose threads died twice', async () => {
+  test('rejects a tile whose threads died twice', async () => {
     const dying = () =>
       new Worker('require("node:worker_threads").parentPort.on("message", () => process.exit(1))', { eval: true });
     parser = openTileParser({ workers: 1, pixelSize: 1, start: dying });
@@ -61,7 +61,7 @@ describe('openTileParser', () => {
 });
 
 describe('parserOnDevice', () => {
-  test('gives what the threads give, notes and errors too', async () => {
+  test('returns the same as the threads, notes and errors included', async () => {
     parser = openTileParser({ workers: 1, pixelSize: 0.5 });
     const context = await open({ backend: 'reference' });
     const onDevice = parserOnDevice(context, 0.5);
@@ -87,7 +87,7 @@ describe('parserOnDevice', () => {
     await context.close();
   });
 
-  test('reads no tile that nobody waits for any more', async () => {
+  test('reads no tile whose parse was aborted', async () => {
     parser = openTileParser({ workers: 1, pixelSize: 1 });
     const context = await open({ backend: 'reference' });
     const reason = new Error('enough');

@@ -67,7 +67,7 @@ const onReference = async (): Promise<Context> => new Context(createReferenceBac
 
 describe('a backend that is lost while a video is tracked', () => {
   test(
-    'leaves the rows what they are, and is noted',
+    'does not change the rows, and is noted',
     async () => {
       const whole = await tracks(onReference);
       expect(whole.csv.split('\n').length).toBeGreaterThan(FRAMES);

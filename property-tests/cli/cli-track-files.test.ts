@@ -53,7 +53,7 @@ const track = (...words: string[]) => shop.quadrille(['track', ...words]);
 const linesOf = (csv: string): string[] => csv.trimEnd().split('\n');
 
 describe('quadrille track', () => {
-  test('of an AVI has its rate, and speeds in µm/s with the side of a pixel', async () => {
+  test('of an AVI uses its frame rate, and gives speeds in µm/s with --pixel-size', async () => {
     const { exitCode, stdout, stderr } = await track('@v.avi', '--pixel-size', '0.5', ...SMALL);
     expect(exitCode).toBe(0);
     const rows = linesOf(stdout);
@@ -68,7 +68,7 @@ describe('quadrille track', () => {
     expect(stderr).not.toContain('--pixel-size');
   });
 
-  test('writes the same rows whatever else it writes, and all figures as JSON', async () => {
+  test('writes the same rows with any other outputs, and all figures as JSON', async () => {
     const { stdout } = await track('@v.avi', ...SMALL, '--quiet');
     const words =
       '--out @all.csv --plot @all.svg --report @all.html --trace @all.json --overlay @all --ctc @result --json';
@@ -90,20 +90,20 @@ describe('quadrille track', () => {
     for (const node of ['read', 'detect', 'track', 'write']) expect(page).toContain(`>${node}<`);
   });
 
-  test('of one frame has cells without speeds', async () => {
+  test('of one frame gives cells without speeds', async () => {
     const { exitCode, stdout, stderr } = await track('@one.avi', ...SMALL);
     expect([exitCode, linesOf(stdout).length]).toEqual([0, 3]);
     for (const row of linesOf(stdout).slice(1)) expect(row).toMatch(/,$/);
     expect(stderr).toContain('2 tracks in 1 frame of');
   });
 
-  test('of a video without cells has a header, and notes it', async () => {
+  test('of a video without cells writes a header, and notes it', async () => {
     const { exitCode, stdout, stderr } = await track('@empty.avi', ...SMALL, '--plot', '@none.svg', '--out', '-');
     expect([exitCode, linesOf(stdout).length]).toEqual([0, 1]);
     expect(stderr).toContain('note: No cell was found in any frame.');
   });
 
-  test('tries no circle nearer to an edge than the greatest radius and 2, and follows up to 5 pixels from it', async () => {
+  test('tries no circle nearer to an edge than the largest radius plus 2, and tracks up to 5 pixels from an edge', async () => {
     const frames = Array.from({ length: 14 }, (_, t) =>
       Uint8Array.from(
         drawDiscsAt([
@@ -127,12 +127,12 @@ describe('quadrille track', () => {
     expect(wide.stderr).toContain('no circle is tried nearer to an edge of the frame than 22 pixels');
   });
 
-  test('finds cells of one sign where it is given', async () => {
+  test('finds only cells of the sign given by --sign', async () => {
     const found = async (...words: string[]) => linesOf((await track('@v.avi', ...SMALL, ...words)).stdout).length - 1;
     expect([await found('--sign', 'bright'), await found('--sign', 'dark')]).toEqual([2 * FRAMES, 0]);
   });
 
-  test('of a video that is cut off writes nothing, and says what would keep the frames before', async () => {
+  test('of a truncated video writes nothing, and suggests how to keep the frames before', async () => {
     const { exitCode, stderr } = await track('@cut.avi', ...SMALL, '--out', '@cut.csv', '--ctc', '@cut');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('The video is cut off.');
@@ -140,7 +140,7 @@ describe('quadrille track', () => {
     expect([await there('cut.csv'), await there('cut')]).toEqual([false, false]);
   });
 
-  test('with --on-error keep writes what came of the frames before the cut', async () => {
+  test('with --on-error keep writes the results of the frames before the cut', async () => {
     const { stdout } = await track('@v.avi', ...SMALL);
     const kept = await track('@cut.avi', ...SMALL, '--on-error', 'keep');
     expect(kept.exitCode).toBe(0);
@@ -149,7 +149,7 @@ describe('quadrille track', () => {
     expect(kept.stderr).toMatch(/Partial: the run ended after \d of 9 frames\./);
   });
 
-  test('of frames that change their size is an error of the frame', async () => {
+  test('reports the frame at which the size changes', async () => {
     const png = (width: number, height: number) =>
       encodePng({ width, height, channels: 1, data: new Uint8Array(width * height).fill(90) });
     await mkdir(shop.path('frames'));
@@ -162,7 +162,7 @@ describe('quadrille track', () => {
     expect(await there('changed.csv')).toBe(false);
   });
 
-  test('names the option that makes room for more cells', async () => {
+  test('names the option that raises the limit of cells', async () => {
     const { exitCode, stderr } = await track('@v.avi', ...SMALL, '--max-cells', '1');
     expect(exitCode).toBe(1);
     expect(stderr).toContain('--max-cells');
@@ -187,7 +187,7 @@ describe('quadrille track', () => {
     [['--overlay', '@new/in', '--ctc', '@new'], '--overlay new/in lies in the folder of --ctc new'],
     [['--ctc', '@same', '--out', '@same/t.csv'], '--out same/t.csv lies in the folder of --ctc same'],
     [['--overlay', '@new.csv', '--out', '@new.csv'], '--overlay new.csv and --out new.csv name the same folder'],
-  ])('%j are told apart', async (words, message) => {
+  ])('%j are refused as conflicting paths', async (words, message) => {
     await mkdir(shop.path('same'), { recursive: true });
     if (!(await there('linked'))) await symlink(shop.path('same'), shop.path('linked'));
     const before = await readdir(shop.folder);
@@ -197,7 +197,7 @@ describe('quadrille track', () => {
     expect([await readdir(shop.folder), await readdir(shop.path('same'))]).toEqual([before, []]);
   });
 
-  test('folders whose names begin alike are apart', async () => {
+  test('folders whose names share a prefix do not conflict', async () => {
     const { exitCode } = await track(
       '@one.avi',
       ...SMALL,
@@ -231,13 +231,13 @@ describe('quadrille track', () => {
     [['-', '--background', 'still'], 'standard input can be read only once'],
     [[], 'VIDEO is missing.'],
     [['@missing.avi'], 'missing.avi'],
-  ])('%j is told before anything is done', async (words, message) => {
+  ])('%j is reported before anything is done', async (words, message) => {
     const { exitCode, stdout, stderr } = await track(...words);
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
   });
 
-  test('has a page of help, and its line on the main one', async () => {
+  test('has a help page, and a line in the main help', async () => {
     const { exitCode, stdout } = await track('--help');
     expect(exitCode).toBe(0);
     for (const option of ['--radius', '--overlay', '--ctc', '--backend', '--memory']) expect(stdout).toContain(option);
@@ -267,7 +267,7 @@ function startOnPipe(...words: string[]) {
 }
 
 describe('Y4M on standard input', () => {
-  test('has the rows of the same frames in a file', async () => {
+  test('gives the rows of the same frames in a file', async () => {
     const { stdout } = await track('@v.avi', ...SMALL);
     const { child, give, ended } = startOnPipe();
     for (const frame of greys()) give(frame);
@@ -277,7 +277,7 @@ describe('Y4M on standard input', () => {
     expect(ending.stderr).toContain('of standard input');
   });
 
-  test('is asked for where standard input is a terminal', async () => {
+  test('is refused when standard input is a terminal', async () => {
     const before = Object.getOwnPropertyDescriptor(process.stdin, 'isTTY');
     Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true });
     try {
@@ -290,7 +290,7 @@ describe('Y4M on standard input', () => {
     }
   });
 
-  test('that does not end is tracked until Ctrl-C, which keeps what came of its frames', async () => {
+  test('that does not end is tracked until Ctrl-C, which keeps the results so far', async () => {
     const { child, give, ended, stdout } = startOnPipe('--ctc', 'stopped', '--plot', 'stopped.svg');
     for (const frame of greys()) give(frame);
     await expect.poll(() => linesOf(stdout()).length, { timeout: 20_000 }).toBe(1 + 2 * FRAMES);

@@ -140,7 +140,7 @@ describe('runTrack', () => {
     expect(events.slice(-3)).toEqual(['close tracker', 'close context', 'close video']);
   });
 
-  test('prints rows to stdout where nothing else says where they go', async () => {
+  test('prints rows to stdout when no output is given', async () => {
     const told = surroundings();
     await runTrack(options('--frame-rate', '25', '--pixel-size', '2'), parts([], { frames: 2 }), told.surroundings);
     expect(told.stdout()).toBe(
@@ -149,7 +149,7 @@ describe('runTrack', () => {
     );
   });
 
-  test('keeps what came of the frames that were done when it is interrupted, and says so', async () => {
+  test('keeps the results of finished frames when it is interrupted, and reports that', async () => {
     const stop = new AbortController();
     const told = surroundings(stop.signal);
     const onTrack = async (index: number): Promise<void> => {
@@ -169,7 +169,7 @@ describe('runTrack', () => {
     expect(told.log().find(({ event }) => event === 'result')).toMatchObject({ partial: true, frames: 5 });
   });
 
-  test('leaves nothing when it is interrupted before a frame is done', async () => {
+  test('leaves nothing when it is interrupted before the first frame is done', async () => {
     const stop = new AbortController();
     const onTrack = async (): Promise<void> => stop.abort(new Interrupted('SIGINT'));
     const run = runTrack(
@@ -185,7 +185,7 @@ describe('runTrack', () => {
     if (index === 4) throw new FormatError('avi/truncated', 'The video ends within a frame.');
   };
 
-  test('leaves nothing where a frame cannot be read, and says what would', async () => {
+  test('leaves nothing when a frame cannot be read, and suggests how to keep the others', async () => {
     const told = surroundings();
     const run = runTrack(
       options('--out', '@t.csv', '--ctc', '@ctc'),
@@ -196,7 +196,7 @@ describe('runTrack', () => {
     expect(await files()).toEqual([]);
   });
 
-  test('with --on-error keep writes what came of the frames before', async () => {
+  test('with --on-error keep writes the results of the frames before', async () => {
     const told = surroundings();
     const words = ['--out', '@t.csv', '--on-error', 'keep', '--json'];
     await runTrack(options(...words), parts([], { frames: 6, onFrame: broken }), told.surroundings);
@@ -208,7 +208,7 @@ describe('runTrack', () => {
     });
   });
 
-  test('notes that there is no cell, and writes the header alone', async () => {
+  test('notes that there is no cell, and writes only the header', async () => {
     const told = surroundings();
     await runTrack(options('--plot', '@t.svg', '--out', '-'), parts([], { cells: () => [] }), told.surroundings);
     expect(told.stdout()).toBe('track,frame,time_frames,x_px,y_px,radius_px,score,speed_px_per_frame\n');
@@ -216,7 +216,7 @@ describe('runTrack', () => {
     expect(await readFile(shop.path('t.svg'), 'utf8')).not.toContain('Speeds');
   });
 
-  test('names the option that makes room where there are too many cells', async () => {
+  test('names the option that raises the limit when there are too many cells', async () => {
     const onTrack = (): never => {
       throw new CapacityError('capacity/exceeded', 'Too many.', { expected: 7, got: 9 });
     };
@@ -227,7 +227,7 @@ describe('runTrack', () => {
     });
   });
 
-  test('takes a background of frames at equal distances, no more than there is room for', async () => {
+  test('takes the background from equally spaced frames, at most as many as fit', async () => {
     const events: string[] = [];
     const words = ['--background', 'still', '--out', '@t.csv'];
     await runTrack(options(...words), parts(events, { frames: 200 }), surroundings().surroundings);
@@ -236,7 +236,7 @@ describe('runTrack', () => {
     expect(events.filter((event) => event === 'close video')).toHaveLength(2);
   });
 
-  test('gives the tracker what the options say', async () => {
+  test('passes the options to the tracker', async () => {
     const events: string[] = [];
     const words = '--radius 10:40:10 --threshold 2.5 --direction 0,-1 --detect-every 4 --max-cells 9 --out @t.csv';
     await runTrack(options(...words.split(' ')), parts(events), surroundings().surroundings);
@@ -247,7 +247,7 @@ describe('runTrack', () => {
     });
   });
 
-  test('refuses frames that would not fit, before a backend is opened', async () => {
+  test('refuses frames too large for memory before a backend is opened', async () => {
     const events: string[] = [];
     const run = runTrack(options('--memory', '10kB'), parts(events), surroundings().surroundings);
     await expect(run).rejects.toMatchObject({ code: 'memory/limit' });

@@ -15,7 +15,7 @@ const zonal = (zones: string, ...more: string[]) =>
   shop.quadrille(['zonal', '--zones', zones, '--raster', '@raster.tif', '--backend', 'reference', '--quiet', ...more]);
 
 describe('edges of bins', () => {
-  test('are printed as one would write them, and count as the same edges written out', async () => {
+  test('are printed as short decimals, and equal the same edges written out', async () => {
     const even = await zonal('@zones.json', '--bins', '-1:11.5:0.05');
     const edges = Array.from({ length: 251 }, (_, i) => Number(`${-100 + 5 * i}e-2`)).join(',');
     const written = await zonal('@zones.json', '--edges', edges);
@@ -25,14 +25,14 @@ describe('edges of bins', () => {
   });
 });
 
-describe('zones that are gzipped', () => {
-  test('are unpacked', async () => {
+describe('gzipped zones', () => {
+  test('are decompressed', async () => {
     const plain = await readFile(shop.path('zones.json'));
     await shop.write('zones.json.gz', new Uint8Array(gzipSync(plain)));
     expect(await zonal('@zones.json.gz', '--unique')).toEqual(await zonal('@zones.json', '--unique'));
   });
 
-  test('and cut off are told as that', async () => {
+  test('that are truncated are reported as truncated', async () => {
     const whole = gzipSync(await readFile(shop.path('zones.json')));
     await shop.write('cut.json.gz', new Uint8Array(whole.subarray(0, whole.length / 2)));
     const { exitCode, stderr } = await zonal('@cut.json.gz', '--unique');
@@ -43,25 +43,25 @@ describe('zones that are gzipped', () => {
   });
 });
 
-describe('an address', () => {
+describe('a URL', () => {
   for (const address of [
     'https://example.org/zones.json',
     's3://bucket/zones.json',
     '/vsicurl/https://example.org/z',
   ]) {
-    test(`${address} is told as one, with what to do`, async () => {
+    test(`${address} is reported as a URL, with a remedy`, async () => {
       const { exitCode, stderr } = await zonal(address, '--unique');
       expect(exitCode).toBe(2);
       expect(stderr).toContain('This is an address, and addresses are not read. Download it first');
     });
   }
 
-  test('is none where only a file is missing', async () => {
+  test('is not assumed when only a file is missing', async () => {
     expect((await zonal('@missing.json', '--unique')).stderr).toContain('There is no such file.');
   });
 });
 
-test('a line of a CSV that does not end is told as long; a quote only where one is open', async () => {
+test('an endless line of a CSV is reported as too long; an unclosed quote only when one is open', async () => {
   await shop.write('set.wkt', 'POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))\n');
   const built = await shop.quadrille([
     'index',
@@ -85,7 +85,7 @@ test('a line of a CSV that does not end is told as long; a quote only where one 
   expect([quoted.exitCode, quoted.stderr]).toEqual([2, expect.stringContaining('A quote is opened and not closed.')]);
 });
 
-test('help says what the exact answers are exact of', async () => {
+test('help states what exact results are exact to', async () => {
   const said = async (...words: string[]) =>
     (await shop.quadrille([...words, '--help'])).stdout.replaceAll(/\s+/g, ' ');
   expect(await said('index', 'query')).toMatch(/exact on the tree's grid.*37 mm/);

@@ -193,8 +193,8 @@ async function run(
 
 const files = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name !== 'zones.json').sort();
 
-describe('a run that succeeds', () => {
-  test('writes all that was asked for, and only that', async () => {
+describe('a successful run', () => {
+  test('writes all requested outputs, and only those', async () => {
     const targets = { out: 'out.csv', stats: 'stats.csv', plot: 'plot.svg' };
     const args = Object.entries(targets).flatMap(([name, file]) => [`--${name}`, inFolder(file)]);
     const { error, stdout } = await run(args);
@@ -208,7 +208,7 @@ describe('a run that succeeds', () => {
     expect(await readFile(inFolder('plot.svg'), 'utf8')).toContain('raster.tif by zones.json');
   });
 
-  test('writes CSV to stdout unless told otherwise', async () => {
+  test('writes CSV to stdout by default', async () => {
     expect((await run([])).stdout).toBe('zone,lower,upper,count\na,1,2,4\nb,1,2,4\n');
   });
 
@@ -217,12 +217,12 @@ describe('a run that succeeds', () => {
     [['--stats', 'stats.csv'], true],
     [['--plot', 'plot.svg'], true],
     [['--format', 'json'], true],
-  ])('computes statistics only where something shows them: %j', async (args, wanted) => {
+  ])('computes statistics only when an output shows them: %j', async (args, wanted) => {
     const { trace } = await run(args.map((word) => (word.includes('.') ? inFolder(word) : word)));
     expect(trace.job?.statistics).toBe(wanted);
   });
 
-  test('carries the notes of every step to the log and to the JSON', async () => {
+  test('writes the notes of every step to the log and to the JSON', async () => {
     const { stdout, log } = await run(['--format', 'json']);
     const { notes } = JSON.parse(stdout);
     const codes = ['zones/unclosed-rings', 'raster/test', 'zonal/note'];
@@ -259,14 +259,14 @@ describe('names of outputs', () => {
   });
 
   test.each(['-', 'p.svg', 'p.SVG', 'p', 'a.b/p', './p', '../p', '.hidden', '/dev/stdout'])(
-    'take a plot in %s',
+    'accept a plot in %s',
     (plot) => {
       expect(parse('--out', 'o.csv', '--plot', plot).plot).toBe(plot);
     },
   );
 
   test.each(['xlsx', 'xls', 'parquet', 'gpkg', 'shp', 'png', 'svg', 'tif', 'tiff', 'TIFF'])(
-    'refuse a table in .%s, unless its format is said',
+    'refuse a table in .%s without --format',
     (ending) => {
       const table = `t.${ending}`;
       expect(() => parse('--out', table)).toThrow(UsageError);
@@ -275,18 +275,18 @@ describe('names of outputs', () => {
     },
   );
 
-  test.each(['t.csv', 't.txt', 't', 't.2017', 'parquet', 'a.parquet/t'])('take a table in %s', (table) => {
+  test.each(['t.csv', 't.txt', 't', 't.2017', 'parquet', 'a.parquet/t'])('accept a table in %s', (table) => {
     expect(parse('--out', table, '--stats', `${table}2`)).toMatchObject({ out: table, format: 'csv' });
   });
 
-  test('refuse statistics in .json, which are CSV whatever the format', () => {
+  test('refuse statistics in .json, which are always CSV', () => {
     expect(() => parse('--stats', 's.json', '--format', 'json')).toThrow('would hold CSV');
     expect(parse('--out', 'o.json').format).toBe('json');
   });
 });
 
-describe('a run that fails', () => {
-  test('finds an unwritable output before it reads anything', async () => {
+describe('a failing run', () => {
+  test('reports an unwritable output before it reads anything', async () => {
     const { error, trace } = await run(['--out', inFolder('out.csv'), '--stats', inFolder('missing/stats.csv')]);
     expect(error).toMatchObject({ code: 'output/unwritable' });
     expect(exitCodeOf(error)).toBe(2);
@@ -300,7 +300,7 @@ describe('a run that fails', () => {
     expect(await readFile(inFolder('zones.json'), 'utf8')).toBe(ZONES);
   });
 
-  test('leaves older outputs as they were, and closes what it opened', async () => {
+  test('keeps existing outputs, and closes what it opened', async () => {
     await writeFile(inFolder('out.csv'), 'old');
     const truncated = new FormatError('format/truncated', 'Cut short.');
     const { error, trace } = await run(['--out', inFolder('out.csv'), '--stats', inFolder('stats.csv')], {
@@ -331,7 +331,7 @@ describe('a run that fails', () => {
     expect(await files()).toEqual([]);
   });
 
-  test('tells a device that is not there from one that goes away', async () => {
+  test('distinguishes a missing device from a lost one', async () => {
     const lost = () => Promise.reject(new DeviceLostError('device/no-adapter', 'None.', { remedy: 'Install one.' }));
     const before = await run([], { openContext: lost });
     expect(before.error).toBeInstanceOf(UsageError);
@@ -345,7 +345,7 @@ describe('a run that fails', () => {
 describe('coordinate systems', () => {
   const inUtm: Partial<RasterSource> = { crs: 'EPSG:32610', geographic: false };
 
-  test('that differ are an error that names both and the way out', async () => {
+  test('that differ are an error that names both and a remedy', async () => {
     const { error, trace } = await run([], { raster: inUtm });
     expect(exitCodeOf(error)).toBe(2);
     expect(String(error)).toMatch(/OGC:CRS84.*EPSG:32610.*--assume-crs/);
@@ -358,7 +358,7 @@ describe('coordinate systems', () => {
     expect(trace.job?.raster).toMatchObject({ crs: 'EPSG:4326', geographic: true, width: 4 });
   });
 
-  test('that one file leaves open are taken from the other, with a note', async () => {
+  test('missing from one file are taken from the other, with a note', async () => {
     const { error, trace, log } = await run([], { raster: { crs: undefined, geographic: false } });
     expect(error).toBeUndefined();
     expect(trace.job?.raster).toMatchObject({ crs: 'OGC:CRS84', geographic: true });

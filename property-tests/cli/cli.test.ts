@@ -46,12 +46,12 @@ function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {
 const ZONAL = ['zonal', '--zones', 'zones.json', '--raster', 'raster.tif'];
 
 describe('quadrille', () => {
-  test('is committed ready to run', async () => {
+  test('is committed as an executable file', async () => {
     await expect(access(BIN, constants.X_OK)).resolves.toBeUndefined();
     expect(await readFile(BIN, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
-  test('runs the bundle where the sources are not published, and what measures from the library', async () => {
+  test('runs the bundle when the sources are not published, and measuring commands from the library', async () => {
     await mkdir(join(folder, 'cli'));
     await copyFile(BIN, join(folder, 'cli', 'quadrille.mjs'));
     await writeFile(join(folder, 'package.json'), '{ "type": "module", "version": "7.8.9" }');
@@ -121,7 +121,7 @@ describe('quadrille', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('says errors of the command line as JSON where the command line asks for it', async () => {
+  test('prints command-line errors as JSON with --json-log', async () => {
     const { exitCode, stderr } = await quadrille([...ZONAL, '--unique', '--band', 'x', '--json-log']);
     expect(exitCode).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ event: 'error', code: 'usage/not-a-count', exitCode: 2 });
@@ -134,21 +134,21 @@ describe('quadrille', () => {
 });
 
 describe('quadrille zonal', () => {
-  test('names the file that is missing, and writes nothing', async () => {
+  test('names the missing file, and writes nothing', async () => {
     const { exitCode, stdout, stderr } = await quadrille([...ZONAL, '--unique', '--out', 'out.csv']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toBe('quadrille: zones.json: There is no such file. Check the path.\n');
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('refuses an output that cannot be written before it looks at the input', async () => {
+  test('refuses an output that cannot be written before it reads the input', async () => {
     await writeFile(join(folder, 'zones.json'), 'not even JSON');
     const { exitCode, stderr } = await quadrille([...ZONAL, '--unique', '--out', 'missing/out.csv']);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^quadrille: missing\/out\.csv cannot be written: its folder does not exist\. .+\n$/);
   });
 
-  test('ends at once at the second Ctrl-C, even in a read that hangs, and leaves no file', async () => {
+  test('ends at once at the second Ctrl-C, even during a read that hangs, and leaves no file', async () => {
     execFileSync('mkfifo', [join(folder, 'zones.json')]);
     // A second signal is lost until the first has been handled.
     await writeFile(join(folder, 'seen.mjs'), "process.on('SIGINT', () => process.stderr.write('seen '));");

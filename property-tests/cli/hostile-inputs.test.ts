@@ -126,7 +126,7 @@ const MEMORY_SAYS = ['Expected at most', '--memory'];
 
 const CASES: readonly Hostile[] = [
   {
-    what: 'zones out of a device that never ends',
+    what: 'zones from an endless device',
     make: async () => undefined,
     words: zonal('/dev/zero'),
     code: 'memory/limit',
@@ -145,27 +145,27 @@ const CASES: readonly Hostile[] = [
     code: 'memory/limit',
   },
   {
-    what: 'zones of lists that take many times their text',
+    what: 'zones of lists that take many times the memory of their text',
     make: () => shop.write('lists.json', `{"type":"Feature","properties":{"a":[${'[],'.repeat(1e6)}0]}}`),
     words: zonal('@lists.json'),
     code: 'memory/limit',
   },
   {
-    what: 'a TopoJSON file whose arcs are named again and again, as zones',
+    what: 'a TopoJSON file that repeats its arcs many times, as zones',
     make: () => shop.write('arcs.json', topology()),
     words: zonal('@arcs.json'),
     code: 'memory/limit',
     says: ['vertices', ...MEMORY_SAYS],
   },
   {
-    what: 'a TopoJSON file whose arcs are named again and again, as a layer',
+    what: 'a TopoJSON file that repeats its arcs many times, as a layer',
     make: () => shop.write('arcs.json', topology()),
     words: build('@arcs.json'),
     code: 'memory/limit',
     says: ['vertices', ...MEMORY_SAYS],
   },
   {
-    what: 'a layer that is one record without end',
+    what: 'a layer with one endless record',
     make: () => sparse('record.geojson', 4e9, '{"type":"FeatureCollection","features":["'),
     words: [...build('@record.geojson'), '--input-format', 'geojson'],
     code: 'memory/limit',
@@ -197,7 +197,7 @@ const CASES: readonly Hostile[] = [
     code: 'memory/limit',
   },
   {
-    what: 'points in a line without end',
+    what: 'points in an endless line',
     make: () => sparse('points.csv', 4e9, 'x,y\n'),
     words: ['index', 'query', '@tree.maq', '--points', '@points.csv'],
     code: 'csv/',
@@ -239,7 +239,7 @@ const CASES: readonly Hostile[] = [
     code: 'memory/limit',
   },
   {
-    what: 'a tile of text that is all vertices',
+    what: 'a tile of text with only vertices',
     make: () => shop.write('dense.txt', `a ${'0,0 1,1 '.repeat(250_000)}\n`),
     words: compare('@dense.txt'),
     code: 'memory/limit',
@@ -252,7 +252,7 @@ const CASES: readonly Hostile[] = [
     code: 'memory/limit',
   },
   {
-    what: 'a mask of a COCO file that says to be larger than any memory',
+    what: 'a mask of a COCO file that claims to be larger than any memory',
     make: () =>
       shop.write('mask.json', {
         images: [{ id: 1, file_name: 'a.png' }],
@@ -263,14 +263,14 @@ const CASES: readonly Hostile[] = [
     says: [],
   },
   {
-    what: 'GeoJSON nested deeply where positions should be, as a tile',
+    what: 'GeoJSON nested deeply in place of positions, as a tile',
     make: () => shop.write('deep.geojson', `{"type":"Polygon","coordinates":${nested(20_000, '[', ']', '0')}}`),
     words: compare('@deep.geojson', '@square.json'),
     code: 'geometry/not-finite',
     says: [],
   },
   {
-    what: 'the same as zones',
+    what: 'GeoJSON nested deeply in place of positions, as zones',
     make: () => shop.write('deep.geojson', `{"type":"Polygon","coordinates":${nested(20_000, '[', ']', '0')}}`),
     words: zonal('@deep.geojson'),
     code: 'geometry/not-finite',
@@ -302,7 +302,7 @@ function status(field: string): number {
   return 1024 * Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))![1]);
 }
 
-describe('is refused within its memory', () => {
+describe('hostile input is refused within the memory limit', () => {
   test.each(CASES)('$what', async ({ make, words, code, says = MEMORY_SAYS }) => {
     await make();
     resetPeak();
@@ -321,7 +321,7 @@ describe('is refused within its memory', () => {
   });
 });
 
-test('what nests deeply and is well is read', async () => {
+test('deeply nested valid GeoJSON is read', async () => {
   const collection = nested(
     20_000,
     '{"type":"GeometryCollection","geometries":[',
@@ -343,7 +343,7 @@ test('what nests deeply and is well is read', async () => {
   }
 });
 
-test('a PNG that is large and plain takes no memory for its pixels', async () => {
+test('a large single-colour PNG takes no memory for its pixels', async () => {
   await shop.write('plain.png', png(16_000, 16_000, 8));
   resetPeak();
   const before = status('VmRSS');

@@ -38,7 +38,7 @@ describe('a command line', () => {
     expect(refused).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   });
 
-  test('products may be below 0', async () => {
+  test('inner products can be negative', async () => {
     const points = { x: f64(1, 2), y: f64(0, 0) };
     const words = '--radius -3 --metric inner --with-self'.split(' ');
     const { stdout } = await neighboursOf(context, { points }, words);
@@ -82,7 +82,7 @@ describe('files', () => {
     expect(await readFile(shop.path('near.svg'), 'utf8')).toContain('<title>points.csv</title>');
   });
 
-  test('without rows give none, and that is noted', async () => {
+  test('without rows give no neighbours, and a note', async () => {
     const { exitCode, stdout, stderr } = await run('@header.csv', '-k', '2');
     expect([exitCode, stdout]).toEqual([0, 'query,rank,id,distance\n']);
     expect(stderr).toContain('note: There are no points, so there are no neighbours.\n0 points of header.csv');

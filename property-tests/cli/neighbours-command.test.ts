@@ -82,7 +82,7 @@ const given = fc.record({ cloud: aCloud, isJoin: fc.boolean(), withSelf: fc.bool
 onEveryBackend((opened, { name }) => {
   const numRuns = name === 'reference' ? caseCount(60) : name === 'workers' ? caseCount(25) : costlyCaseCount(8);
 
-  test('rows are those of a plain evaluation, however points and queries come in batches', async () => {
+  test('rows equal a plain evaluation, for any batches of points and queries', async () => {
     await fc.assert(
       fc.asyncProperty(given, batches, async ({ tables, words, question }, batches) => {
         const { stdout } = await neighboursOf(opened().context, tables, words, batches);
@@ -137,12 +137,12 @@ describe('the bytes of an output', () => {
   });
 });
 
-describe('results that find no room', () => {
+describe('results larger than memory', () => {
   const host = cloud(0, 100, 2, 9);
   const points = columnsOf(host);
   const words = ['--radius', '9'];
 
-  test('are looked for in parts, with the same bytes', async () => {
+  test('are computed in parts, with the same bytes', async () => {
     const narrow = new Context(createReferenceBackend({ limits: { memoryBytes: 150_000 } }));
     const tree = buildPointTree(narrow, { elements: narrow.column(host.elements), dimensions: 2 });
     await expect(withinRadius(narrow, tree, 'points', { radius: 9, sorted: true })).rejects.toThrow(OutOfMemoryError);
@@ -152,7 +152,7 @@ describe('results that find no room', () => {
     expect(rowsOfCsv(parts.stdout.toString())).toHaveLength(100 * 99);
   });
 
-  test('even alone are an error', async () => {
+  test('for a single query are an error', async () => {
     const narrow = new Context(createReferenceBackend({ limits: { memoryBytes: 4000 } }));
     await expect(neighboursOf(narrow, { points }, words)).rejects.toMatchObject({ code: 'memory/limit' });
     await narrow.close();
@@ -160,7 +160,7 @@ describe('results that find no room', () => {
 });
 
 describe('coordinates of more digits than f32 holds', () => {
-  test('are told apart as those near 0 are, whatever they are added to', async () => {
+  test('give the same neighbours as coordinates near 0', async () => {
     const place = fc.array(fc.integer({ min: -(2 ** 18), max: 2 ** 18 }), { minLength: 2, maxLength: 24 });
     await fc.assert(
       fc.asyncProperty(place, fc.constantFrom('l1', 'l2', 'max'), async (steps, metric) => {
@@ -175,7 +175,7 @@ describe('coordinates of more digits than f32 holds', () => {
     );
   });
 
-  test('are noted, with what is taken off; with none where a metric is not one of differences', async () => {
+  test('are noted, with the subtracted offset, and without one for metrics that are not of differences', async () => {
     const points = { x: f64(1e9 + 0.5, 1e9 + 1, 1e9 + 2.25), y: f64(1, 2, 3) };
     const l2 = await neighboursOf(context, { points }, ['-k', '1', '--json']);
     expect(JSON.parse(l2.stdout.toString())).toMatchObject({
@@ -196,9 +196,9 @@ describe('columns', () => {
   const numbers = { lon: f64(0, 3), lat: f64(0, 4), height: f64(9, 9) };
   test.each<readonly [string, HostTable, string]>([
     ['lon and lat, which are degrees', numbers, '-k 1'],
-    ['names of either case', { X: numbers.lon, Y: numbers.lat }, '-k 1'],
-    ['those that are named', { 'a,b': numbers.lon, c: numbers.lat }, '-k 1 --columns "a,b",c'],
-    ['those that are named, in another order', numbers, '-k 1 --columns lat,lon'],
+    ['names in upper or lower case', { X: numbers.lon, Y: numbers.lat }, '-k 1'],
+    ['those given by --columns', { 'a,b': numbers.lon, c: numbers.lat }, '-k 1 --columns "a,b",c'],
+    ['those given by --columns, in another order', numbers, '-k 1 --columns lat,lon'],
     [
       'integers and decimals',
       {
@@ -211,7 +211,7 @@ describe('columns', () => {
     expect(await csvOf(points, words)).toBe('query,rank,id,distance\n0,1,1,5\n1,1,0,5\n');
   });
 
-  test('z is a third one; of queries they may be others', async () => {
+  test('can include z, and can differ for queries', async () => {
     expect(await csvOf({ ...square, z: f64(0, 0, 9, 0) }, '-k 1')).toContain('0,1,1,5\n');
     const queries = { lon: f64(4), lat: f64(4), no: strings('seven') };
     expect(await csvOf(square, '-k 1 --id name --queries queries --query-columns lon,lat --query-id no', queries)).toBe(
@@ -221,25 +221,31 @@ describe('columns', () => {
 
   test.each<readonly [string, HostTable, string, string, RegExp]>([
     [
-      'none of usual names',
+      'no usual names of coordinates',
       { pickup_longitude: f64(1), pickup_latitude: f64(2), fare: f64(3), zone: strings('a') },
       '-k 1',
       'usage/no-coordinates',
       /pickup_longitude, pickup_latitude, fare\. Did you mean --columns pickup_longitude,pickup_latitude\?/,
     ],
-    ['one that is not there', square, '-k 1 --columns x,yy', 'usage/unknown-column', /"yy"/],
+    ['a missing column', square, '-k 1 --columns x,yy', 'usage/unknown-column', /"yy"/],
     ['strings', square, '-k 1 --columns x,name', 'usage/not-numbers', /"name".*x, y, got string/],
-    ['one twice', square, '-k 1 --columns x,x', 'usage/repeated-column', /"x" twice/],
-    ['a name of points that is not there', square, '-k 1 --id nam', 'usage/unknown-column', /Did you mean name\?/],
-    ['others of queries', square, '-k 1 --queries queries', 'usage/unknown-column', /There is no column "x"/],
-    ['fewer of queries', square, '-k 1 --queries queries --query-columns lon', 'usage/dimensions', /--query-columns/],
+    ['a repeated column', square, '-k 1 --columns x,x', 'usage/repeated-column', /"x" twice/],
+    ['a missing name column of points', square, '-k 1 --id nam', 'usage/unknown-column', /Did you mean name\?/],
+    ['missing columns of queries', square, '-k 1 --queries queries', 'usage/unknown-column', /There is no column "x"/],
+    [
+      'fewer columns of queries',
+      square,
+      '-k 1 --queries queries --query-columns lon',
+      'usage/dimensions',
+      /--query-columns/,
+    ],
   ])('%s: an error', async (_, points, words, code, message) => {
     const failed = csvOf(points, words, { lon: f64(4), lat: f64(4) });
     await expect(failed).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   });
 });
 
-describe('rows without a place', () => {
+describe('rows without valid coordinates', () => {
   const validity = Uint32Array.of(0b101);
   const bad = {
     null: { x: { type: 'f64', values: Float64Array.of(0, 1, 2), validity }, y: f64(0, 0, 0) },
@@ -248,7 +254,7 @@ describe('rows without a place', () => {
     '1e+300, beyond ±8.5e+37': { x: f64(0, 1e300, 2), y: f64(0, 0, 0) },
   } satisfies Record<string, HostTable>;
 
-  test.each(Object.entries(bad))('as of %s stop the run, or are told', async (what, points) => {
+  test.each(Object.entries(bad))('such as %s stop the run, or are skipped and reported', async (what, points) => {
     await expect(csvOf(points, '-k 1')).rejects.toMatchObject({
       code: 'neighbours/no-place',
       message: `points, record 1: A point has no valid coordinates: x is ${what}. Correct the row, or skip such rows with --on-bad-record skip.`,
@@ -276,12 +282,12 @@ describe('few points', () => {
   const none = { x: f64(), y: f64() };
   test.each<readonly [string, HostTable, string, HostTable, string]>([
     ['none', none, '-k 3', {}, ''],
-    ['none within a distance', none, '--radius 3', {}, ''],
-    ['none, with queries', none, '-k 3 --queries queries', square, ''],
+    ['no points, within a radius', none, '--radius 3', {}, ''],
+    ['no points, with queries', none, '-k 3 --queries queries', square, ''],
     ['no queries', square, '-k 3 --queries queries', none, ''],
-    ['one, which is not its own neighbour', { x: f64(2), y: f64(3) }, '-k 3', {}, ''],
-    ['one, with itself', { x: f64(2), y: f64(3) }, '-k 3 --with-self', {}, '0,1,0,0\n'],
-    ['one within a distance of 0', { x: f64(2), y: f64(3) }, '--radius 0 --with-self', {}, '0,0,0\n'],
+    ['one point, which is not its own neighbour', { x: f64(2), y: f64(3) }, '-k 3', {}, ''],
+    ['one point, with itself', { x: f64(2), y: f64(3) }, '-k 3 --with-self', {}, '0,1,0,0\n'],
+    ['one point within a radius of 0', { x: f64(2), y: f64(3) }, '--radius 0 --with-self', {}, '0,0,0\n'],
   ])('%s', async (_, points, words, queries, rows) => {
     const header = words.startsWith('-k') ? 'query,rank,id,distance\n' : 'query,id,distance\n';
     expect(await csvOf(points, words, queries)).toBe(header + rows);
@@ -289,7 +295,7 @@ describe('few points', () => {
 });
 
 describe('figures', () => {
-  test('have the distances in bins that hold them all', async () => {
+  test('hold all distances in bins', async () => {
     await fc.assert(
       fc.asyncProperty(
         aCloud,
@@ -322,7 +328,7 @@ describe('figures', () => {
     );
   });
 
-  test('and a drawing of them', async () => {
+  test('are plotted', async () => {
     const svg = await csvOf(square, '-k 2 --metric inner --plot -');
     expect(svg).toContain('8 distances of 4 queries');
     expect(svg).toContain('distance (inner)');
@@ -330,10 +336,10 @@ describe('figures', () => {
   });
 });
 
-describe('a run that is interrupted', () => {
+describe('an interrupted run', () => {
   const points = columnsOf(cloud(0, 40, 2, 3));
 
-  test('keeps what came of the queries that were done, and tells it', async () => {
+  test('keeps the results of finished queries, and reports that', async () => {
     const controller = new AbortController();
     const onSearch = (batch: number): void => {
       if (batch === 3) controller.abort(new Interrupted('SIGINT'));
@@ -355,7 +361,7 @@ describe('a run that is interrupted', () => {
     expect(kept).toEqual(all.slice(0, 2 * Number(done)));
   });
 
-  test('before anything was done writes nothing', async () => {
+  test('before the first result writes nothing', async () => {
     const reason = new Interrupted('SIGINT');
     const out = await fileOf('before', '.csv');
     const failed = neighboursOf(context, { points }, ['-k', '2', '--out', out], {}, AbortSignal.abort(reason));

@@ -43,14 +43,14 @@ describe('renderProgress', () => {
     expect(text).not.toContain('\n');
   });
 
-  test('shows bar, per cent, rate and time to go', () => {
+  test('shows bar, percentage, rate and remaining time', () => {
     const value = { done: 25e6, total: 100e6, rate: 12.34e6, eta: 75 / 12.34, elapsed: 2 };
     expect(renderProgress(value, 'cells', 200)).toBe(
       `${'━'.repeat(10)}${'─'.repeat(30)}  25 %  12 Mcells/s  0:07 left`,
     );
   });
 
-  test('of a single unit shows the time since the start until it is done, and no per cent', () => {
+  test('of a single unit shows the elapsed time until it is done, and no percentage', () => {
     const under = { total: 1, rate: 0, eta: undefined };
     expect([0, 2.4, 75].map((elapsed) => renderProgress({ ...under, done: 0, elapsed }, 'tiles', 80))).toEqual([
       '0:00',
@@ -84,7 +84,7 @@ describe('renderProgress', () => {
 
 describe('progressBar', () => {
   test.prop([fc.array(report, { minLength: 1 }), fc.integer({ min: 10, max: 120 })])(
-    'draws the last report over all before, and leaves nothing when cleared',
+    'overwrites earlier reports with the last one, and leaves nothing when cleared',
     (reports, columns) => {
       const screen = terminal(columns);
       const bar = progressBar(screen);

@@ -43,7 +43,7 @@ const refusal = async (path: string, ...words: string[]): Promise<QuadrilleError
   return error as QuadrilleError;
 };
 
-describe('a text that does not parse', () => {
+describe('an expression that does not parse', () => {
   test.each([
     ['--where', 'fare > 10 and', 'Something is missing at the end.', 13],
     ['--where', 'fare >> 10', 'A value is missing here.', 6],
@@ -52,20 +52,20 @@ describe('a text that does not parse', () => {
     ['--group-by', 'zone, huor', 'There is no column "huor".', 6],
     ['--aggregate', 'count, medain(fare)', 'This is not an aggregate.', 7],
     ['--columns', 'zone, zone', 'The column "zone" is named twice.', 6],
-  ])('of %s has a caret below the place: %s', async (option, text, sentence, at) => {
+  ])('in %s has a caret below the position: %s', async (option, text, sentence, at) => {
     const { exitCode, stdout, stderr } = await shop.quadrille(['table', '@rides.csv', option, text]);
     expect([exitCode, stdout]).toEqual([2, '']);
     const lines = stderr.split('\n');
     expect(lines.slice(0, 3)).toEqual([`quadrille: ${option}: ${sentence}`, `  ${text}`, `  ${' '.repeat(at)}^`]);
   });
 
-  test('names the nearest column', async () => {
+  test('suggests the nearest column', async () => {
     const { stderr } = await shop.quadrille(['table', '@rides.csv', '--where', 'faer > 10']);
     expect(stderr).toContain('Did you mean fare?');
     expect((await refusal(rides, '--order-by', 'faer', '--top', '1')).message).toContain('Did you mean fare?');
   });
 
-  test('is told, whatever it is', async () => {
+  test('is refused or evaluated, never a crash', async () => {
     const piece = fc.constantFrom(
       'fare',
       'zone',
@@ -106,7 +106,7 @@ describe('a text that does not parse', () => {
   });
 });
 
-describe('what the types of columns do not allow is refused', () => {
+describe('queries that the column types do not allow are refused', () => {
   test.each([
     [['--where', 'zone > 3'], 'tables/type', '--where: '],
     [['--where', "'fare' > 3"], 'tables/type', 'not the name of a column'],
@@ -145,14 +145,14 @@ describe('what the types of columns do not allow is refused', () => {
     expect(exitCodeOf(error)).toBe(2);
   });
 
-  test('also where it reads standard input, or writes over the file', async () => {
+  test('standard input, and an output over the input file', async () => {
     expect((await refusal('-')).code).toBe('usage/stdin');
     expect((await refusal(rides, '--out', rides)).code).toBe('usage/overwrites-input');
   });
 });
 
 describe('times', () => {
-  test('are compared as they are written', async () => {
+  test('are compared in all their written forms', async () => {
     const count = async (where: string): Promise<string> =>
       (await answer(rides, '--where', where, '--aggregate', 'count')).split('\n')[1]!;
     expect(await count("at >= '2020-01-31T10:00:00.25'")).toBe('2');
@@ -170,7 +170,7 @@ describe('times', () => {
 });
 
 describe('tables without', () => {
-  test('rows have headers, counts of 0 and nulls', async () => {
+  test('rows give headers, counts of 0 and nulls', async () => {
     const empty = await fileOf('zone,fare\n', '.csv');
     expect(await answer(empty)).toBe('zone,fare\n');
     expect(await answer(empty, '--group-by', 'zone', '--aggregate', 'count, median(fare)')).toBe(
@@ -188,7 +188,7 @@ describe('tables without', () => {
     expect(await answer(path, '--aggregate', 'count, sum(x), variance(x)')).toBe('count,sum(x),variance(x)\n0,,\n');
   });
 
-  test('values in a column have nulls', async () => {
+  test('any non-null value in a column give nulls', async () => {
     const path = newPath('.arrow');
     const validity = new Uint32Array(1);
     const columns = {
@@ -208,7 +208,7 @@ describe('tables without', () => {
     expect(await answer(path, '--where', "x > 0 or s < 'a' or not f = 1")).toBe('x,s,f\n');
   });
 
-  test('names of their own, or bytes, are refused', async () => {
+  test('distinct names, or bytes, are refused', async () => {
     expect((await refusal(await fileOf('a,a\n1,2\n', '.csv'))).code).toBe('format/repeated-column');
     expect((await refusal(await fileOf('', '.csv'))).code).toBe('format/not-table');
     expect((await refusal(shop.path('none.csv'))).code).toMatch(/^format\//);
@@ -216,7 +216,7 @@ describe('tables without', () => {
 });
 
 describe('floats', () => {
-  test('are added up in the order of the file, with what is rounded away', async () => {
+  test('are summed in the order of the file, with compensation', async () => {
     // All digits of an f64 of at least 1/128 are multiples of 2^-60.
     const real = fc
       .oneof(fc.double({ noNaN: true, min: 2 ** -7, max: 1e15 }), fc.constantFrom(1e15, 0.1, 0))
@@ -250,7 +250,7 @@ describe('floats', () => {
     );
   });
 
-  test('that are no numbers are greatest, and infinite sums are so', async () => {
+  test('that are NaN sort last, and infinite sums are infinite', async () => {
     const path = await fileOf('x\nNaN\n1.5\n-inf\n', '.csv');
     expect((await answer(path, '--aggregate', 'min(x), max(x), median(x), sum(x)')).split('\n')[1]).toBe(
       '-Infinity,NaN,1.5,NaN',
@@ -287,7 +287,7 @@ describe('a run', () => {
     expect(log.find(({ event }) => event === 'progress')).toMatchObject({ totalRows: 3 });
   });
 
-  test('draws groups and rows, the same however they come', async () => {
+  test('plots groups and rows, the same for any batch size', async () => {
     const draw = async (rowsPerBatch: number, ...words: string[]): Promise<string> =>
       (await tableAnswer(context, [rides, ...words, '--plot', '-'], { rowsPerBatch })).stdout.toString();
     const bars = await draw(3, '--group-by', 'zone', '--aggregate', 'max(fare)');
@@ -298,7 +298,7 @@ describe('a run', () => {
     expect(await draw(1, '--columns', 'zone,fare')).toBe(histogram);
   });
 
-  test('orders groups by what they come to', async () => {
+  test('orders groups by an aggregate', async () => {
     const words = [
       '--group-by',
       'zone',
@@ -314,7 +314,7 @@ describe('a run', () => {
     expect(await answer(rides, ...ascending)).toBe('zone,n\nb,1\na,2\n');
   });
 
-  test('that is interrupted tells so, and leaves no file', async () => {
+  test('that is interrupted reports that, and leaves no file', async () => {
     const stop = new AbortController();
     const out = shop.path('never.csv');
     const onPart = (part: number): void => {
@@ -326,7 +326,7 @@ describe('a run', () => {
     await expect(readFile(out)).rejects.toThrow('ENOENT');
   });
 
-  test('that would keep too much says what it would have taken', async () => {
+  test('that would exceed the memory reports what it needs', async () => {
     const path = await fileOf(`x\n${Array.from({ length: 5000 }, (_, i) => i).join('\n')}\n`, '.csv');
     const error = await refusal(path, '--aggregate', 'median(x)', '--memory', '100kB');
     expect([error.code, error.message]).toEqual(['memory/limit', expect.stringContaining('distinct values')]);
@@ -339,7 +339,7 @@ describe('a run', () => {
     ]);
   });
 
-  test('tells how many groups there are, where only some are written', async () => {
+  test('reports the number of groups when only some are written', async () => {
     const summary = async (...words: string[]): Promise<string> =>
       (await shop.quadrille(['table', '@rides.csv', '--group-by', 'zone', ...words])).stderr;
     expect(await summary('--top', '1')).toContain('rides.csv, 1 of 2 groups, ');

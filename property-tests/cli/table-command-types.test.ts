@@ -54,7 +54,7 @@ async function arrowOf(columns: readonly Written[]): Promise<string> {
 onEveryBackend((opened, { name }) => {
   const numRuns = name === 'reference' ? caseCount(160) : name === 'workers' ? caseCount(60) : costlyCaseCount(4);
 
-  test('columns of every type are keys and values, and come back as they are', async () => {
+  test('columns of every type work as keys and values, and keep their values', async () => {
     const law = fc.asyncProperty(someColumns(60), fc.constantFrom(undefined, 1, 7), async (columns, rowsPerBatch) => {
       const [key, value] = [columns[0]!, columns.at(-1)!];
       const path = await arrowOf(columns);
@@ -77,7 +77,7 @@ onEveryBackend((opened, { name }) => {
     await fc.assert(law, { numRuns });
   }, 120_000);
 
-  test('rows of every type come back as they are', async () => {
+  test('rows of every type keep their values', async () => {
     const law = fc.asyncProperty(someColumns(60), fc.constantFrom(undefined, 1, 7), async (columns, rowsPerBatch) => {
       const out = newPath('.arrow');
       const words = [await arrowOf(columns), '--where', `${columns[0]!.field.name} is not null`, '--out', out];
@@ -92,7 +92,7 @@ onEveryBackend((opened, { name }) => {
     await fc.assert(law, { numRuns });
   }, 120_000);
 
-  test('the greatest integers without a sign are not taken for negative ones', async () => {
+  test('the largest unsigned integers are not read as negative', async () => {
     const path = await fileOf('a\n18446744073709551615\n18446744073709551614\n', '.csv');
     const answer = async (...words: string[]): Promise<string> =>
       (await tableAnswer(opened().context, [path, ...words, '--quiet'])).stdout.toString();
@@ -102,7 +102,7 @@ onEveryBackend((opened, { name }) => {
     expect(await answer('--where', 'a < 18446744073709551615')).toBe('a\n18446744073709551614\n');
   });
 
-  test('sums of 64 bits are exact and do not depend on how the file is cut', async () => {
+  test('sums of 64 bits are exact and do not depend on batches', async () => {
     const edges = fc.constantFrom(2n ** 62n, -(2n ** 62n), 2n ** 63n - 1n, -(2n ** 63n), 0n, 2n ** 32n, -1n);
     const row = fc.tuple(
       fc.integer({ min: 0, max: 2 }),
@@ -145,7 +145,7 @@ onEveryBackend((opened, { name }) => {
   }, 120_000);
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'a column may be called %s, as a member of every object is',
+    'a column can be called %s, a member of every object',
     async (name) => {
       const path = await fileOf(`${name},b\n1,2\n3,4\n3,6\n`, '.csv');
       const answer = async (...words: string[]): Promise<string> =>
