@@ -23,12 +23,12 @@ import { mapRows, type RowFunctor } from './map.ts';
 import { plus } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
 
-/** Selects rows: a column of flags, or a functor of the row. */
+/** Selects rows of a table: a column with a flag for each row, or a functor of the row that returns bool. */
 export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
 
 /**
- * The rows for which the predicate holds, in order. Only the device knows the length of the result; its capacity is
- * that of the input.
+ * The rows for which the predicate holds, in order. Only the device knows the length of the result; the capacity of the
+ * result is that of the input.
  *
  * - Work O(n), span O(log n), one pass over the input. Deterministic, stable.
  * - An empty input gives an empty result. Accepts device counts.
@@ -74,7 +74,7 @@ export function removeIf<C extends Table>(table: C, remove: Predicate, options?:
   return inContext('removeIf', options, () => compact('removeIf', table, choiceOf('removeIf', table, remove, false)));
 }
 
-/** The predicate as a column with one flag a row. */
+/** A column with one flag for each row, which says whether the predicate holds. */
 export function flagsOf(primitive: string, table: Table, predicate: Predicate): Column<'bool'> {
   const rows = columnsOf(table, primitive, 'table');
   if (!(predicate instanceof Column)) requireFunctor(primitive, 'predicate', predicate);
@@ -86,11 +86,11 @@ export function flagsOf(primitive: string, table: Table, predicate: Predicate): 
   return flags;
 }
 
-/** Rows to choose from, and the flags that choose them. */
+/** The rows of a table, and the flags that select some of them. */
 interface Choice {
   readonly context: Context;
   readonly length: Column['length'];
-  /** The rows as raw words, which are moved unchanged. */
+  /** The columns of the rows as 32-bit words, which are moved without any conversion. */
   readonly columns: readonly Column[];
   readonly flag: (index: U32, loader: Loader) => Bool;
   readonly flagKey: FusionKey;
@@ -111,7 +111,7 @@ function choiceOf(primitive: string, table: Table, predicate: Predicate, wanted 
   };
 }
 
-/** The chosen rows and their number. */
+/** Memory for the selected rows and for their number. */
 interface Chosen<C extends Table> {
   readonly count: Memory;
   readonly rows: C;
@@ -177,8 +177,8 @@ function reserve<C extends Table>(table: C, { context, length }: Choice): Chosen
 }
 
 /**
- * Stores that write results `values` and following into the rows' columns. Result `guard` says whether to write, result
- * `guard + 1` where.
+ * Stores that write one result of a program to each column of `rows`, starting with result number `values`. Result
+ * number `guard` says whether to write; result number `guard + 1` is the row to write to.
  */
 function storesOf(rows: Table, guard: number, values: number): Store[] {
   return columnsOf(rows).map((column, i) => ({ ...destination(column), guard, index: guard + 1, value: values + i }));

@@ -14,12 +14,15 @@ import { entryOf, type ScalarType } from './ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 
-/** Folds a functor of all pairs on a backend: by its own kernel if it has one, otherwise row by row. */
+/** Runs a cross reduction with the backend's own kernel if it has one for this command, otherwise row by row. */
 export function crossReduceOn(backend: Backend, command: CrossReduceCommand): void {
   if (backend.crossReduce?.(command) !== true) crossReduceByRows(backend, command);
 }
 
-/** `Backend.crossReduce` as a `forEach`: one index for every row and run, which loops over the run. */
+/**
+ * Runs a cross reduction as a `forEach`. Each pair of a left row and a run of right rows is one index, which loops over
+ * the run.
+ */
 function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
   const { extent, program, stores } = rowsOf(command);
   if (extent > 0) backend.forEach(extent, program, stores);
@@ -35,7 +38,7 @@ export function rowsOf(command: CrossReduceCommand): {
   return { extent: capacityOf(command.extent) * runsOf(command), program: runProgram(command), stores };
 }
 
-/** The number of runs, which is also the number of results of a row. */
+/** The number of runs into which the right rows are split. Each left row has one result for each run. */
 export function runsOf({ others, run }: Pick<CrossReduceCommand, 'others' | 'run'>): number {
   return Math.ceil(capacityOf(others) / run);
 }
@@ -96,7 +99,7 @@ function runProgram(command: CrossReduceCommand): Program {
   return { ...program, uniforms: new Map<string, number | boolean>([...program.uniforms, ...Object.entries(numbers)]) };
 }
 
-/** Sizes are uniforms, so other sizes need no new compilation. */
+/** The values of the uniforms. Lengths are uniforms, so that a command with other lengths needs no new compilation. */
 function numbersOf({ extent, others, run, dimensions }: CrossReduceCommand): { readonly [name: string]: number } {
   const lengths = Object.entries({ rows: extent, others }).flatMap(([name, length]): [string, number][] =>
     typeof length === 'number'

@@ -40,24 +40,30 @@ export interface Vectors {
 }
 
 /**
- * Rows of one side of {@link crossReduce}: columns, tables and vectors, keyed by the parameter names of the functors.
+ * Data of the rows on one side of {@link crossReduce}: columns, tables and vectors. The keys are the parameter names of
+ * the functors.
  */
 export type CrossRows = { readonly [name: string]: Table | Vectors };
 
-/** The value of a pair of vectors: sums over their elements, in order, and a value computed from the sums. */
+/**
+ * Computes the value of a pair of rows with vectors: first sums over the elements of the vectors, in order, then a
+ * value from the sums.
+ */
 export interface Contraction<T extends Shape, S extends Shape> {
   /** The initial sums. */
   readonly start: PlainOf<T>;
-  /** The next sums: a functor of `sum` and of one element of each vector, by name. */
+  /** A functor that returns the next sums. Its parameters are `sum` and one element of each vector, by name. */
   readonly step: FunctorDescription & { readonly result: T };
-  /** The value of the pair: a functor of `sum` and of columns of both sides, by name. */
+  /** A functor that returns the value of the pair. Its parameters are `sum` and columns of both sides, by name. */
   readonly value: FunctorDescription & { readonly result: S };
 }
 
 export interface CrossReduceOptions extends ContextOption {
-  /** Rows of the right side that go into one result. If given, every left row has one result for each run. */
+  /**
+   * Number of right rows that go into one result. If given, every left row has one result for each run of right rows.
+   */
   readonly run?: number | undefined;
-  /** Columns and numbers for the captured arrays and uniforms of the functors, by name. */
+  /** Columns and numbers for the array and uniform parameters of the functors, by name. */
   readonly captures?: CaptureArguments | undefined;
 }
 
@@ -67,26 +73,28 @@ const OPTIONS: FieldKinds<CrossReduceOptions> = {
   context: anything,
 };
 
-/** Run length used if none is given; the results of the runs are then folded in a second pass. */
+/** Default number of right rows in a run. The results of the runs are then folded in a second pass. */
 const RUN = 1024;
 
 /**
  * Folds, for every row of one side, a functor of that row and every row of the other side. Examples: the nearest of all
  * points, the number of points within a distance, products of matrices. Tiles of both sides are read once for many
- * pairs, so arithmetic bounds the speed, not memory.
+ * pairs, so the speed is limited by arithmetic, not by memory.
  *
- * The value of a pair is a functor of columns of both sides, each column by its name. For vectors, a
- * {@link Contraction} first applies `step` from element to element, in order, and then `value` to the sums; f32 is
- * rounded after every operation, as everywhere. With `run`, the right rows are split into runs of that many rows, and
- * every run gives its own result: result r of row i is row `r · left rows + i`, so the results of one run are adjacent.
- * If the device counts the left rows, `left rows` in this formula is their capacity.
+ * The value of a pair is a functor whose parameters are columns of both sides, by name. For vectors, pass a
+ * {@link Contraction}: it first applies `step` to the elements, one after another, and then `value` to the sums. f32 is
+ * rounded after every operation, as in all functors. With `run`, the right rows are split into runs of `run` rows, and
+ * every left row has one result for each run. The result of left row i and run r is row `r · left rows + i` of the
+ * output, so the results of one run are adjacent. If only the device knows the number of left rows, `left rows` in this
+ * formula is their capacity.
  *
  * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions).
  *   Deterministic: without `run`, values are folded from left to right in runs of 1,024, and so are the results of
  *   these runs.
  * - The monoid must be associative; it need not be commutative.
- * - Without right rows, the result is the identity, and with `run` it has no rows. Accepts device counts on both sides.
- *   Runs beyond a device count of right rows, and rows beyond a device count of left rows, give the identity.
+ * - If there are no right rows, all results are the identity; with `run`, the output has no rows. Accepts device counts
+ *   on both sides. Runs beyond a device count of right rows, and rows beyond a device count of left rows, give the
+ *   identity.
  * - Equivalent loop: `for (const a of left) out.push(right.map((b) => value(a, b)).reduce(combine, identity))`.
  *
  * Source: Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008; tiles as in products of
@@ -157,7 +165,7 @@ export function crossReduce<S extends Shape, T extends Shape = Shape>(
   });
 }
 
-/** A functor of columns is a contraction without vectors. */
+/** Converts a functor of columns alone to a contraction without vectors. Other contractions are returned unchanged. */
 function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Contraction<Shape, Shape> {
   if (isRecord(pair) && 'value' in pair) {
     requireFunctor('crossReduce', 'pair.step', pair.step);
@@ -168,7 +176,7 @@ function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Co
   return { start: {}, step: pair, value: pair as Contraction<Shape, Shape>['value'] };
 }
 
-/** One side, as given. */
+/** The data of one side as the caller passed it, with vectors separated from columns and tables. */
 interface CrossSide {
   readonly name: 'left' | 'right';
   readonly tables: { readonly [name: string]: Table };
@@ -208,7 +216,7 @@ function requireVectors(path: string, { elements, dimensions }: Vectors): void {
   });
 }
 
-/** All columns of both sides. Throws if a name is on both sides. */
+/** All columns of both sides. Throws if both sides use the same name. */
 function requireDistinct(sides: readonly [CrossSide, CrossSide]): Column[] {
   const [left, right] = sides.map(({ tables, vectors }) => [...Object.keys(tables), ...Object.keys(vectors)]);
   const common = left!.find((name) => right!.includes(name));
@@ -237,7 +245,7 @@ function commonDimensions(sides: readonly CrossSide[]): number {
   );
 }
 
-/** One side, as commands take it. */
+/** The length and the stored vectors of one side, in the form that commands use. */
 interface PlacedSide {
   readonly length: Column['length'];
   readonly vectors: readonly VectorLeaf[];
@@ -272,7 +280,7 @@ function placeSide(context: Context, { name, tables, vectors }: CrossSide): Plac
   };
 }
 
-/** The elements, one per word; views and packed columns are stored anew. */
+/** The elements of a vector column as stored 32-bit words. Views and packed columns are copied to new memory. */
 function storedWords(context: Context, column: Column): Column {
   const { source } = column;
   if (source.kind === 'stored' && source.storage === column.type) return column;
@@ -285,7 +293,10 @@ function storedWords(context: Context, column: Column): Column {
   return words;
 }
 
-/** The functors of a contraction as programs of the index, the sums, and the other parts of a pair. */
+/**
+ * Compiles the functors of a contraction to programs. Their parameters are the index, the sums, and the elements or
+ * columns of a pair.
+ */
 function programsOf(
   context: Context,
   { start, step, value }: Contraction<Shape, Shape>,
@@ -326,7 +337,7 @@ function programsOf(
   };
 }
 
-/** A functor of some parts of a pair, by name, as a program of all parts. */
+/** Compiles a functor that uses some of a pair's values, by name, to a program that takes all of them as parameters. */
 function pairProgram(
   part: 'step' | 'value',
   context: Context,
@@ -366,7 +377,7 @@ function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expecte
   );
 }
 
-/** The columns of a side, without its vectors, as a program of the row. */
+/** A program that returns the columns of a side, except its vectors, at a row index. */
 function ownProgram(name: string, context: Context, { tables }: CrossSide, length: Column['length']): Program {
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const types = columns.map(({ type }) => type);
@@ -374,7 +385,7 @@ function ownProgram(name: string, context: Context, { tables }: CrossSide, lengt
   return programOf(fusion, context, length);
 }
 
-/** Folds the results of the runs, from left to right. */
+/** Folds the results of a row's runs from left to right into one result for each row. */
 function foldRuns(
   context: Context,
   { module, types, identity }: CrossReduceCommand['monoid'],

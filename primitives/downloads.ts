@@ -8,12 +8,12 @@ import type { ScalarType } from './ir/ir.ts';
 import { anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
 
-/** A typed array that elements of a column can be read into. */
+/** A typed array into which the elements of a column can be read. */
 export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
 
 /**
- * The arrays that a table is read into: of the types that `read` returns, with bools as bytes. A packed column can also
- * be read into an array of its packed type.
+ * The arrays into which a table can be read: of the types that `read` returns, where bools are bytes. A packed column
+ * can also be read into an array of its packed type.
  */
 export type IntoTable<C extends Table> =
   C extends Column<infer T>
@@ -31,16 +31,16 @@ export type IntoArrayOf<T extends ScalarType> = T extends 'f32'
 /** Options of {@link Context.read}. */
 export interface ReadOptions<I> {
   /**
-   * Your own arrays to fill; the filled part of each is returned. Each array must be at least as long as its column;
-   * elements beyond that are not touched. The arrays may be written to until the promise settles. If it rejects, some
-   * may have been written.
+   * Your own arrays, into which the elements are read. Each array must be at least as long as its column; elements past
+   * the column's length keep their values. The result is the filled part of each array. Do not use the arrays until the
+   * promise settles. If the promise rejects, some elements may have been overwritten.
    */
   readonly into?: I | undefined;
 }
 
 const OPTIONS: FieldKinds<ReadOptions<unknown>> = { into: anything };
 
-/** The given arrays in the order of the table's columns. */
+/** The caller's arrays, in the order of the table's columns. Throws if an array is missing or has the wrong type. */
 export function requireInto(
   table: Table,
   columns: readonly Column[],
@@ -57,7 +57,7 @@ interface FoundArray {
   readonly path: string;
 }
 
-/** The entries of `into` in the order of the table's columns. */
+/** The entries of the option `into`, in the order of the table's columns, with their paths for error messages. */
 function arraysIn(table: Table, into: unknown, path: string): FoundArray[] {
   if (isColumn(table)) return [{ array: into, path }];
   if (!isRecord(into)) throw wrongArgument('read', path, into, 'a record of arrays', { code: 'read/into' });
@@ -94,7 +94,7 @@ export function requireRoom(into: IntoArray, rows: number, path = 'the option in
   });
 }
 
-/** Reads the first rows of a stored column, into the caller's array if given. */
+/** Reads the first `rows` elements of a stored column, into the caller's array if one is given. */
 export async function readElements(
   backend: Backend,
   { source, type }: Column,
@@ -111,13 +111,16 @@ export async function readElements(
     const words = Math.ceil((offset + rows) / perWord) - first;
     const take = sinkOf(into, storage, offset - first * perWord, rows);
     const rest = await backend.read(memory.buffer, first, words, take);
-    // Backends that do not read piece by piece return all words here.
+    // Backends that do not read in pieces return all words here, instead of passing them to `take`.
     if (rest.length > 0) take(rest, 0);
   }
   return into.length === rows ? into : into.subarray(0, rows);
 }
 
-/** Makes a sink that unpacks words into an array: `rows` elements, after the first `skipped`. */
+/**
+ * Makes a callback that unpacks the words read and writes the elements into an array. The first `skipped` elements are
+ * left out, and at most `rows` are written.
+ */
 export function sinkOf(into: IntoArray, storage: Storage, skipped: number, rows: number): WordSink {
   const perWord = elementsPerWord(storage);
   return (words, at) => {

@@ -1,42 +1,43 @@
-/** Where an error happened, as far as known. */
+/** Where an error happened. Only the known fields are present. */
 export interface ErrorPlace {
-  /** File that the error is about, as the user named it, or the source file of a functor. */
+  /** File with the error: a data file as the user named it, or the source file of a functor. */
   readonly file?: string | undefined;
-  /** Line in that file, from 1. */
+  /** Line in `file`, counted from 1. */
   readonly line?: number | undefined;
-  /** Column in that line, from 1. */
+  /** Column in the line, counted from 1. */
   readonly column?: number | undefined;
-  /** Record, feature or row inside the file. */
+  /** Record, feature or row of the file. */
   readonly record?: string | number | undefined;
-  /** Block of a raster (a strip or a tile), from 0. */
+  /** Block of a raster file (a strip or a tile), counted from 0. */
   readonly block?: number | undefined;
-  /** Frame of a video, from 0. */
+  /** Frame of a video, counted from 0. */
   readonly frame?: number | undefined;
-  /** Byte of a file or a stream, from 0. */
+  /** Byte position in a file or a stream, counted from 0. */
   readonly byte?: number | undefined;
-  /** Node of the dataflow graph, as `graph/node`. */
+  /** Node of the dataflow graph, in the form `graph/node`. */
   readonly node?: string | undefined;
 }
 
-/** The details that every error of this library carries besides its message. */
+/** The details of an error of this library, besides its message and its code. */
 export interface ErrorDetails {
   readonly expected?: unknown;
   readonly got?: unknown;
-  /** How the user can fix it, as an imperative sentence. */
+  /** How the user can fix the problem, as an imperative sentence. */
   readonly remedy?: string | undefined;
   readonly place?: ErrorPlace | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * The base class of this library's errors: one sentence, a stable `code`, the expected and the given value, a remedy,
- * the place, and the `cause`.
+ * The base class of this library's errors. An error has one sentence as its message and a stable `code`. It may also
+ * have the expected and the given value, a remedy, the place, and the `cause`.
  *
- * Codes are `kind/reason`, in lower case with hyphens, and never change once published.
+ * Codes have the form `kind/reason`, in lower case with hyphens. Once published, a code never changes.
  */
 export class QuadrilleError extends Error {
   static {
-    // A literal, because minifiers rename classes. On the prototype, because stack traces read it from there.
+    // The name is a literal, because minifiers rename classes. It is set on the prototype, because stack traces read it
+    // from there.
     QuadrilleError.prototype.name = 'QuadrilleError';
   }
 
@@ -81,8 +82,8 @@ function show(value: unknown): string {
 }
 
 /**
- * The value as JSON or, for values without JSON such as circular objects, the name of its class. Describing a value
- * must never throw.
+ * The value as JSON. If the value has no JSON, such as a circular object, the name of its class. Never throws, because
+ * it is used to describe errors.
  */
 function jsonOf(value: object): string {
   try {
@@ -92,7 +93,7 @@ function jsonOf(value: object): string {
   }
 }
 
-/** A functor that does not type-check, at the author's file and line. */
+/** A functor whose code does not type-check. `place` is the line in the author's file. */
 export class FunctorError extends QuadrilleError {
   static {
     FunctorError.prototype.name = 'FunctorError';
@@ -106,7 +107,7 @@ export class ArgumentError extends QuadrilleError {
   }
 }
 
-/** A file that cannot be read: missing, truncated, foreign, unsupported. */
+/** A file that cannot be read: it is missing, truncated, in another format, or uses an unsupported feature. */
 export class FormatError extends QuadrilleError {
   static {
     FormatError.prototype.name = 'FormatError';
@@ -134,21 +135,21 @@ export class OutOfMemoryError extends QuadrilleError {
   }
 }
 
-/** A capacity that is too small for the data; `got` is the capacity needed. */
+/** A capacity that is too small for the data. `got` is the number of rows that the data needs. */
 export class CapacityError extends QuadrilleError {
   static {
     CapacityError.prototype.name = 'CapacityError';
   }
 }
 
-/** A dataflow graph that is wired wrongly, or a node that failed. */
+/** A dataflow graph with wrong connections, or a node of a graph that failed. */
 export class GraphError extends QuadrilleError {
   static {
     GraphError.prototype.name = 'GraphError';
   }
 }
 
-/** An optional package that is needed and not installed; the remedy has the command that installs it. */
+/** An optional package that is needed but not installed. The remedy contains the command that installs the package. */
 export class PackageError extends QuadrilleError {
   static {
     PackageError.prototype.name = 'PackageError';

@@ -11,20 +11,24 @@ import { bindCaptures } from './map.ts';
 import { applyToRank } from './ranked-rows.ts';
 import { partitionPoint } from './search.ts';
 
-/** Output rows between two cuts; a power of two. Cuts are searched among all rows, pieces only between two cuts. */
+/**
+ * Number of output rows between two cuts; a power of two. The source rows at cuts are searched for among all rows; the
+ * source rows of pieces only between the two nearest cuts.
+ */
 const PART = 1024;
 
 const PART_BITS: number = Math.log2(PART);
 
 /**
- * Maximum number of rows without output that are skipped one by one; after that, the next row with output is searched.
+ * Maximum number of rows without output that are skipped one by one. After that, the next row with output is found by a
+ * search.
  */
 const TRIES = 4;
 
 /**
- * Makes the output of an expansion piece by piece: a search between two cuts finds the row that the first output row of
- * a piece comes from, and a walk follows the rows from there. Unlike {@link expandByScan}, it neither stores nor scans
- * marks.
+ * Computes the output of an expansion in pieces of consecutive output rows. A search finds the source row of the first
+ * output row of a piece. From there, a walk goes through the output rows of the piece and their source rows. Unlike
+ * {@link expandByScan}, this method neither stores nor scans a mark for every output row.
  *
  * Source: the load-balancing search of Baxter, moderngpu, 2013.
  */
@@ -59,13 +63,13 @@ export function expandBySearch<R extends Shape>(
     const [at, row, start, end, limit, high] = state as [U32, U32, U32, U32, U32, U32];
     const values = applyToRank(functor, fields, loader.load(columnsOf(fields), row), at.sub(start), bound, loader);
     const next = at.add(1);
-    // Selects instead of a branch, because it is unpredictable at which step a row ends.
+    // Uses select instead of a branch, because the hardware cannot predict at which step the output of a row ends.
     const ends = next.ge(end);
     const nextRow = Var(row.add(u32(ends)));
     const nextStart = select(start, next, ends);
     const nextEnd = Var(select(end, endOf(row.add(1), offsets, length, loader), ends));
     const tries = Var(u32(0));
-    // Rows without output are skipped one by one. After too many of them, a search finds the next row with output.
+    // Skip rows without output one by one. After `TRIES` of them, search for the next row with output.
     WhileAtMost(
       TRIES,
       () => nextEnd.le(next).and(next.lt(limit)),
@@ -89,7 +93,7 @@ export function expandBySearch<R extends Shape>(
   });
 }
 
-/** The source row of every `PART`-th output row, and the last row. */
+/** The source row of every `PART`-th output row. The last entry is the last source row. */
 function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: made }: Spread): Column<'u32'> {
   const parts = Math.ceil(capacityOf(extentOf(made)) / PART);
   const cut = fuse(
@@ -106,13 +110,15 @@ function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: mad
   return context.materialize(viewColumn(context, 'u32', parts + 1, cut));
 }
 
-/** The source row of output row `at`: the last row, between two, whose output starts at or before `at`. */
+/** The source row of output row `at`: the last row from `low` to `high` whose output starts at or before `at`. */
 function rowOf(at: U32, low: U32, high: U32, offsets: Column<'u32'>, loader: Loader): U32 {
   const startsBy = (row: U32): Bool => (loader.load([offsets], row) as [U32])[0].le(at);
   return partitionPoint(low.add(1), high.add(1), startsBy).sub(1);
 }
 
-/** Where the output of a row ends. The last row ends at 2³² − 1: its output goes on to the end. */
+/**
+ * The index where the output of a row ends. For the last row this is 2³² − 1, because its output extends to the end.
+ */
 function endOf(row: U32, offsets: Column<'u32'>, length: Column['length'], loader: Loader): U32 {
   const after = row.add(1);
   const [end] = loader.load([offsets], after) as [U32];

@@ -28,7 +28,7 @@ import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
 export interface ExpandOptions extends ContextOption, RowsToMake {
-  /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
+  /** Columns and numbers for the functor's array and uniform parameters, by name. */
   readonly captures?: CaptureArguments;
 }
 
@@ -40,19 +40,21 @@ const OPTIONS: FieldKinds<ExpandOptions> = {
 };
 
 /**
- * Every row makes `counts[row]` output rows: output row k of a row is `f({ ...row, rank: k })`, in the order of the
- * rows. This is the one primitive whose output size is not bounded by the size of an input.
+ * Expands every row to `counts[row]` output rows: output row k of a row is `f({ ...row, rank: k })`. The output of a
+ * row comes before that of the next row. This is the only primitive whose number of output rows is not bounded by the
+ * sizes of its inputs.
  *
- * With `capacity` it does not wait. At most that many rows are written; if there are more, every read of the result,
- * and of columns derived from it, throws {@link CapacityError} with the capacity needed. Without `capacity`, it waits
- * for the device once, to learn the number of rows, so it returns a promise; the result has exactly that many rows.
- * With `expected`, rows are written before the number is known, which saves time if the estimate is about right.
+ * With `capacity`, the call does not wait. At most `capacity` rows are written. If there are more output rows, every
+ * read of the result, and of columns derived from it, throws a {@link CapacityError} with the capacity needed. Without
+ * `capacity`, the call returns a promise, because it waits once for the device to learn the number of output rows; the
+ * result has exactly this number. With `expected`, an estimate of this number, rows are written before the number is
+ * known. This saves time if the estimate is about right.
  *
- * - Work O(rows + output), span O(log output), balanced over the output even if counts are uneven. Deterministic.
- *   Backends that run many indices in parallel search the source row of every few output rows and walk on from there,
- *   provided that all of it fits in half of `limits.memoryBytes`; otherwise, and on other backends, the source rows are
- *   found by a scan.
- * - Without rows, or with zero counts only, the result is empty. Accepts device counts. Totals past 2³² − 2 are
+ * - Work O(rows + output), span O(log output), balanced over the output even if counts are uneven. Deterministic. On
+ *   backends that run many indices in parallel, a search finds the source row of every few output rows, and a walk
+ *   continues from there. This method needs all its data in half of `limits.memoryBytes`. Otherwise, and on other
+ *   backends, a scan finds the source rows.
+ * - If there are no rows, or all counts are zero, the result is empty. Accepts device counts. Totals past 2³² − 2 are
  *   detected, never wrapped. A captured view is stored first.
  * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank
  *   }))`.
@@ -114,12 +116,15 @@ function expansionOf<R extends Shape>(
 }
 
 /**
- * Output rows are found by search only on backends whose walks prefer at most this many rows. Longer walks mean that
- * few indices run in parallel, and there the scan is faster.
+ * A walk is used only on backends that prefer at most this number of rows per walk. Backends that prefer longer walks
+ * run few indices in parallel, and there a scan is faster.
  */
 const MAX_WALKED = 16;
 
-/** Whether everything that the walk stores and reads fits in half of the memory. Walks cannot run piece by piece. */
+/**
+ * Whether all memory that a walk reads and writes fits in half of `limits.memoryBytes`. Backends cannot split a walk
+ * into parts, as they do with other commands.
+ */
 function fitsTwice(expansion: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
   const { context, fields, captures } = expansion;
   const memories = new Set(memoriesIn([fields, captures, offsets, results]));
@@ -138,7 +143,10 @@ function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): C
   });
 }
 
-/** Marks where rows start, spreads the marks by a maximum scan, and computes every output row from the row found. */
+/**
+ * Marks the first output row of every source row, and spreads the marks to the output rows after it by a maximum scan.
+ * Then computes every output row from the source row that its mark names.
+ */
 function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, results: readonly Column[]): void {
   const { context, fields, functor, captures } = expansion;
   const { offsets, length } = spread;
@@ -153,7 +161,7 @@ function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, 
   context.backend.forEach(extentOf(length), programOf(make, context, length), stores);
 }
 
-/** The source row of every output row. */
+/** Index of the source row for every output row. */
 function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread): Column<'u32'> {
   const { context } = expansion;
   const heads = markHeads(expansion, offsets, length);
@@ -170,7 +178,10 @@ function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread):
   return from;
 }
 
-/** Stores the index of every row at the place where its output starts, and zero elsewhere. */
+/**
+ * Makes a column of marks, one for each output row. The mark of the first output row of a source row is the index of
+ * the source row; all other marks are zero.
+ */
 function markHeads(
   { context, counts, length }: Expansion<Shape>,
   offsets: Column<'u32'>,

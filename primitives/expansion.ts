@@ -6,12 +6,15 @@ import type { CaptureArguments } from './ranked-rows.ts';
 import type { Fields } from './row-fields.ts';
 
 /**
- * A functor of any fields of a row (or of a single column as its one parameter) and of `rank`, the index of the output
- * row among those of its row.
+ * A functor for {@link expand}. Its parameters are any fields of a row (or the column itself, if the rows are a single
+ * column) and `rank`, the number of the output row among all output rows of its source row.
  */
 export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
-/** The arguments of an expansion: the fields that the functor takes, and the number of output rows of every row. */
+/**
+ * The arguments of an expansion (see {@link expand}): the fields that the functor uses, and the number of output rows
+ * of every row.
+ */
 export interface Expansion<R extends Shape> {
   readonly context: Context;
   readonly fields: Fields;
@@ -21,7 +24,7 @@ export interface Expansion<R extends Shape> {
   readonly captures: CaptureArguments;
 }
 
-/** Where the output of every row starts, and the total number of output rows. */
+/** The index at which the output of every row starts, and the total number of output rows. */
 export interface Spread {
   readonly offsets: Column<'u32'>;
   readonly length: number | DeviceLength;

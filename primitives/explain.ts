@@ -5,32 +5,32 @@ import { Context } from './context.ts';
 import type { ErrorPlace } from './errors.ts';
 import { isPromise } from './given.ts';
 
-/** How the library treated a view. */
+/** How the library treated a view. Identical reports are combined. */
 export interface ExplainedView extends ViewReport {
-  /** The number of identical reports. */
+  /** Number of identical reports that are combined here. */
   readonly times: number;
 }
 
-/** The result of a pipeline, and how the library treated its views. */
+/** The result of a pipeline, and reports of how the library treated its views. */
 export interface Explanation<R> {
   readonly result: R;
-  /** In the order of the commands. A view is listed again for every command that reads it in another way. */
+  /** Reports in the order of the commands. If commands read a view in different ways, each way has its own report. */
   readonly views: readonly ExplainedView[];
-  /** The same as text: a line for every view that was stored, or that is evaluated more than once a row. */
+  /** The reports as text, with one line for each view that was stored or is evaluated more than once a row. */
   readonly text: string;
 }
 
 /**
- * Runs a pipeline and reports how the library treated the views that its commands read: which it stored, which it
- * evaluated where they are read, and why. For every view it reports the source line that made it, its kind, rows and
+ * Runs a pipeline and reports how the library treated the views that its commands read: which views it stored, which it
+ * evaluated wherever they are read, and why. For every view it reports the source line that made it, its kind, rows and
  * bytes, and the estimated costs of evaluating it at every read and of storing it. Results and launches are the same as
- * without `explain`. For whether workers run a functor on four rows at a time, see `explainVectorization` of
+ * without `explain`. To find out whether workers run a functor on four rows at a time, use `explainVectorization` of
  * `quadrille/backends/workers`.
  *
  * - Explains all commands of the context until the pipeline returns, or until its promise settles. This includes
  *   commands that other tasks issue on the context meanwhile.
- * - A view made before the call has no place: finding the source line takes tens of microseconds, so it is only done
- *   here.
+ * - A view made before the call has no source line in its report. Finding the line takes tens of microseconds, so the
+ *   library records it only while `explain` runs.
  * - Errors of the pipeline are rethrown unchanged.
  * - Costs are estimates, in operations: a read of memory counts as 4, a loop as 4 rounds, a branch as both of its
  *   sides.
@@ -76,7 +76,7 @@ async function explainLater<R>(
   }
 }
 
-/** Collects the reports of a context's commands from now on; equal reports are collected once and counted. */
+/** Collects the reports of a context's commands from now on. Equal reports are collected once, with their number. */
 function listenTo({ automatic }: Context): { readonly stop: () => void; readonly views: () => ExplainedView[] } {
   const reports = new Map<string, { readonly report: ViewReport; times: number }>();
   const note = (report: ViewReport): void => {

@@ -13,18 +13,18 @@ import { keyColumns, type SortKeys } from './sort.ts';
 
 type NumericType = 'u32' | 'i32' | 'f32';
 
-/** An extreme value and the first row that has it. */
+/** An extreme value, and the index of the first row that has this value. */
 export type Extremum<K extends SortKeys | Column<NumericType>> = {
   readonly value: K;
   readonly index: Column<'u32'>;
 };
 
 /**
- * The smallest value and the first row that has it, as a table of one row on the device. Values may have any type that
- * {@link sort} takes. For f32, −0 is below +0, and NaN is only chosen if all values are NaN.
+ * The smallest value and the first row that has it, as a table of one row on the device. The values may have any type
+ * that {@link sort} accepts. For f32, −0 is less than +0, and the result is NaN only if all values are NaN.
  *
  * - Work O(n), span O(log n). Deterministic: the monoid is exact and commutative. Accepts device counts.
- * - An empty input gives the identity of {@link minimum} and row 2³² − 1.
+ * - For an empty input, the value is the identity of {@link minimum}, and the row index is 2³² − 1.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (best === undefined || values[i] < values[best]) best = i`.
  *
  * @example
@@ -35,8 +35,8 @@ export function minElement<K extends SortKeys | Column<NumericType>>(values: K, 
 }
 
 /**
- * The largest value and the first row that has it. As {@link minElement}, but an empty input gives the identity of
- * {@link maximum}.
+ * The largest value and the first row that has it. Everything else is as for {@link minElement}, except that an empty
+ * input gives the identity of {@link maximum}.
  *
  * @example
  * await ctx.read(maxElement(ctx.column(Uint32Array.of(2, 5, 5)))); // { value: Uint32Array [5], index: Uint32Array [1] }
@@ -62,25 +62,28 @@ function extremum<K extends SortKeys | Column<NumericType>>(
   return inContextOf(primitive, columns, () => reduce(rows as never, monoid as never)) as unknown as Extremum<K>;
 }
 
-/** The row index of an empty input. */
+/** The row index in the result for an empty input. */
 const none = 2 ** 32 - 1;
 
-/** Whether key `a` comes before key `b`; keys are words, the most significant first. */
+/** Whether key `a` comes before key `b`. A key is a list of u32 words, the most significant first. */
 type Before = (a: readonly U32[], b: readonly U32[]) => Bool;
 
 const minima: Monoids = monoidsOf(minimum, none, below);
 const maxima: Monoids = monoidsOf(maximum, 0, (a, b) => below(b, a));
 
-/** The monoids for an order, by type; `last` is the word that comes last in the order. */
+/** The monoids that choose the first value of an order, by type. `last` is the word that comes last in the order. */
 function monoidsOf(scalar: (type: never) => AnyMonoid, last: number, before: Before): Monoids {
   const of = (type: Scalar<NumericType>): AnyMonoid => firstOf(type, scalar(type as never).identity, last, before);
   return { u32: of(u32), i32: of(i32), f32: of(f32), u64: firstOf(u64, { lo: last, hi: last }, last, before) };
 }
 
-/** A value as the monoids see it: a number, or the two words of a u64. */
+/** A value whose extremum is sought: a number, or the two words of a u64. */
 type Key = Value<NumericType> | { readonly lo: U32; readonly hi: U32 };
 
-/** The best key; among equal keys, the one with the lowest row, so operands may come in any order. */
+/**
+ * A monoid that chooses the key that comes first in an order. Among equal keys, it chooses that with the lowest row
+ * index, so that the operands may come in any order.
+ */
 function firstOf(shape: Shape, worst: unknown, last: number, before: Before): AnyMonoid {
   type Row = { readonly value: Key; readonly index: U32 };
   const combine = ({ a, b }: { readonly a: Row; readonly b: Row }): Row => {
@@ -98,7 +101,10 @@ function firstOf(shape: Shape, worst: unknown, last: number, before: Before): An
   });
 }
 
-/** The words of a key, the most significant first, comparable as u32. The word of a NaN is `last`. */
+/**
+ * A key as u32 words, the most significant first, whose order as u32 is the order of the keys. NaN becomes the word
+ * `last`.
+ */
 function wordsOf(value: Key, last: number): readonly U32[] {
   if (!(value instanceof Value)) return [value.hi, value.lo];
   const { type } = value.operand;

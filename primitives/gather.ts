@@ -13,10 +13,10 @@ import { wordsOf } from './columns/words.ts';
 import type { U32 } from './functors/value.ts';
 
 /**
- * Rows of a table in the order of the indices: `out[i] = source[indices[i]]`. An index at or past the length of the
- * source gives zero (false). Returns a view.
+ * Rows of a table in the order of the indices: `out[i] = source[indices[i]]`. If an index is not below the length of
+ * the source, the row is zero (false). Returns a view.
  *
- * - Work O(n), span O(1), per use of the view. Deterministic. Accepts device counts on both sides.
+ * - Work O(n), span O(1), per use of the view. Deterministic. Both inputs may have device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = source[indices[i]] ?? 0`.
  *
  * @example

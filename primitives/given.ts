@@ -1,14 +1,14 @@
-/** Errors quote at most this many characters of a text. */
+/** Maximum number of characters of a user's text that an error message quotes. */
 const MAX_QUOTED = 60;
 
-/** A text as errors quote it: long texts are cut in the middle. */
+/** A text for quotation in an error message. Long texts are cut in the middle. */
 export function shortened(text: string): string {
   if (text.length <= MAX_QUOTED) return text;
   const [head, tail] = [text.slice(0, MAX_QUOTED - 20), text.slice(-10)];
   return `${head}…${tail} (${text.length} characters)`;
 }
 
-/** A sentence with its long words cut; they may come from the user. */
+/** Cuts the long words of a sentence in the middle. Such words may come from the user's input. */
 export function shortenedWords(sentence: string): string {
   const words = sentence.replace(/\S{100,}/g, shortened);
   return words.length <= MAX_SAID ? words : `${words.slice(0, MAX_SAID)}…`;
@@ -16,38 +16,38 @@ export function shortenedWords(sentence: string): string {
 
 const MAX_SAID = 2000;
 
-/** Whether something is a promise, for example because `await` was forgotten. */
+/** Whether a value is a promise, for example because `await` was forgotten. */
 export function isPromise(given: unknown): given is PromiseLike<unknown> {
   if (typeof given !== 'object' || given === null) return false;
   return given instanceof Promise || typeof (given as { readonly then?: unknown }).then === 'function';
 }
 
-/** Whether an object looks like a column. This file cannot import the class. */
+/** Whether an object looks like a column. The check cannot use the class, because this file must not import it. */
 function isColumn(given: object): given is { readonly type: string } {
   return typeof ownField(given, 'type') === 'string' && typeof ownField(given, 'source') === 'object';
 }
 
-/** Reads only own fields: the values of functors throw for fields that they lack. */
+/** Reads only own properties. Some objects, such as the values of functors, throw when an unknown property is read. */
 function ownField(given: object, name: string): unknown {
   return Object.hasOwn(given, name) ? (given as { readonly [name: string]: unknown })[name] : undefined;
 }
 
 /**
- * Whether something is a record: an object with fields that is not an array, a column, a promise or a similar object.
+ * Whether a value is a record: an object with fields, but not an array, a column, a promise or another special object.
  */
 export function isRecord(given: unknown): given is { readonly [name: string]: unknown } {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) return false;
   return isPlain(given) || (Object.keys(given).length > 0 && !isPromise(given) && !isColumn(given));
 }
 
-/** Whether an object is plain: neither an array nor an instance of a class. */
+/** Whether an object is plain, which excludes arrays and instances of classes. */
 export function isPlain(given: object): boolean {
   const prototype = Object.getPrototypeOf(given);
-  // The prototype of plain objects of another realm has no prototype either.
+  // In another realm, such as an iframe, plain objects have another prototype, which has no prototype itself.
   return prototype === null || (Object.getPrototypeOf(prototype) === null && !isPromise(given));
 }
 
-/** Describes a given value in a few words, for errors. */
+/** Describes the value that a caller passed in a few words, for error messages. */
 export function describeGiven(given: unknown): string {
   if (given === undefined) return 'nothing';
   if (given === null) return 'null';

@@ -19,15 +19,16 @@ const signBit = 0x80000000;
 
 export interface HistogramOptions extends ContextOption {
   /**
-   * Splits the rows into segments of this many rows, each with its own histogram; the histograms are stored one after
-   * another.
+   * Number of rows in a segment. If given, the rows are split into segments, each with its own histogram, and the
+   * histograms are stored one after another.
    */
   readonly segment?: number;
 }
 
 /**
- * Counts how often each bin `0 … count − 1` occurs; larger values are not counted. With `segment` there are many small
- * histograms: bin b of segment s is element `s · count + b`. The number of segments follows from the column's capacity.
+ * Counts how often each bin `0 … count − 1` occurs; larger values are not counted. With the option `segment`, every
+ * segment of rows has its own histogram: bin b of segment s is element `s · count + b` of the result. The number of
+ * segments follows from the column's capacity.
  *
  * - Work O(n + count · segments), span O(log n). Deterministic: counts are integers.
  * - An empty input gives zeros. Accepts device counts.
@@ -63,7 +64,7 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
   });
 }
 
-/** Requires a whole number from 1 to 2³² − 1, as for bins, segments or ranks. */
+/** Requires a whole number from 1 to 2³² − 1, for example a number of bins, segments or ranks. */
 export function requirePositive(call: string, name: string, value: number): void {
   if (Number.isInteger(value) && value > 0 && value < 2 ** 32) return;
   throw wrongArgument(call, name, value, 'a whole number from 1 to 2^32 - 1', { code: 'histogram/size' });
@@ -72,10 +73,10 @@ export function requirePositive(call: string, name: string, value: number): void
 type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
 
 /**
- * The bin of every value: i if `edges[i] ≤ value < edges[i + 1]`, compared exactly. Values below the first edge give
- * 2³² − 1, values at or above the last edge give `edges.length − 1`; {@link histogram} with `edges.length − 1` bins
- * counts neither. −0 equals 0, and NaN counts as above the last edge. Returns a view. Edges are f64 and need not be
- * representable in the column's type.
+ * The bin of every value: bin i if `edges[i] ≤ value < edges[i + 1]`, compared exactly. A value below the first edge
+ * gives 2³² − 1; a value at or above the last edge gives `edges.length − 1`. {@link histogram} with `edges.length − 1`
+ * bins counts neither of these. −0 equals 0, and NaN counts as above the last edge. Edges are f64; the column's type
+ * need not be able to represent them. Returns a view.
  *
  * - Work and span O(log edges) a value, per use of the view. Deterministic, even for subnormal f32 values in memory.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = edges.filter((edge) => edge <= values[i]).length - 1`.
@@ -100,8 +101,8 @@ export function binOf(values: Numbers, edges: readonly number[], options?: Conte
 }
 
 /**
- * Counts per bin between explicit edges; the number of bins is `edges.length − 1`. {@link binOf} says which bin a value
- * falls into.
+ * Counts the values in each bin, where the bins are given by their edges. There are `edges.length − 1` bins.
+ * {@link binOf} defines which bin a value belongs to.
  *
  * - Work O(n · log edges), span O(log n). Deterministic. An empty input gives zeros. Accepts device counts.
  * - Equivalent loop: `for (const v of values) edges.forEach((_, i) => (out[i] += +(edges[i] <= v && v < edges[i +
@@ -119,8 +120,8 @@ export function histogramEdges(values: Numbers, edges: readonly number[], option
 }
 
 /**
- * Counts per bin, for `bins` bins of equal width between `low` and `high`. Edge i is `low + i · (high − low) / bins` in
- * f64, and the last edge is exactly `high`. Cost, edge cases and errors as {@link histogramEdges}.
+ * Counts the values in each of `bins` bins of equal width between `low` and `high`. Edge i is `low + i · (high − low) /
+ * bins` in f64, and the last edge is exactly `high`. Cost, edge cases and errors as {@link histogramEdges}.
  *
  * @example
  * await ctx.read(histogramEven(ctx.column(Float32Array.of(0, 0.5, 1)), 0, 1, 2)); // Uint32Array [1, 1]
@@ -145,7 +146,7 @@ export function histogramEven(
   );
 }
 
-/** The edges of bins of equal width. */
+/** The edges of `bins` bins of equal width, as f64. */
 function evenEdges(low: number, high: number, bins: number): number[] {
   requirePositive('histogramEven', 'bins', bins);
   const width = (high - low) / bins;
@@ -164,7 +165,7 @@ function requireIncreasing(call: string, edges: readonly number[]): void {
   });
 }
 
-/** Numbers as u32 in the same order, where −0 equals 0 and every NaN is above all numbers. */
+/** Maps numbers to u32 that have the same order. −0 equals 0, and every NaN is above all numbers. */
 function orderedNumbers(values: Numbers): Column<'u32'> {
   if (values.type !== 'f32') return sortableWords(values);
   return map(numberBits, { bits: wordsOf(values) });
@@ -177,9 +178,9 @@ const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
 });
 
 /**
- * For every edge, the smallest value of the type at or above it, as a u32 in the order of {@link orderedNumbers};
- * comparing these gives the same result as comparing in f64. Edges above all values of the type are omitted: no value
- * reaches them.
+ * For every edge, the smallest value of the type that is at least the edge, mapped to u32 as by {@link orderedNumbers}.
+ * Comparing values with it gives the same result as comparing with the edge in f64. Edges above all values of the type
+ * are left out, because no value reaches them.
  */
 function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
   if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(minF32From(edge)));

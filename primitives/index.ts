@@ -1,6 +1,6 @@
 /**
- * For authors of spatial algorithms: columns, functors and the primitives over them, and for authors of backends the
- * contract that a backend fulfils.
+ * Columns, functors and primitives, for authors of spatial algorithms. For authors of backends, the interface that a
+ * backend implements.
  *
  * @packageDocumentation
  */

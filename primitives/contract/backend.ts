@@ -19,45 +19,50 @@ import type {
 export * from './kernel-commands.ts';
 
 /**
- * The contract between the primitives and the place where they run.
+ * The interface through which the primitives use a backend (WebGPU, worker threads or plain JavaScript).
  *
  * A backend owns memory and runs six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`. Every kernel
- * reads its input through a *program*: a functor of the index into which all views (transforms, gathers, slices …) have
- * been fused, so backends never see views. Kernels are commands: they return immediately and take effect in the order
- * of their calls; only `read` and `sync` wait. All other primitives are written in terms of these kernels, once, in
- * `primitives/`.
+ * reads its input through a *program*: compiled code that computes the element at an index. All views (transforms,
+ * gathers, slices …) are already fused into it, so backends never handle views. Kernels are commands: they return
+ * immediately and take effect in the order of their calls; only `read` and `sync` wait. All other primitives are
+ * written in terms of these kernels, once, in `primitives/`.
  */
 export interface Backend {
   readonly name: 'reference' | 'workers' | 'webgpu';
   readonly limits: Limits;
   readonly determinism: Determinism;
   /**
-   * Rows per index of a walk, for primitives that are free to choose: few if many indices run in parallel, many if few
-   * do.
+   * Preferred number of rows per index of a walk. Small if many indices run in parallel, large if few do. Only for
+   * primitives whose results do not depend on this number.
    */
   readonly walkRows: number;
   readonly counters: Counters;
 
-  /** Memory of the given number of 32-bit words, from a pool; contents undefined. Throws `OutOfMemoryError`. */
+  /**
+   * Takes memory of the given number of 32-bit words from a pool; its contents are undefined. Throws
+   * `OutOfMemoryError`.
+   */
   allocate(words: number): DeviceBuffer;
-  /** Returns memory to the pool. Commands already issued and pending reads still see it. */
+  /** Returns memory to the pool. Commands already issued and pending reads can still use it. */
   release(buffer: DeviceBuffer): void;
-  /** Copies host words into a buffer, in command order. `data` may be reused as soon as this returns. */
+  /**
+   * Copies host words into a buffer, after the commands issued before. The caller may change `data` when this returns.
+   */
   write(buffer: DeviceBuffer, word: number, data: Uint32Array): void;
   /**
-   * Fills a buffer from a source with the same number of words. Nobody else may use the buffer until the promise
-   * settles. It settles only when no read of the source is pending; after a read fails, no other read is started. For
-   * backends without this method, callers use `write`.
+   * Fills a buffer from a source of the same size. No command may use the buffer until the promise settles. The promise
+   * settles only when no read of the source is pending; after a read has failed, no further read is started. If a
+   * backend lacks this method, callers use `write`.
    */
   upload?(buffer: DeviceBuffer, source: WordSource): Promise<void>;
   /**
-   * Waits for all commands issued so far that touch the range and copies it to the host. Given `take`, a backend may
-   * pass the words to it piece by piece; it then returns an empty array.
+   * Waits for all commands issued so far that touch the range of words, and copies the range to the host. If `take` is
+   * given, a backend may pass the words to it in pieces; the backend then returns an empty array.
    */
   read(buffer: DeviceBuffer, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
-   * Waits for all commands issued so far that touch the range and returns the memory of the range itself, if the host
-   * can see it; otherwise undefined. Nobody writes to the range until `end` is called.
+   * Waits for all commands issued so far that touch the range of words, and returns the memory itself, without a copy.
+   * Returns undefined if the host cannot access the memory. The range must not be written to until `end` is called.
    */
   lendWords?(buffer: DeviceBuffer, word: number, words: number): Promise<LentWords | undefined>;
   /** Waits until every command issued so far has taken effect. */
@@ -67,109 +72,114 @@ export interface Backend {
   forEach(extent: Extent, program: Program, stores: readonly Store[]): void;
   walk(command: WalkCommand): void;
   /**
-   * Folds `program(index)` over the extent, in order, and stores the result at `into`: the identity if the extent is
-   * empty.
+   * Folds `program(index)` over the extent, in order, and stores the result in the word `into`. For an empty extent,
+   * the result is the identity.
    */
   reduce(extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void;
   scan(command: ScanCommand): void;
   sort(command: SortCommand): void;
   histogram(command: HistogramCommand): void;
   /**
-   * Relaxes grids, each within one workgroup or on one thread. Returns whether it did. If it did not, because the grids
-   * are too large, the caller uses the six kernels instead (`relaxByRounds`). Missing in backends that never can.
+   * Relaxes (updates round after round) grids of which each fits in one workgroup or on one thread. Returns false,
+   * without doing anything, if the grids are too large; the caller then uses the six kernels instead (`relaxByRounds`).
+   * Backends that cannot do this lack the method.
    */
   relax?(command: RelaxCommand): boolean;
   /**
-   * Folds a functor of all pairs of rows, in tiles. Returns whether it did. If it did not, the caller uses the six
-   * kernels instead (`crossReduceByRows`). Missing in backends that never can.
+   * Folds a functor over all pairs of rows, in tiles. Returns false, without doing anything, if the backend cannot run
+   * this command; the caller then uses `forEach` instead (`crossReduceByRows`). Backends that never can lack the
+   * method.
    */
   crossReduce?(command: CrossReduceCommand): boolean;
   /**
-   * Adds weights by bin. Returns whether it did. If it did not, the caller uses `forEach` instead
-   * (`weightedHistogramByDigits`). Missing in backends that never can.
+   * Adds weights by bin. Returns false, without doing anything, if the backend cannot run this command; the caller then
+   * uses `forEach` instead (`weightedHistogramByDigits`). Backends that never can lack the method.
    */
   weightedHistogram?(command: WeightedHistogramCommand): boolean;
 
   /**
-   * Plays the commands of a prepared pipeline, and caches by script what it learns about them. Returns whether it did.
-   * If it did not, the caller issues the commands one by one. Returns `over` if a gate of the script is already known
-   * to be shut: nothing was done, and nothing remains to be done. Missing in backends that cannot play scripts.
+   * Runs the recorded commands (the script) of a prepared pipeline, and caches its preparations by script. Returns
+   * false if the backend cannot; the caller then issues the commands one by one. Returns `over` if the commands have
+   * nothing to do, because a gate of the script is already known to be shut (the loop has ended). Backends that cannot
+   * run scripts lack the method.
    */
   play?(script: Script, call: ScriptCall): boolean | 'over';
-  /** Prepares for calls of a script whose lengths the host knows, so that the first call is as fast as later ones. */
+  /**
+   * Prepares for calls of a script with lengths that the host knows, so that the first call is as fast as later ones.
+   */
   prepareScript?(script: Script): void;
   /** Drops everything cached for a script. */
   forgetScript?(script: Script): void;
-  /**
-   * Bytes of the memory that lives within a call of a script that was played: held between calls, or taken by each
-   * call.
-   */
+  /** Bytes of a script's intermediate memory, whether it is kept between calls or allocated for each call. */
   scriptBytes?(script: Script): number;
   /**
-   * Whether a buffer has become unusable because the device ran out of memory while writing to it. Missing in backends
-   * where this cannot happen.
+   * Whether a buffer has become unusable because the device ran out of memory while a command wrote to it. Backends
+   * where this cannot happen lack the method.
    */
   isLost?(buffer: DeviceBuffer): boolean;
 
   /**
-   * Hands everything issued so far to the device immediately, without waiting. Returns whether that was possible.
-   * Missing in backends that never delay commands.
+   * Submits all commands issued so far to the device immediately, without waiting. Returns whether that was possible.
+   * Backends that never delay commands lack the method.
    */
   submit?(): boolean;
-  /** Missing unless others work with the device too. */
+  /** Present only if the caller of `open` provided the device, and may submit work to it too. */
   readonly shared?: SharedDevice | undefined;
 
   /**
-   * Drops all commands that have not run yet. Pending reads reject with the reason. After this, the backend can only be
-   * closed.
+   * Discards all commands that have not run yet. Pending reads reject with `reason`. After this, the backend can only
+   * be closed.
    */
   abort(reason: unknown): void;
-  /** Frees everything; idempotent. */
+  /** Frees all memory, threads and devices of the backend; closing twice has no effect. */
   close(): Promise<void>;
 }
 
-/** Words that are brought to a backend piece by piece, straight into its memory. */
+/** A source of data that a backend reads in pieces, directly into its own memory. */
 export interface WordSource {
   readonly bytes: number;
-  /** Whether a second read gives the same bytes again. If not, a backend that may need them again keeps a copy. */
+  /**
+   * Whether the source can be read again, with the same bytes. If not, a backend that may need the bytes again keeps a
+   * copy.
+   */
   readonly lasting: boolean;
-  /** Whether it should be read in as few pieces as possible. */
+  /** Whether the source should be read in as few pieces as possible. */
   readonly whole: boolean;
   /**
-   * Copies bytes, starting at byte `at` of the source, into `into` until it is full. Several reads may be pending at a
-   * time. `into` belongs to the source until the promise settles; undefined means that the read is already complete.
+   * Fills `into` with the bytes of the source from byte `at` on. Several reads may be pending at the same time. Only
+   * the source may use `into` until the promise settles. If the read is already complete, returns undefined.
    */
   read(into: Uint8Array, at: number): Promise<void> | undefined;
 }
 
 /**
- * Takes a piece of the words that were read; its first word is word `at` of the range. The words are invalid after it
- * returns. Pieces come in any order.
+ * A callback that receives one piece of the words read. `at` is the position of its first word in the range read. The
+ * callback must copy the words, because they are invalid after it returns. Pieces may come in any order.
  */
 export type WordSink = (words: Uint32Array, at: number) => void;
 
-/** The additional operations of a backend on a WebGPU device that others work with too. */
+/** Additional operations of a backend whose WebGPU device belongs to the user. */
 export interface SharedDevice {
   /**
-   * Makes `bytes` bytes of a GPU buffer, starting at its byte `byte`, readable by commands. The range starts at byte
-   * `byte` of the returned buffer. It is never written, and `release` leaves the GPU buffer as it is. Commands read the
-   * contents at the time they are handed to the device.
+   * Makes `bytes` bytes of a GPU buffer, from byte `byte` on, readable by commands. The result holds them from its own
+   * byte `byte` on. The backend never writes to them, and `release` does not destroy the GPU buffer. Commands read the
+   * contents that the GPU buffer has when they are submitted.
    */
   borrow(buffer: GpuBuffer, byte: number, bytes: number): { readonly buffer: DeviceBuffer; readonly byte: number };
   /**
-   * Hands everything issued so far to the device and returns the GPU buffer that holds the memory, from its byte `byte`
-   * on. The memory stays there until `end` is called. If it is lost before that, `onLost` is called once.
+   * Submits all commands issued so far and returns the GPU buffer that holds the memory; `byte` is the offset in it.
+   * The memory stays there until `end` is called. If the memory is lost before that, `onLost` is called once.
    */
   lend(buffer: DeviceBuffer, onLost: (reason: unknown) => void): LentMemory;
 }
 
-/** Memory of a backend that the host can see. */
+/** Memory of a backend that the host can access directly, until `end` is called. */
 export interface LentWords {
   readonly words: Uint32Array;
   end(): void;
 }
 
-/** Memory that is lent to the owner of the device. */
+/** GPU memory that the owner of the device may read, until `end` is called. */
 export interface LentMemory {
   readonly buffer: GpuBuffer;
   readonly byte: number;
@@ -177,60 +187,70 @@ export interface LentMemory {
 }
 
 /**
- * Limits of launches and memory. Each can be lowered when a context is opened, so that tests reach the paths beyond it.
+ * Limits of launches and memory. Each can be lowered when a context is opened, so that tests can exercise the code for
+ * larger data.
  */
 export interface Limits {
-  /** Bytes that one binding of a buffer may span; longer columns are split over several buffers. */
+  /** Bytes of a buffer that one binding can cover. Longer columns are split over several buffers. */
   readonly bindingBytes: number;
-  /** Workgroups in one dimension of a dispatch. */
+  /** Maximum number of workgroups in one dimension of a dispatch. */
   readonly workgroups: number;
-  /** Storage buffers a kernel may bind. */
+  /** Maximum number of storage buffers that a kernel can bind. */
   readonly storageBuffers: number;
-  /** Bytes that may be allocated in total. */
+  /** Maximum number of bytes allocated at the same time. */
   readonly memoryBytes: number;
 }
 
-/** Whether f32 results are byte-identical to those of every other backend, as probed when the device was opened. */
+/**
+ * Whether f32 results are byte-identical to those of all other backends, as measured by test kernels when the device
+ * was opened.
+ */
 export interface Determinism {
   readonly level: 'exact' | 'within-ulp';
-  /** Largest difference that the probe saw, in units in the last place; 0 if exact. */
+  /** Largest difference that the test kernels found, in units in the last place (ulp); 0 if the results were exact. */
   readonly ulp: number;
-  /** How the device deviates and how the compiler compensates, one sentence each. */
+  /** How the device's arithmetic deviates, and how the generated code compensates for it. One sentence each. */
   readonly reasons: readonly string[];
 }
 
-/** Counts what a backend has done and holds; for tests, traces and `quadrille devices`. */
+/** Counters of the work and the memory of a backend, for tests, traces and `quadrille devices`. */
 export interface Counters {
-  /** Batches of commands handed to the device. */
+  /** Number of times that commands were submitted to the device. */
   submissions: number;
   /** Kernel launches. */
   dispatches: number;
-  /** Transfers from the device that the host waited for. */
+  /** Number of transfers from the device for which the host waited. */
   readbacks: number;
-  /** Programs compiled. */
+  /** Number of programs compiled. */
   compilations: number;
-  /** Buffers created, or times that memory grew. Buffers reused from a pool do not count. */
+  /** Number of times that a buffer was created or memory grew. Buffers reused from a pool do not count. */
   allocations: number;
-  /** Sets of buffers bound for the first time. */
+  /** Number of bind groups created. A set of buffers that was bound before reuses its bind group. */
   bindGroups: number;
   /**
-   * Buffers and bytes allocated and not yet released. Released buffers count as long as a pending read keeps them from
+   * Number of buffers allocated and not yet released. A released buffer still counts while a pending read keeps it from
    * being reused.
    */
   liveBuffers: number;
   liveBytes: number;
-  /** What spilling cost; only of a backend that spills. */
+  /** The cost of spilling (moving data to the host). Undefined if the backend does not spill. */
   readonly spilling?: SpillCounters;
 }
 
-/** Work that was done only because memory was too small. */
+/** Counters of the additional work that was done because device memory was too small. */
 export interface SpillCounters {
-  /** Bytes moved from the device to the host for lack of device memory. */
+  /** Bytes moved from the device to the host to free device memory. */
   spilledBytes: number;
-  /** Bytes moved from the host to the device: spilled before, or first written on the host. */
+  /** Bytes moved from the host to the device: data that had been spilled, or that was first written on the host. */
   restoredBytes: number;
-  /** Windows in which commands ran because their buffers do not fit on the device together. */
+  /**
+   * Number of windows (parts of their rows) in which commands ran, because their buffers did not fit on the device
+   * together.
+   */
   windows: number;
-  /** Rows that the host evaluated because the data they read at random does not fit on the device. */
+  /**
+   * Number of rows that were evaluated on the host, because the data that they read at random did not fit on the
+   * device.
+   */
   rowsOnHost: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The canonical combination tree: how operands are bracketed if an operator is associative only in exact arithmetic
- * (f32 sums). Its shape depends only on the number of elements, so every backend that follows it returns the same
- * bytes.
+ * The canonical combination tree: the bracketing that all backends use for operators that are associative only in exact
+ * arithmetic, such as f32 sums. Its shape depends only on the number of elements, so every backend that follows it
+ * returns the same bytes.
  *
  * - A *quad* is 4 consecutive elements; its local prefixes are left folds: e0, e0⊕e1, (e0⊕e1)⊕e2, …
  * - A *block* is 1,024 consecutive elements (256 quads). The total of an aligned group of 2^d quads is the total of its
@@ -25,13 +25,13 @@ export function combineAll<S>(elements: readonly S[], combine: Combine<S>): S | 
   return combineAll(blockTotals(elements, combine), combine);
 }
 
-/** The prefixes of one element; exclusive is undefined for the first. */
+/** The prefixes of one element. `exclusive` is undefined for the first element. */
 export interface Prefix<S> {
   readonly exclusive: S | undefined;
   readonly inclusive: S;
 }
 
-/** The prefixes of every element. */
+/** The inclusive and exclusive prefixes of every element, as the canonical combination tree brackets them. */
 export function prefixes<S>(elements: readonly S[], combine: Combine<S>): Prefix<S>[] {
   const before =
     elements.length <= BLOCK

@@ -1,6 +1,6 @@
 import type { Counters } from './backend.ts';
 
-/** Counters of a new backend. `live` is called whenever somebody reads the live counts. */
+/** Makes the counters of a new backend, all zero. Reading the counts of live buffers and bytes calls `live`. */
 export function createCounters(live: () => { readonly buffers: number; readonly bytes: number }): Counters {
   return {
     submissions: 0,

@@ -1,41 +1,48 @@
 /**
- * The WebGPU types in public signatures. Each is the program's own type if it has one, from TypeScript's library `dom`
- * (TypeScript 6) or from `@webgpu/types`, so values pass in and out without casts. In other programs, the types
+ * The WebGPU types in public signatures. If the user's program has WebGPU types, from TypeScript's library `dom`
+ * (TypeScript 6) or from `@webgpu/types`, those are used, so values need no casts. In other programs, the types
  * declared here are used.
  *
- * Exported functions, options and results use `Gpu`, `GpuDevice`, `GpuBuffer` and so on. Other code of this folder may
- * use the global types, in modules that no exported declaration imports: property-tests/release/package.test.ts finds
- * violations.
+ * Exported functions, options and results use `Gpu`, `GpuDevice`, `GpuBuffer` and so on. Modules that no exported
+ * declaration imports may use the global WebGPU types instead; property-tests/release/package.test.ts finds violations.
  */
 
-/** The instance type of a global class, or `Otherwise` in a program without that class. */
+/** The instance type of a global class; `Otherwise` in a program that does not declare the class. */
 type InstanceOf<Class extends string, Otherwise> = typeof globalThis extends {
   readonly [Name in Class]: { readonly prototype: infer Instance };
 }
   ? Instance
   : Otherwise;
 
-/** `navigator.gpu`, or the result of `openNodeGpu()`: the program's `GPU`, or {@link GpuLike} without such a type. */
+/**
+ * The type of `navigator.gpu` and of the result of `openNodeGpu()`: `GPU`, or {@link GpuLike} if the program does not
+ * declare it.
+ */
 export type Gpu = InstanceOf<'GPU', GpuLike>;
 
-/** A WebGPU adapter: the program's `GPUAdapter`, or {@link GpuAdapterLike}. */
+/** A WebGPU adapter: `GPUAdapter`, or {@link GpuAdapterLike} if the program does not declare it. */
 export type GpuAdapter = InstanceOf<'GPUAdapter', GpuAdapterLike>;
 
-/** The description of an adapter: the program's `GPUAdapterInfo`, or {@link GpuAdapterInfoLike}. */
+/**
+ * The description of an adapter: `GPUAdapterInfo`, or {@link GpuAdapterInfoLike} if the program does not declare it.
+ */
 export type GpuAdapterInfo = InstanceOf<'GPUAdapterInfo', GpuAdapterInfoLike>;
 
-/** A WebGPU device: the program's `GPUDevice`, or {@link GpuDeviceLike}. */
+/** A WebGPU device: `GPUDevice`, or {@link GpuDeviceLike} if the program does not declare it. */
 export type GpuDevice = InstanceOf<'GPUDevice', GpuDeviceLike>;
 
-/** A WebGPU buffer: the program's `GPUBuffer`, or {@link GpuBufferLike}. */
+/** A WebGPU buffer: `GPUBuffer`, or {@link GpuBufferLike} if the program does not declare it. */
 export type GpuBuffer = InstanceOf<'GPUBuffer', GpuBufferLike>;
 
-/** The request for a device: the program's `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike}. */
+/**
+ * The request for a device: `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike} if the program does not declare
+ * it.
+ */
 export type GpuDeviceDescriptor = GpuAdapter extends { requestDevice(descriptor?: infer Descriptor): unknown }
   ? NonNullable<Descriptor>
   : GpuDeviceDescriptorLike;
 
-/** {@link Gpu} in a program without WebGPU's types. */
+/** Stands for `GPU` in a program without WebGPU types; see {@link Gpu}. */
 export interface GpuLike {
   requestAdapter(options?: {
     readonly powerPreference?: 'low-power' | 'high-performance';
@@ -43,32 +50,32 @@ export interface GpuLike {
   }): Promise<GpuAdapterLike | null>;
 }
 
-/** {@link GpuAdapter} in a program without WebGPU's types. */
+/** Stands for `GPUAdapter` in a program without WebGPU types; see {@link GpuAdapter}. */
 export interface GpuAdapterLike {
   readonly info: GpuAdapterInfoLike;
   readonly features: GpuFeaturesLike;
   requestDevice(descriptor?: GpuDeviceDescriptorLike): Promise<GpuDeviceLike>;
 }
 
-/** {@link GpuDeviceDescriptor} in a program without WebGPU's types. */
+/** Stands for `GPUDeviceDescriptor` in a program without WebGPU types; see {@link GpuDeviceDescriptor}. */
 export interface GpuDeviceDescriptorLike {
   readonly requiredFeatures?: Iterable<string>;
   readonly requiredLimits?: { readonly [limit: string]: number | undefined };
 }
 
-/** {@link GpuAdapterInfo} in a program without WebGPU's types. */
+/** Stands for `GPUAdapterInfo` in a program without WebGPU types; see {@link GpuAdapterInfo}. */
 export interface GpuAdapterInfoLike {
   readonly vendor: string;
   readonly architecture: string;
   readonly device: string;
   readonly description: string;
-  /** Missing in older WebGPU types. */
+  /** Optional, because older versions of the WebGPU types lack this property. */
   readonly subgroupMinSize?: number | undefined;
   readonly subgroupMaxSize?: number | undefined;
   readonly isFallbackAdapter: boolean;
 }
 
-/** {@link GpuDevice} in a program without WebGPU's types. */
+/** Stands for `GPUDevice` in a program without WebGPU types; see {@link GpuDevice}. */
 export interface GpuDeviceLike {
   readonly features: GpuFeaturesLike;
   readonly lost: Promise<{ readonly reason: string; readonly message: string }>;
@@ -82,7 +89,7 @@ export interface GpuDeviceLike {
   destroy(): void;
 }
 
-/** {@link GpuBuffer} in a program without WebGPU's types. */
+/** Stands for `GPUBuffer` in a program without WebGPU types; see {@link GpuBuffer}. */
 export interface GpuBufferLike {
   readonly size: number;
   readonly usage: number;
@@ -92,7 +99,7 @@ export interface GpuBufferLike {
   destroy(): void;
 }
 
-/** The feature names of an adapter or a device, in a program without WebGPU's types. */
+/** The set of feature names of an adapter or device, in a program without WebGPU types. */
 export interface GpuFeaturesLike {
   has(name: string): boolean;
 }

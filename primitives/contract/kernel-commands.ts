@@ -1,12 +1,15 @@
 import { wrongArgument } from '../arguments.ts';
 import type { Module, ScalarType } from '../ir/ir.ts';
 
-/** How cells outside the grid are replaced; see `stencil`. */
+/**
+ * What a read of a cell outside the grid returns: the nearest cell, the cell at the opposite side, the mirrored cell,
+ * or a constant; see `stencil`.
+ */
 export type Boundary = 'clamp' | 'wrap' | 'reflect' | 'constant';
 
 /**
- * Memory of a backend, opaque to all other code. Backends identify it by `id` alone, so a wrapping backend can move its
- * contents.
+ * Memory of a backend. Other code cannot access its contents. Backends identify a buffer by `id` alone, so a backend
+ * that wraps another one can move the contents.
  */
 export interface DeviceBuffer {
   readonly id: number;
@@ -14,14 +17,15 @@ export interface DeviceBuffer {
   readonly words: number;
 }
 
-/** Words of a buffer, starting at `word`. */
+/** A position in a buffer: the 32-bit word `word`, where one or more values start. */
 export interface Cell {
   readonly buffer: DeviceBuffer;
   readonly word: number;
 }
 
 /**
- * A length that only the device knows: `min(limit, max(0, buffer[word] − minus))`.
+ * A length that only the device knows, as a reference to the word that holds a count: `min(limit, max(0, buffer[word] −
+ * minus))`.
  *
  * The host knows `limit`, the upper bound used for allocations and dispatches.
  */
@@ -30,7 +34,7 @@ export interface CountRef extends Cell {
   readonly limit: number;
 }
 
-/** A number of elements, known to the host or only to the device. */
+/** A number of elements: a number, or a reference to a count that only the device knows. */
 export type Length = number | CountRef;
 
 /** The indices 0 … length − 1 over which a kernel runs. */
@@ -50,25 +54,25 @@ export function capacityOf(length: number | { readonly limit: number }): number 
 }
 
 /**
- * How elements are laid out in memory. `u8 i8 u16 i16` are packed, four or two to a word, lowest bits first. Bools are
- * u32.
+ * How elements are stored in memory. Four elements of `u8` or `i8`, or two of `u16` or `i16`, share a 32-bit word, the
+ * first in the lowest bits. Bools are stored as u32.
  */
 export type Storage = 'u32' | 'i32' | 'f32' | 'u8' | 'i8' | 'u16' | 'i16';
 
-/** The memory bound to a captured array of a module for one launch. */
+/** The memory that a program reads as one of its arrays during one launch. */
 export interface ArrayBinding {
   readonly buffer: DeviceBuffer;
   readonly storage: Storage;
-  /** First element, counted in elements of the storage. */
+  /** Position of the first element in the buffer, counted in elements of the storage format. */
   readonly offset: number;
-  /** Reads at or past this index give zero. */
+  /** Number of elements. Reads at or past this index return zero. */
   readonly length: Length;
 }
 
 /**
- * A module together with its arrays and uniforms for one launch. The entry's first parameter is the index (u32).
- * Compiled code may depend only on the module, the storages, and which arrays share a buffer; offsets, lengths and
- * uniform values are passed as data.
+ * A module together with its arrays and uniforms for one launch. The first parameter of its entry function is the index
+ * (u32). Compiled code may depend only on the module, the storage formats, and which arrays share a buffer. Offsets,
+ * lengths and uniform values are passed as data.
  */
 export interface Program {
   readonly module: Module;
@@ -77,22 +81,22 @@ export interface Program {
 }
 
 /**
- * Where to write one result of a program: element `offset + i` of a buffer of 32-bit words, where i is the result
- * `index` (u32) if given, otherwise the index of the launch. Nothing is written if the result `guard` (bool) is false
- * or i is at least `capacity`. Indices that are written must be distinct, unless `combine` is given.
+ * Where to write one result of a program: element `offset + i` of a buffer of 32-bit words. i is the result number
+ * `index` (u32) if `index` is given, otherwise the index of the launch. Nothing is written if the result number `guard`
+ * (bool) is false, or if i is at least `capacity`. No two rows may write the same element, unless `combine` is given.
  */
 export interface Store {
   readonly buffer: DeviceBuffer;
   readonly offset: number;
   readonly capacity: number;
-  /** Index of the result to store; bools are stored as 0 and 1. */
+  /** Number of the result to store. Bools are stored as 0 and 1. */
   readonly value: number;
   readonly index?: number;
   readonly guard?: number;
   /**
-   * Combines the value with the word in memory, atomically, instead of replacing it. All combinations are commutative,
-   * so several rows may write the same element and the bytes do not depend on their order. Only for u32 (`min` and
-   * `max` are unsigned).
+   * Combines the value atomically with the word in memory, instead of replacing the word. All combinations are
+   * commutative, so several rows may write the same element, in any order, and the bytes are always the same. Only for
+   * u32 (`min` and `max` are unsigned).
    */
   readonly combine?: AtomicCombination;
 }
@@ -100,41 +104,43 @@ export interface Store {
 export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
 
 /**
- * A walk for every index of the extent: a sequence of steps, each starting from the state left by the previous one.
+ * Runs a walk for every index of the extent: a sequence of steps, each of which starts from the state after the
+ * previous one.
  *
  * `start(index)` returns `(more: bool, leaves …)`. While `more` is true, `step(index, leaves …)` is evaluated and
- * returns `(more: bool, next …, …)`. The `next` values replace the first `changing` leaves; the other leaves do not
- * change. After every step, all stores are applied to its results, of which `more` is result 0. If several steps of one
- * index write the same element, the last one wins. Different indices must write distinct elements, unless `combine` is
- * given. The command must not read any word that it writes.
+ * returns `(more: bool, next …, …)`. The `next` values replace the first `changing` leaves (scalars of the state); the
+ * other leaves do not change. After every step, all stores write results of that step; `more` is result 0, and `next`
+ * starts at result 1. If several steps of one index write the same element, the last one wins. Different indices must
+ * write distinct elements, unless `combine` is given. The command must not read any word that it writes.
  */
 export interface WalkCommand {
   readonly extent: Extent;
   readonly start: Program;
   readonly step: Program;
-  /** Maximum number of steps of an index. If missing, the number is unbounded. */
+  /** Maximum number of steps of an index; undefined if there is no maximum. */
   readonly steps?: number;
-  /** Number of leaves that a step changes. */
+  /** Number of leaves (scalars of the state) that a step changes. */
   readonly changing: number;
   readonly stores: readonly Store[];
 }
 
 /**
- * An associative operator with an identity over a record of scalars. The module's entry takes the leaves of the left
- * operand, then those of the right, and returns the leaves of the combination. It captures nothing.
+ * An associative operator with an identity, on a record of scalars (its leaves). The parameters of the module's entry
+ * function are the leaves of the left operand, then those of the right; its results are the leaves of the combination.
+ * The module has no arrays or uniforms.
  */
 export interface MonoidProgram {
   readonly module: Module;
   readonly types: readonly ScalarType[];
   readonly identity: readonly (number | boolean)[];
   /**
-   * True if every bracketing gives the same bytes (integers, bits, minima …): a backend may fold in any shape. If false
-   * (f32 sums …), the shape is the canonical one of `combination-tree.ts`, which depends only on the length.
+   * True if every bracketing gives the same bytes (integers, bits, minima …), so a backend may fold in any shape. If
+   * false (f32 sums …), a backend must use the bracketing of `combination-tree.ts`, which depends only on the length.
    */
   readonly exact: boolean;
   /**
-   * True if operands may also be swapped without changing the bytes: a backend may fold an exact commutative monoid in
-   * any order.
+   * True if swapping the operands does not change the bytes. A backend may fold a monoid that is exact and commutative
+   * in any order.
    */
   readonly commutative: boolean;
 }
@@ -143,23 +149,24 @@ export interface MonoidProgram {
  * The purpose of a scan, for which some backends have special kernels. It states a property of the command and does not
  * change its results.
  *
- * - `compact`: moves rows together by a flag. Elements are 0 or 1, and the monoid is addition. Stores with the guard
- *   `selected`, a result of emit, write the rows with a 1 at the exclusive prefix; stores with the guard `rejected`
- *   write the other rows at the index minus the exclusive prefix. There are no other stores, and none has a `combine`.
- * - `runs`: combines runs of rows. The first leaf is 1 at the first row of each run, including row 0, and 0 elsewhere;
- *   the monoid adds it. It combines the other leaves by `inner`, and restarts them at each 1. All stores share one
- *   guard, which holds at the last row of a run, and store at the inclusive first leaf minus 1. Guard and values depend
- *   neither on that leaf nor on the exclusive prefix.
+ * - `compact`: moves rows together by a flag. Elements are 0 or 1, and the monoid is addition. `selected` and
+ *   `rejected` are numbers of results of `emit` that serve as guards. Stores with the guard `selected` write a row
+ *   whose element is 1 at its exclusive prefix. Stores with the guard `rejected` write a row whose element is 0 at its
+ *   index minus its exclusive prefix. There are no other stores, and none has a `combine`.
+ * - `runs`: combines runs of rows. The first leaf is 1 at the first row of each run, including row 0, and 0 elsewhere.
+ *   The monoid adds the first leaves. It combines the other leaves by `inner`, and restarts them where a run starts.
+ *   All stores share one guard, which is true at the last row of a run. They store at the index `inclusive first leaf −
+ *   1`. Guard and values depend neither on the first leaf nor on the exclusive prefix.
  */
 export type ScanForm =
   | { readonly kind: 'compact'; readonly selected: number; readonly rejected?: number }
   | { readonly kind: 'runs'; readonly inner: MonoidProgram };
 
 /**
- * A scan whose results are consumed immediately. For every index i, `emit(i, exclusive leaves …, inclusive leaves …)`
- * is evaluated and its results are stored; exclusive is the combination of `program(0) … program(i − 1)` and inclusive
- * that of `program(0) … program(i)`. Compaction, reduction by key and segmented scans are this command with different
- * programs.
+ * A scan whose prefixes are not stored but passed to a program. For every index i, `emit(i, exclusive leaves …,
+ * inclusive leaves …)` is evaluated and its results are stored. Here exclusive is the combination of `program(0) …
+ * program(i − 1)` and inclusive that of `program(0) … program(i)`. Compaction, reduction by key and segmented scans are
+ * this command with different programs.
  */
 export interface ScanCommand {
   readonly extent: Extent;
@@ -167,37 +174,41 @@ export interface ScanCommand {
   readonly monoid: MonoidProgram;
   readonly emit: Program;
   readonly stores: readonly Store[];
-  /** Where to write the combination of all elements, as `reduce` computes it, one word a leaf. */
+  /** Where to write the combination of all elements, one word for each leaf. Its value is that of `reduce`. */
   readonly total?: Cell | undefined;
   readonly form?: ScanForm | undefined;
 }
 
 /**
- * A stable ascending sort of `program(index) = (key: u32 [, payload: u32])` by bits `beginBit … endBit − 1` of the key
- * as an unsigned number; the other bits move with the key.
+ * A stable ascending sort of `program(index) = (key: u32 [, payload: u32])`. Keys are compared by bits `beginBit …
+ * endBit − 1`, as an unsigned number. The other bits of a key move with it.
  */
 export interface SortCommand {
   readonly extent: Extent;
   readonly program: Program;
   readonly beginBit: number;
   readonly endBit: number;
-  /** Where to write the sorted keys, with room for the extent's capacity; missing if the keys are not needed. */
+  /**
+   * Where to write the sorted keys; there must be room for the extent's capacity. Undefined if the keys are not needed.
+   */
   readonly keys?: Cell | undefined;
   readonly payload?: Cell | undefined;
 }
 
 /**
- * Counts `program(index) = (bin: u32)` per bin; bins at or past `bins` are not counted. All words of the histograms are
- * written at `into`, `bins` words for each histogram. The command must not read any of them.
+ * Counts how often `program(index) = (bin: u32)` returns each bin; bins at or past `bins` are not counted. The
+ * histograms are written at `into`, one after another, with `bins` words each. The command must not read any of these
+ * words.
  *
- * - With `segment`, the indices are split into segments of that many (the last may be shorter), each with its own
- *   histogram: segment s counts into bins `s · bins …`. The number of segments follows from the extent's capacity.
+ * - With `segment`, the indices are split into segments of `segment` indices (the last may be shorter), each with its
+ *   own histogram. The bins of segment s start at word `s · bins`. The number of segments follows from the extent's
+ *   capacity.
  * - With `histograms`, the program returns `(bin: u32, histogram: u32)` and counts into bin `histogram · bins + bin`;
  *   rows whose `histogram` is at least `histograms` are not counted. Neighbouring indices usually share a histogram,
  *   which kernels exploit.
- * - With `inner`, every index of the extent has `ranks` elements: `inner.row(index)` is evaluated once a row and
- *   returns `(active: bool, leaves …)`. If it is active, the program is evaluated as `program(index, rank, leaves …)`
- *   for every rank. Not together with `segment`.
+ * - With `inner`, every index of the extent has `ranks` elements. `inner.row(index)` is evaluated once and returns
+ *   `(active: bool, leaves …)`. If `active` is true, `program(index, rank, leaves …)` is evaluated for every rank.
+ *   `inner` cannot be combined with `segment`.
  */
 export interface HistogramCommand {
   readonly extent: Extent;
@@ -210,9 +221,10 @@ export interface HistogramCommand {
 }
 
 /**
- * Adds the weights of `program(index) = (bin: u32, weight: u32, …)` per bin, in 64 bits; rows with a bin at or past
- * `bins` are ignored. For weight w, the low words of the sums start at word `2 · w · bins` of `into`, and the high
- * words at word `(2 · w + 1) · bins`, one word a bin. All of them are written, and the command must not read any.
+ * Adds the weights of `program(index) = (bin: u32, weight: u32, …)` per bin, as 64-bit sums. Rows whose bin is at or
+ * past `bins` are ignored. For weight number w, the low words of the sums start at word `2 · w · bins` of `into`, and
+ * the high words at word `(2 · w + 1) · bins`, one word for each bin. All these words are written, and the command must
+ * not read any of them.
  */
 export interface WeightedHistogramCommand {
   readonly extent: Extent;
@@ -221,7 +233,9 @@ export interface WeightedHistogramCommand {
   readonly into: Cell;
 }
 
-/** Elements of a histogram that share values computed once a row. */
+/**
+ * Makes every index of a histogram command count several elements. Values that these elements share are computed once.
+ */
 export interface InnerRanks {
   readonly row: Program;
   readonly ranks: number;
@@ -232,31 +246,37 @@ export interface InnerRanks {
  * until a condition holds.
  *
  * `grids(g) = (first, width, height)`, u32: grid g has the cells `first … first + width · height − 1`, row after row.
- * No cell belongs to two grids, none lies at or past `cells`, and no grid is larger than `maxWidth` × `maxHeight`.
+ * No cell belongs to two grids, all cells are below `cells`, and no grid is larger than `maxWidth` × `maxHeight`.
  *
  * In every round `step(i, state leaves …, own leaves …, neighbour leaves …)` is evaluated for every cell i of the grid,
- * on the states before the round, and returns `(next state leaves …, change leaves …)`; `own(i)` is evaluated once. The
- * changes of all cells are folded. A grid stops after the first round in which `until(g, width · height, folded leaves
- * …)` holds, or after `maxRounds`. A grid without cells has no rounds, and cells that belong to no grid do not change.
- * The programs must not read any word that the command writes.
+ * on the states before the round, and returns `(next state leaves …, change leaves …)`; `own(i)` is evaluated only once
+ * for all rounds. The changes of all cells of a grid are folded into one value. A grid stops after the first round in
+ * which `until(g, width · height, folded leaves …)` holds, or after `maxRounds`. A grid without cells has no rounds.
+ * Cells that belong to no grid do not change. The programs must not read any word that the command writes.
  */
 export interface RelaxCommand {
   /** The number of grids. */
   readonly extent: Extent;
   readonly grids: Program;
-  /** The number of cells of all grids. */
+  /** The number of cells in the memory of the states. */
   readonly cells: Extent;
-  /** The states of the cells, leaf by leaf. They are read before the first round and hold the result after the last. */
+  /**
+   * The states of the cells, one array for each leaf (scalar of a state). They are read before the first round, and
+   * contain the result after the last.
+   */
   readonly state: readonly StateLeaf[];
   readonly own: Program;
   readonly step: Program;
-  /** Offsets of the neighbours whose states a step takes, in this order, each with all its leaves. */
+  /**
+   * Offsets of the neighbours whose states are passed to `step`, in this order. All leaves of one neighbour come before
+   * the next neighbour.
+   */
   readonly neighbours: readonly { readonly dx: number; readonly dy: number }[];
-  /** How a cell outside the grid is replaced. */
+  /** What replaces the state of a neighbour that is outside the grid. */
   readonly boundary: { readonly x: Boundary; readonly y: Boundary };
-  /** The leaves of cells outside the grid if the boundary is `constant`. */
+  /** If the boundary is `constant`, the leaves of the state of every cell outside the grid. */
   readonly outside: readonly (number | boolean)[];
-  /** How changes are folded; must be exact and commutative. */
+  /** The monoid that folds the changes of a grid's cells. It must be exact and commutative. */
   readonly change: MonoidProgram;
   readonly until: Program;
   readonly maxRounds: number;
@@ -267,22 +287,23 @@ export interface RelaxCommand {
 }
 
 /**
- * For every row of one table, folds a functor of that row and every row of another table.
+ * For every row of a left table, folds the values of its pairs with all rows of a right table.
  *
- * Rows of both may include vectors of `dimensions` elements, stored row after row: element d of row i is at `i ·
- * dimensions + d`. For a pair (i, j) the sums start as `start`, and `step(d, sums …, left elements …, right elements
- * …)` returns the next sums, for d = 0 … dimensions − 1 in order. `value(i, sums …, leftOwn(i) …, rightOwn(j) …)` is
- * the value of the pair.
+ * The rows of both tables may include vectors of `dimensions` elements, stored one after another: element d of row i is
+ * at `i · dimensions + d`. For a pair (i, j) of rows, the sums start as `start`, and `step(d, sums …, left elements …,
+ * right elements …)` returns the next sums, for d = 0 … dimensions − 1 in order. `value(i, sums …, leftOwn(i) …,
+ * rightOwn(j) …)` is the value of the pair.
  *
- * The rows of the other table are split into runs of `run` rows. The last may be shorter or, because runs are counted
- * by capacity, empty. The values of a run are folded from left to right, starting with the identity, so the bytes are
- * the same even if the monoid is not exact. Leaf k of run r of row i goes to element `r · capacityOf(extent) + i` of
- * `results[k]`. The programs must not read any word that the command writes.
+ * The rows of the right table are split into runs of `run` rows. The last run may be shorter. The number of runs
+ * follows from the capacity of the right table, so some runs may be empty. The values of a run are folded from left to
+ * right, starting with the identity, so the bytes are the same even if the monoid is not exact. The result of left row
+ * i and run r is stored in element `r · capacityOf(extent) + i` of `results[k]`, for each leaf k of the monoid. The
+ * programs must not read any word that the command writes.
  */
 export interface CrossReduceCommand {
-  /** The number of rows of the first table. */
+  /** The number of rows of the left table. */
   readonly extent: Extent;
-  /** The number of rows of the other table. */
+  /** The number of rows of the right table. */
   readonly others: Length;
   readonly run: number;
   readonly dimensions: number;
@@ -297,20 +318,20 @@ export interface CrossReduceCommand {
   readonly results: readonly Pick<Store, 'buffer' | 'offset' | 'capacity'>[];
 }
 
-/** Elements of vectors, one per 32-bit word. */
+/** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
   readonly array: ArrayBinding;
 }
 
-/** One 32-bit word a cell; bools as 0 and 1. */
+/** One scalar of the state of all cells, one 32-bit word per cell. Bools are stored as 0 and 1. */
 export interface StateLeaf {
   readonly type: ScalarType;
   readonly buffer: DeviceBuffer;
   readonly offset: number;
 }
 
-/** A kernel's call as data, so that it can be repeated on another backend. */
+/** A kernel's call as data, so that it can be recorded, and repeated later or on another backend. */
 export type KernelCommand =
   | { readonly kind: 'forEach'; readonly extent: Extent; readonly program: Program; readonly stores: readonly Store[] }
   | {

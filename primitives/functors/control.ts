@@ -12,7 +12,7 @@ import {
 } from './value.ts';
 
 /**
- * A copy of the current value, for a {@link Variable} that will be set again.
+ * A copy of the current value of a {@link Variable}. The copy keeps this value when the variable is set again.
  *
  * @example
  * const swap = fn({ x: u32, y: u32 }, { x: u32, y: u32 }, ({ x, y }) => {
@@ -51,14 +51,14 @@ export function declare(value: Operand): Local {
   return local;
 }
 
-/** The alternatives that may follow an {@link If}. */
+/** The methods that add an `ElseIf` or `Else` branch to an {@link If}. */
 export interface Otherwise {
   Else(body: () => void): void;
   ElseIf(condition: () => Bool, body: () => void): Otherwise;
 }
 
 /**
- * Runs the body if the condition holds. `ElseIf` and `Else` must follow immediately.
+ * Runs the body if the condition holds. Calls of `ElseIf` and `Else` must follow immediately.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -79,7 +79,7 @@ export function If(condition: Bool, body: () => void): Otherwise {
   return otherwise;
 }
 
-/** `requireNext` throws if an alternative does not directly follow the whole chain. */
+/** Records an `if`. `requireNext` throws if an `ElseIf` or `Else` does not directly follow the chain of branches. */
 function branch(condition: Bool, body: () => void, requireNext: () => void): Otherwise {
   const alternative: Statement[] = [];
   const tested = use(requireCondition('If', condition));
@@ -104,7 +104,8 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
 }
 
 /**
- * Runs the body for `from`, `from + 1`, … while below `to`, which is evaluated once.
+ * Runs the body for `i` = `from`, `from + 1`, … as long as `i` is below `to`. The bound `to` is evaluated once, before
+ * the loop.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -128,7 +129,7 @@ export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => 
 }
 
 /**
- * Runs the body while the condition holds, which is evaluated before every round.
+ * Runs the body as long as the condition holds. The condition is evaluated before every round.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -156,9 +157,9 @@ function requireBody(call: string, argument: string, given: unknown): void {
 }
 
 /**
- * A {@link While} whose body provably runs at most `max` times; generated code does not check this. For loops of the
- * library whose bound the analysis does not find, such as bisections: loops without a bound never run on the caller's
- * thread.
+ * A {@link While} loop whose body is known to run at most `max` times; generated code does not check this. It is for
+ * loops of the library whose bound the analysis cannot find, such as bisections. Without a known bound, a loop never
+ * runs on the caller's thread.
  */
 export function WhileAtMost(max: number, condition: () => Bool, body: () => void): void {
   appendLoop(
@@ -167,7 +168,7 @@ export function WhileAtMost(max: number, condition: () => Bool, body: () => void
       body();
     },
     () => {},
-    // The round in which the condition fails counts too.
+    // The last round, in which the condition fails, counts too.
     { rounds: max + 1 },
   );
 }

@@ -44,7 +44,8 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
 }
 
 /**
- * Unsigned 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates; NaN gives 0).
+ * Unsigned 32-bit integers. Called as a function, it makes a literal or converts a value. f32 values are truncated and
+ * saturate at the range of u32; NaN gives 0.
  *
  * @example
  * await ctx.read(map(fn({ x: f32 }, u32, ({ x }) => u32(x)), { x: ctx.column(Float32Array.of(2.9, -1)) }));
@@ -52,7 +53,8 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
  */
 export const u32: Scalar<'u32'> = scalar('u32');
 /**
- * Signed 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates; NaN gives 0).
+ * Signed 32-bit integers. Called as a function, it makes a literal or converts a value. f32 values are truncated and
+ * saturate at the range of i32; NaN gives 0.
  *
  * @example
  * await ctx.read(map(fn({ x: f32 }, i32, ({ x }) => i32(x)), { x: ctx.column(Float32Array.of(-2.9)) }));
@@ -60,7 +62,7 @@ export const u32: Scalar<'u32'> = scalar('u32');
  */
 export const i32: Scalar<'i32'> = scalar('i32');
 /**
- * 32-bit floating point numbers. As a function: a literal, or a conversion that rounds to nearest.
+ * 32-bit floating point numbers. Called as a function, it makes a literal or converts a value, rounding to nearest.
  *
  * @example
  * await ctx.read(map(fn({ x: u32 }, f32, ({ x }) => f32(x).div(2)), { x: ctx.column(Uint32Array.of(3)) }));
@@ -68,7 +70,7 @@ export const i32: Scalar<'i32'> = scalar('i32');
  */
 export const f32: Scalar<'f32'> = scalar('f32');
 /**
- * Booleans. As a function: a literal, or `x ≠ 0`.
+ * Booleans. Called as a function, it makes a literal or returns whether a value is not 0.
  *
  * @example
  * await ctx.read(map(fn({ x: u32 }, bool, ({ x }) => bool(x)), { x: ctx.column(Uint32Array.of(0, 5)) }));
@@ -76,35 +78,28 @@ export const f32: Scalar<'f32'> = scalar('f32');
  */
 export const bool: Scalar<'bool'> = scalar('bool');
 
-/** The shape of an unsigned 64-bit integer: its low and its high word. */
+/** The shape of an unsigned 64-bit integer: a record of its low and its high 32-bit word. */
 export const u64: { readonly lo: Scalar<'u32'>; readonly hi: Scalar<'u32'> } = { lo: u32, hi: u32 };
 
-/** A parameter that captures a whole column, which can be read at any index. */
+/** A parameter for a captured column, whose elements the functor can read at any index. */
 export interface ArrayParameter<T extends ScalarType> {
   readonly array: Scalar<T>;
 }
 
-/** A parameter with one value per launch. Other values need no new compilation. */
+/** A parameter whose value is the same for all rows of a launch. A new value needs no new compilation. */
 export interface UniformParameter<T extends ScalarType> {
   readonly uniform: Scalar<T>;
 }
 
-/**
- * Declares a parameter that captures a column.
- *
- * @example
- * const lookUp = fn({ i: u32, table: array(u32) }, u32, ({ i, table }) => table.at(i));
- * const table = ctx.column(Uint32Array.of(10, 20));
- * await ctx.read(map(lookUp, { i: ctx.column(Uint32Array.of(1, 0, 1)), table })); // Uint32Array [20, 10, 20]
- */
+/** Declares a parameter for a captured column. */
 export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> {
   if (!isScalarType(type)) throw wrongInput('array', 'type', type, 'u32, i32, f32 or bool');
   return { array: type };
 }
 
 /**
- * Declares a parameter that is a uniform: a number of the host, the same for all rows. A number that only the device
- * has, such as the result of `reduce`, is passed as an {@link array} of one element.
+ * Declares a uniform parameter: a number that the host passes and that is the same for all rows. To pass a number that
+ * is only on the device, such as the result of `reduce`, use an {@link array} of one element.
  *
  * @example
  * const scale = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(by));
@@ -118,7 +113,7 @@ export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter
 export type Parameter = Shape | ArrayParameter<ScalarType> | UniformParameter<ScalarType> | NeighboursParameter<Shape>;
 export type Parameters = { readonly [name: string]: Parameter };
 
-/** The arguments that a functor's body receives. */
+/** The arguments that a functor's body receives, by parameter name. */
 export type ArgumentsOf<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends ArrayParameter<infer T>
     ? ArrayValue<T>
@@ -131,7 +126,7 @@ export type ArgumentsOf<P extends Parameters> = {
           : never;
 };
 
-/** The arguments for a call of a functor inside another functor. */
+/** The arguments of a call of a functor inside another functor, by parameter name. */
 export type CallArguments<P extends Parameters> = {
   readonly [K in keyof P]: P[K] extends ArrayParameter<infer T>
     ? ArrayValue<T>
@@ -149,13 +144,13 @@ export interface FunctorDescription {
   readonly functorName: string;
   readonly parameters: Parameters;
   readonly result: Shape;
-  /** Its representation, recorded at the first access. */
+  /** The functor in the intermediate representation. The body is recorded at the first access. */
   readonly module: Module;
 }
 
 /**
- * A function that is written once and runs on every backend. Called inside another functor, it becomes part of that
- * functor; passed to a primitive, it runs over columns.
+ * A function that is written once and runs on every backend. If it is called inside another functor, its code becomes
+ * part of that functor. If it is passed to a primitive, it is evaluated for every row.
  */
 export interface Functor<P extends Parameters, R extends Shape> extends FunctorDescription {
   (args: CallArguments<P>): ValuesOf<R>;
@@ -164,7 +159,10 @@ export interface Functor<P extends Parameters, R extends Shape> extends FunctorD
 }
 
 export interface FunctorOptions {
-  /** Allows the device to contract and approximate f32 operations: faster, but results may differ between devices. */
+  /**
+   * Allows the device to contract and approximate f32 operations. This is faster, but the results may differ between
+   * devices.
+   */
   readonly fast?: boolean;
 }
 
@@ -182,20 +180,21 @@ export function fn<const P extends Parameters, R extends Shape>(
   options?: FunctorOptions,
 ): Functor<P, R>;
 /**
- * Makes a functor.
+ * Makes a functor: a function that is written once and runs on every backend.
  *
  * @param name - its name in errors and in generated code.
  * @param parameters - scalars, records, `array(…)`, `uniform(…)` and `neighbours(…)`, by name.
  * @param result - the shape it returns.
- * @param body - computes the result from its arguments. It may call plain TypeScript helpers and other functors, which
- * become part of it.
- * @throws FunctorError at the author's line if types do not fit, when the functor is first used.
+ * @param body - computes the result from its arguments. It may call plain TypeScript helpers and other functors, whose
+ * code becomes part of the functor.
+ * @throws FunctorError when the functor is first used, if its types do not fit. The error names the line of the
+ * author's code.
  * @example
  * const squaredLength = fn('squaredLength', { x: f32, y: f32 }, f32, ({ x, y }) => x.mul(x).add(y.mul(y)));
  * const points = { x: ctx.column(Float32Array.of(3, 1)), y: ctx.column(Float32Array.of(4, 2)) };
  * await ctx.read(map(squaredLength, points)); // Float32Array [25, 5]
  */
-// Last, because the compiler explains errors by the last overload.
+// This overload is the last one, because the compiler reports type errors against the last overload.
 export function fn<const P extends Parameters, R extends Shape>(
   name: string,
   parameters: P,
@@ -215,9 +214,12 @@ export function fn(...args: readonly unknown[]): unknown {
   );
 }
 
-/** WGSL's limit for the parameters of a function. */
+/** Maximum number of scalar parameters of a functor: WGSL's limit for the parameters of a function. */
 export const MAX_PARAMETERS = 255;
-/** WGSL's limit for the members of a struct, which holds a function's results. */
+/**
+ * Maximum number of scalar results of a functor: WGSL's limit for the members of a struct, in which a function returns
+ * its results.
+ */
 export const MAX_RESULTS = 1023;
 
 function requireDefinition(parameters: unknown, result: unknown, body: unknown, options: unknown): void {
@@ -236,7 +238,7 @@ function requireAtMost(argument: string, max: number, scalars: number, remedy?: 
   throw functorError('parameters', `fn was given ${scalars} scalars as ${argument}: there may be ${max}.`, remedy);
 }
 
-/** Requires a record of parameter types. */
+/** Requires that an argument is a record of parameter types. */
 export function requireParameters(call: string, parameters: unknown): void {
   if (!isRecord(parameters)) {
     throw wrongInput(call, 'parameters', parameters, 'a record of types', 'Write { x: u32 }.');
@@ -251,7 +253,7 @@ function requireParameter(call: string, name: string, parameter: unknown): void 
   requireShapeOf(call, `parameters.${name}`, parameter);
 }
 
-/** Requires valid options of a functor. */
+/** Requires that the options of a functor are valid. */
 export function requireFunctorOptions(call: string, options: unknown): void {
   if (options === undefined) return;
   if (!isRecord(options)) throw wrongInput(call, 'options', options, 'a record of options');
@@ -286,7 +288,7 @@ function defineFunctor(
   return functorOf(name, parameters, result, () => (module ??= build()));
 }
 
-/** Makes a functor from a module; also used for functors written as text. */
+/** Makes a functor from a module, whether recorded from TypeScript or compiled from text. */
 export function functorOf<P extends Parameters, R extends Shape>(
   name: string,
   parameters: P,
@@ -335,7 +337,9 @@ function recordFunctor(
   return noteOffsets(module, offsets);
 }
 
-/** Splits parameters by kind. Scalars and records keep their order. */
+/**
+ * Splits parameters by kind: values (scalars and records), arrays, uniforms and neighbours. Values keep their order.
+ */
 export function splitParameters(parameters: Parameters): {
   readonly values: { readonly [name: string]: Shape };
   readonly arrays: ReadonlyMap<string, ScalarType>;
@@ -371,7 +375,9 @@ export function isUniformParameter(parameter: Parameter): parameter is UniformPa
   );
 }
 
-/** The operands of a tree of inputs, in the order of a shape. */
+/**
+ * The operands in a tree of inputs, in the order of a shape's fields. Literals are converted to the types of the shape.
+ */
 function operandsOf(name: string, shape: Shape, inputs: unknown): Operand[] {
   const leaves = flatten<Input<ScalarType>>(shape, inputs as Input<ScalarType>, (path) => {
     throw functorError(
@@ -425,12 +431,7 @@ function uniformArgument(name: string, key: string, type: ScalarType, given: unk
   throw functorError('type', `Parameter ${key} of functor ${name} must be a uniform.`, 'Pass a literal or a uniform.');
 }
 
-/**
- * Whether something is a functor, as returned by {@link fn} or {@link wgsl}.
- *
- * @example
- * [isFunctor(mortonEncode), isFunctor((x) => x)]; // [true, false]
- */
+/** Whether a value is a functor, as {@link fn} and {@link wgsl} return it. */
 export function isFunctor(thing: unknown): thing is Functor<Parameters, Shape> {
   return typeof thing === 'function' && 'functorName' in thing && 'module' in thing;
 }

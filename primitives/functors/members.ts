@@ -4,9 +4,9 @@ import { placeIn } from './place.ts';
 import { ArrayValue, Value, Variable } from './value.ts';
 
 /**
- * Runs a functor's body. If it calls a method that a value does not have, such as `x.sin()`, JavaScript's error is
- * replaced by one that lists the existing methods. This costs nothing for correct bodies; a proxy behind the values
- * would slow down each of them.
+ * Runs a functor's body. If the body calls a method that values do not have, such as `x.sin()`, JavaScript's error is
+ * replaced by one that lists the existing methods. This costs nothing for correct bodies, whereas wrapping all values
+ * in proxies would slow down every body.
  */
 export function withMembers<R>(functor: string, body: () => R): R {
   try {

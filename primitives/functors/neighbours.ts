@@ -3,7 +3,7 @@ import { functorError, newParameter, recorder } from './recorder.ts';
 import { assemble, flatten, leafTypes, requireShapeOf, type Shape, type ValuesOf } from './shapes.ts';
 import { Value } from './value.ts';
 
-/** A parameter that is read at the current cell and cells around it; see {@link neighbours}. */
+/** A parameter whose values are read at the current cell and at cells around it; see {@link neighbours}. */
 export class NeighboursParameter<S extends Shape> {
   readonly neighbourhood: S;
 
@@ -13,9 +13,9 @@ export class NeighboursParameter<S extends Shape> {
 }
 
 /**
- * Declares a column, or a record of columns, that a functor reads at cells around the current one; `stencil` runs it
- * over a grid. In its body, `at(dx)` and `at(dx, dy)` are the values of the cell `dx` columns to the right and `dy`
- * rows below.
+ * Declares a parameter for a column, or a record of columns, that a functor reads at cells around the current cell.
+ * `stencil` evaluates such a functor for every cell of a grid. In the body, `at(dx)` and `at(dx, dy)` return the values
+ * of the cell `dx` columns to the right and `dy` rows below.
  *
  * @example
  * const mean = fn({ z: neighbours(f32) }, f32, ({ z }) => z.at(-1).add(z.at(0)).add(z.at(1)).div(3));
@@ -26,14 +26,14 @@ export function neighbours<S extends Shape>(shape: S): NeighboursParameter<S> {
   return new NeighboursParameter(shape);
 }
 
-/** A neighbour that a functor reads: the parameter, and the offset in columns and rows. */
+/** A neighbour that a functor reads: the name of the parameter, and the neighbour's offset in columns and rows. */
 export interface NeighbourOffset {
   readonly parameter: string;
   readonly dx: number;
   readonly dy: number;
 }
 
-/** The cells around the current one, as a functor's body sees them. */
+/** Gives the body of a functor access to the current cell and the cells around it. */
 export class Neighbours<S extends Shape> {
   readonly shape: S;
   readonly #find: (dx: number, dy: number) => ValuesOf<S>;
@@ -44,8 +44,8 @@ export class Neighbours<S extends Shape> {
   }
 
   /**
-   * The values of the cell `dx` columns to the right and `dy` rows below. Offsets must be known when the functor is
-   * recorded.
+   * The values of the cell `dx` columns to the right of the current cell and `dy` rows below. The offsets must be
+   * numbers that are known when the functor is recorded.
    */
   at(dx: number, dy = 0): ValuesOf<S> {
     return this.#find(requireOffset(dx), requireOffset(dy));
@@ -61,7 +61,10 @@ function requireOffset(offset: number): number {
   );
 }
 
-/** The neighbours of a parameter in the current functor. Every cell that the body asks for becomes a parameter. */
+/**
+ * Makes the object with which the body reads the neighbours of a parameter. Every neighbour that the body reads becomes
+ * a parameter of the recorded function.
+ */
 export function recordNeighbours<S extends Shape>(
   parameter: string,
   shape: S,
@@ -91,18 +94,21 @@ export function recordNeighbours<S extends Shape>(
 
 const offsetsByModule = new WeakMap<Module, readonly NeighbourOffset[]>();
 
-/** Records which neighbours a module takes. They follow its other parameters, leaf by leaf. */
+/**
+ * Remembers which neighbours a module takes as parameters. They come after its other parameters, leaf by leaf (scalar
+ * by scalar).
+ */
 export function noteOffsets(module: Module, offsets: readonly NeighbourOffset[]): Module {
   offsetsByModule.set(module, offsets);
   return module;
 }
 
-/** The neighbours that a module takes. */
+/** The neighbours that a module takes as parameters, in order; see {@link noteOffsets}. */
 export function offsetsOf(module: Module): readonly NeighbourOffset[] {
   return offsetsByModule.get(module) ?? [];
 }
 
-/** The arguments for a functor that takes neighbours when another functor passes its own neighbours on. */
+/** The arguments for the neighbour parameters of a functor, when the calling functor passes its own neighbours on. */
 export function passNeighbours(
   name: string,
   module: Module,

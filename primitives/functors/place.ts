@@ -1,14 +1,14 @@
 import type { ErrorPlace } from '../errors.ts';
 
-/** The forms of a stack frame: with a function name, without one, and as in Firefox and Safari. */
+/** The formats of a stack frame: in V8 with and without a function name, then in Firefox and Safari. */
 const frames = [/^\s*at .*? \((.+):(\d+):(\d+)\)$/, /^\s*at (?:async )?(.+):(\d+):(\d+)$/, /^[^@]*@(.+):(\d+):(\d+)$/];
 
 /**
- * The current line of the caller's code: the first stack frame outside the functor builder and the primitives. The
- * runtime maps it to the source file if it can.
+ * The line of the caller's code that is running now: the first stack frame outside the folder of the primitives. If
+ * source maps are on, the runtime maps the line to the source file.
  */
 export function callerPlace(): ErrorPlace | undefined {
-  // V8 and Safari respect this limit.
+  // V8 and Safari capture at most this number of stack frames.
   const limited = Error as { stackTraceLimit?: number | undefined };
   const limit = limited.stackTraceLimit;
   limited.stackTraceLimit = 40;
@@ -18,8 +18,8 @@ export function callerPlace(): ErrorPlace | undefined {
 }
 
 /**
- * The first place in a stack that belongs to the caller; unknown if a bundler has put the caller into the same file as
- * this code.
+ * The first place in a stack trace that belongs to the caller. Undefined if a bundler has put the caller's code and
+ * this code into one file.
  */
 export function placeIn(stack: string | undefined): ErrorPlace | undefined {
   for (const line of stack?.split('\n') ?? []) {
@@ -35,7 +35,7 @@ interface Place {
   readonly column: number;
 }
 
-/** The place in a line of a stack trace, if it is a frame. */
+/** The place in a line of a stack trace; undefined if the line is not a stack frame. */
 function placeOf(frame: string): Place | undefined {
   const match = frames.map((form) => form.exec(frame)).find((found) => found !== null);
   if (match === undefined) return undefined;
@@ -47,7 +47,7 @@ function isOwn(file: string): boolean {
   return file === own.file || (own.folder !== undefined && file.startsWith(own.folder));
 }
 
-/** This file as stack frames name it, and the folder whose files never belong to the caller. */
+/** The path of this file as it appears in stack frames, and the folder whose files are never the caller's. */
 interface OwnPlace {
   readonly file: string | undefined;
   readonly folder: string | undefined;
@@ -56,20 +56,20 @@ interface OwnPlace {
 let own: OwnPlace | undefined;
 
 /**
- * Found in a stack trace: the files of a bundle may not know their addresses, and the runtime may map them to their
- * sources.
+ * Finds the path of this file in a stack trace, because files of a bundle may not know their URLs, and the runtime may
+ * map them to their sources.
  */
 function ownPlace(): OwnPlace {
   const file = (new Error().stack ?? '')
     .split('\n')
     .map(placeOf)
     .find((place) => place !== undefined)?.file;
-  // Development bundlers put packages into a folder of their own.
+  // If this file is not at its usual path, Vite may have bundled the package into its dependency folder.
   const folder = /^(.*\/)functors\/place\.[jt]s$/.exec(file ?? '') ?? /^(.*\/node_modules\/\.vite\/)/.exec(file ?? '');
   return { file, folder: folder?.[1] };
 }
 
-/** A file name or address as a path with slashes. */
+/** Converts a file name or URL to a path with forward slashes. */
 function fileOf(address: string): string {
   const path = address.startsWith('file://') ? decodeURI(address.slice(7)) : address;
   return path.replaceAll('\\', '/').replace(/^\/(?=[A-Za-z]:\/)/, '');

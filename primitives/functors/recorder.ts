@@ -22,29 +22,34 @@ import { evaluate, toF32, toI32, toU32 } from '../ir/semantics.ts';
 import { terminates, visitStatements } from '../ir/visit.ts';
 import { callerPlace, placeIn } from './place.ts';
 
-/** The module that is being recorded, and its current function. */
+/** The state of the recording: the module that is being recorded, and its current function. */
 interface FunctorRecorder extends Linkage {
-  /** The open blocks, innermost last. */
+  /** The blocks that are open, the innermost last. Statements are appended to the last. */
   readonly blocks: Statement[][];
-  /** The block in which every local was declared, which is where it is visible. */
+  /** The block in which each local was declared. The local is visible only in this block and the blocks inside it. */
   readonly declared: Map<Local, readonly Statement[]>;
-  /** The function's parameters; neighbours are added when the body asks for them. */
+  /** The parameters of the function. Neighbours are added when the body reads them. */
   readonly parameters: Local[];
   readonly arrays: Map<string, ScalarType>;
   readonly uniforms: Map<string, ScalarType>;
-  /** Comparisons whose result has not been used: a sign of a JavaScript `if` or `&&` on a value. */
+  /**
+   * Comparisons whose results have not been used yet. An unused one suggests that a JavaScript `if` or `&&` was applied
+   * to a value.
+   */
   readonly unusedConditions: Map<number, ErrorPlace | undefined>;
   readonly locate: boolean;
   nextId: number;
   statements: number;
   loopDepth: number;
-  /** Converts the argument of `Return` to operands. */
+  /** Converts the argument of `Return` to operands. Undefined where `Return` is not allowed. */
   readonly toOperands: ((values: unknown) => Operand[]) | undefined;
 }
 
 let active: FunctorRecorder | undefined;
 
-/** An error at the current line of the caller's code, or at the place set by {@link writtenAt}. */
+/**
+ * Makes an error with the line of the caller's code that is running now, or with the place set by {@link writtenAt}.
+ */
 export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
   const place = written === undefined ? callerPlace() : placeIn(written.stack);
   return new FunctorError(`functor/${code}`, shortenedWords(sentence), { remedy, place });
@@ -52,7 +57,10 @@ export function functorError(code: string, sentence: string, remedy?: string): F
 
 let written: Error | undefined;
 
-/** Runs code whose errors belong to no line of a body; they get the place where `at` was created. */
+/**
+ * Runs code whose errors cannot be attributed to a line of a functor's body. The errors get the place where `at` was
+ * created.
+ */
 export function writtenAt<R>(at: Error | undefined, run: () => R): R {
   const outer = written;
   written = at;
@@ -63,7 +71,7 @@ export function writtenAt<R>(at: Error | undefined, run: () => R): R {
   }
 }
 
-/** The error for an invalid argument of the builder. If a promise was given, the error says so. */
+/** The error for an invalid argument of a function of the builder. If the argument is a promise, the error says so. */
 export function wrongInput(
   call: string,
   argument: string,
@@ -77,13 +85,16 @@ export function wrongInput(
   return functorError(code, sentence, isPromise(given) ? 'An await is missing.' : remedy);
 }
 
-/** A given value, as the start of a sentence. */
+/** Describes the given value as the start of a sentence, with a capital letter. */
 function sentenceOf(given: unknown): string {
   const text = describeGiven(given);
   return `${text[0]!.toUpperCase()}${text.slice(1)}`;
 }
 
-/** Runs code that may overflow the stack, which is then an error of the functor's author. */
+/**
+ * Runs code that may overflow the stack. An overflow becomes a {@link FunctorError} at the line of the functor's
+ * author.
+ */
 export function withinStack<R>(what: string, run: () => R): R {
   try {
     return run();
@@ -94,7 +105,7 @@ export function withinStack<R>(what: string, run: () => R): R {
   }
 }
 
-/** The recorder of the current functor body. */
+/** The recorder of the functor whose body is running. Throws if there is none. */
 export function recorder(): FunctorRecorder {
   if (active === undefined) {
     throw functorError(
@@ -106,7 +117,10 @@ export function recorder(): FunctorRecorder {
   return active;
 }
 
-/** Writes the statements of a function, given its parameters, and returns its results. */
+/**
+ * Records the statements of a function, whose parameters are given, and returns its results. Returns undefined if the
+ * statements already contain the returns.
+ */
 export type Body = (parameters: readonly Local[]) => readonly Operand[] | undefined;
 
 export interface Signature {
@@ -116,13 +130,13 @@ export interface Signature {
   readonly arrays?: ReadonlyMap<string, ScalarType>;
   readonly uniforms?: ReadonlyMap<string, ScalarType>;
   readonly fast?: boolean;
-  /** Created where the functor is written. */
+  /** An error created where the functor is defined. Errors without a line of the body get its place. */
   readonly written?: Error | undefined;
-  /** Converts the argument of `Return` to operands. */
+  /** Converts the argument of `Return` to operands. If missing, `Return` is not allowed. */
   readonly toOperands?: (values: unknown) => Operand[];
 }
 
-/** Records a module whose entry has the given signature. */
+/** Records a module. Its entry function has the given signature, and `body` records its statements. */
 export function record(signature: Signature, body: Body): Module {
   const module = recordOnce(signature, body, false);
   return module ?? recordOnce(signature, body, true)!;
@@ -193,7 +207,7 @@ export function newLocal(type: ScalarType): Local {
   return local;
 }
 
-/** Adds a parameter to the current function; it is visible in the whole function. */
+/** Adds a parameter to the current function. It is visible in all blocks of the function. */
 export function newParameter(type: ScalarType): Local {
   const { blocks, declared, parameters } = recorder();
   const local = newLocal(type);
@@ -203,14 +217,17 @@ export function newParameter(type: ScalarType): Local {
 }
 
 /**
- * Limit of a device's compiler for a function: WebAssembly allows 50,000 locals, a stack frame of JavaScript somewhat
- * more.
+ * Maximum number of statements of a function, because compilers limit its locals: WebAssembly allows 50,000, and a
+ * stack frame of JavaScript somewhat more.
  */
 const MAX_STATEMENTS = 2 ** 15;
-/** WGSL allows 127 nested blocks; the code that primitives put around a functor needs some of them. */
+/** Maximum number of nested blocks in a functor. WGSL allows 127, and primitives put some blocks around a functor. */
 const MAX_BLOCKS = 100;
 
-/** Appends a statement to the current block. Statements after a jump are unreachable and are dropped. */
+/**
+ * Appends a statement to the current block. A statement after a jump (return, break, continue) is unreachable, so it is
+ * dropped.
+ */
 export function append(statement: Statement): void {
   const own = recorder();
   const block = own.blocks.at(-1)!;
@@ -226,7 +243,7 @@ export function append(statement: Statement): void {
   block.push(statement);
 }
 
-/** Records the statements that `write` appends as a separate block. */
+/** Records the statements that `write` appends in a new block, and returns the block. */
 export function block(write: () => void): Statement[] {
   const { blocks } = recorder();
   if (blocks.length > MAX_BLOCKS) {
@@ -237,7 +254,7 @@ export function block(write: () => void): Statement[] {
   return blocks.pop()!;
 }
 
-/** Marks an operand as used and returns it; throws if it is not visible here. */
+/** Marks an operand as used and returns it. Throws if the operand is not visible in the current block. */
 export function use<O extends Operand>(operand: O): O {
   if (operand.kind !== 'local') return operand;
   const { blocks, declared, unusedConditions } = recorder();
@@ -271,7 +288,10 @@ export function literal(type: ScalarType, value: number | boolean): Literal {
   return { kind: 'literal', type, value: type === 'u32' ? toU32(number) : toI32(number) };
 }
 
-/** Binds an operation to a new local, or evaluates it if all operands are literals. */
+/**
+ * Records an operation and returns a local with its result. If all operands are literals, the result is computed at
+ * once.
+ */
 export function operate(name: OperationName, operands: readonly Operand[], to?: ScalarType): Operand {
   const types = operands.map((operand) => operand.type);
   const type = typeOf(name, types, to);
@@ -303,30 +323,32 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   return local;
 }
 
-/** The names of a linked module's arrays, uniforms and inputs in the module that it becomes part of. */
+/** Says how the arrays, uniforms and inputs of a module are named in the module into which it is linked. */
 export interface Links {
   readonly arrays: ReadonlyMap<string, string>;
   readonly uniforms: ReadonlyMap<string, Operand>;
-  /** Replacements for functions that the module calls but does not contain. */
+  /** Replacements for functions that the module calls but does not contain, such as the views that it reads. */
   readonly inputs?: ReadonlyMap<string, LinkedInput>;
 }
 
-/** The name of a function, or the arrays in which its results are stored, by result index. */
+/**
+ * What replaces a called function: the name of another function, or the arrays that hold its results, by result index.
+ */
 export type LinkedInput = string | ReadonlyMap<number, string>;
 
-/** The functions of a module under construction. */
+/** The functions of a module that is being built, in the order in which they were added. */
 export interface Linkage {
   readonly functions: IrFunction[];
-  /** Names of the functions, by structure. */
+  /** Maps the structure of each linked module or function to its name, so that it is added only once. */
   readonly linked: Map<string, string>;
 }
 
-/** Calls the entry of another module, whose functions become part of the current one. */
+/** Records a call of another module's entry function. The functions of that module are added to the current one. */
 export function call(module: Module, links: Links, args: readonly Operand[]): Local[] {
   return callNamed(link(recorder(), module, links), entryOf(module).results, args);
 }
 
-/** Calls a function by a placeholder name, to be replaced when the module is linked. */
+/** Records a call of a function under a placeholder name, which is replaced when the module is linked. */
 export function callNamed(callee: string, types: readonly ScalarType[], args: readonly Operand[]): Local[] {
   const results = types.map(newLocal);
   append({ kind: 'call', callee, args: args.map(use), results });
@@ -349,7 +371,9 @@ function inputText(input: LinkedInput): string {
   return text;
 }
 
-/** Adds the functions of a module to another one; returns the name of its entry there. */
+/**
+ * Adds the functions of a module to the module under construction. Returns the name that its entry function has there.
+ */
 export function link({ linked, functions }: Linkage, module: Module, links: Links): string {
   const linksKey = textOf(links);
   const key = `${moduleNumber(module)} ${linksKey}`;
@@ -358,7 +382,7 @@ export function link({ linked, functions }: Linkage, module: Module, links: Link
   const names = new Map<string, string>();
   for (const fn of module.functions) {
     const renamed = linkFunction(fn, names, links, linksKey);
-    // Equal for equal functions, so that a function shared by several callees is linked once.
+    // Functions with the same structure have the same key, so a function that several modules contain is added once.
     const functionKey = `${functionNumber(renamed)}`;
     let name = linked.get(functionKey);
     if (name === undefined) {
@@ -373,13 +397,15 @@ export function link({ linked, functions }: Linkage, module: Module, links: Link
   return name;
 }
 
-/** Adds the functions of a module to another one, whose entry it becomes. */
+/**
+ * Adds the functions of a module to the module under construction. Its entry function becomes the entry of the result.
+ */
 export function linkEntry(linkage: Linkage, module: Module, links: Links): void {
   const { functions } = linkage;
   const name = link(linkage, module, links);
   const linked = functions.find((fn) => fn.name === name)!;
-  // If the function is last, nothing calls it, and the entry takes its place. Otherwise it equals another function that
-  // is called, and must stay.
+  // If the function is last, nothing calls it, and it can be replaced by the entry. Otherwise the entry equals a
+  // function that others call, which must stay.
   if (functions.at(-1) === linked) functions.pop();
   const own = entryOf(module).name;
   const taken = functions.some((fn) => fn.name === own);
@@ -387,14 +413,18 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
 }
 
 /**
- * Maximum number of cached variants of a function: a helper called with a new literal each time has a variant for each.
+ * Maximum number of cached variants of a function. A helper that is called with many different literals would have one
+ * for each.
  */
 const MAX_VARIANTS = 256;
 
-/** Cache of linked functions: pipelines link the same ones repeatedly. */
+/** Cache of linked functions, because pipelines link the same functions repeatedly. */
 const linkedVariant = createVariants<IrFunction, IrFunction>(MAX_VARIANTS);
 
-/** A function as part of another module, without a name. */
+/**
+ * A copy of a function for use in another module, with its callees, arrays and uniforms renamed. The function has no
+ * name yet.
+ */
 function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
   let callees = '';
   for (const callee of calleesOf(fn)) {
@@ -404,7 +434,7 @@ function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links:
   return linkedVariant(fn, `${linksKey}${callees}`, () => rename({ ...fn, name: '' }, names, links));
 }
 
-/** The functions that a function calls, each once. */
+/** Names of the functions that a function calls, each listed once. */
 const calleesOf = memoized(({ body }: IrFunction): readonly string[] => {
   const callees = new Set<string>();
   visitStatements(body, (statement) => {
@@ -437,7 +467,10 @@ function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links
   return { ...fn, body: block(fn.body) };
 }
 
-/** A call with the linked name; results of a stored input are read instead. */
+/**
+ * A call with the name that the callee has in the linked module. If the callee is a stored view, reads of its arrays
+ * replace the call.
+ */
 function linkCall(
   statement: Extract<Statement, { kind: 'call' }>,
   names: ReadonlyMap<string, string>,

@@ -3,24 +3,30 @@ import type { ScalarType } from '../ir/ir.ts';
 import { wrongInput } from './recorder.ts';
 import type { Input, Value } from './value.ts';
 
-/** A scalar type as a value: it names the type in signatures, and makes or converts values inside a functor. */
+/**
+ * A scalar type as a JavaScript value, such as `u32`. It stands for the type in signatures. Inside a functor, it can be
+ * called to make a literal or convert a value.
+ */
 export interface Scalar<T extends ScalarType> {
   (value: Value<ScalarType> | number | boolean): Value<T>;
   readonly type: T;
 }
 
-/** The shape of a functor's parameter or result, or of a column or table: a scalar or a record of shapes. */
+/**
+ * The type of a functor's parameter or result, or of the rows of a column or table: a scalar type, or a record of
+ * shapes.
+ */
 export type Shape = Scalar<ScalarType> | { readonly [name: string]: Shape };
 
-/** A tree of `X` in the form of a shape. */
+/** The functor values for a shape: a value for a scalar, a record of values for a record. */
 export type ValuesOf<S extends Shape> =
   S extends Scalar<infer T> ? Value<T> : { readonly [K in keyof S]: S[K] extends Shape ? ValuesOf<S[K]> : never };
 
-/** Inputs accepted for values of a shape; they may include literals. */
+/** The inputs accepted for a shape where values are expected; each scalar may also be a JavaScript literal. */
 export type InputsOf<S extends Shape> =
   S extends Scalar<infer T> ? Input<T> : { readonly [K in keyof S]: S[K] extends Shape ? InputsOf<S[K]> : never };
 
-/** Plain JavaScript values of a shape. */
+/** The plain JavaScript values of a shape: a number or boolean for a scalar, a record of these for a record. */
 export type PlainOf<S extends Shape> =
   S extends Scalar<infer T>
     ? T extends 'bool'
@@ -28,7 +34,7 @@ export type PlainOf<S extends Shape> =
       : number
     : { readonly [K in keyof S]: S[K] extends Shape ? PlainOf<S[K]> : never };
 
-/** A tree with leaves of type `L`, in the form of some shape. */
+/** A leaf of type `L`, or a record of trees. It holds one `L` for each scalar of some shape. */
 export type Tree<L> = L | { readonly [name: string]: Tree<L> };
 
 export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
@@ -37,15 +43,17 @@ export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
 
 const SCALARS: readonly unknown[] = ['u32', 'i32', 'f32', 'bool'] satisfies readonly ScalarType[];
 
-/** Whether something is one of the scalar types. */
+/** Whether something is one of the scalar types `u32`, `i32`, `f32` and `bool`. */
 export function isScalarType(given: unknown): given is Scalar<ScalarType> {
   return typeof given === 'function' && SCALARS.includes((given as { readonly type?: unknown }).type);
 }
 
-/** Maximum depth of a shape; only circular records are deeper. */
+/** Maximum nesting depth of a shape. It detects records that contain themselves. */
 const DEEPEST_SHAPE = 100;
 
-/** The part of something that is not a shape, and its path; undefined for a valid shape. */
+/**
+ * Finds the first part of a value that is not a shape, with its path. Undefined if the whole value is a valid shape.
+ */
 export function flawOfShape(
   given: unknown,
   path: string,
@@ -67,12 +75,12 @@ export function shapeText(shape: Shape): string {
   return `{ ${fields.map(([name, field]) => `${name}: ${shapeText(field)}`).join(', ')} }`;
 }
 
-/** The scalar types of a shape, depth first in the order of its fields. */
+/** The scalar types of a shape, in depth-first order of its fields. */
 export function leafTypes(shape: Shape): ScalarType[] {
   return isScalar(shape) ? [shape.type] : Object.values(shape).flatMap(leafTypes);
 }
 
-/** The paths of the scalars of a shape, in the same order. */
+/** The paths of the scalars of a shape, such as `point.x`, in depth-first order of its fields. */
 export function leafPaths(shape: Shape): string[] {
   if (isScalar(shape)) return [''];
   return Object.entries(shape).flatMap(([name, field]) =>
@@ -80,7 +88,7 @@ export function leafPaths(shape: Shape): string[] {
   );
 }
 
-/** A tree in the form of a shape, from its leaves in order. */
+/** Builds a tree in the form of a shape from its leaves, which are in depth-first order. */
 export function assemble<L>(shape: Shape, leaves: readonly L[]): Tree<L> {
   let next = 0;
   const build = (part: Shape): Tree<L> =>
@@ -90,7 +98,10 @@ export function assemble<L>(shape: Shape, leaves: readonly L[]): Tree<L> {
   return build(shape);
 }
 
-/** The leaves of a tree in the order of the shape's fields. `missing` is called with the path of a missing field. */
+/**
+ * The leaves of a tree, in depth-first order of the shape's fields. If the tree lacks a field, `missing` is called with
+ * the path of that field.
+ */
 export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) => never, path = ''): L[] {
   if (isScalar(shape)) {
     if (tree === undefined || tree === null) missing(path === '' ? 'value' : path);
@@ -102,12 +113,12 @@ export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) 
   );
 }
 
-/** Reads only own fields, because every object has others, such as `constructor`. */
+/** Reads only own properties, because every object inherits properties such as `constructor`. */
 function fieldOf<L>(tree: object, name: string): Tree<L> {
   return (Object.hasOwn(tree, name) ? (tree as { readonly [name: string]: Tree<L> })[name] : undefined) as Tree<L>;
 }
 
-/** Requires a shape, for a parameter or result of a functor. */
+/** Requires a shape; throws an error that names the call and the argument otherwise. */
 export function requireShapeOf(call: string, argument: string, given: unknown): void {
   const flaw = flawOfShape(given, argument);
   if (flaw !== undefined) throw wrongInput(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these');

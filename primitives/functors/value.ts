@@ -2,7 +2,7 @@ import { describeGiven, isPromise } from '../given.ts';
 import type { Local, Operand, OperationName, ScalarType } from '../ir/ir.ts';
 import { append, functorError, literal, newLocal, operate, read, use, wrongInput } from './recorder.ts';
 
-/** An input where a value is expected: a value of the functor, or a JavaScript literal. */
+/** What a functor's operations accept where a value is expected: a value of the functor, or a JavaScript literal. */
 export type Input<T extends ScalarType> = Value<T> | (T extends 'bool' ? boolean : number);
 
 type Numeric = 'u32' | 'i32' | 'f32';
@@ -10,13 +10,13 @@ type Integer = 'u32' | 'i32';
 type Bits = Integer | 'bool';
 
 /**
- * A value inside a functor: a placeholder for a parameter, an operation or an array element while the functor is
- * recorded. Operations are methods; `tsc` distinguishes u32, i32, f32 and bool. JavaScript's own operators do not work
- * on values and throw.
+ * A value inside a functor. While the functor is recorded, it stands for a parameter, the result of an operation, or an
+ * array element. Operations are methods, and `tsc` checks that u32, i32, f32 and bool are not mixed. JavaScript's own
+ * operators throw.
  */
 export class Value<T extends ScalarType> {
   readonly operand: Operand & { readonly type: T };
-  /** Distinguishes the four types for the type checker. */
+  /** Exists only for the type checker, so that values of different scalar types are not interchangeable. */
   declare readonly scalar: T;
 
   constructor(operand: Operand) {
@@ -40,11 +40,11 @@ export class Value<T extends ScalarType> {
   mul<N extends Numeric & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('mul', this, other);
   }
-  /** Quotient; for integers truncated, and x / 0 = x. */
+  /** The quotient. For integers it is truncated, and x / 0 = x. */
   div<N extends Numeric & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('div', this, other);
   }
-  /** Remainder with the sign of this value; x % 0 = 0. */
+  /** The remainder, which has the sign of this value; x % 0 = 0. */
   rem<N extends Integer & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('rem', this, other);
   }
@@ -54,7 +54,7 @@ export class Value<T extends ScalarType> {
   max<N extends Numeric & T>(this: Value<N>, other: Input<N>): Value<N> {
     return binary('max', this, other);
   }
-  /** Bitwise on integers, logical on bools; both sides are evaluated. */
+  /** Bitwise AND of integers, logical AND of bools. Both sides are always evaluated. */
   and<B extends Bits & T>(this: Value<B>, other: Input<B>): Value<B> {
     return binary('and', this, other);
   }
@@ -67,11 +67,11 @@ export class Value<T extends ScalarType> {
   not<B extends Bits & T>(this: Value<B>): Value<B> {
     return new Value<B>(operate('not', [this.operand]));
   }
-  /** Shifts left by the count modulo 32. */
+  /** Shifts left; the count is taken modulo 32. */
   shl<N extends Integer & T>(this: Value<N>, count: Input<'u32'>): Value<N> {
     return new Value<N>(operate('shl', [this.operand, operandOf('u32', count)]));
   }
-  /** Shifts right by the count modulo 32; i32 keeps its sign. */
+  /** Shifts right; the count is taken modulo 32. For i32, the sign bit is copied. */
   shr<N extends Integer & T>(this: Value<N>, count: Input<'u32'>): Value<N> {
     return new Value<N>(operate('shr', [this.operand, operandOf('u32', count)]));
   }
@@ -107,14 +107,14 @@ export type I32 = Value<'i32'>;
 export type F32 = Value<'f32'>;
 export type Bool = Value<'bool'>;
 
-/** A value that can be set again. An operation on it uses its value at that moment. */
+/** A value that can be set again. An operation on a variable uses the value that the variable has at that moment. */
 export class Variable<T extends ScalarType> extends Value<T> {
   set(value: Input<T>): void {
     append({ kind: 'set', local: use(this.operand) as Local, value: use(operandOf(this.operand.type, value)) });
   }
 }
 
-/** A captured array: a read-only column that can be indexed. */
+/** A captured column inside a functor, whose elements can be read at any index. */
 export class ArrayValue<T extends ScalarType> {
   readonly name: string;
   readonly type: T;
@@ -124,7 +124,7 @@ export class ArrayValue<T extends ScalarType> {
     this.type = type;
   }
 
-  /** Element `index`; zero or false if the index is at or past the length. */
+  /** The element at `index`; zero or false if the index is not below the length. */
   at(index: Input<'u32'>): Value<T> {
     return new Value<T>(read(this.name, this.type, operandOf('u32', index)));
   }
@@ -136,7 +136,7 @@ export class ArrayValue<T extends ScalarType> {
   }
 }
 
-/** The operand of a value or literal of the given type. */
+/** The operand for a value or a literal, which must have the given type. */
 export function operandOf<T extends ScalarType>(type: T, input: Input<ScalarType>): Operand {
   if (input instanceof Value) {
     if (input.operand.type === type) return input.operand;
@@ -155,7 +155,7 @@ function comparison<T extends ScalarType>(name: OperationName, left: Value<T>, r
   return new Value<'bool'>(operate(name, [left.operand, operandOf(left.operand.type, right)]));
 }
 
-/** Requires a value of the functor, for arguments that cannot be literals. */
+/** Requires a value of the functor; used for arguments that cannot be literals. */
 export function requireOperand(call: string, argument: string, given: unknown): Operand {
   if (given instanceof Value) return given.operand;
   const isLiteral = typeof given === 'number' || typeof given === 'boolean';
@@ -164,7 +164,7 @@ export function requireOperand(call: string, argument: string, given: unknown): 
   throw wrongInput(call, argument, given, 'a value of the functor', remedy);
 }
 
-/** Requires a condition: a value of the functor that is a bool. */
+/** Requires a condition: a bool value of the functor, not a JavaScript boolean. */
 export function requireCondition(call: string, given: unknown): Operand {
   const operand = requireOperand(call, 'condition', given);
   if (operand.type === 'bool') return operand;

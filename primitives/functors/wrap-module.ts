@@ -2,15 +2,15 @@ import type { Local, Module, Operand, ScalarType } from '../ir/ir.ts';
 import { createVariants } from '../ir/memo.ts';
 import { call, record } from './recorder.ts';
 
-/** Maximum number of cached variants of a module; there is one for every monoid that folds its results. */
+/** Maximum number of cached variants of a module. Each monoid that folds the module's results needs one variant. */
 const MAX_VARIANTS = 64;
 
-/** A variant of a module, made once for each key. */
+/** A variant of a module. `make` is called once for each key, and the variant is cached. */
 export const variantOf: (module: Module, key: string, make: () => Module) => Module = createVariants(MAX_VARIANTS);
 
 /**
- * A function that wraps the entry of a module, with the module's arrays and uniforms under their names and additional
- * ones of its own.
+ * Describes a function that is put around a module's entry function. The arrays and uniforms of the module keep their
+ * names; the wrapping function may add its own.
  */
 export interface Wrapping {
   readonly name: string;
@@ -41,7 +41,7 @@ export function wrapModule(module: Module, { name, parameters, results, arrays, 
   return record(signature, (locals) => body(locals, (args) => call(module, links, args)));
 }
 
-/** Calls a module that captures nothing. */
+/** Records a call of a module that has no arrays or uniforms. */
 export function callPlain(module: Module, args: readonly Operand[]): Local[] {
   return call(module, { arrays: new Map(), uniforms: new Map() }, args);
 }

@@ -13,16 +13,19 @@ export type AccessPattern =
   | { readonly kind: 'index' }
   | { readonly kind: 'anywhere' };
 
-/** Up to this many constant indices are worth a parameter each. */
+/**
+ * Maximum number of constant indices for the pattern `cells`. Emitters pass the element at each of them as a parameter,
+ * which does not pay for more.
+ */
 const MAX_CELLS = 4;
 
 /**
- * How a module reads each of its arrays, including reads in called functions. The entry's first parameter is the index
- * of the launch.
+ * How a module reads each of its arrays. Called functions are included. The first parameter of the entry function is
+ * the index of the launch.
  */
 export const accessPatterns: (module: Module) => ReadonlyMap<string, AccessPattern> = memoized(findPatterns);
 
-/** For every function, the ids of locals that hold the index of the launch in all calls. */
+/** For every function, the ids of the locals that hold the index of the launch, in all calls of the function. */
 export type IndexLocals = Map<IrFunction, Set<number>>;
 
 function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
@@ -49,8 +52,9 @@ function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPa
 }
 
 /**
- * Finds the parameters that hold the index of the launch in all calls, and the locals that `derive` adds to them.
- * Callees come before callers, so one pass from the entry backwards sees every call before the called function.
+ * Finds the parameters that hold the index of the launch in all calls, and the locals that `derive` finds from them. In
+ * a module, callees come before their callers. So one pass from the entry backwards sees all calls of a function before
+ * the function.
  */
 export function indexLocals(
   module: Module,
@@ -74,7 +78,7 @@ export function indexLocals(
   return holders;
 }
 
-/** The arrays that a module only reads at or below the index of the launch. */
+/** The arrays that a module reads only at indices up to the index of the launch, never above it. */
 export const arraysUpToIndex: (module: Module) => ReadonlySet<string> = memoized(findArraysUpToIndex);
 
 function findArraysUpToIndex(module: Module): ReadonlySet<string> {
@@ -89,7 +93,7 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
   return arrays;
 }
 
-/** The given locals, and the locals derived from them that are at most as large: `min(i, …)` and `i − min(i, …)`. */
+/** The given locals, and locals derived from them that cannot be larger: `min(i, …)` and `i − min(i, …)`. */
 function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
   const upTo = new Set(some);
   const minOf = new Map<number, Operand>();

@@ -1,10 +1,10 @@
 /**
  * The intermediate representation of functors: typed, structured, in A-normal form.
  *
- * Every operation is bound to a local as soon as it is written. So the statements of a functor have the order of its
- * source, an expression used twice is computed once, and an emitter handles one operation at a time. All front ends
- * produce this representation and all emitters consume it. `operations.ts` lists the operations, and `semantics.ts`
- * defines them.
+ * The result of every operation is bound to a local as soon as the operation is recorded. So the statements of a
+ * functor have the order of its source code, an expression that is used twice is computed once, and an emitter handles
+ * one operation at a time. The builder `fn` and the WGSL compiler produce this representation, and the emitters of all
+ * backends translate it. `operations.ts` lists the operations, and `semantics.ts` defines them.
  */
 
 import { createCache } from '../cache.ts';
@@ -19,7 +19,10 @@ export interface Literal {
   readonly value: number | boolean;
 }
 
-/** A parameter, a bound operation, a result of a call, or a variable. Ids are unique within a function. */
+/**
+ * A named value of a function: a parameter, the result of an operation or of a call, or a variable. Ids are unique
+ * within a function.
+ */
 export interface Local {
   readonly kind: 'local';
   readonly type: ScalarType;
@@ -35,7 +38,7 @@ export interface Uniform {
 
 export type Operand = Literal | Local | Uniform;
 
-/** An operation on operands. Its type is that of the local that it is bound to. */
+/** An operation on operands. Its type is the type of the local that holds its result. */
 export interface Operation {
   readonly name: OperationName;
   readonly operands: readonly Operand[];
@@ -43,9 +46,9 @@ export interface Operation {
 
 export type Statement =
   | { readonly kind: 'let'; readonly local: Local; readonly operation: Operation }
-  /** Element `index` (u32) of a captured array; zero (false) where the index is not below the array's length. */
+  /** Element `index` (u32) of a captured array. Zero (false) if the index is not below the array's length. */
   | { readonly kind: 'read'; readonly local: Local; readonly array: string; readonly index: Operand }
-  /** The length of a captured array. */
+  /** The number of elements of a captured array. */
   | { readonly kind: 'length'; readonly local: Local; readonly array: string }
   | { readonly kind: 'var'; readonly local: Local; readonly value: Operand }
   | { readonly kind: 'set'; readonly local: Local; readonly value: Operand }
@@ -62,8 +65,9 @@ export type Statement =
       readonly alternative: readonly Statement[];
     }
   /**
-   * Repeats `body` then `step` until a break or return; `continue` goes to `step`, which holds no break or return. `rounds`
-   * is the most rounds that it can take, where the author of the loop has proved a bound that analysis does not find.
+   * Repeats `body` and then `step` until a break or return. `continue` jumps to `step`, which contains no break or
+   * return. `rounds` is an upper bound for the number of rounds; the author of a loop gives it if the analysis cannot
+   * find one.
    */
   | {
       readonly kind: 'loop';
@@ -79,14 +83,18 @@ export interface IrFunction {
   readonly name: string;
   readonly parameters: readonly Local[];
   readonly results: readonly ScalarType[];
-  /** Every path ends in a return. */
+  /** The statements of the function; every path through them ends in a return. */
   readonly body: readonly Statement[];
-  /** Whether its f32 operations may be contracted and approximated, so that results may differ between backends. */
+  /**
+   * Whether the function's f32 operations may be contracted and approximated, so that results may differ between
+   * backends.
+   */
   readonly fast: boolean;
 }
 
 /**
- * Functions with callees before callers; the last is the entry. Arrays and uniforms have one name in the whole module.
+ * The functions of a functor, its captured arrays and its uniforms. Callees come before callers; the last function is
+ * the entry. Arrays and uniforms have the same names in all functions.
  */
 export interface Module {
   readonly functions: readonly IrFunction[];
@@ -94,12 +102,12 @@ export interface Module {
   readonly uniforms: ReadonlyMap<string, ScalarType>;
 }
 
-/** The entry function of a module. */
+/** The entry function of a module, which is its last function. */
 export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
-/** The operands that a statement itself reads, excluding its blocks. */
+/** The operands that a statement uses, without those of the statements in its blocks. */
 export function operandsOf(statement: Statement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':
@@ -120,7 +128,7 @@ export function operandsOf(statement: Statement): readonly Operand[] {
   }
 }
 
-/** The blocks of a statement. */
+/** The blocks of statements that a statement contains, such as the branches of an `if`. */
 export function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
   if (statement.kind === 'if') return [statement.consequent, statement.alternative];
   return statement.kind === 'loop' ? [statement.body, statement.step] : [];
@@ -133,20 +141,20 @@ export function moduleKey({ functions, arrays, uniforms }: Module): string {
   return `${text};${namesText(arrays)};${namesText(uniforms)}`;
 }
 
-/** Maximum characters of cached texts: about 10 MB. */
+/** Maximum weight of the cached texts, in characters: about 10 MB. */
 const MAX_CHARACTERS = 2 ** 22;
-/** The additional weight of a cached text, in characters. */
+/** Additional weight of each cached text, in characters, for its entry in the cache. */
 const TEXT_CHARACTERS = 256;
 
 /**
- * A number that identifies the structure of a module; compiled code is cached by it. Modules of the same structure get
- * the same number as long as the structure is in the cache.
+ * A number that identifies the structure of a module, used as a key for compiled code. Modules of the same structure
+ * have the same number as long as the structure is cached.
  */
 export const moduleNumber: (module: Module) => number = numbered(moduleKey);
 
 /**
- * Assigns numbers to objects by their text: equal texts share a number while they are in the cache, and numbers are
- * never reused.
+ * Makes a function that assigns a number to each object by its text. Equal texts have the same number as long as they
+ * are cached, and a number is never used for another text.
  */
 function numbered<T extends object>(textOf: (each: T) => string): (each: T) => number {
   const numbers = new WeakMap<T, number>();
@@ -169,9 +177,12 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
   };
 }
 
-/** Maximum statements of cached modules: about 30 MB, including what is cached elsewhere for each module. */
+/**
+ * Maximum weight of the cached modules, in statements: about 30 MB, including other data that is cached for each
+ * module.
+ */
 const MAX_STATEMENTS = 2 ** 16;
-/** The additional weight of a cached module, in statements. */
+/** Additional weight of each cached module, in statements. */
 const MODULE_STATEMENTS = 32;
 
 const one = createCache<number, Module>({
@@ -180,8 +191,8 @@ const one = createCache<number, Module>({
 });
 
 /**
- * The canonical module of a structure. Pipelines create the same modules repeatedly; with one object for all of them,
- * facts cached by module are computed once.
+ * Returns one object for all modules of the same structure. Pipelines create equal modules repeatedly; since all of
+ * them become one object, data that is cached by module is computed only once.
  */
 export function oneOf(module: Module): Module {
   const number = moduleNumber(module);
@@ -198,10 +209,10 @@ function statementsIn(block: readonly Statement[]): number {
   );
 }
 
-/** The same for functions. */
+/** A number that identifies the structure of a function, as {@link moduleNumber} does for modules. */
 export const functionNumber: (fn: IrFunction) => number = numbered(functionText);
 
-/** A name as part of a text, preceded by its length, because it may contain any character. */
+/** A name for use in a cache key. The length comes first, because a name may contain any character. */
 export function nameText(name: string): string {
   return `${name.length}:${name}`;
 }
@@ -212,12 +223,13 @@ function namesText(types: ReadonlyMap<string, ScalarType>): string {
   return text;
 }
 
-/** Everything in a function, as text. */
+/** A text that is equal for two functions if and only if they have the same structure. */
 function functionText({ name, parameters, results, body, fast }: IrFunction): string {
   return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
 }
 
-// Every call of a primitive creates these texts. Plain loops take a third of the time of map and join.
+// This code is fast because every call of a primitive creates such texts. Loops take a third of the time that map and
+// join take.
 function blockText(statements: readonly Statement[]): string {
   let text = '{';
   for (const statement of statements) text += `${statementText(statement)};`;
@@ -255,7 +267,7 @@ function operandsText(operands: readonly Operand[]): string {
   return text;
 }
 
-/** An operand as text. Unlike in JSON, 0 and −0 differ, and so do infinities and NaN. */
+/** An operand as text, for cache keys. Unlike JSON, the text distinguishes 0 from −0, infinities and NaN. */
 export function operandText(operand: Operand): string {
   if (operand.kind === 'local') return `%${operand.id} ${operand.type}`;
   if (operand.kind === 'uniform') return `${nameText(operand.name)} ${operand.type}`;

@@ -1,6 +1,6 @@
 import { type Cache, createCache } from '../cache.ts';
 
-/** Computes a value once for each object, and caches it as long as the object lives. */
+/** Makes a function that computes a value once for each object, and caches the value as long as the object lives. */
 export function memoized<K extends object, V>(make: (object: K) => V): (object: K) => V {
   const known = new WeakMap<K, V>();
   return (object) => {
@@ -12,7 +12,10 @@ export function memoized<K extends object, V>(make: (object: K) => V): (object: 
   };
 }
 
-/** Caches variants of an object by key: each is made once, and at most `max` per object are kept. */
+/**
+ * Makes a cache for variants of objects. Each variant is made once for its key, and at most `max` variants of an object
+ * are kept.
+ */
 export function createVariants<K extends object, V extends object>(
   max: number,
 ): (object: K, key: string, make: () => V) => V {

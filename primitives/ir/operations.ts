@@ -1,8 +1,8 @@
 /**
- * All scalar operations: the types that each supports, the types it takes and gives, and how WGSL writes it. Every emitter
- * covers all operations of a type (`OperationOn`) with a record or an exhaustive switch. So an operation that is added here is
- * a compile error until every backend emits it. Tests take their list of operations from here; `semantics.ts` defines what
- * each computes.
+ * All scalar operations, with the types that each supports, its operand and result types, and its WGSL code. Every
+ * emitter covers all operations of a type (`OperationOn`) with a record or an exhaustive switch. So after an operation
+ * is added here, the code does not compile until every backend emits the operation. Tests take their list of operations
+ * from here; `semantics.ts` defines what each computes.
  */
 
 /** The type of a scalar in a functor. */

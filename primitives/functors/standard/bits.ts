@@ -57,7 +57,7 @@ export function mulhi(a: U32, b: U32): U32 {
 }
 
 /**
- * The same 32 bits, read as u32. The bits of a NaN are not specified.
+ * Reinterprets the 32 bits of a value as u32, without a conversion. The bits of a NaN are not specified.
  *
  * @example
  * const f = fn({ x: f32 }, u32, ({ x }) => bitsToU32(x));
@@ -68,7 +68,7 @@ export function bitsToU32(x: I32 | F32 | U32): U32 {
 }
 
 /**
- * The same 32 bits, read as i32. The bits of a NaN are not specified.
+ * Reinterprets the 32 bits of a value as i32, without a conversion. The bits of a NaN are not specified.
  *
  * @example
  * const f = fn({ x: u32 }, i32, ({ x }) => bitsToI32(x));
@@ -79,7 +79,7 @@ export function bitsToI32(x: U32 | F32 | I32): I32 {
 }
 
 /**
- * The same 32 bits, read as f32.
+ * Reinterprets the 32 bits of a value as f32, without a conversion.
  *
  * @example
  * const ofBits = fn('ofBits', { bits: u32 }, f32, ({ bits }) => bitsToF32(bits));

@@ -7,10 +7,10 @@ import { type Bool, type Input, operandOf, requireCondition, requireOperand, Val
 export type ValueTree = Value<ScalarType> | { readonly [name: string]: ValueTree };
 
 /**
- * `a` if the condition is false, `b` if it is true (WGSL's order). Both are evaluated. For records, every field comes
- * from the same side.
+ * Returns `a` if the condition is false, and `b` if it is true, in the argument order of WGSL. Both are always
+ * evaluated. `a` and `b` may be records with equal fields.
  *
- * @throws FunctorError `functor/type` if the sides differ in type or fields.
+ * @throws FunctorError `functor/type` if `a` and `b` differ in type or fields.
  * @example
  * const larger = fn('larger', { x: i32, y: i32 }, i32, ({ x, y }) => select(x, y, y.gt(x)));
  * const pairs = { x: ctx.column(Int32Array.of(1, 5)), y: ctx.column(Int32Array.of(2, -5)) };
@@ -39,7 +39,7 @@ function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType
 }
 
 /**
- * The minimum of its arguments. For f32, −0 is below +0, and NaN is ignored unless all are NaN.
+ * The minimum of its arguments. For f32, −0 is less than +0, and NaN is ignored unless all arguments are NaN.
  *
  * @example
  * const f = fn({ x: i32 }, i32, ({ x }) => min(x, 3, 7));
@@ -51,7 +51,7 @@ export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: r
 }
 
 /**
- * The maximum of its arguments. For f32, −0 is below +0, and NaN is ignored unless all are NaN.
+ * The maximum of its arguments. For f32, −0 is less than +0, and NaN is ignored unless all arguments are NaN.
  *
  * @example
  * const f = fn({ x: i32 }, i32, ({ x }) => max(x, 3, 7));
@@ -63,7 +63,8 @@ export function max<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: r
 }
 
 /**
- * `min(max(x, low), high)`: x limited to the bounds; `high` if low > high, `low` if x is NaN.
+ * Limits x to the range from `low` to `high`: `min(max(x, low), high)`. The result is `high` if low > high, and `low`
+ * if x is NaN.
  *
  * @example
  * const toByte = fn('toByte', { x: i32 }, i32, ({ x }) => clamp(x, 0, 255));

@@ -2,7 +2,8 @@ import { type I32, requireOperand, type U32, Value } from '../value.ts';
 import { bitsToI32, bitsToU32 } from './bits.ts';
 
 /**
- * Packs two numbers into the halves of a word, for {@link dotOfHalves}. Each is truncated to its lower 16 bits, as i16.
+ * Packs two numbers into the low and high halves of a 32-bit word, for {@link dotOfHalves}. Only the lower 16 bits of
+ * each number are kept.
  *
  * @example
  * const f = fn({ x: i32, y: i32 }, u32, ({ x, y }) => packHalves(x, y));
@@ -17,8 +18,8 @@ export function packHalves(low: I32, high: I32): U32 {
 }
 
 /**
- * The product of the low halves of two words plus the product of their high halves, all i16; modulo 2^32. Workers
- * compute four of them in one instruction.
+ * The product of the low halves of two words plus the product of their high halves, modulo 2^32. Each half is read as
+ * i16. The workers backend computes four such results in one instruction.
  *
  * @example
  * const f = fn({ a: u32, b: u32 }, i32, ({ a, b }) => dotOfHalves(a, b));

@@ -1,7 +1,7 @@
 import { type Functor, fn, u32, u64 } from '../functor.ts';
 import type { OneOperand, U32Shape, U64Shape } from './shapes.ts';
 
-/** A pair of numbers whose bits are interleaved. */
+/** The shape of a pair of numbers whose bits are interleaved in a Morton code. */
 export type MortonPair = { readonly x: U32Shape; readonly y: U32Shape };
 
 const pair: MortonPair = { x: u32, y: u32 };
@@ -38,7 +38,7 @@ export const squeezeBits: Functor<OneOperand<U32Shape>, U32Shape> = fn('squeezeB
  * The Morton code (Z order; Morton 1966) of a pair of 16-bit numbers: bit i of x becomes bit 2i, bit i of y bit 2i + 1.
  * Higher bits of x and y are dropped.
  *
- * Laws: {@link mortonDecode} inverts it on 0 … 2¹⁶−1; it increases with x and with y.
+ * Laws: {@link mortonDecode} is the inverse for coordinates 0 … 2¹⁶−1; the code increases with x and with y.
  *
  * @example
  * const cells = { x: ctx.column(Uint32Array.of(1, 2, 3)), y: ctx.column(Uint32Array.of(0, 1, 3)) };
@@ -49,7 +49,7 @@ export const mortonEncode: Functor<MortonPair, U32Shape> = fn('mortonEncode', pa
 );
 
 /**
- * The pair of 16-bit numbers of a Morton code: the inverse of {@link mortonEncode}.
+ * The pair of 16-bit numbers whose Morton code is `code`: the inverse of {@link mortonEncode}.
  *
  * @example
  * await ctx.read(map(mortonDecode, { code: ctx.column(Uint32Array.of(1, 6, 15)) }));
@@ -65,7 +65,7 @@ export const mortonDecode: Functor<{ readonly code: U32Shape }, MortonPair> = fn
 /**
  * The Morton code of a pair of 32-bit numbers as u64: bit i of x becomes bit 2i, bit i of y bit 2i + 1.
  *
- * Laws: {@link mortonDecode64} inverts it; it increases with x and with y.
+ * Laws: {@link mortonDecode64} is the inverse; the code increases with x and with y.
  *
  * @example
  * const points = { x: ctx.column(Uint32Array.of(1, 2 ** 31)), y: ctx.column(Uint32Array.of(1, 0)) };
@@ -77,7 +77,7 @@ export const mortonEncode64: Functor<MortonPair, U64Shape> = fn('mortonEncode64'
 }));
 
 /**
- * The pair of 32-bit numbers of a Morton code: the inverse of {@link mortonEncode64}.
+ * The pair of 32-bit numbers whose Morton code is `code`: the inverse of {@link mortonEncode64}.
  *
  * @example
  * const code = ctx.column64(BigUint64Array.of(3n, 2n ** 62n));

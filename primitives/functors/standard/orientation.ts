@@ -3,28 +3,28 @@ import type { I32Shape, U64Shape } from './shapes.ts';
 import { compareI64, sub64 } from './wide.ts';
 import { compareI128, mulI32, mulI64 } from './wide-products.ts';
 
-/** A point of the integer grid with 32-bit coordinates. */
+/** The shape type of a point with i32 coordinates. */
 export type Point32 = { readonly x: I32Shape; readonly y: I32Shape };
-/** A point of the integer grid with two's complement 64-bit coordinates. */
+/** The shape type of a point whose coordinates are two's complement 64-bit integers. */
 export type Point64 = { readonly x: U64Shape; readonly y: U64Shape };
 
-/** The shape of a {@link Point32}. */
+/** The shape of a point with i32 coordinates, for parameters of functors. */
 export const point32: Point32 = { x: i32, y: i32 };
-/** The shape of a {@link Point64}. */
+/** The shape of a point with 64-bit coordinates, for parameters of functors. */
 export const point64: Point64 = { x: u64, y: u64 };
 
-/** The parameters of an orientation. */
+/** The parameters of {@link orientation32} and {@link orientation64}: three points. */
 export type ThreePoints<P> = { readonly a: P; readonly b: P; readonly c: P };
 
 /**
- * On which side of the line from a to b the point c lies: 1 left (a, b, c counter-clockwise with y up), 0 on the line,
- * −1 right. Exact.
+ * Tells on which side of the line from a to b the point c is: 1 if c is to the left (a, b, c are counter-clockwise if y
+ * points up), 0 if c is on the line, −1 if c is to the right. The result is exact.
  *
  * Coordinates must differ by less than 2³¹. Then every difference is an i32, and the two products, of magnitude at most
  * 2⁶², are compared as i64; their difference, which would take 65 bits, is never formed.
  *
- * Laws: swapping two points negates it; translating all three points does not change it; it is 0 if two points
- * coincide.
+ * Laws: swapping two points negates the result; translating all three points does not change the result; the result is
+ * 0 if two points coincide.
  *
  * @example
  * const at = (x, y) => ({ x: constant(i32, x, 2), y: constant(i32, y, 2) });
@@ -43,8 +43,8 @@ export const orientation32: Functor<ThreePoints<Point32>, I32Shape> = fn(
 );
 
 /**
- * {@link orientation32} for 64-bit coordinates, which must differ by less than 2⁶³. The products, of magnitude at most
- * 2¹²⁶, are compared as i128.
+ * The functor {@link orientation32} for 64-bit coordinates, which must differ by less than 2⁶³. The products, of
+ * magnitude at most 2¹²⁶, are compared as i128.
  *
  * @example
  * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });

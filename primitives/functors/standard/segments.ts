@@ -12,15 +12,16 @@ import { ltI64, maxI64, minI64, type U64 } from './wide.ts';
  * horizontal edge never.) A point is inside if the number of edges that meet its row strictly to its right is odd.
  */
 
-/** The parameters for an edge, given by the y of its ends, and a row. */
+/** The parameters of {@link edgeMeetsRow32}: the y coordinates of an edge's ends, and the y coordinate of a row. */
 export type RowOperands<C> = { readonly fromY: C; readonly toY: C; readonly y: C };
-/** The parameters of a crossing. */
+/** The parameters of {@link crossesRightOf32}: the ends of an edge, and a point. */
 export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point: P };
-/** The parameters of an intersection: the segments ab and cd. */
+/** The parameters of {@link segmentsIntersect32}: the ends of the segments ab and cd. */
 export type TwoSegments<P> = { readonly a: P; readonly b: P; readonly c: P; readonly d: P };
 
 /**
- * Whether the edge from `fromY` to `toY` meets the row y. Law: reversing the edge does not change the result.
+ * Whether an edge whose ends have the y coordinates `fromY` and `toY` crosses the horizontal line at y. Law: reversing
+ * the edge does not change the result.
  *
  * @example
  * const y = ctx.column(Int32Array.of(-1, 0, 5));
@@ -49,10 +50,10 @@ export const edgeMeetsRow64: Functor<RowOperands<U64Shape>, BoolShape> = fn(
 );
 
 /**
- * Whether the edge meets the row of the point strictly to its right, which is what the even-odd rule counts.
- * Coordinates must differ by less than 2³¹.
+ * Whether an edge crosses the horizontal line through a point strictly to the right of that point. The even-odd rule
+ * counts such crossings. Coordinates must differ by less than 2³¹.
  *
- * Laws: reversing the edge does not change the result; an even number of the edges of a closed ring meet the row.
+ * Laws: reversing the edge does not change the result; an even number of the edges of a closed ring cross the line.
  *
  * @example
  * const points = { x: ctx.column(Int32Array.of(1, 4)), y: ctx.column(Int32Array.of(2, 2)) };
@@ -96,10 +97,11 @@ function liesLeft(orientation: I32, upwards: Bool): Bool {
 }
 
 /**
- * Whether the closed segments ab and cd have a point in common; a segment may be a single point. Coordinates must
- * differ by less than 2³¹.
+ * Whether the segments ab and cd, including their ends, have a point in common. A segment may be a single point.
+ * Coordinates must differ by less than 2³¹.
  *
- * Laws: reversing or swapping segments does not change the result; it is true if an end of one lies on the other.
+ * Laws: reversing or swapping segments does not change the result; the result is true if an end of one segment is on
+ * the other segment.
  *
  * @example
  * const at = (x, y) => ({ x: constant(i32, x, 1), y: ctx.column(Int32Array.of(y)) });
@@ -147,7 +149,10 @@ export const segmentsIntersect64: Functor<TwoSegments<Point64>, BoolShape> = fn(
   },
 );
 
-/** Whether the intervals from a to b and from c to d overlap, which decides for collinear segments. */
+/**
+ * Whether the intervals from a to b and from c to d overlap. For collinear segments, this decides whether they
+ * intersect.
+ */
 function overlap32(a: I32, b: I32, c: I32, d: I32): Bool {
   return a
     .min(b)

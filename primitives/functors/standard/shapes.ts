@@ -5,7 +5,7 @@ export type U32Shape = Scalar<'u32'>;
 export type I32Shape = Scalar<'i32'>;
 export type F32Shape = Scalar<'f32'>;
 export type BoolShape = Scalar<'bool'>;
-/** A 64-bit integer as `{ lo, hi }`. */
+/** The shape type of a 64-bit integer, a pair of words `{ lo, hi }`. */
 export type U64Shape = typeof u64;
 
 /** The parameters of a functor of one operand. */

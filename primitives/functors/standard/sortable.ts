@@ -6,9 +6,9 @@ import type { F32Shape, I32Shape, U32Shape, U64Shape } from './shapes.ts';
 const signBit = 0x80000000;
 
 /**
- * The bits of an f32 as a u32 in the same order: −∞ … −0, +0 … +∞, with NaNs at either end according to their sign. It
- * works on bits only, so it keeps subnormals, which a device may flush when it handles them as f32: where that matters,
- * read f32 columns as u32.
+ * Maps the bits of an f32 to a u32 such that the u32 have the order of the f32: −∞ … −0, +0 … +∞. NaNs come first or
+ * last, according to their sign. The functor works on bits only. A device may flush subnormals of type f32 to zero; to
+ * keep them, read the f32 column as u32.
  *
  * Laws: x < y ⇒ key(x) < key(y); {@link sortableToF32Bits} is its inverse.
  *
@@ -38,8 +38,8 @@ export const sortableToF32Bits: Functor<{ readonly key: U32Shape }, U32Shape> = 
 );
 
 /**
- * A u32 in the order of the f32; see {@link f32BitsToSortable}. The results for subnormals and NaNs depend on the
- * device.
+ * Maps an f32 to a u32 such that the u32 have the order of the f32; see {@link f32BitsToSortable}. The results for
+ * subnormals and NaNs depend on the device.
  *
  * @example
  * await ctx.read(map(f32ToSortable, { x: ctx.column(Float32Array.of(-1, 0, 1)) }));
@@ -67,7 +67,8 @@ export const sortableToF32: Functor<{ readonly key: U32Shape }, F32Shape> = fn(
 );
 
 /**
- * A u32 in the order of the i32: its sign bit is inverted. {@link sortableToI32} is the inverse.
+ * Maps an i32 to a u32 such that the u32 have the order of the i32: the sign bit is inverted. {@link sortableToI32} is
+ * the inverse.
  *
  * @example
  * await ctx.read(map(i32ToSortable, { x: ctx.column(Int32Array.of(-1, 0)) })); // Uint32Array [2147483647, 2147483648]
@@ -93,8 +94,8 @@ export const sortableToI32: Functor<{ readonly key: U32Shape }, I32Shape> = fn(
 );
 
 /**
- * A u64 in the order of the two's complement i64, and the inverse conversion: inverting the sign bit is its own
- * inverse.
+ * Maps a two's complement i64 to a u64 such that the u64 have the order of the i64: the sign bit is inverted. The
+ * functor is its own inverse.
  *
  * @example
  * const x = ctx.column64(BigUint64Array.of(-1n, 1n));

@@ -4,9 +4,12 @@ import { select } from './choose.ts';
 import type { I32Shape, TwoOperands, U32Shape, U64Shape } from './shapes.ts';
 import { add64, compareI64, compareU64, sub64, u64OfU32 } from './wide.ts';
 
-/** The shape of a 128-bit integer: four words, low ones first; unsigned or two's complement, as for u64. */
+/**
+ * The shape type of a 128-bit integer: four 32-bit words, the low ones first. The integer is unsigned or two's
+ * complement, depending on the functor.
+ */
 export type U128Shape = { readonly lo: U64Shape; readonly hi: U64Shape };
-/** The shape of a 128-bit integer. */
+/** The shape of a 128-bit integer, for parameters of functors. */
 export const u128: U128Shape = { lo: u64, hi: u64 };
 
 const twoU32: TwoOperands<U32Shape> = { a: u32, b: u32 };
@@ -36,7 +39,8 @@ export const mulU32: Functor<TwoOperands<U32Shape>, U64Shape> = fn('mulU32', two
 export const mulI32: Functor<TwoOperands<I32Shape>, U64Shape> = fn('mulI32', twoI32, u64, ({ a, b }) => {
   const x = bitsToU32(a);
   const y = bitsToU32(b);
-  // If a is negative, x = a + 2³², so the product has y too much in the high word; likewise for b.
+  // If a is negative as i32, its value as u32 is larger by 2³², so the high word of the product is too large by b. The
+  // same holds if b is negative.
   const excess = bitsToU32(a.shr(31))
     .and(y)
     .add(bitsToU32(b.shr(31)).and(x));
@@ -93,7 +97,7 @@ export const mulI64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulI64', tw
 });
 
 /**
- * −1, 0 or 1 if a is below, equal to or above b, both two's complement.
+ * Compares two two's complement numbers: −1 if a < b, 0 if a = b, 1 if a > b.
  *
  * @example
  * const one = { lo: ctx.column64(BigUint64Array.of(1n)), hi: ctx.column64(BigUint64Array.of(0n)) };

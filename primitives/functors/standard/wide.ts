@@ -9,9 +9,9 @@ import type { BoolShape, I32Shape, OneOperand, TwoOperands, U32Shape, U64Shape }
 export type ShiftOperands = { readonly a: U64Shape; readonly count: U32Shape };
 
 /**
- * A 64-bit integer inside a functor, as a pair of words. The pair represents an unsigned number (U64 in names) or a
- * two's complement one (I64); if both agree, the name only has 64. All operations wrap modulo 2⁶⁴ and are exact on
- * every backend.
+ * A 64-bit integer inside a functor, as a pair of 32-bit words. The name of an operation says how it reads them: U64 as
+ * an unsigned number, I64 as a two's complement number, 64 if both give the same result. All operations wrap modulo 2⁶⁴
+ * and are exact on every backend.
  */
 export type U64 = ValuesOf<U64Shape>;
 
@@ -20,7 +20,7 @@ const one: OneOperand<U64Shape> = { a: u64 };
 const shifted: ShiftOperands = { a: u64, count: u32 };
 
 /**
- * A u32 as u64, which is also its i64.
+ * Widens a u32 to 64 bits. The result has the same value as u64 and as i64.
  *
  * @example
  * const widen = fn({ a: u32 }, u64, ({ a }) => u64OfU32(a));
@@ -32,7 +32,7 @@ export function u64OfU32(a: U32): U64 {
 }
 
 /**
- * An i32 as i64: its sign fills the high word.
+ * Widens an i32 to a two's complement i64: the high word is filled with the sign bit.
  *
  * @example
  * const widen = fn({ a: i32 }, u64, ({ a }) => i64OfI32(a));
@@ -95,7 +95,7 @@ export const eq64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('eq64', two, b
 );
 
 /**
- * Whether a < b, both unsigned.
+ * Whether a < b, where both are unsigned.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, -1n));
@@ -107,7 +107,7 @@ export const ltU64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('ltU64', two,
 );
 
 /**
- * Whether a < b, both two's complement.
+ * Whether a < b, where both are two's complement.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, -1n));
@@ -123,7 +123,7 @@ function lexicographic<T extends 'u32' | 'i32'>(highA: Value<T>, highB: Value<T>
 }
 
 /**
- * −1, 0 or 1 if a is below, equal to or above b, both unsigned.
+ * Compares two unsigned numbers: −1 if a < b, 0 if a = b, 1 if a > b.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, 7n, -1n));
@@ -135,7 +135,7 @@ export const compareU64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareU
 );
 
 /**
- * −1, 0 or 1 if a is below, equal to or above b, both two's complement.
+ * Compares two two's complement numbers: −1 if a < b, 0 if a = b, 1 if a > b.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(1n, 7n, -1n));
@@ -147,7 +147,7 @@ export const compareI64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareI
 );
 
 /**
- * −1, 0 or 1: the sign of a two's complement number.
+ * The sign of a two's complement number: −1, 0 or 1.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(-5n, 0n, 2n ** 40n));
@@ -160,7 +160,7 @@ export const signI64: Functor<OneOperand<U64Shape>, I32Shape> = fn('signI64', on
 );
 
 /**
- * |a| of a two's complement number, as unsigned: exact even for −2⁶³.
+ * The absolute value of a two's complement number, as an unsigned number, so it is exact even for −2⁶³.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(-5n, 5n));
@@ -216,7 +216,7 @@ export const maxI64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('maxI64', two
 );
 
 /**
- * a · 2^count modulo 2⁶⁴; the count is taken modulo 64.
+ * Shifts left: a · 2^count modulo 2⁶⁴. The count is taken modulo 64.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(3n));
@@ -229,7 +229,7 @@ export const shl64: Functor<ShiftOperands, U64Shape> = fn('shl64', shifted, u64,
 });
 
 /**
- * ⌊a / 2^count⌋ of an unsigned number; the count is taken modulo 64.
+ * Shifts an unsigned number right: ⌊a / 2^count⌋. The count is taken modulo 64.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(2n ** 40n));
@@ -241,7 +241,7 @@ export const shrU64: Functor<ShiftOperands, U64Shape> = fn('shrU64', shifted, u6
 });
 
 /**
- * ⌊a / 2^count⌋ of a two's complement number; the count is taken modulo 64.
+ * Shifts a two's complement number right: ⌊a / 2^count⌋. The count is taken modulo 64.
  *
  * @example
  * const a = ctx.column64(BigUint64Array.of(-256n));
@@ -256,8 +256,8 @@ export const shrI64: Functor<ShiftOperands, U64Shape> = fn('shrI64', shifted, u6
 });
 
 /**
- * Low word of a >> count, for counts below 32. The bits that come from the high word take two shifts, because a shift
- * by 32 − 0 is not possible.
+ * The low word of `a >> count`, for counts below 32. The high word is shifted left by 32 − count in two steps, because
+ * a shift by 32 (for count 0) is not possible.
  */
 function lowShifted(a: U64, count: U32): U32 {
   return a.lo.shr(count).or(a.hi.shl(1).shl(count.not()));

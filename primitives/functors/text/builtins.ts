@@ -5,7 +5,7 @@ import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
 
-/** A value and its position in the text. */
+/** The value of an argument, and its position in the text for error messages. */
 export interface Argument {
   readonly value: TextValue;
   readonly position: Position;
@@ -25,10 +25,10 @@ const arities: { readonly [name: string]: number } = {
   select: 3,
 };
 
-/** The built-in functions of the subset, except `bitcast` and `arrayLength`. */
+/** Names of the built-in WGSL functions that functors support, except `bitcast` and `arrayLength`. */
 export const builtinNames: readonly string[] = Object.keys(arities);
 
-/** Calls a built-in function of WGSL. */
+/** Records a call of a built-in WGSL function and returns its result. */
 export function applyBuiltin(
   source: SourceText,
   position: Position,
@@ -46,7 +46,7 @@ export function applyBuiltin(
   return applyOperation(source, position, name, unary[name]!, [concrete(source, position, values[0]!)]);
 }
 
-/** `T(x)`: a conversion. */
+/** Records the conversion `T(x)` of a value to a scalar type. */
 export function applyConversion(
   source: SourceText,
   position: Position,
@@ -75,7 +75,7 @@ export function applyBitcast(
   throw errorAt(source, position, 'type', `A bitcast from ${operand.type} to ${name} is not defined.`);
 }
 
-/** Throws if a call has the wrong number of arguments. */
+/** Throws if a call does not have the required number of arguments. */
 export function requireCount(
   source: SourceText,
   position: Position,
@@ -99,7 +99,7 @@ function scalar(source: SourceText, position: Position, value: TextValue, taker:
   });
 }
 
-/** Converts arguments to one type, unless all are abstract. */
+/** Converts arguments to a common concrete type. If all are abstract (numbers without a suffix), they stay abstract. */
 function alike(source: SourceText, args: readonly Argument[]): readonly TextValue[] {
   const typed = args.map(({ value }) => value).find(isScalar);
   return args.map(({ value, position }) => {

@@ -7,9 +7,10 @@ import { errorAt, type Position } from './source.ts';
 import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
 import { isScalar, isScalarName, type ScalarValue, type Struct, type TextValue, typeName, zeroOf } from './values.ts';
 
-/** Writes an expression's operations and returns its value. */
+/** Records the operations of an expression and returns its value. */
 export function evaluate(context: Context, expression: Expression): TextValue {
-  // Left-leaning expressions, such as long sums, may be deeper than the stack, so they are processed in a loop.
+  // The left operands of an expression, such as a long sum, may be nested more deeply than the stack allows. So they
+  // are processed in a loop instead of by recursion.
   const spine: (Binary | Member)[] = [];
   let first = expression;
   while (first.kind === 'binary' || first.kind === 'member') {
@@ -68,7 +69,7 @@ function unresolved({ program, result }: Context, position: Position, name: stri
   });
 }
 
-/** The field of a struct. */
+/** The value of a struct's field; throws if the struct has no such field. */
 export function memberOf({ program }: Context, position: Position, object: TextValue, field: string): TextValue {
   if (!('fields' in object)) {
     throw errorAt(program.source, position, 'type', `${typeName(object.type)} has no fields.`, {
@@ -158,7 +159,7 @@ function callFunction(
   return program.call(fn, values, position);
 }
 
-/** `S(a, b)`, or `S()` for zeros. */
+/** Evaluates the constructor of a struct: `S(a, b)`, or `S()` for zeros. */
 function construct(
   { program: { source } }: Context,
   struct: Struct,

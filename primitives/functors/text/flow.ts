@@ -1,7 +1,8 @@
 import type { Block, TextStatement } from './syntax.ts';
 
 /**
- * Whether control may reach what follows a statement, by WGSL's behaviour analysis, which does not look at conditions.
+ * Whether control may reach the statement after the given one. Follows WGSL's behavior analysis, which ignores the
+ * values of conditions.
  */
 export function fallsThrough(statement: TextStatement): boolean {
   switch (statement.kind) {
@@ -22,7 +23,7 @@ export function fallsThrough(statement: TextStatement): boolean {
   }
 }
 
-/** Whether a block, which is the body of a loop, may break out of that loop. */
+/** Whether a block, as the body of a loop, may leave the loop with `break`. */
 function breaks(block: Block): boolean {
   return block.some((statement) => {
     if (statement.kind === 'break') return true;

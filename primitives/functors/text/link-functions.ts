@@ -1,21 +1,27 @@
 import type { Module, Operand } from '../../ir/ir.ts';
 import { type Linkage, type Links, link, linkEntry } from '../recorder.ts';
 
-/** A function of a text: a separate module, in which placeholders name the other functions of the text. */
+/**
+ * A function of a WGSL text, recorded as a separate module. Calls of other functions of the text are recorded under
+ * placeholder names.
+ */
 export interface RecordedFunction {
   readonly module: Module;
-  /** The functions of the text that it calls. */
+  /** Names of the functions of the text that this function calls. */
   readonly callees: ReadonlySet<string>;
 }
 
-/** The placeholder for a function of a text until it is linked; no function has such a name. */
+/**
+ * The name under which calls of a function are recorded before the text is linked. No function of a text can have this
+ * name.
+ */
 export function standIn(name: string): string {
   return `the function ${name}`;
 }
 
 /**
- * The module of a function with everything that it calls, each linked once. For a text in which every function calls
- * the previous one, this takes linear time.
+ * Links a function and all functions that it calls into one module, each of them once. The time is linear even for a
+ * text in which every function calls the previous one.
  *
  * @param functions - The functions of the text, callees before their callers.
  */
@@ -32,15 +38,18 @@ export function linkFunctions(functions: ReadonlyMap<string, RecordedFunction>, 
   return { functions: linkage.functions, arrays: module.arrays, uniforms: module.uniforms };
 }
 
-/** A function and all functions that it calls, directly or indirectly. */
+/** Names of a function and of all functions that it calls, directly or indirectly. */
 function neededBy(functions: ReadonlyMap<string, RecordedFunction>, entry: string): ReadonlySet<string> {
   const needed = new Set([entry]);
-  // Iterating over a set also visits elements added meanwhile.
+  // Iterating over a set also visits elements that are added during the iteration.
   for (const name of needed) for (const callee of functions.get(name)!.callees) needed.add(callee);
   return needed;
 }
 
-/** Captures keep their names in the text. */
+/**
+ * Arrays and uniforms keep their names. Placeholders of callees are replaced by the names that the callees have in the
+ * linked module.
+ */
 function linksOf({ module, callees }: RecordedFunction, names: ReadonlyMap<string, string>): Links {
   const uniforms = [...module.uniforms].map(([name, type]): [string, Operand] => [
     name,

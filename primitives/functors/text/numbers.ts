@@ -7,7 +7,7 @@ const decimal = /^(?:0|[1-9]\d*)([iuf]?)$/;
 const hexadecimal = /^0[xX][0-9a-fA-F]+([iu]?)$/;
 const fraction = /^(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(f?)$/;
 
-/** The value of a number literal. */
+/** Parses a number literal. Without a suffix, its value is abstract: it has no type yet. */
 export function parseNumber(source: SourceText, position: Position, text: string): TextValue {
   const whole = hexadecimal.exec(text) ?? decimal.exec(text);
   const match = whole ?? fraction.exec(text);
@@ -17,7 +17,7 @@ export function parseNumber(source: SourceText, position: Position, text: string
   }
   const suffix = match[1]!;
   const digits = suffix === '' ? text : text.slice(0, -1);
-  // Numbers with more digits than 64 bits can have are refused before parsing, which could take long.
+  // Rejects integers with more digits than a 64-bit number can have. Parsing a very long number could take long.
   if (whole !== null && suffix !== 'f' && digits.replace(/^0[xX]0*/, '').length > 20) {
     throw errorAt(source, position, 'literal', `${text} does not fit 64 bits.`);
   }
@@ -29,7 +29,7 @@ export function parseNumber(source: SourceText, position: Position, text: string
   return suffix === '' ? value : concreteAs(source, position, value, suffix === 'u' ? 'u32' : 'i32');
 }
 
-/** A number without suffix, converted to the given type. */
+/** Converts a number without a suffix to the given type; throws if that type cannot represent it. */
 export function concreteAs(
   source: SourceText,
   position: Position,
@@ -49,13 +49,13 @@ export function concreteAs(
   return fits ? { type, operand: literal(type, Number(value)) } : fail(`${value} does not fit ${type}.`);
 }
 
-/** Gives a value a concrete type: integers without suffix become i32, fractions f32. */
+/** Gives an abstract value (a number without a suffix) a concrete type: i32 for integers, f32 for fractions. */
 export function concrete(source: SourceText, position: Position, value: TextValue): Exclude<TextValue, AbstractValue> {
   if (!isAbstract(value)) return value;
   return concreteAs(source, position, value, value.type === 'abstract-int' ? 'i32' : 'f32');
 }
 
-/** Converts a value to the expected type; `what` names it in errors. */
+/** Converts a value to the expected type, or throws. `what` names the value in the error. */
 export function coerce(
   source: SourceText,
   position: Position,
@@ -72,7 +72,7 @@ export function coerce(
   });
 }
 
-/** Converts a value to the expected scalar type. */
+/** Converts a value to the expected scalar type, or throws. */
 export function coerceScalar(
   source: SourceText,
   position: Position,

@@ -16,12 +16,15 @@ const operations: { readonly [operator: string]: OperationName } = {
   '||': 'or',
 };
 
-/** Writes an operation whose result counts as used. */
+/**
+ * Records an operation and marks its result as used. The check for unused comparisons is meant for functors in
+ * TypeScript, not for texts.
+ */
 export function apply(name: OperationName, operands: readonly Operand[], type: ScalarType): ScalarValue {
   return { type, operand: use(operate(name, operands, type)) };
 }
 
-/** `operator operand`. */
+/** Records a unary operation: `operator operand`. */
 export function applyUnary(
   source: SourceText,
   position: Position,
@@ -45,7 +48,7 @@ export function applyUnary(
   return apply(operator === '-' ? 'neg' : 'not', [operand.operand], operand.type);
 }
 
-/** `left operator right`. */
+/** Records a binary operation: `left operator right`. */
 export function applyBinary(
   source: SourceText,
   position: Position,

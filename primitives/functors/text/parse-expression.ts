@@ -11,8 +11,8 @@ const products = new Set(['*', '/', '%']);
 const binary = new Set([...bitwise, ...logical, ...relational, ...shifts, ...sums, ...products]);
 
 /**
- * Parses an expression by the grammar of WGSL. It defines no precedence between bitwise, shift and logical operators
- * and the others, so these need parentheses.
+ * Parses an expression by the grammar of WGSL. The grammar defines no precedence between bitwise, shift or logical
+ * operators and other operators, so mixing them requires parentheses.
  */
 export function parseExpression(reader: Reader): Expression {
   const first = parseUnary(reader);
@@ -31,7 +31,7 @@ function parseLogical(reader: Reader, first: Expression): Expression {
   return parseChain(reader, first, () => parseRelational(reader, parseUnary(reader)));
 }
 
-/** Operands separated by the same operator. */
+/** Parses a chain of operands that are joined by the same operator, after its first operand. */
 function parseChain(reader: Reader, first: Expression, operand: (reader: Reader) => Expression): Expression {
   const { text } = reader.peek();
   return parseLeft(reader, new Set([text]), first, operand);

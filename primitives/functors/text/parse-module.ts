@@ -4,7 +4,7 @@ import { createReader, type Reader } from './reader.ts';
 import type { SourceText } from './source.ts';
 import type { CaptureDeclaration, Field, FunctionDeclaration, StructDeclaration, TextModule } from './syntax.ts';
 
-/** Parses a text of structs, functions, constants, `var<storage>` and `var<uniform>`. */
+/** Parses a text that consists of structs, functions, constants, `var<storage>` and `var<uniform>` declarations. */
 export function parseModule(source: SourceText): TextModule {
   const reader = createReader(source);
   const module = {
@@ -30,7 +30,7 @@ export function parseModule(source: SourceText): TextModule {
   return module;
 }
 
-/** `@group(0) @binding(1)` locates a buffer in WGSL; here buffers are bound by name. */
+/** Skips attributes such as `@group(0) @binding(1)`, which locate a buffer in WGSL. Here buffers are bound by name. */
 function skipBindings(reader: Reader): void {
   while (reader.is('@')) {
     const { position } = reader.peek();

@@ -4,7 +4,7 @@ import type { Assignment, Block, Continuing, Declaration, Expression, Loop, Text
 
 const compound = new Set(['+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=']);
 
-/** Parses statements in braces. */
+/** Parses a block of statements in braces. `after` says in error messages what precedes the block. */
 export function parseBlock(reader: Reader, after: string): Block {
   reader.expect('{', after);
   const block: TextStatement[] = [];
@@ -52,7 +52,7 @@ function ended<S>(reader: Reader, statement: S): S {
   return statement;
 }
 
-/** A declaration, an assignment, `++` or `--`, as allowed in the head of a `for`. */
+/** Parses a declaration, an assignment, `++` or `--`: the statements that are allowed in the head of a `for` loop. */
 function parseSimple(reader: Reader): Declaration | Assignment {
   const { text } = reader.peek();
   if (text === 'let' || text === 'var' || text === 'const') return parseDeclaration(reader);
@@ -70,7 +70,7 @@ function parseSimple(reader: Reader): Declaration | Assignment {
   throw reader.error(position, `Expected an assignment, got ${operator}.`, 'Calls are only allowed in expressions.');
 }
 
-/** Parses `let`, `var` or `const` without the semicolon. */
+/** Parses a `let`, `var` or `const` declaration, up to but not including the semicolon. */
 export function parseDeclaration(reader: Reader): Declaration {
   const keyword = reader.next().text as Declaration['keyword'];
   if (reader.is('<')) {

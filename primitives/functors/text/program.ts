@@ -19,23 +19,23 @@ import {
   valueOfLeaves,
 } from './values.ts';
 
-/** A checked text: its functions and its captures. */
+/** The result of compiling a WGSL text: its functions, and the arrays and uniforms that it declares. */
 export interface CompiledText {
   readonly functions: ReadonlyMap<string, CompiledFunction>;
   readonly arrays: ReadonlyMap<string, ScalarType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
-  /** The module of one of the functions, with everything that it calls. */
+  /** The module of one of the functions, linked with all functions that it calls. */
   moduleOf(name: string): Module;
 }
 
 export interface CompiledFunction extends RecordedFunction {
   readonly parameters: readonly { readonly name: string; readonly type: TextType }[];
   readonly result: TextType;
-  /** The position of its name. */
+  /** The position of the function's name in the text. */
   readonly position: Position;
 }
 
-/** Checks a text and compiles all of its functions. */
+/** Checks a WGSL text and compiles all of its functions. */
 export function compileText(source: SourceText, fast: boolean): CompiledText {
   return withinStack('The text', () => compileSource(source, fast));
 }
@@ -47,7 +47,8 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
   const typeOf = (type: TypeName): TextType => namedType(source, structs, type);
   for (const { name, fields, position } of syntax.structs) {
     const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
-    // Checked struct by struct: nested structs can have more scalars than fit into memory.
+    // Each struct is checked before the next is expanded, because nested structs could have more scalars than fit into
+    // memory.
     requireAtMost(source, position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
     structs.set(name, struct);
   }
@@ -68,7 +69,7 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
   return { functions, arrays, uniforms, moduleOf: (name) => linkFunctions(functions, name) };
 }
 
-/** A text whose functions are not yet compiled. */
+/** The checked declarations of a text whose functions are not compiled yet. */
 interface Shell {
   readonly source: SourceText;
   readonly syntax: TextModule;
@@ -87,7 +88,10 @@ function requireDistinctNames(source: SourceText, { structs, functions, captures
   }
 }
 
-/** Maximum depth of calls: a function is compiled while its caller is. */
+/**
+ * Maximum depth of calls between functions of a text. The compiler is recursive: it compiles a callee while it compiles
+ * the caller.
+ */
 const MAX_CALLS = 100;
 
 function requireAtMost(
@@ -157,7 +161,9 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
   return compiled;
 }
 
-/** The scope of constants, arrays and uniforms. A constant can use only those declared before it. */
+/**
+ * The scope with the constants, arrays and uniforms of a text. A constant can only use constants declared before it.
+ */
 function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram): Scope {
   const scope = childOf(undefined);
   const context: Context = {
@@ -228,7 +234,7 @@ function compileFunction(
   return { module, parameters: types, result: resultType, position };
 }
 
-/** Records a call with the placeholder of the function, until the text is linked. */
+/** Records a call under the placeholder name of the function. Linking replaces the name. */
 function callCompiled(name: string, { module, result }: CompiledFunction, args: readonly TextValue[]): TextValue {
   const locals = callNamed(standIn(name), entryOf(module).results, args.flatMap(leavesOf));
   let next = 0;

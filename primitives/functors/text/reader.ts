@@ -2,7 +2,7 @@ import type { FunctorError } from '../../errors.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { type Token, tokenize } from './tokens.ts';
 
-/** Reserved words of WGSL. */
+/** Keywords and reserved words of WGSL, which cannot be used as names. */
 const keywords = new Set(
   'alias array bool break case const const_assert continue continuing default diagnostic discard else enable f16 f32 false fn for i32 if let loop override ptr requires return struct switch true u32 var while'.split(
     ' ',
@@ -15,18 +15,23 @@ export interface Reader {
   peek(ahead?: number): Token;
   next(): Token;
   is(text: string): boolean;
-  /** Consumes the next token if it is `text`. */
+  /** Consumes the next token if it is `text`, and returns whether it was. */
   accept(text: string): boolean;
-  /** Consumes the next token, which must be `text`; `after` says in errors what precedes it. */
+  /**
+   * Consumes the next token, which must be `text`; otherwise throws. `after` says in the error what precedes the token.
+   */
   expect(text: string, after: string): Token;
-  /** Consumes a name that is not reserved; `what` says in errors what it names. */
+  /** Consumes a name that is not a reserved word; otherwise throws. `what` says in the error what is named. */
   name(what: string): Token;
   error(position: Position, sentence: string, remedy?: string): FunctorError;
-  /** Parses a construct that may be nested; throws if it is nested too deeply for the stack. */
+  /**
+   * Runs a parser for a construct that may contain itself. Throws if the constructs are nested too deeply for the
+   * stack.
+   */
   nested<T>(parse: (reader: Reader) => T): T;
 }
 
-/** Maximum nesting of expressions and statements. */
+/** Maximum nesting depth of expressions and statements. */
 const maximumDepth = 500;
 
 export function createReader(source: SourceText): Reader {

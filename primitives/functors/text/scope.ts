@@ -3,14 +3,14 @@ import { errorAt, type Position, type SourceText } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';
 
-/** The meaning of a name. */
+/** What a name refers to in a scope. */
 export type Entry =
   /** A parameter, a `let`, a `const` or a uniform. */
   | { readonly kind: 'value'; readonly value: TextValue }
-  /** A `var`; the operands of its value are variables. */
+  /** A `var`. The operands of its value are locals that can be assigned. */
   | { readonly kind: 'var'; readonly value: TextValue }
   | { readonly kind: 'array'; readonly type: ScalarType }
-  /** A declaration that a `continue` has skipped. */
+  /** A variable that `continuing` cannot use, because a `continue` skips its declaration. */
   | { readonly kind: 'skipped' };
 
 /** The names that a block declares, and the enclosing scope. */
@@ -23,7 +23,7 @@ export function childOf(parent: Scope | undefined): Scope {
   return { names: new Map(), parent };
 }
 
-/** Looks up the meaning of a name; undefined if it is not declared. */
+/** What a name refers to in the current scope or an enclosing one; undefined if the name is not declared. */
 export function lookUp(
   { program, scope }: Context,
   name: string,
@@ -41,35 +41,35 @@ export function lookUp(
   return undefined;
 }
 
-/** The declarations of a text outside functions, as the checker needs them. */
+/** The structs and functions of a text, and operations on them, for use in function bodies. */
 export interface TextProgram {
   readonly source: SourceText;
   readonly structs: ReadonlyMap<string, Struct>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-  /** The type with that name. */
+  /** The type that a type name refers to; throws if there is none. */
   typeOf(type: TypeName): TextType;
-  /** Calls a function of the text, which is compiled at its first call. */
+  /** Records a call of a function of the text. The function is compiled at its first call. */
   call(fn: FunctionDeclaration, args: readonly TextValue[], position: Position): TextValue;
 }
 
-/** What the loop around a statement does on `continue`. */
+/** The innermost loop around a statement, with its `continuing` block, which runs on `continue`. */
 export interface LoopContext {
   readonly continuing: Continuing | undefined;
-  /** The names that the loop's body has declared so far. */
+  /** The scope of the loop's body, with the names that the body has declared so far. */
   readonly scope: Scope;
-  /** All names that the body declares. */
+  /** All names that the loop's body declares. */
   readonly declares: readonly string[];
 }
 
-/** The context of a statement or expression. */
+/** The program, scope and loop in which a statement or expression is compiled. */
 export interface Context {
   readonly program: TextProgram;
   readonly scope: Scope;
-  /** The function's result type; undefined in a constant of the module. */
+  /** The result type of the function; undefined in a constant outside functions. */
   readonly result: TextType | undefined;
-  /** Locals that can be assigned; reading one gives its value at that moment. */
+  /** Locals that can be assigned. An operand that refers to one stands for its current value. */
   readonly variables: Set<Local>;
   readonly loop: LoopContext | undefined;
-  /** Whether the statement is inside `continuing`, which no jump may leave. */
+  /** Whether the statement is inside a `continuing` block, which no jump may leave. */
   readonly inContinuing: boolean;
 }

@@ -1,26 +1,29 @@
 import { type ErrorDetails, type ErrorPlace, FunctorError } from '../../errors.ts';
 import { shortenedWords } from '../../given.ts';
 
-/** A text of functors and its origin. */
+/** A WGSL text with functors, and where it comes from. */
 export interface SourceText {
   readonly text: string;
-  /** The file that errors mention. */
+  /** The file that error messages name. */
   readonly file: string;
-  /** Line of that file, from 1, on which the text starts. */
+  /** The line of `file` on which the text starts, counted from 1. */
   readonly firstLine: number;
 }
 
-/** Offset in the text of a source. */
+/** A position in a text, as a character offset. */
 export type Position = number;
 
-/** The line breaks of WGSL, for a character class in a regular expression; CR LF is a single line break. */
+/**
+ * The line-break characters of WGSL, for a character class in a regular expression. CR followed by LF is a single line
+ * break.
+ */
 export const LINE_BREAKS = '\\n\\v\\f\\r\\u0085\\u2028\\u2029';
-/** WGSL's blanks: line breaks and invisible characters within a line. */
+/** WGSL's blank characters: line breaks, and invisible characters within a line. */
 export const BLANKS: string = ` \\t\\u200e\\u200f${LINE_BREAKS}`;
 
 const lineBreak = new RegExp(`\\r\\n|[${LINE_BREAKS}]`);
 
-/** An error at a position in the text. Its quotes of the text are bounded. */
+/** Makes an error at a position in the text. Long quotations of the text are cut. */
 export function errorAt(
   source: SourceText,
   position: Position,

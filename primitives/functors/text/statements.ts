@@ -10,7 +10,7 @@ import { errorAt, type Position } from './source.ts';
 import type { Assignment, Block, Declaration, Expression, For, Loop, Member, TextIf, TextStatement } from './syntax.ts';
 import { isAbstract, leavesOf, type TextType, type TextValue, valueOfLeaves, zeroOf } from './values.ts';
 
-/** Writes statements in the scope of the context. Unreachable statements are only checked. */
+/** Records statements in the scope of the context. Unreachable statements are only checked. */
 export function writeStatements(context: Context, statements: Block): void {
   const end = statements.findIndex((statement) => !fallsThrough(statement)) + 1;
   const reached = end === 0 ? statements.length : end;
@@ -20,7 +20,7 @@ export function writeStatements(context: Context, statements: Block): void {
   });
 }
 
-/** Writes the statements of a block in a new scope. */
+/** Records the statements of a block in a new scope. */
 function writeBlock(context: Context, statements: Block): void {
   writeStatements({ ...context, scope: childOf(context.scope) }, statements);
 }
@@ -84,8 +84,8 @@ function typedValue(
 }
 
 /**
- * The value of a `const`. It must be known at compile time. It stays abstract if no type is given and the expression is
- * abstract.
+ * The value of a `const`, which must be known at compile time. If no type is declared and the expression has no type
+ * (only numbers without a suffix), the constant has no type either.
  */
 export function constantValue(
   context: Context,
@@ -117,7 +117,10 @@ function asVariable(value: Exclude<TextValue, { value: unknown }>, variables: Se
   return withLeaves(value.type, leaves);
 }
 
-/** The same value, with copies in place of variables. */
+/**
+ * Replaces the variables in a value by copies of their current values, so that assigning to the variables does not
+ * change the value.
+ */
 function withoutVariables(value: Exclude<TextValue, { value: unknown }>, variables: ReadonlySet<Local>): TextValue {
   return withLeaves(
     value.type,
@@ -148,7 +151,7 @@ function writeAssignment(context: Context, { target, operator, value, position }
   });
 }
 
-/** The variable, or the field of one, that is assigned to. */
+/** The variable to which a statement assigns, or the field of a variable. */
 function variableAt(context: Context, target: Expression): TextValue {
   const fields: Member[] = [];
   let base = target;
@@ -226,7 +229,10 @@ function breakUnless(condition: Operand): Statement {
   return { kind: 'if', condition, consequent: [], alternative: [{ kind: 'break' }] };
 }
 
-/** A `loop` with `continuing`, which is repeated wherever a round ends, in the scope of the body at that point. */
+/**
+ * Records a `loop` statement. The `continuing` block is recorded wherever a round ends, in the scope that the body has
+ * at that point.
+ */
 function writeEndless(context: Context, { body, continuing }: Loop): void {
   const scope = childOf(context.scope);
   const declares = body.flatMap((statement) => (statement.kind === 'declaration' ? [statement.name] : []));

@@ -1,6 +1,9 @@
 import type { Position } from './source.ts';
 
-/** The syntax tree of the WGSL subset. Positions are the starts of constructs; for binary operations, the operator. */
+/**
+ * The syntax tree of the WGSL subset. The position of a construct is where it starts; for a binary operation, it is
+ * that of the operator.
+ */
 export type Expression =
   | { readonly kind: 'number'; readonly position: Position; readonly text: string }
   | { readonly kind: 'bool'; readonly position: Position; readonly value: boolean }
@@ -37,7 +40,7 @@ export interface Call {
   readonly kind: 'call';
   readonly position: Position;
   readonly callee: string;
-  /** `T` of `bitcast<T>(…)`. */
+  /** In `bitcast<T>(…)`, the type `T`; undefined in other calls. */
   readonly template: TypeName | undefined;
   readonly args: readonly Expression[];
 }
@@ -60,7 +63,7 @@ export interface Assignment {
   readonly kind: 'assignment';
   readonly position: Position;
   readonly target: Expression;
-  /** `+` of `+=`; undefined for `=`. */
+  /** The operator of a compound assignment, such as `+` in `+=`; undefined for `=`. */
   readonly operator: string | undefined;
   readonly value: Expression;
 }
@@ -92,7 +95,7 @@ export interface Loop {
 export interface Continuing {
   readonly position: Position;
   readonly body: Block;
-  /** Condition of `break if` at its end. */
+  /** The condition of a `break if` at the end of the `continuing` block; undefined if there is none. */
   readonly breakIf: Expression | undefined;
 }
 
@@ -129,11 +132,11 @@ export interface FunctionDeclaration {
   readonly parameters: readonly Field[];
   readonly result: TypeName;
   readonly body: Block;
-  /** Position of the closing brace. */
+  /** Position of the function's closing brace. */
   readonly end: Position;
 }
 
-/** `var<storage> name: array<T>` or `var<uniform> name: T`. */
+/** The declaration of an array, `var<storage> name: array<T>`, or of a uniform, `var<uniform> name: T`. */
 export interface CaptureDeclaration {
   readonly kind: 'array' | 'uniform';
   readonly name: string;

@@ -12,7 +12,7 @@ const number = /0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d*)?[iuf]?|(?:\d+\.
 const name = /[A-Za-z_][A-Za-z0-9_]*/y;
 const operator = /->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%&|^!~<>=(){}[\],;:.@]/y;
 
-/** Splits text into tokens, without blanks and comments; the last token is an `end`. */
+/** Splits a text into tokens and leaves out blanks and comments. The last token has the kind `end`. */
 export function tokenize(source: SourceText): Token[] {
   const { text } = source;
   const tokens: Token[] = [];
@@ -43,7 +43,7 @@ export function tokenize(source: SourceText): Token[] {
   return tokens;
 }
 
-/** A character as errors show it; invisible characters by their code. */
+/** The character at a position, for error messages. Invisible characters are shown by their code. */
 function characterAt(text: string, position: Position): string {
   const code = text.codePointAt(position)!;
   const character = String.fromCodePoint(code);
@@ -64,7 +64,7 @@ function nextToken(take: (pattern: RegExp) => string | undefined, position: Posi
   return undefined;
 }
 
-/** Length of the block comment at a position; 0 if there is none. Block comments nest. */
+/** Length of the block comment that starts at a position; 0 if none starts there. Block comments can be nested. */
 function blockComment(source: SourceText, start: Position): number {
   const { text } = source;
   if (!text.startsWith('/*', start)) return 0;

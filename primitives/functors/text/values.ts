@@ -2,7 +2,7 @@ import type { Operand, ScalarType } from '../../ir/ir.ts';
 import { bool, f32, i32, u32 } from '../functor.ts';
 import type { Scalar, Shape } from '../shapes.ts';
 
-/** A type of the text: a scalar or a struct. */
+/** A type in a WGSL text: a scalar or a struct. */
 export type TextType = ScalarType | Struct;
 
 export interface Struct {
@@ -11,8 +11,8 @@ export interface Struct {
 }
 
 /**
- * The value of an expression. Numbers without a suffix, and results computed only from them, are exact and have no type
- * until the context requires one.
+ * The value of an expression. Numbers without a suffix, and results computed only from such numbers, are abstract: they
+ * are exact and have no type until the context requires one.
  */
 export type TextValue = ScalarValue | StructValue | AbstractValue;
 
@@ -23,7 +23,7 @@ export interface ScalarValue {
 
 export interface StructValue {
   readonly type: Struct;
-  /** In the order of the struct's fields. */
+  /** The values of the fields, in the order in which the struct declares them. */
   readonly fields: readonly TextValue[];
 }
 
@@ -39,7 +39,7 @@ export function isScalar(value: TextValue): value is ScalarValue {
   return 'operand' in value;
 }
 
-/** The name of a type in errors. */
+/** The name of a type, for error messages. */
 export function typeName(type: TextValue['type']): string {
   if (typeof type === 'object') return type.name;
   if (type === 'abstract-int') return 'an integer without suffix';
@@ -52,31 +52,31 @@ export function isScalarName(name: string): name is ScalarType {
   return Object.hasOwn(scalars, name);
 }
 
-/** A type as the shape of a functor's parameter or result. */
+/** Converts a type of the text to the shape of a functor's parameter or result. */
 export function shapeOf(type: TextType): Shape {
   if (typeof type === 'string') return scalars[type];
   return Object.fromEntries(type.fields.map((field) => [field.name, shapeOf(field.type)]));
 }
 
-/** The scalars of a type, depth first. */
+/** The scalar types of a type, in depth-first order of its fields. */
 export function leafTypesOf(type: TextType): ScalarType[] {
   return typeof type === 'string' ? [type] : type.fields.flatMap((field) => leafTypesOf(field.type));
 }
 
-/** The operands of a value that is not abstract, in the order of {@link leafTypesOf}. */
+/** The operands of a value with a type, in the order of {@link leafTypesOf}. */
 export function leavesOf(value: TextValue): Operand[] {
   if ('operand' in value) return [value.operand];
   if ('fields' in value) return value.fields.flatMap(leavesOf);
   throw new TypeError('an abstract number has no operand');
 }
 
-/** A value of a type, with leaves made one by one. */
+/** Makes a value of a type. `leaf` is called once for every scalar, in depth-first order. */
 export function valueOfLeaves(type: TextType, leaf: (type: ScalarType) => Operand): TextValue {
   if (typeof type === 'string') return { type, operand: leaf(type) };
   return { type, fields: type.fields.map((field) => valueOfLeaves(field.type, leaf)) };
 }
 
-/** The initial value of a variable of a type: zeros and false. */
+/** The initial value of a variable that is declared without one: zeros and false. */
 export function zeroOf(type: TextType): TextValue {
   return valueOfLeaves(type, (leaf) => ({ kind: 'literal', type: leaf, value: leaf === 'bool' ? false : 0 }));
 }

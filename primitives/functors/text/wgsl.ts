@@ -17,13 +17,13 @@ import { errorAt, type SourceText } from './source.ts';
 import { shapeOf } from './values.ts';
 
 export interface TextOptions<P extends Parameters, R extends Shape> extends FunctorOptions {
-  /** The file that errors mention; `wgsl` by default. */
+  /** The file name in error messages; `wgsl` by default. */
   readonly name?: string;
-  /** The function that becomes the functor; by default the last one of the text. */
+  /** Name of the function that becomes the functor; by default, the last function of the text. */
   readonly entry?: string;
-  /** The functor's parameters: gives their types to `tsc`, and is checked against the text. */
+  /** The types of the functor's parameters, for `tsc`. They are checked against the text. */
   readonly parameters?: P;
-  /** The functor's result, used in the same way. */
+  /** The type of the functor's result, for `tsc`. It is checked against the text. */
   readonly result?: R;
 }
 
@@ -31,16 +31,16 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * Makes a functor from text in a subset of WGSL: an alternative to {@link fn} for long numeric bodies and for existing
  * code.
  *
- * The subset has the scalars u32, i32, f32 and bool, structs of them, functions that return something, `let`, `var`,
- * `const`, all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions
- * abs, ceil, clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select,
- * sqrt, trunc, arrayLength and bitcast. Outside the functions, `var<storage> name: array<u32>;` captures a column and
- * `var<uniform> name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&`
- * and `||` evaluate both sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32
- * or more, indices out of range) follows the rules of the builder's operations.
+ * The subset has the scalars u32, i32, f32 and bool, structs of them, functions with a result, `let`, `var`, `const`,
+ * all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions abs, ceil,
+ * clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select, sqrt, trunc,
+ * arrayLength and bitcast. Outside the functions, `var<storage> name: array<u32>;` captures a column and `var<uniform>
+ * name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||`
+ * evaluate both sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32 or more,
+ * indices out of range) follows the rules of the builder's operations.
  *
- * As a template tag, errors name the author's own file and line; otherwise they name `options.name` and the line in the
- * text. The whole text is checked immediately.
+ * If `wgsl` is used as a template tag, errors name the line in the author's file. If it is called as a function, errors
+ * name `options.name` and the line in the text. The whole text is checked immediately.
  *
  * @throws FunctorError at the position in the text: `functor/syntax`, `functor/type`, `functor/literal`,
  * `functor/unresolved`, `functor/declaration`, `functor/assignment`, `functor/arguments`, `functor/constant`,
@@ -155,7 +155,9 @@ function requireSignature(
   compare('results', stated.result, result);
 }
 
-/** A text that is equal for equal parameters or shapes, whatever the order of their fields. */
+/**
+ * A text that is equal for two parameters if and only if they have equal types; the order of fields does not matter.
+ */
 function describe(shape: Parameter): string {
   if (isScalar(shape as Shape)) return (shape as Scalar<ScalarType>).type;
   const fields = Object.entries(shape as { readonly [name: string]: Shape });
