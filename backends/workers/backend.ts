@@ -32,31 +32,33 @@ export interface WorkersOptions {
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Commands that take less than about this many nanoseconds in the worst case run on the calling thread while the
-   * workers are idle, which saves waking them. A caller that waits for commands of up to eight times 300,000 ns helps
-   * the workers for at most that long. 300,000 by default; 0 leaves everything to the workers. Loops without a bound in
-   * the functor itself, such as a `While` or a `For` up to an element of a column, always go to the workers.
+   * Commands with a shorter estimated time, in nanoseconds in the worst case, run on the calling thread while the
+   * workers are idle, because waking them takes longer. A caller that waits for at most 2,400,000 ns of work helps the
+   * workers, but only for as long as this option says. Default 300,000; 0 leaves every command to the workers. A
+   * functor with a loop without a fixed bound always runs on the workers, for example a `While`, or a `For` up to an
+   * element of a column.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**
-   * Commands over at least this many rows wait, within a turn of the event loop, for the commands that follow: maps,
-   * scans and compactions of the same rows run together tile by tile, so that data written by one is in the cache when
-   * the next reads it. 2^18 by default.
+   * Minimum number of rows for fusing commands. A command over at least this many rows waits until the end of the
+   * current turn of the event loop. Maps, scans and compactions of the same rows that follow within the turn run
+   * together with the command, tile by tile. So data that one command writes is still in the cache when the next reads
+   * it. Default 2^18.
    */
   readonly fusedRows?: number | undefined;
   /**
-   * Maximum number of cached kernels. Beyond it, the least recently used are dropped, and compiled again when needed.
-   * 1,024 by default, which takes some tens of MB.
+   * Maximum number of compiled kernels in the cache. When the cache is full, the least recently used kernels are
+   * dropped; a dropped kernel is compiled again at its next use. Default 1,024, which takes some tens of MB.
    */
   readonly keptKernels?: number | undefined;
   /**
-   * Milliseconds without progress, while somebody waits, after which the workers are considered lost, for example
-   * because a functor's loop never ends. By default, waits are unlimited.
+   * Milliseconds without progress after which the workers are considered lost, for example because a loop in a functor
+   * never ends. Only the time while a caller waits counts. By default, waits are unlimited.
    */
   readonly hangLimit?: number | undefined;
   /**
-   * Only on pages: the address at which the page serves `quadrille/page-worker.js`, the workers' program. Without it
-   * they are started from a `blob:` address, which a Content-Security-Policy may forbid.
+   * Only on pages: the address at which the page serves `quadrille/page-worker.js`, the program of the workers. If
+   * omitted, the workers are started from a `blob:` address, which a Content-Security-Policy may forbid.
    */
   readonly workerUrl?: string | URL | undefined;
 }
@@ -198,8 +200,8 @@ function createBackend(
   };
 
   /**
-   * Allocates memory. If there is too little, first frees memory that only issued commands and pending reads still
-   * hold.
+   * Allocates memory. If there is too little, first frees released buffers that waiting commands or pending reads still
+   * use.
    */
   const withRoom = <T>(take: () => T): T => {
     try {
@@ -212,8 +214,8 @@ function createBackend(
   };
 
   /**
-   * Uninstalls forgotten functions between commands, because launches outside the queue still refer to functions by
-   * number.
+   * Uninstalls the functions of dropped kernels. Must only run between commands: a launch that is not in the queue yet
+   * refers to functions by number, and could lose one of them.
    */
   const uninstallForgotten = (): void => {
     if (forgotten.length === 0) return;
@@ -221,7 +223,7 @@ function createBackend(
     pool.uninstall(forgotten.splice(0));
   };
 
-  /** Memory for one launch, to be freed once the launch is in the queue. */
+  /** Collects the scratch memory of one launch. `freeScratch` must be called once the launch is in the queue. */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
     const blocks: HeapBlock[] = [];
     return {
@@ -250,8 +252,8 @@ function createBackend(
   });
 
   /**
-   * Runs a command: on the calling thread if that is faster; otherwise in the queue, possibly fused with the commands
-   * that follow.
+   * Runs a command on the calling thread if that is faster. Otherwise adds the command to the queue, where it may be
+   * fused with the commands that follow.
    */
   const issue = (command: KernelCommand): void => {
     const { extent, cost, fixedCost, writes, launch } = taskOf(command);
@@ -295,7 +297,7 @@ function createBackend(
     else pool.submit(launch, nanoseconds);
   };
 
-  /** The buffer of a handle, which must have at least `words` words. */
+  /** The buffer of a handle. Throws if the buffer has fewer than `words` words. */
   const resolve = (handle: DeviceBuffer, words: number): SharedBuffer => {
     const buffer = memory.resolve(handle);
     if (words <= buffer.words) return buffer;
@@ -305,7 +307,7 @@ function createBackend(
     });
   };
 
-  /** Finds the addresses of what a command uses, and records the buffers in `touched`. */
+  /** Resolves the buffers of a command to addresses, and adds each resolved buffer to `touched`. */
   const addressesIn = (touched: Set<SharedBuffer>): Addresses => {
     const addressOf = (buffer: DeviceBuffer, words: number): number => {
       const found = resolve(buffer, words);
@@ -319,7 +321,7 @@ function createBackend(
     };
   };
 
-  /** The current value of a length; only while all commands are done. */
+  /** The current value of a length. Call it only while no command is running: a command may still change the count. */
   const lengthNow = (length: Length): number => {
     if (typeof length === 'number') return length;
     const word = memory.resolve(length.buffer).address / 4 + length.word;

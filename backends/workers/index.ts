@@ -1,5 +1,6 @@
 /**
- * For programs that run on threads: the backend for worker threads, in Node and on pages. It compiles functors to WebAssembly.
+ * For programs that run functors on threads, in Node or on a page: the backend that compiles functors to WebAssembly and
+ * runs them on worker threads.
  *
  * @packageDocumentation
  */

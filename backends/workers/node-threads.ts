@@ -17,7 +17,7 @@ export const nodeThreads: Threads = {
 
 export function startWorker(setup: WorkerSetup): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './worker-boot.mjs' : './worker.js';
-  // The flags of the process are not passed to the workers: loaders would be set up twice, and some flags are refused.
+  // Workers do not inherit the flags of the process: loaders would be set up twice, and workers refuse some flags.
   return new Worker(new URL(entry, import.meta.url), { workerData: setup, execArgv: [] });
 }
 
@@ -43,7 +43,7 @@ export function threadOf(worker: Worker): Thread {
   };
 }
 
-/** The error for a thread that cannot be started, usually for lack of permission, memory or threads. */
+/** The error for a worker thread that cannot be started, usually for lack of permission, memory or threads. */
 function refused(threads: number, cause: unknown): DeviceLostError {
   const { code } = cause as { readonly code?: unknown };
   const forbidden = code === 'ERR_ACCESS_DENIED';

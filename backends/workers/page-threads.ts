@@ -3,12 +3,12 @@ import { pageWorkerText } from './page-worker-text.ts';
 import type { WorkerMessage, WorkerSetup } from './threads/queue.ts';
 import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';
 
-/** A message of a page's worker; besides the usual ones, it reports its leave. */
+/** A message from a web worker: a usual worker message, or the report that the worker has ended. */
 type PageMessage = WorkerMessage | { readonly kind: 'left' };
 
 /**
- * The web workers of a page, started from text that is part of the package or, if a Content-Security-Policy forbids
- * that, from the file at an address.
+ * The web workers of a page. They are started from program text in the package, which needs a `blob:` address. If a
+ * Content-Security-Policy forbids that, pass the `address` of a file with the program.
  */
 export function pageThreads(address?: string | URL): Threads {
   return {
@@ -21,7 +21,9 @@ export function pageThreads(address?: string | URL): Threads {
   };
 }
 
-/** Workers can share memory only if the page is isolated from other origins. */
+/**
+ * Throws unless the page is isolated from other origins, because browsers allow shared memory only on isolated pages.
+ */
 function requireSharing(): void {
   const isIsolated = globalThis.crossOriginIsolated !== false && typeof SharedArrayBuffer !== 'undefined';
   if (!isIsolated) {
@@ -44,7 +46,7 @@ function requireSharing(): void {
   }
 }
 
-/** Uses a message, because consecutive timers of a page wait at least 4 ms. */
+/** Yields to the event loop. Uses a message instead of a timer, because nested timers of a page take at least 4 ms. */
 function turn(): Promise<void> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
@@ -58,7 +60,7 @@ function turn(): Promise<void> {
 
 function startPageWorker(setup: WorkerSetup, address: string | URL | undefined): Thread {
   const own = address === undefined ? URL.createObjectURL(new Blob([pageWorkerText], { type: 'text/javascript' })) : '';
-  // The blob's address must not be revoked before it is loaded.
+  // The blob's address must stay valid until the worker has loaded the program.
   const forgetOwn = (): void => URL.revokeObjectURL(own);
   let worker: Worker | undefined;
   try {
@@ -72,7 +74,7 @@ function startPageWorker(setup: WorkerSetup, address: string | URL | undefined):
   }
 }
 
-/** A web worker in the form that the pool uses. Only the worker itself reports that it has ended. */
+/** A web worker as a `Thread`. Browsers do not report the end of a worker, so the worker reports it by a message. */
 function pageThread(worker: Worker, loaded: () => void, neverStarted: (cause: unknown) => DeviceLostError): Thread {
   let isStarted = false;
   let hasEnded = (): void => {};
@@ -116,7 +118,10 @@ function pageThread(worker: Worker, loaded: () => void, neverStarted: (cause: un
   };
 }
 
-/** The error for a page's worker that cannot be started, usually because the page's policy forbids it. */
+/**
+ * The error for a web worker that cannot be started, usually because the Content-Security-Policy of the page forbids
+ * it.
+ */
 function notStarted(address: string | URL | undefined, cause: unknown): DeviceLostError {
   return new DeviceLostError('device/no-threads', 'A web worker cannot be started.', {
     expected: address === undefined ? 'a worker from a blob: address' : `a worker from ${address}`,

@@ -1,5 +1,6 @@
-// Makes the program of a page's workers one text, which needs no other file: a script (FILE.js), or the module
-// page-worker-text.ts, out of which the package starts it. A test tells when that is out of date.
+// Bundles the program of the web workers into one file without imports. The output is a script (if FILE.js is given),
+// or the module page-worker-text.ts, from which the package starts workers. A test fails if page-worker-text.ts is out
+// of date.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -1,10 +1,10 @@
 import type { HostMessage, WorkerSetup } from './threads/queue.ts';
 import { serve } from './worker-loop.ts';
 
-// The program of a page's worker; its first message is its setup. The worker receives messages only in its event loop,
-// so it returns to the loop when it knows that one is on the way.
+// The program of a web worker. The first message is the setup. A web worker receives messages only in its event loop,
+// so `serve` returns to the event loop when it knows that a message is on its way.
 
-/** The part of a worker's global scope that is used here. */
+/** The members of the worker's global scope that this file uses. */
 interface Scope {
   onmessage: (event: { readonly data: unknown }) => void;
   postMessage(message: unknown): void;

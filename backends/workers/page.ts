@@ -5,7 +5,9 @@ import { pageThreads } from './page-threads.ts';
 export type { WorkersOptions } from './backend.ts';
 export { explainVectorization, type Vectorization } from './wasm/explain-vectorization.ts';
 
-/** As `createWorkersBackend` of `index.ts`, with the web workers of a page. */
+/**
+ * Opens the workers backend on the web workers of a page. Otherwise the same as `createWorkersBackend` in `index.ts`.
+ */
 export function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
   return openWorkersBackend(pageThreads(options?.workerUrl), options);
 }

@@ -1,4 +1,4 @@
-// Starts the worker from its TypeScript source; only used if the package runs unbuilt.
+// Starts the worker from its TypeScript source. Only used when the package runs without being built.
 import { startUnbuilt } from '../../start-unbuilt.mjs';
 
 await startUnbuilt(new URL('./worker.ts', import.meta.url));

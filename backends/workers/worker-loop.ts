@@ -14,31 +14,31 @@ import {
   type WorkerSetup,
 } from './threads/queue.ts';
 
-/** How a worker thread receives messages from the host, and sends its own. */
+/** The connection of a worker thread to the host, for messages in both directions. */
 export interface Port {
-  /** The next message that has arrived; undefined if there is none. */
+  /** Returns and removes the next message that has arrived; undefined if there is none. */
   take(): HostMessage | undefined;
-  /** Resolves when a message on its way may have arrived. */
+  /** Resolves when another message may have arrived. Called while a message is known to be on its way. */
   arrival(): Promise<unknown>;
-  /** Yields to the event loop. */
+  /** Yields to the event loop of the worker. */
   turn(): Promise<unknown>;
   say(message: WorkerMessage): void;
 }
 
-/** Number of forgotten functions after which the worker yields to the event loop. */
+/** Number of removed functions after which the worker yields to the event loop, so that V8 frees their modules. */
 const FORGOTTEN_A_TURN = 64;
 
-/** Number of polls before a worker sleeps: some tens of microseconds. */
+/** Number of polls before a worker sleeps. They take some tens of microseconds. */
 const SPINS = 4000;
 
 /**
- * Additional milliseconds that a worker polls for the next phase, as long as a core is left for the calling thread. A
- * caller that calls, waits, computes a little and calls again then need not wait for threads to wake, which takes about
- * 50 µs.
+ * Milliseconds for which a worker continues to poll for the next phase after `SPINS` polls, as long as a core is left for
+ * the calling thread. Without this, a caller that issues short commands in quick succession would wait about 50 µs each
+ * time for a thread to wake.
  */
 const LINGER = 0.05;
 
-/** The main function of a worker thread: runs the phases that the host issues, until it is told to leave. */
+/** The main function of a worker thread. Runs the phases that the host issues until the host stops the workers. */
 export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   const { worker, memory, control: shared, runtime: runtimeModule, saysSignals, workers, lingering } = setup;
   const words = new Int32Array(shared);
@@ -48,7 +48,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   const forgetful: ForgetMessage[] = [];
   /** Number of messages received so far. */
   let taken = 0;
-  /** Number of functions forgotten since the last turn of the event loop. */
+  /** Number of functions removed since the last turn of the event loop. */
   let forgotten = 0;
 
   const run = async (): Promise<void> => {
@@ -58,12 +58,12 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
       while (!takeMessages()) await port.arrival();
       forget(phase);
       if (forgotten >= FORGOTTEN_A_TURN) {
-        // V8 frees modules only in turns of the event loop.
+        // V8 frees the modules of removed functions only between turns of the event loop.
         await port.turn();
         forgotten = 0;
       }
       if (!awaitPhase(phase)) return;
-      // Before it issues a phase, the host has sent its functions and counted the message.
+      // The host sends the functions of a phase, and counts the message, before it issues the phase.
       while (!takeMessages()) await port.arrival();
       const completed = Atomics.load(words, control.completed);
       if (completed === phase) {
@@ -77,7 +77,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
 
   const isWanted = (): boolean => Atomics.load(words, control.stop) === 0;
 
-  /** Waits until a phase is issued; returns false if it is time to leave. */
+  /** Waits until the host issues the phase. Returns false if the worker must end. */
   const awaitPhase = (phase: number): boolean => {
     let sleepAt: number | undefined;
     for (let spins = 1; Atomics.load(words, control.issued) === phase; spins++) {
@@ -95,16 +95,17 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return isWanted();
   };
 
-  /** Sleeps until a phase is issued, and leaves its place to the host meanwhile. */
+  /** Sleeps until the host issues the phase. Meanwhile the host may take the worker's seat. */
   const sleep = (phase: number): void => {
     Atomics.store(words, seatWord(worker), seat.free);
     Atomics.add(words, control.asleep, 1);
-    // A waker has already counted this worker as awake.
+    // A thread that wakes workers also subtracts them from `asleep`. After any other end of the wait, the worker must
+    // do so.
     if (Atomics.wait(words, control.issued, phase) !== 'ok') Atomics.sub(words, control.asleep, 1);
     sitDown();
   };
 
-  /** Takes its place, once the host has left it. */
+  /** Takes the worker's seat. If the host has it, waits until the host leaves it. */
   const sitDown = (): void => {
     const at = seatWord(worker);
     while (Atomics.compareExchange(words, at, seat.free, seat.thread) !== seat.free) {
@@ -113,7 +114,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     }
   };
 
-  /** Waits until a word changes; returns false if it is time to leave. */
+  /** Waits until a word differs from `value`. Returns false if the worker must end. */
   const waitWhile = (word: number, value: number): boolean => {
     for (let spins = 0; Atomics.load(words, word) === value; spins++) {
       if (!isWanted()) return false;
@@ -128,7 +129,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return make();
   };
 
-  /** Handles the messages that have arrived; returns false if one that was sent has not arrived yet. */
+  /** Handles the messages that have arrived. Returns false if a message was sent that has not arrived yet. */
   const takeMessages = (): boolean => {
     while (Atomics.load(words, control.messages) !== taken) {
       const message = port.take();
@@ -140,7 +141,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     return true;
   };
 
-  /** Installs functions; they are instantiated together when one of them first runs. */
+  /** Installs functions of one module. The module is instantiated when one of its functions first runs. */
   const install = ({ first, module, exports: names }: InstallMessage): void => {
     let instance: WebAssembly.Instance | undefined;
     for (const [k, name] of names.entries()) {
@@ -151,7 +152,7 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     }
   };
 
-  /** Removes functions that no phase from the current one on uses. */
+  /** Removes functions that are used neither by the current phase nor by later phases. */
   const forget = (phase: number): void => {
     for (let next = forgetful[0]; next !== undefined && ((phase - next.phase) | 0) >= 0; next = forgetful[0]) {
       for (const number of next.functions) functions.delete(number);
@@ -174,8 +175,8 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   try {
     await run();
   } catch (error) {
-    // Kernels must not wait for the results of the failed one, least of all on the host, which must receive the
-    // failure.
+    // Other kernels must not wait for results of the failed one. The host in particular may be helping, and must return
+    // to its event loop to receive the failure.
     Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
     port.say({ kind: 'failed', error });
   }

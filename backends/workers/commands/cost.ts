@@ -9,25 +9,25 @@ import type { Module, Statement } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 import { worstCase } from '../../analyses/worst-case.ts';
 
-/** Approximate nanoseconds. */
+/** Cost in nanoseconds, approximately, of one operation, one read, and clearing one word. */
 const OPERATION = 0.4;
 const READ = 1.5;
 const WORD_CLEARED = 0.2;
-/** Cost of a round for a grid without cells. */
+/** Cost in nanoseconds, approximately, of one round over a grid without cells. */
 const COST_OF_ROUND = 100;
 
 /**
- * An upper bound, in approximate nanoseconds, of one evaluation of a module's entry on one core; infinite if there is
- * no bound. It decides which commands the calling thread may run itself, so it must never be too low.
+ * An upper bound in nanoseconds, approximately, of one evaluation of the module's entry on one core; infinite if there
+ * is no bound. Decides whether the calling thread may run a command itself, so the bound must not be too low.
  */
 export const costOf: (module: Module) => number = memoized((module) => 1 + worstCase(module, costOfStatement));
 
-/** The same for a whole walk. */
+/** An upper bound in nanoseconds, approximately, of one whole walk; infinite if the number of steps has no bound. */
 export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
   return costOf(start.module) + steps * costOf(step.module);
 }
 
-/** The same for a cell of a grid, over all rounds. */
+/** An upper bound in nanoseconds, approximately, for relaxing one grid over all rounds. */
 export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
   const { cells, maxWidth, maxHeight, maxRounds } = command;
   const max = Math.min(maxWidth * maxHeight, capacityOf(cells));
@@ -36,7 +36,7 @@ export function costOfRelaxing({ grids, own, step, until, change, ...command }: 
   return costOf(grids.module) + max * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
 }
 
-/** The same for a left row with all right rows. */
+/** An upper bound in nanoseconds, approximately, for pairing one left row with all right rows. */
 export function costOfPairs({
   others,
   dimensions,
@@ -51,13 +51,13 @@ export function costOfPairs({
   return costOf(leftOwn.module) + capacityOf(others) * pair;
 }
 
-/** The same for a row of a histogram. */
+/** An upper bound in nanoseconds, approximately, for counting one row of a histogram command. */
 export function costOfCount({ program, inner }: HistogramCommand): number {
   const { module } = program;
   return inner === undefined ? costOf(module) : costOf(inner.row.module) + inner.ranks * costOf(module);
 }
 
-/** The same for clearing words. */
+/** Approximate nanoseconds for clearing `words` words. */
 export function costOfClearing(words: number): number {
   return words * WORD_CLEARED;
 }

@@ -12,26 +12,31 @@ import {
 
 /** A command that is ready to be queued. */
 export interface HeldCommand extends Fusable {
-  /** The buffers that it uses. */
+  /** The buffers that the command reads or writes. */
   readonly touched: ReadonlySet<SharedBuffer>;
-  /** Called once it is in the queue. */
+  /** Called once the command is in the queue. Frees the command's scratch memory. */
   readonly finish: () => void;
 }
 
-/** Commands that wait for others to run with tile by tile, in order; see {@link followsInTiles}. */
+/** Commands that wait to be fused: consecutive commands that may run together tile by tile ({@link followsInTiles}). */
 export interface HeldCommands {
   /** Whether no command is waiting. */
   readonly idle: boolean;
   /**
-   * Adds a command, after queueing those that it cannot run with. All are queued at the end of this turn of the event
-   * loop.
+   * Adds a command. If it cannot be fused with the waiting commands, these are queued first. All waiting commands are
+   * queued at the end of the current turn of the event loop.
    */
   add(command: HeldCommand): void;
-  /** Queues the waiting commands; must be called before anything else is queued. */
+  /** Queues the waiting commands. Must be called before any other command is queued, to keep the order of commands. */
   flush(): void;
-  /** If a waiting command uses a released buffer, keeps it until the command is queued; returns whether that is so. */
+  /**
+   * Keeps a released buffer that a waiting command uses until the command is queued. Returns whether the buffer is
+   * kept; if not, the caller must free the buffer.
+   */
   keeps(buffer: SharedBuffer): boolean;
-  /** Allocates memory. If there is too little, first frees the released buffers that were kept. */
+  /**
+   * Allocates memory with `take`. If there is too little, first queues the waiting commands and frees the kept buffers.
+   */
   withRoom<T>(take: () => T): T;
   /** Drops all waiting commands. */
   drop(): void;
@@ -39,10 +44,10 @@ export interface HeldCommands {
 
 interface HeldCommandsHost {
   run(launch: Launch): void;
-  /** The host for one fusion; `finish` frees its scratch memory. */
+  /** Creates the host for one fusion. Its `finish` frees the scratch memory of the fusion. */
   fusion(): FusionHost & { readonly finish: () => void };
   free(buffer: SharedBuffer): void;
-  /** Fails the backend, because commands could not be queued. */
+  /** Fails the backend with the reason why the waiting commands could not be queued. */
   fail(reason: unknown): void;
 }
 
@@ -50,7 +55,10 @@ export function isTiled(launch: Launch): launch is TiledLaunch {
   return launch.tiles !== undefined;
 }
 
-/** A single fused launch; if there is too little memory for it, the separate launches. */
+/**
+ * One launch that fuses all commands. If there is too little memory for its scratch memory, one launch for each
+ * command.
+ */
 function fusedOrAlone(
   commands: readonly HeldCommand[],
   unused: readonly Unused[],
@@ -82,7 +90,7 @@ export function createHeldCommands({ run, fusion, free, fail }: HeldCommandsHost
   };
   const runTogether = (ready: readonly HeldCommand[], unused: readonly SharedBuffer[]): void => {
     const host = fusion();
-    // Data with pending reads must be written to memory.
+    // A pending read needs the buffer's contents, so the commands must write them to memory.
     const passing = unused.filter(({ reads }) => reads.size === 0);
     const memory = passing.map(({ address, words }) => ({ from: address, to: address + 4 * words }));
     try {
@@ -95,7 +103,7 @@ export function createHeldCommands({ run, fusion, free, fail }: HeldCommandsHost
     try {
       flush();
     } catch (error) {
-      // Nobody waits for this; the next caller gets the error.
+      // No caller is on the stack to receive the error. The next call to the backend throws it.
       fail(error);
     }
   };

@@ -22,26 +22,27 @@ import { lower, when } from '../wasm/wasm-statements.ts';
 import type { Addresses, Use } from './launch.ts';
 
 /**
- * The arguments of a kernel, as words of shared memory. Every kernel function is called as `(arguments, chunk,
- * worker)`:
+ * The shape of a kernel's arguments, which are consecutive words of shared memory. Every kernel function is called as
+ * `(arguments, chunk, worker)`, where `arguments` is the address of these words:
  *
- * - words 0 … 2: the extent, as the address of a count (or 0), the number to subtract, and the limit;
- * - word 3: elements a chunk;
- * - then the kernel's own words;
- * - four words per array: its address, and its length as above;
+ * - words 0 … 2: the extent, as the address of a count, the number to subtract from the count, and the limit; with
+ *   address 0 the extent is the limit;
+ * - word 3: the number of elements per chunk;
+ * - the kernel-specific words;
+ * - four words per array: its address, then its length in the three words used for the extent;
  * - one word per uniform;
  * - two words per store: the address of its first element, and its capacity.
  *
- * Only the parts in {@link KernelShape} affect compiled code.
+ * Compiled code depends only on the parts that {@link KernelShape} contains.
  */
 export interface KernelShape {
   readonly programs: readonly Program[];
   readonly stores: readonly Store[];
-  /** Number of the kernel's own words. */
+  /** Number of kernel-specific words. */
   readonly words: number;
 }
 
-/** Parameters of every kernel function. */
+/** Parameters of every kernel function: the address of the arguments, the chunk number, and the worker number. */
 export const ARGUMENTS: Int32 = parameter(0);
 export const CHUNK: Int32 = parameter(1);
 export const WORKER: Int32 = parameter(2);
@@ -51,11 +52,11 @@ const HEADER_WORDS = 4;
 const ARRAY_WORDS = 4;
 const STORE_WORDS = 2;
 
-/** The slots of the arrays and uniforms of several programs; equal arrays share a slot. */
+/** The argument slots of the arrays and uniforms of several programs. Arrays with equal bindings share a slot. */
 export interface Layout {
   readonly arrays: readonly { readonly binding: ArrayBinding }[];
   readonly uniforms: readonly { readonly type: ScalarType; readonly value: number | boolean }[];
-  /** For every program, the slot of each array or uniform, by name. */
+  /** For each program, a map from the name of an array or uniform to its slot. */
   readonly arraySlots: readonly ReadonlyMap<string, number>[];
   readonly uniformSlots: readonly ReadonlyMap<string, number>[];
 }
@@ -79,7 +80,10 @@ export function layoutOf(programs: readonly Program[]): Layout {
   return { arrays, uniforms, arraySlots, uniformSlots };
 }
 
-/** Uniforms of one program never share a slot, so that their values do not affect code. */
+/**
+ * Assigns slots to the uniforms of a program. Two uniforms of one program get separate slots even if their values are
+ * equal, so that compiled code does not depend on the values.
+ */
 function uniformSlotsOf(
   module: Module,
   values: Program['uniforms'],
@@ -113,7 +117,7 @@ function sameLength(a: Length, b: Length): boolean {
   return a.buffer === b.buffer && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
 }
 
-/** Equal for launches that can share compiled code. */
+/** Cache key of compiled code: launches with equal keys can share the code. */
 export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots, uniformSlots }: Layout): string {
   let key = '';
   for (const [i, { module }] of programs.entries()) {
@@ -129,13 +133,16 @@ export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots
   return key;
 }
 
-/** A length as three words. */
+/**
+ * A length as three argument words: the address of a count, the number to subtract from the count, and the limit. With
+ * address 0, the length is the limit.
+ */
 export function lengthWords(length: Length, addresses: Addresses): readonly [number, number, number] {
   if (typeof length === 'number') return [0, 0, length];
   return [addresses.of(length, 1), length.minus, length.limit];
 }
 
-/** The words that a launch passes. */
+/** The argument words of a launch, in the order that {@link KernelShape} describes. */
 export function argumentWords(
   shape: KernelShape,
   layout: Layout,
@@ -160,7 +167,7 @@ function wordOfUniform(type: ScalarType, value: number | boolean | SymbolicUnifo
   return value instanceof SymbolicUniform ? addresses.ofUniform!(value) : wordOfValue(type, value);
 }
 
-/** The memory that a launch of that shape uses, including cells that it writes besides its stores. */
+/** The ranges of memory that a launch reads and writes: its arrays, stores and counts, and the cells in `written`. */
 export function usesOf(
   shape: KernelShape,
   layout: Layout,
@@ -199,7 +206,7 @@ function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
   return { from, to: from + 4, writes, inPlace: false, whole: false, word: undefined };
 }
 
-/** A store in the form that kernels use. */
+/** A store whose address and capacity are in locals. `value`, `index` and `guard` are the numbers of results. */
 export interface StoreTarget {
   readonly address: Int32Local;
   readonly capacity: Int32Local;
@@ -219,7 +226,7 @@ export interface KernelInputs {
   readonly stores: readonly StoreTarget[];
 }
 
-/** Reads the arguments into locals. `results` are the types of the results that stores refer to. */
+/** Emits code that loads the arguments into locals. `results` are the types of the results that the stores refer to. */
 export function emitInputs(
   code: Code,
   { programs, stores, words }: KernelShape,
@@ -253,31 +260,31 @@ export function emitInputs(
   return { extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
 }
 
-/** The types of the results of a program, which stores refer to. */
+/** The result types of a program. Stores refer to results by position. */
 export function resultsOf({ module }: Program): readonly ScalarType[] {
   return entryOf(module).results;
 }
 
-/** Reads one of the kernel's own words into a local. */
+/** Loads a kernel-specific argument word into a new local. */
 export function emitOwnWord(code: Code, word: number): Int32Local {
   return emitWord(code, HEADER_WORDS + word);
 }
 
-/** The same word, read where the expression is used. */
+/** A kernel-specific argument word as an expression, which loads the word at every use. */
 export function ownWord(word: number): Int32 {
   return load(ARGUMENTS, ownWordOffset(word));
 }
 
-/** Words that locate the memory of the thread or chunk. */
+/** Numbers of the kernel-specific words that locate the private memory of a thread or chunk. */
 export interface OwnMemoryWords {
-  /** The address of the threads' own memory, and the bytes of each thread. */
+  /** The address of the private memory of all threads, and the number of bytes per thread. */
   readonly own: number;
   readonly ownBytes: number;
-  /** Whether there are fewer chunks than threads; then memory is assigned by chunk. */
+  /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
   readonly byChunk: number;
 }
 
-/** The address of the own memory for this chunk. */
+/** Loads the address of the private memory for the current chunk into a local. */
 export function emitOwnMemory(code: Code, words: OwnMemoryWords): Int32Local {
   const memory = emitOwnWord(code, words.own);
   const bytes = emitOwnWord(code, words.ownBytes);
@@ -287,12 +294,12 @@ export function emitOwnMemory(code: Code, words: OwnMemoryWords): Int32Local {
   return memory;
 }
 
-/** Byte offset of one of the kernel's own words in the arguments. */
+/** Byte offset of a kernel-specific word from the start of the arguments. */
 export function ownWordOffset(word: number): number {
   return 4 * (HEADER_WORDS + word);
 }
 
-/** The elements of a chunk. */
+/** Argument word 3: the number of elements per chunk. */
 export const CHUNK_SIZE: Int32 = load(ARGUMENTS, 12);
 
 function emitWord(code: Code, word: number): Int32Local {
@@ -307,7 +314,7 @@ function emitUniform(code: Code, word: number, type: ScalarType): ScalarLocal {
   return local;
 }
 
-/** Reads the length that starts at a word of the arguments into a local. */
+/** Loads a length into a local. `word` is the number of the first of its three argument words. */
 function emitLength(code: Code, word: number): Int32Local {
   const length = emitWord(code, word + 2);
   const count = code.local(I32);
@@ -322,12 +329,12 @@ function emitLength(code: Code, word: number): Int32Local {
   return length;
 }
 
-/** `max(0, count − minus)`; both are unsigned. */
+/** `max(0, count − minus)` for unsigned operands: the rest of a count after subtracting `minus`. */
 export function restOf(count: Int32, minus: Int32): Int32 {
   return count.gtU(minus).select(count.sub(minus), 0);
 }
 
-/** The chunk's range of indices: locals of the first index and of the end. */
+/** The range of indices of the current chunk, as locals. `to` is exclusive. */
 export function emitChunk(code: Code, extent: Int32): { readonly from: Int32Local; readonly to: Int32Local } {
   const from = code.local(I32);
   const to = code.local(I32);
@@ -338,7 +345,7 @@ export function emitChunk(code: Code, extent: Int32): { readonly from: Int32Loca
   return { from, to };
 }
 
-/** A scalar from a word `offset` bytes behind an address. */
+/** Loads a scalar from the word `offset` bytes after an address. */
 export function loadScalar(type: ScalarType, address: Int32, offset = 0): Scalar {
   return type === 'f32' ? loadF32(address, offset) : load(address, offset);
 }

@@ -4,29 +4,38 @@ import type { FunctionBody } from '../wasm/wasm-encoder.ts';
 
 /** Turns the buffers of a launch into addresses. */
 export interface Addresses {
-  /** The address of a word of a buffer, from which at least `words` words must follow. */
+  /** The address of a word of a buffer. Throws if the buffer has fewer than `words` words from there on. */
   of(cell: Cell, words: number): number;
-  /** The address of the first element of an array with elements of `bytes` bytes. */
+  /** The address of the first element of an array whose elements have `bytes` bytes each. */
   ofArray(binding: ArrayBinding, bytes: number): number;
-  /** The word for a uniform that differs from call to call; missing if there are no such uniforms. */
+  /**
+   * The argument word for a symbolic uniform, whose value differs from call to call. Only present while a prepared
+   * pipeline is captured.
+   */
   ofUniform?(uniform: SymbolicUniform): number;
 }
 
-/** An extent in words: the address of a count or 0, the number to subtract, and the limit. */
+/**
+ * A length as three argument words: the address of a count, the number to subtract from the count, and the limit. With
+ * address 0, the length is the limit.
+ */
 export type LengthWords = readonly [number, number, number];
 
-/** A parallel loop over chunks. The next phase starts when all chunks are done. */
+/** A parallel loop over chunks. The next phase starts when all chunks of this phase are done. */
 export interface Phase {
-  /** Number of the function to call for every chunk. */
+  /** Number of the installed function to call for every chunk. */
   readonly run: number;
   readonly length: LengthWords;
-  /** There are ⌈length ÷ chunkSize⌉ chunks … */
+  /** Elements per chunk. A phase has ⌈length ÷ chunkSize⌉ chunks, but at least `minimum`. */
   readonly chunkSize: number;
-  /** … and at least `minimum`. */
+  /** Minimum number of chunks. */
   readonly minimum: number;
-  /** Byte offset of its arguments in the block; 0 by default. */
+  /** Byte offset of the phase's arguments in the argument block. Default 0. */
   readonly offset?: number;
-  /** The address of a word; if the word is not 0, the phase has no chunks. If missing or 0, the phase has no gate. */
+  /**
+   * Address of the gate, a word that disables the phase: if the word is not 0, the phase has no chunks. If the address
+   * is missing or 0, the phase always runs.
+   */
   readonly gate?: number;
 }
 
@@ -34,55 +43,58 @@ export interface Phase {
 export interface Submission {
   readonly words: ArrayLike<number>;
   readonly phases: readonly Phase[];
-  /** Called before the words are written to their address; may change them and the phases. */
+  /**
+   * Called with the address of the argument block before the words are copied there. May change the words and the
+   * phases.
+   */
   placed?(address: number): void;
 }
 
-/** A command in the form that the queue takes. */
+/** A command as argument words and phases, ready for the queue. */
 export interface Launch extends Submission {
   readonly words: readonly number[];
   readonly phases: readonly Phase[];
-  /** Present if its last phase may run tile by tile with those of other commands. */
+  /** Present if the last phase may be fused with the last phases of other commands and run tile by tile. */
   readonly tiles?: Tiles;
 }
 
-/** The data for fusing a launch. */
+/** The data needed to fuse a launch with others. */
 export interface Tiles {
-  /** The key of its kernel, which has one function for every phase. */
+  /** Cache key of the launch's kernel, which has one function per phase. */
   readonly key: string;
   build(): readonly FunctionBody[];
-  /** Whether its tiles may have any size. */
+  /** Whether the launch allows tiles of any size. */
   readonly anySize: boolean;
-  /** The memory that it reads and writes, except its private memory. */
+  /** The ranges of memory that the launch reads and writes, without its scratch memory. */
   uses(): readonly Use[];
 }
 
-/** A range of addresses that a launch uses. */
+/** A range of addresses, `to` exclusive, that a launch reads or writes. */
 export interface Use {
   readonly from: number;
   readonly to: number;
   readonly writes: boolean;
-  /** Whether index i uses only the word at `from + 4 · i`. */
+  /** Whether index i reads or writes only the word at `from + 4 · i`. */
   readonly inPlace: boolean;
-  /** Whether every index overwrites its word unconditionally. */
+  /** Whether index i overwrites the word at `from + 4 · i` unconditionally, for every i. */
   readonly whole: boolean;
-  /** Index of the argument word that holds `from`, if any. */
+  /** Index of the argument word that contains the address `from`; undefined if no argument word does. */
   readonly word: number | undefined;
 }
 
-/** Compiled functions, as numbers for the queue. */
+/** The installed functions of a kernel, by number, one per phase. */
 export interface Kernel {
   readonly functions: readonly number[];
 }
 
-/** The services that kernels use. */
+/** What a kernel needs to build its launch: addresses, compilation and scratch memory. */
 export interface Launcher {
   readonly addresses: Addresses;
-  /** Number of workers that may take part; 1 if the launch runs on the calling thread. */
+  /** Number of workers that may run the launch; 1 if it runs on the calling thread. */
   readonly workers: number;
-  /** The kernel for a key, compiled at the first request. */
+  /** The kernel for a cache key. `build` is called to compile the kernel if it is not in the cache. */
   compile(key: string, build: () => readonly FunctionBody[]): Kernel;
-  /** Memory that belongs only to this launch; returns its address. */
+  /** Allocates scratch memory for this launch only, and returns its address. */
   scratch(bytes: number): number;
 }
 
@@ -91,15 +103,15 @@ const SMALLEST_CHUNK = 1024;
 const CHUNKS_PER_WORKER = 8;
 
 /**
- * Elements per chunk: at most 64K, so that V8 can optimize kernels between two calls and an abort takes effect soon;
- * fewer if each worker would not get several chunks.
+ * Elements per chunk, so that each worker gets several chunks. The maximum of 64K elements lets V8 switch to optimized
+ * code between two calls, and lets an abort take effect soon.
  */
 export function chunkSizeOf(elements: number, workers: number, largest: number = LARGEST_CHUNK): number {
   const even = Math.ceil(elements / (workers * CHUNKS_PER_WORKER) / SMALLEST_CHUNK) * SMALLEST_CHUNK;
   return Math.max(SMALLEST_CHUNK, Math.min(largest, even));
 }
 
-/** A phase of a fixed number of chunks. */
+/** A phase with a fixed number of chunks of one element. */
 export function fixedPhase(run: number, chunks: number): Phase {
   return { run, length: [0, 0, chunks], chunkSize: 1, minimum: 0 };
 }

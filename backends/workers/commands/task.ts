@@ -21,10 +21,13 @@ import { launchSort } from '../kernels/sort/sort.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import type { Launch, Launcher } from './launch.ts';
 
-/** A kernel launch: the length that its cost scales with, its costs, and the buffers that it writes. */
+/**
+ * A command that is ready to be launched: the extent and costs that decide where it runs, and the buffers that it
+ * writes.
+ */
 export interface KernelTask {
   readonly extent: Extent;
-  /** Upper bound in nanoseconds an element, approximately; infinite if there is none. */
+  /** Upper bound in nanoseconds per element, approximately; infinite if there is no bound. */
   readonly cost: number;
   /** The part of the cost that does not depend on the extent. */
   readonly fixedCost: number;
@@ -32,10 +35,10 @@ export interface KernelTask {
   readonly launch: (launcher: Launcher) => Launch;
 }
 
-/** Nanoseconds of an element in one pass of a sort. */
+/** Approximate nanoseconds per element and pass of a sort. */
 const SORT_PASS_COST = 8;
 
-/** The task for a command. */
+/** The task of a command: chooses the kernel and estimates its cost. */
 export function taskOf(given: KernelCommand): KernelTask {
   switch (given.kind) {
     case 'forEach': {
@@ -136,7 +139,7 @@ export function taskOf(given: KernelCommand): KernelTask {
   }
 }
 
-/** Number of words that a histogram writes. */
+/** Number of words in the result of a histogram. */
 function wordsCounted({ extent, bins, segment, histograms }: HistogramCommand): number {
   return bins * (histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment)));
 }

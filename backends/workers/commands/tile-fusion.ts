@@ -6,28 +6,31 @@ import { ARGUMENTS, CHUNK, CHUNK_SIZE, kernelParameters, WORKER } from './kernel
 import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
 
 /**
- * Consecutive commands over the same rows run tile by tile: a worker takes a tile through all of them before it starts
- * the next tile, so that data written by one command is still in the cache when the next reads it.
+ * A launch that can be fused with others over the same rows. Fused commands run tile by tile: a worker runs all
+ * commands on one tile before it starts the next tile. So data that one command writes is still in the cache when the
+ * next command reads it.
  *
- * The result is the same as without fusion if no command uses memory that an earlier one writes, or writes memory that
- * an earlier one uses, except in place: index i of both uses the same word and no other. A scan waits for the previous
- * tile, which is in progress or done because tiles are taken in order.
+ * The result is the same as without fusion if no command writes memory that another one reads or writes. Memory used in
+ * place is an exception: index i of both commands uses the same word, and no other word. A fused scan waits for the
+ * preceding tile. Tiles are taken in order, so the preceding tile is already done or in progress.
  *
- * Data that is only passed from one command to a later one is not written to memory: every worker has room for one tile
- * of it, and a copy of the arguments that refers to this room.
+ * Data that is only passed from one command to a later one stays out of the columns' memory. Each worker has scratch
+ * memory for one tile of this data, and a private copy of the arguments that refers to the scratch memory.
  */
 export type TiledLaunch = Launch & { readonly tiles: Tiles };
 
-/** Maximum number of fused commands; more columns would not fit in the cache together. */
+/** Maximum number of fused commands. The tiles of more columns would not fit in the cache together. */
 const MAX_FUSED = 8;
 
-/** A command that can be fused with others. */
+/** A launch that can be fused, and the memory that it uses. */
 export interface Fusable {
   readonly launch: TiledLaunch;
   readonly uses: readonly Use[];
 }
 
-/** Whether a command reads data that earlier ones write, and may run tile by tile with them. */
+/**
+ * Whether a command can be fused with earlier ones: it reads data that they write, and running tile by tile is safe.
+ */
 export function followsInTiles(earlier: readonly Fusable[], next: Fusable): boolean {
   if (earlier.length >= MAX_FUSED || !earlier.some((one) => feeds(one, next))) return false;
   return earlier.every(
@@ -59,24 +62,27 @@ function agree(a: Use, b: Use): boolean {
   return a.inPlace && b.inPlace && a.from === b.from;
 }
 
-/** Memory whose contents are not needed after the commands. */
+/** A range of memory, `to` exclusive, whose contents are not needed after the fused commands. */
 export interface Unused {
   readonly from: number;
   readonly to: number;
 }
 
-/** What fusing needs from its host. */
+/** The services that fusion needs. */
 export interface FusionHost {
   readonly workers: number;
   readonly compile: Launcher['compile'];
-  /** Memory that belongs only to this launch; returns its address. */
+  /** Allocates scratch memory for the fused launch, and returns its address. */
   scratch(bytes: number): number;
 }
 
-/** Index of the argument word with the number of rows of a tile. */
+/** Index of the argument word that contains the number of rows per tile. */
 const TILE_WORD = 3;
 
-/** Fuses several launches into one: the phases of each except the last, followed by all last phases as one. */
+/**
+ * Fuses several launches into one. The earlier phases of all launches come first; all last phases become a single
+ * phase.
+ */
 export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[], host: FusionHost): Launch {
   const launches = commands.map(({ launch }) => launch);
   const last = launches.map(({ phases }) => phases.at(-1)!);
@@ -84,7 +90,8 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
   const offsets = launches.map((_, k) => launches.slice(0, k).reduce((sum, { words }) => sum + words.length, 0));
   const words = launches.flatMap((launch) => launch.words.with(TILE_WORD, chunkSize));
   const passing = unused.map((memory) => passingWords(commands, offsets, memory)).filter((found) => found.length > 0);
-  // Appended to the arguments: the addresses of the workers' blocks and of the tiles.
+  // Addresses, appended to the arguments: the workers' copies of the arguments, then the scratch memory of each passed
+  // column.
   const room = passing.length === 0 ? [] : [host.scratch(4 * words.length * host.workers)];
   for (const _ of passing) room.push(host.scratch(4 * chunkSize * host.workers));
 
@@ -103,7 +110,10 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
   return { words: [...words, ...room], phases };
 }
 
-/** The argument words with the address of memory that is only passed between commands; empty if there are none. */
+/**
+ * Indices of the argument words that contain the address of `memory`. Empty unless the memory is only used to pass data
+ * from one command to later ones.
+ */
 function passingWords(commands: readonly Fusable[], offsets: readonly number[], memory: Unused): number[] {
   const uses = commands.flatMap(({ uses }, k) =>
     uses.filter((use) => overlap(use, memory)).map((use) => ({ ...use, at: offsets[k]! + (use.word ?? 0) })),
@@ -114,7 +124,8 @@ function passingWords(commands: readonly Fusable[], offsets: readonly number[], 
 }
 
 /**
- * The functions of all launches, followed by one for every phase that calls them, each with its own block of arguments.
+ * The functions of all launches, then a wrapper function for each phase of the fused launch. A wrapper calls the
+ * functions of the phase, each with its part of the argument block.
  */
 function fusedBodies(
   launches: readonly TiledLaunch[],
@@ -132,7 +143,7 @@ function fusedBodies(
 
 interface Call {
   readonly callee: number;
-  /** Number of words before its arguments. */
+  /** Number of words before the callee's arguments in the argument block. */
   readonly offset: number;
 }
 
@@ -144,8 +155,8 @@ function emitCalls(calls: readonly Call[], words: number, passing: readonly (rea
 }
 
 /**
- * Copies the arguments for the worker, with the addresses that index 0 of its tiles would have; returns its block, as a
- * local.
+ * Copies the argument block into the worker's scratch memory, and returns a local with the copy's address. In the copy,
+ * each passed column starts at the address that index 0 would have if the worker's tile were part of a whole column.
  */
 function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): Int32 {
   const own = code.local(I32);

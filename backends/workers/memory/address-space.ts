@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { DeviceLostError } from '../../../primitives/errors.ts';
 
 /**
- * Address space that V8 and the C library reserve per thread: 590 MiB measured on Node 20. Little of it is ever used,
- * but if a limit (`ulimit -v`) refuses it, V8 ends the process instead of throwing.
+ * Address space that V8 and the C library reserve per thread; 590 MiB were measured on Node 20. Threads use little of
+ * the space, but if a limit (`ulimit -v`) refuses the reservation, V8 ends the process instead of throwing.
  */
 const BYTES_PER_THREAD = 640 * 2 ** 20;
 
@@ -31,7 +31,9 @@ export function requireAddressSpace(threads: number, left: number = addressSpace
   );
 }
 
-/** Bytes of address space that this process may still reserve; infinite if unknown. */
+/**
+ * Bytes of address space that this process may still reserve; `Infinity` if there is no limit or the limit is unknown.
+ */
 export function addressSpaceLeft(read: (file: string) => string = (file) => readFileSync(file, 'utf8')): number {
   try {
     const limit = /^Max address space\s+(\d+)/m.exec(read('/proc/self/limits'));
@@ -39,7 +41,7 @@ export function addressSpaceLeft(read: (file: string) => string = (file) => read
     const reserved = /^VmSize:\s+(\d+) kB/m.exec(read('/proc/self/status'));
     return reserved === null ? Infinity : Number(limit[1]) - 1024 * Number(reserved[1]);
   } catch {
-    // Systems other than Linux, and processes without permission to read these files.
+    // The files do not exist on systems other than Linux, and a process may lack permission to read them.
     return Infinity;
   }
 }

@@ -1,43 +1,48 @@
 import { OutOfMemoryError } from '../../../primitives/errors.ts';
 
-/** A piece of the heap, used or free; pieces are linked in the order of their addresses. */
+/** A contiguous part of the heap, allocated or free. Blocks form a linked list in the order of their addresses. */
 export interface HeapBlock {
   readonly address: number;
   size: number;
-  /** Bytes that count as live: the requested size, unless the block is for a transfer. */
+  /**
+   * Bytes of this block that count towards `liveBytes`: the requested size, or 0 for blocks of transfers and free
+   * blocks.
+   */
   bytes: number;
   free: boolean;
-  /** Commands up to this number may still use the memory, because of its previous use. */
+  /** The previous owner of a block may still use its memory in commands up to this number. */
   fence: number;
   before: HeapBlock | undefined;
   after: HeapBlock | undefined;
 }
 
-/** The memory that an allocator divides. */
+/** The address range that an allocator divides into blocks. */
 export interface Heap {
-  /** First address that may be allocated. */
+  /** First address of the range. */
   readonly start: number;
-  /** End of the addresses that may ever be allocated. */
+  /** End of the range, exclusive, after all possible growth. */
   readonly limit: number;
-  /** Makes the addresses below `end` usable; throws if there is no memory. */
+  /** Makes all addresses below `end` usable. Throws if the memory cannot grow that far. */
   grow(end: number): void;
 }
 
 export interface Allocator {
-  /** Bytes allocated and not released. */
+  /** Total bytes of allocated blocks, without those of transfers. */
   readonly liveBytes: number;
   /**
-   * Allocates a block of at least the given size, aligned to 64 bytes.
+   * Allocates a block of at least `bytes` bytes, aligned to 64 bytes.
    *
-   * Device commands run in order, so they may get memory that an earlier command still uses. The host does not wait for
-   * its turn: it passes the number of the last completed command, and gets only memory that no later command uses.
+   * Without `completed`, the block may be one that an issued command still uses. This is safe for device commands,
+   * because commands run in order. The host does not wait for the queue, so it passes the number of the last completed
+   * command as `completed`. It then gets a block that no later command uses.
    */
   allocate(bytes: number, completed?: number): HeapBlock;
   /**
-   * The same for data in transit between host and device: it is released soon, and does not count towards any limit.
+   * Like `allocate`, for data in transit between host and device. Such blocks are released soon and count towards no
+   * limit.
    */
   allocatePassing(bytes: number, completed?: number): HeapBlock;
-  /** Releases a block that commands up to number `fence` may still use. */
+  /** Releases a block. Issued commands up to number `fence` may still use the memory. */
   release(block: HeapBlock, fence: number): void;
 }
 
@@ -45,9 +50,9 @@ const LINE = 64;
 const PAGE = 4096;
 
 /**
- * Columns that kernels process side by side should not start at the same offset within a page: processors index cache
- * lines by those bits, and on Zen, two such streams took twice the time. So large blocks are `SKEW` bytes longer than
- * whole pages, and consecutive blocks start at different offsets.
+ * Blocks of at least `LARGE` bytes are padded to `SKEW` bytes more than a whole number of pages. So consecutive columns
+ * start at different offsets within a page. Processors choose a cache line by this offset; on Zen, reading two columns
+ * at equal offsets took twice the time.
  */
 const LARGE = 16 * PAGE;
 const SKEW = 17 * LINE;
@@ -55,10 +60,12 @@ const GROWTH = 2 ** 20;
 const CLASSES = 33 * 4;
 
 /**
- * Segregated fits (after Masmano's TLSF): four classes per power of two, first fit. Neighbouring free blocks are merged
- * on release if the same command was the last to use both, otherwise only if no block is large enough. A merged block
- * must wait for the last command on any of its parts; if the host always merged, it would find no block for uploads
- * while commands are running, and the heap would grow with every upload.
+ * An allocator with segregated fits (after Masmano's TLSF): four size classes per power of two, first fit.
+ *
+ * On release, a block is merged with a free neighbour only if both have the same fence. Other neighbours are merged
+ * only if no free block is large enough. The reason is that a merged block has the later of the two fences. If all
+ * neighbours were merged, the host would find no block for an upload while commands are running, and every upload would
+ * grow the heap.
  */
 export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   const classes = Array.from({ length: CLASSES }, () => new Set<HeapBlock>());
@@ -133,7 +140,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     insert(rest);
   };
 
-  /** Merges two neighbouring blocks into the first. */
+  /** Merges two neighbouring blocks into `block`, the one at the lower address. */
   const merge = (block: HeapBlock, next: HeapBlock): void => {
     block.size += next.size;
     block.fence = Math.max(block.fence, next.fence);
@@ -142,7 +149,9 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     else next.after.before = block;
   };
 
-  /** Merges all free neighbours that were last used by commands up to `completed`; returns whether there were any. */
+  /**
+   * Merges all neighbouring free blocks that no command after `completed` uses. Returns whether any blocks were merged.
+   */
   const mergeFree = (completed: number): boolean => {
     let merged = false;
     for (let block = first; block !== undefined; ) {
@@ -160,7 +169,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
 
   const take = (bytes: number, completed = Number.POSITIVE_INFINITY): HeapBlock => {
     const min = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
-    // Near the end of the heap, no padding is added.
+    // Near the end of the heap, a block gets no padding.
     const size = end + skewed(min) > heap.limit ? min : skewed(min);
     let block = find(size, completed);
     if (block === undefined && mergeFree(completed)) block = find(size, completed);
@@ -202,12 +211,12 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   };
 }
 
-/** The padded size of a block. */
+/** The size of a block with the padding for large blocks. */
 function skewed(size: number): number {
   return size < LARGE ? size : Math.ceil((size - SKEW) / PAGE) * PAGE + SKEW;
 }
 
-/** Four classes per power of two. */
+/** The size class of a block; each power of two is divided into four classes. */
 function classOf(size: number): number {
   const lines = size / LINE;
   const exponent = 31 - Math.clz32(lines);

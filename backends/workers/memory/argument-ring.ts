@@ -1,11 +1,11 @@
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { fixed } from '../threads/queue.ts';
 
-/** A ring buffer for argument blocks. */
+/** A ring buffer for the argument blocks of queued phases. */
 export interface ArgumentRing {
   /**
-   * The address of a block that stays in use until phase `last` is done; undefined if the blocks of unfinished phases
-   * leave no room.
+   * Reserves a block of `words` words until phase `last` is completed, and returns its address. Returns undefined if
+   * the blocks of unfinished phases leave too little room.
    */
   place(words: number, last: number, completed: number): number | undefined;
 }

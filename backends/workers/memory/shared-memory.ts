@@ -5,61 +5,66 @@ import { fixed } from '../threads/queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from '../wasm/wasm-encoder.ts';
 import { type Allocator, createAllocator, type HeapBlock } from './allocator.ts';
 
-/** Minimum number of pages to reserve: 64 MiB. */
+/** Minimum number of pages to reserve, which is 64 MiB. */
 const MIN_PAGES = 1024;
 
 /** A buffer in the shared memory. */
 export interface SharedBuffer extends DeviceBuffer {
   readonly block: HeapBlock;
   readonly address: number;
-  /** Commands up to this number may use it. */
+  /** Issued commands up to this number may use the buffer. */
   fence: number;
   readonly reads: Set<PendingRead>;
 }
 
-/** A read whose words have not all been copied to the host. */
+/** A read from a buffer to the host that has not copied all its words yet. */
 export interface PendingRead {
   address: number;
-  /** The words are ready when this many phases are done. */
+  /** The words may be copied once this many phases are completed. */
   fence: number;
   readonly words: number;
-  /** Receives the words, slice by slice. */
+  /** Receives the words on the host, one slice at a time. */
   readonly take: WordSink;
   copied: number;
-  /** A copy of the words, made before their buffer was overwritten. */
+  /** Memory with a copy of the remaining words, made before a command overwrote the buffer. */
   snapshot?: HeapBlock;
 }
 
 export interface SharedMemory {
   readonly memory: WebAssembly.Memory;
-  /** Size of the memory without its fixed areas and without the last page, so that no address wraps. */
+  /**
+   * Bytes available to the allocator. The fixed areas and the last page of the memory are excluded; without the last
+   * page, address arithmetic cannot overflow 32 bits.
+   */
   readonly heapBytes: number;
   readonly allocator: Allocator;
-  /** Number of unreleased buffers; and the bytes of these and of released buffers with pending reads. */
+  /** Number of buffers that are not released, and the bytes of these and of released buffers with pending reads. */
   readonly live: { buffers: number; bytes: number };
-  /** Released buffers that are not freed yet because of pending reads. */
+  /** Released buffers whose memory is still allocated because of pending reads. */
   readonly beingRead: ReadonlySet<SharedBuffer>;
   /** Number of times the memory has grown. */
   readonly growths: number;
   allocate(words: number): SharedBuffer;
-  /** The buffer of a handle. Throws if it was released. */
+  /** The buffer of a handle. Throws if the buffer was released. */
   resolve(buffer: DeviceBuffer): SharedBuffer;
-  /** Drops a handle; the caller must then free its memory. */
+  /** Forgets a handle and returns its buffer. The caller must free the buffer's memory with `free`. */
   release(buffer: DeviceBuffer): SharedBuffer;
   /**
-   * Frees the memory of a released buffer that commands up to a number may use: immediately, or after its pending
-   * reads.
+   * Frees the memory of a released buffer, after its pending reads if there are any. Issued commands up to number
+   * `issued` may still use the memory.
    */
   free(buffer: SharedBuffer, issued: number): void;
-  /** Removes a read; frees a buffer that was released meanwhile. */
+  /**
+   * Removes a finished read from a buffer. If this was the last read of a released buffer, frees the buffer's memory.
+   */
   finishRead(buffer: SharedBuffer, read: PendingRead, issued: number): void;
-  /** The whole memory as words; a new array after every growth. */
+  /** The whole memory as 32-bit words. The array is replaced whenever the memory grows, so do not keep it. */
   words(): Uint32Array;
-  /** Drops all buffers and the memory. */
+  /** Forgets all buffers and drops the reference to the memory. */
   clear(): void;
 }
 
-/** Memory whose allocator hands out at most `limitBytes` bytes; by default all. */
+/** Creates the shared memory. Its allocator hands out at most `limitBytes` bytes; by default, all bytes of the heap. */
 export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY): SharedMemory {
   const reserved = reserveMemory();
   const heapBytes = (reserved.pages - 1) * PAGE_BYTES - fixed.heap;
@@ -82,8 +87,8 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
     growths++;
     view = new Uint32Array(memory!.buffer);
   };
-  // The error of a limit advises to raise it, which would not help if the heap is no larger: then there is no limit, and
-  // the error is that of a full heap.
+  // The error for an exceeded limit advises to raise the limit. That would not help if the limit is at least the heap's
+  // size, so such a limit is ignored and a full heap is reported instead.
   const limit = limitBytes < heapBytes ? limitBytes : Number.POSITIVE_INFINITY;
   const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + heapBytes, grow }, limit);
 
@@ -155,8 +160,8 @@ export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY
 }
 
 /**
- * Reserves the maximum of WebAssembly's memory or, if the device refuses that, half of it, and so on. Only address
- * space is reserved; little memory is used before it is needed.
+ * Reserves the maximum of 4 GiB. If that is refused, tries half the size, and so on. Only address space is reserved;
+ * the system provides memory when it is first used.
  */
 function reserveMemory(): { readonly memory: WebAssembly.Memory; readonly pages: number } {
   for (let pages = MAX_PAGES; ; pages /= 2) {
@@ -180,7 +185,10 @@ function notReserved(pages: number, cause: unknown): OutOfMemoryError {
   });
 }
 
-/** For every subset of a vector's four lanes, the byte permutation that moves these lanes to the front. */
+/**
+ * Writes a table with an entry for each subset of a vector's four lanes: the byte permutation that moves the subset to
+ * the front of the vector.
+ */
 function writeCompactionTable(memory: WebAssembly.Memory): void {
   const bytes = new Uint8Array(memory.buffer, fixed.compaction, 16 * 16);
   for (let mask = 0; mask < 16; mask++) {
@@ -191,7 +199,10 @@ function writeCompactionTable(memory: WebAssembly.Memory): void {
   }
 }
 
-/** For every subset of lanes, masks of the lanes that belong to the last run started by a lane of the subset. */
+/**
+ * Writes two tables with an entry for each subset of a vector's four lanes, the lanes that are heads of runs. `lastRun`
+ * masks the lanes of the last run, and `noHead` masks all lanes if the subset is empty.
+ */
 function writeRunTables(memory: WebAssembly.Memory): void {
   const lastRun = new Uint32Array(memory.buffer, fixed.lastRun, 16 * 4);
   const noHead = new Uint32Array(memory.buffer, fixed.noHead, 16 * 4);

@@ -9,34 +9,37 @@ export interface TransfersOptions {
   readonly memory: SharedMemory;
   readonly pool: Pool;
   readonly compile: Launcher['compile'];
-  /** Queues the commands that are held back. */
+  /** Queues the commands that wait to be fused. */
   flush(): void;
-  /** Appends a copy to the queue. */
+  /** Adds the launch of a copy to the queue. */
   copy(launch: Launch): void;
-  /** Waits for a phase. */
+  /** Resolves when at least `phase` phases are completed. */
   until(phase: number): Promise<void>;
 }
 
-/** Transfers between the host's arrays and the memory of the workers. */
+/** Transfers between arrays of the host and the shared memory of the workers. */
 export interface Transfers {
-  /** Must be called before a buffer is written: copies what pending reads still need from it. */
+  /**
+   * Must be called before a buffer is overwritten. Copies the words that pending reads of the buffer have not copied
+   * yet.
+   */
   settleReads(buffer: SharedBuffer): void;
-  /** Frees released buffers with pending reads, after copying what the reads still need. */
+  /** Frees released buffers that are only kept for pending reads, after copying the words that these reads need. */
   freeReleased(): void;
-  /** Writes words into a buffer, after the commands issued so far. */
+  /** Writes `data` into a buffer from `word` on. Commands issued earlier still see the old words. */
   write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
-  /** Fills a buffer that no later command uses until this settles. */
+  /** Fills a buffer from the host. No command may use the buffer until the promise resolves. */
   upload(buffer: SharedBuffer, source: WordSource): Promise<void>;
-  /** Passes the words of a buffer, after the commands issued so far, to `take`. */
+  /** Passes words of a buffer to `take`, slice by slice, with the values after the commands issued so far. */
   readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
   /** Waits until all pending reads have succeeded or failed. */
   settled(): Promise<void>;
-  /** The memory of a buffer, after the commands issued so far. */
+  /** A view of words of a buffer, without a copy. Resolves once the commands issued so far are done. */
   lend(buffer: SharedBuffer, word: number, words: number): Promise<LentWords>;
 }
 
-/** Words that a read copies before it yields to other events. */
+/** Number of words that a read copies before it yields to the event loop. */
 const COPY_SLICE = 2 ** 20;
 
 export function createTransfers({ memory, pool, compile, flush, copy, until }: TransfersOptions): Transfers {
@@ -73,7 +76,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     issueCopy(read.snapshot.address, read.address + 4 * read.copied, left);
     read.address = read.snapshot.address - 4 * read.copied;
     read.fence = pool.issued;
-    // Host writes must also wait until the copy is made.
+    // The copy reads the buffer, so the host must not write to the buffer before the copy is done.
     buffer.fence = pool.issued;
   };
 
@@ -88,7 +91,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     if (buffer.fence > pool.completed) await until(buffer.fence);
     await fillMemory(source, {
       place(at, bytes) {
-        // The memory may have been dropped.
+        // The memory may have been dropped during the pause.
         pool.check();
         return new Uint8Array(memory.memory.buffer, buffer.address + at, bytes);
       },
@@ -125,7 +128,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     return { words: memory.words().subarray(first, first + words), end: () => {} };
   };
 
-  /** Waits for a read's words and copies them, one slice per turn of the event loop. */
+  /** Waits until the words of a read are ready, and copies one slice per turn of the event loop. */
   const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<void> => {
     buffer.reads.add(read);
     try {
@@ -135,7 +138,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
           copySlice(read, COPY_SLICE);
           if (read.copied < read.words) {
             await pool.turn();
-            // The memory may have been dropped.
+            // The memory may have been dropped during this turn.
             pool.check();
           }
         }

@@ -28,21 +28,26 @@ import {
 
 export interface CaptureHost {
   readonly workers: number;
-  /** Minimum number of rows for which commands wait for others to run with tile by tile. */
+  /** Minimum number of rows for which a command waits to be fused with the commands that follow. */
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
 }
 
-/** A script with a write of more words is not played; its commands are issued. */
+/**
+ * Maximum number of words in one write of a script. If a write has more words, the script has no tape, and its commands
+ * are issued one by one.
+ */
 const MAX_WRITTEN = 2 ** 12;
 /**
- * Maximum words of arguments, so that the ring of arguments has room for several calls. Larger scripts are not played.
+ * Maximum words of arguments of a tape, so that the argument ring has room for several calls. Larger scripts have no
+ * tape.
  */
 const MAX_WORDS = 2 ** 16;
 
 /**
- * Captures the launches of a script once, with symbols for everything that differs from call to call; undefined if the
- * script cannot be played. `counted` lists the words of the script's block that hold lengths known only to the device.
+ * Records the launches of a script as a tape, without running them. Addresses, lengths and uniforms that differ
+ * from call to call become symbols. Returns undefined if the script cannot become a tape. `counted` lists the words of
+ * the script's block that hold lengths known only to the device.
  */
 export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
   const sources = createSources();
@@ -53,7 +58,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
   const pooled = createLog(valueWords);
   const units: (Unit & { readonly tasks: TapedTask[] })[] = [];
   let isOpen = false;
-  /** Whether the captured phases do nothing if the gate is shut. */
+  /** Whether the gate applies to the launches being captured: if the gate is shut, they do nothing. */
   let gated = false;
 
   const openUnit = (): void => {
@@ -101,7 +106,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
     isOpen = false;
   };
 
-  /** Copies words that are part of the arguments. */
+  /** Captures a write. The data becomes part of the arguments, and a launch copies it to the buffer. */
   const write = (buffer: ScriptBuffer, word: number, data: Uint32Array): void => {
     held.flush();
     openUnit();
@@ -147,7 +152,7 @@ export function capture(host: CaptureHost, script: Script, counted: readonly num
   };
 }
 
-/** The sources of a tape, numbered on first use; the arguments come first. */
+/** Numbers the sources of a tape on first use. Source 0 is always the argument block. */
 function createSources() {
   const all: TapeSource[] = [];
   const numbers = new Map<string, number>();
@@ -163,7 +168,7 @@ function createSources() {
 
 type Sources = ReturnType<typeof createSources>;
 
-/** The memory that lives within a call, laid out in advance by an allocator. */
+/** Lays out the memory for temporary buffers of a call in advance, with an allocator that starts at address 0. */
 function createArena(source: number) {
   let bytes = 0;
   const allocator = createAllocator({ start: 0, limit: 2 ** 32, grow: () => {} }, Number.POSITIVE_INFINITY);
@@ -181,7 +186,7 @@ function createArena(source: number) {
     allocate,
     release,
     addressOf,
-    /** Memory for one launch. */
+    /** Collects the scratch memory of one launch; `free` releases all of it. */
     scratch() {
       const blocks: SharedBuffer['block'][] = [];
       return {
@@ -200,10 +205,10 @@ function createArena(source: number) {
 
 type Arena = ReturnType<typeof createArena>;
 
-/** The substitutes for the buffers of a script. */
+/** Replaces the buffers of a script by addresses that are relative to sources of the tape. */
 function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, counted: readonly number[]) {
   const temporaries = new Map<DeviceBuffer, SharedBuffer>();
-  /** Buffers for the counts of a call. */
+  /** Stand-ins for the buffers that hold the counts of a call. */
   const counts = counted.map((_, number) => ({ id: -1 - number, words: 1, number }));
 
   const addressOf = (buffer: DeviceBuffer, bytes: number, touched: Set<SharedBuffer>): number => {
@@ -236,7 +241,7 @@ function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, cou
       temporaries.delete(buffer);
       return released;
     },
-    /** Writes a count, limited to its range, into the block of a call. */
+    /** The command that computes a length from its count and writes it into the block of a call. */
     countCommand(number: number, word: number): KernelCommand {
       const { module, arrays } = countProgram({ buffer: counts[number]!, word: 0, minus: 0, limit: 0 });
       const first = block.words + 2 * number;
@@ -255,7 +260,7 @@ function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, cou
   };
 }
 
-/** The argument words and phases of launches, one after another. */
+/** Collects the argument words and phases of launches, one launch after another. */
 function createLog(valueWords: number) {
   const words: number[] = new Array<number>(valueWords).fill(0);
   const phases: TapedPhase[] = [];
@@ -263,7 +268,7 @@ function createLog(valueWords: number) {
     get phases() {
       return phases.length;
     },
-    /** Adds words to the arguments; returns their address. */
+    /** Appends words to the arguments and returns their symbolic address. */
     data(data: Uint32Array): number {
       const at = words.length;
       words.push(...data);

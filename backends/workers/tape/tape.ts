@@ -1,52 +1,59 @@
 import type { Submission } from '../commands/launch.ts';
 
 /**
- * The commands of a script as they go into the queue, except what differs from call to call: addresses of buffers,
- * lengths and uniforms. All launches of a call share one block of argument words, which starts with the call's own
- * values.
+ * The launches of a script (the recorded commands of a prepared pipeline), captured once so that a call only fills in
+ * what differs: addresses of buffers, lengths and uniforms. All launches of a call share one argument block, which
+ * starts with the values of the call.
  *
- * Each of these is a numbered source; the words that depend on it are stored relative to it.
+ * Each such address, length or uniform is a numbered source. A word of the tape that depends on a source is stored as
+ * an offset from the source.
  */
 export interface Tape {
-  /** The sources that words are relative to. */
+  /** The sources of the tape. Their values are known only at the call. */
   readonly sources: readonly TapeSource[];
-  /** Bytes of memory that lives within a call. */
+  /** Bytes of memory for buffers that exist only during a call. */
   readonly arenaBytes: number;
-  /** Parts that run as a whole, on the calling thread or on the workers. */
+  /** Groups of launches; each group runs completely on the calling thread or completely on the workers. */
   readonly units: readonly Unit[];
-  /** The launches for the calling thread alone, and for all workers. */
+  /** The launches in two variants: for the calling thread alone, and for all workers. */
   readonly alone: TapedLaunches;
   readonly pooled: TapedLaunches;
-  /** Index of the source that is the gate, if the script has one. */
+  /**
+   * Index of the source with the gate's address; undefined if the script has no gate. A gate is a word that disables
+   * phases if it is not 0.
+   */
   readonly gate: number | undefined;
-  /** Indices of the call's values that only the device knows. */
+  /** Indices of the words of the call's block that hold lengths known only to the device. */
   readonly counted: readonly number[];
-  /** Number of words of a call's values: those of its block, and those for the counts. */
+  /** Number of words with values of the call: the block of the script, then two words per count. */
   readonly valueWords: number;
   readonly functions: ReadonlySet<number>;
 }
 
 export type TapeSource =
-  /** The block of arguments. */
+  /** The address of the argument block. */
   | { readonly kind: 'arguments' }
-  /** The memory for what lives within a call. */
+  /** The address of the memory for buffers that exist only during a call. */
   | { readonly kind: 'arena' }
-  /** The first element of an input, where elements have so many bytes; of 0 bytes, its buffer. */
+  /**
+   * The address of the first element of an input whose elements have `bytes` bytes; with `bytes` 0, the address of its
+   * buffer.
+   */
   | { readonly kind: 'input'; readonly at: number; readonly bytes: number }
   | { readonly kind: 'result'; readonly at: number }
-  /** The word that holds a count. */
+  /** The address of the word that holds a count. */
   | { readonly kind: 'count'; readonly number: number }
-  /** A word of the values of a call. */
+  /** A value of the call, such as a uniform. */
   | { readonly kind: 'value'; readonly word: number };
 
 export interface Unit {
   readonly tasks: readonly TapedTask[];
-  /** The first of its phases. */
+  /** Index of the unit's first phase, in `alone.phases` and in `pooled.phases`. */
   readonly alone: number;
   readonly pooled: number;
 }
 
-/** The cost of a command, by its length. */
+/** The estimated cost of a command: nanoseconds per element, fixed nanoseconds, and the number of elements. */
 export interface TapedTask {
   readonly cost: number;
   readonly fixedCost: number;
@@ -54,7 +61,10 @@ export interface TapedTask {
 }
 
 export interface TapedLength {
-  /** The address of the count, relative to a source; undefined if the length is a number, which is then the limit. */
+  /**
+   * The address of the count, as an offset from a source; undefined if the length is fixed, in which case it is
+   * `limit`.
+   */
   readonly count: { readonly source: number; readonly bytes: number } | undefined;
   readonly minus: number;
   readonly limit: number;
@@ -62,7 +72,7 @@ export interface TapedLength {
 
 export interface TapedLaunches {
   readonly words: Uint32Array;
-  /** Pairs of the index of a word and the index of the source that is added to it. */
+  /** Pairs: the index of a word, then the index of the source whose value is added to the word at each call. */
   readonly patches: Uint32Array;
   readonly phases: readonly TapedPhase[];
 }
@@ -77,8 +87,8 @@ export interface TapedPhase {
 }
 
 /**
- * A word that is unknown before the call: a source, and a byte offset from it. This encoding keeps different memories
- * apart, and offsets can be added to it.
+ * A symbol is a number that stands for an unknown address: (source + 1) · SPAN + byte offset. Offsets can be added to a
+ * symbol. Symbols of different sources are too far apart to be confused.
  */
 const SPAN = 2 ** 33;
 
@@ -86,19 +96,19 @@ export function symbolOf(source: number, bytes: number): number {
   return (source + 1) * SPAN + bytes;
 }
 
-/** The source and offset of a word in this encoding; undefined for other words. */
+/** The source and byte offset of a symbol; undefined if the word is an ordinary number. */
 export function partsOfSymbol(word: number): { readonly source: number; readonly bytes: number } | undefined {
   return word < SPAN ? undefined : { source: Math.floor(word / SPAN) - 1, bytes: word % SPAN };
 }
 
-/** The phases of a call, which the queue may hold on to. */
+/** The launches of one call. The queue may refer to them until their phases are written to its ring. */
 export interface PlayedLaunches extends Submission {
-  /** The values of the tape's sources in this call; that of the arguments is filled in when they are placed. */
+  /** The value of each source in this call. Source 0, the address of the arguments, is set by `placed`. */
   readonly sources: Uint32Array;
   readonly values: Uint32Array;
 }
 
-/** Memory for the calls of a tape, overwritten by every call. */
+/** Allocates the words and phases of a call. Later calls overwrite them, unless the queue still refers to them. */
 export function createPlayed(tape: Tape, launches: TapedLaunches): PlayedLaunches {
   const { words: template, patches, phases: taped } = launches;
   const sources = new Uint32Array(tape.sources.length);

@@ -8,11 +8,11 @@ import type { Pool } from '../threads/pool.ts';
 import { capture } from './capture.ts';
 import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type TapedTask } from './tape.ts';
 
-/** The tapes of prepared pipelines. */
+/** Plays prepared pipelines from tapes, which hold their launches. */
 export interface Tapes {
   /**
-   * Plays a script; returns false if it must be issued command by command. Returns `over` if the gate of a round is
-   * known to be shut; then nothing was done.
+   * Plays a script. Returns false if there is no tape or no memory for the call, so that the caller must issue the
+   * commands one by one. Returns `over`, without having done anything, if the gate of the script is known to be shut.
    */
   play(script: Script, call: ScriptCall): boolean | 'over';
   bytesOf(script: Script): number;
@@ -24,18 +24,21 @@ export interface TapesHost {
   readonly memory: SharedMemory;
   readonly fusedRows: number;
   readonly compile: Launcher['compile'];
-  /** Cheaper commands run on the calling thread while the workers are idle. */
+  /** Commands with a shorter estimated time run on the calling thread while the workers are idle. */
   readonly inlineNanoseconds: number;
-  /** Queues the commands that are held back. */
+  /** Queues the commands that wait to be fused. */
   flush(): void;
-  /** Whether a function was dropped from the cache. */
+  /** Whether the function was dropped from the cache of kernels. */
   isForgotten(run: number): boolean;
-  /** Number of times that functions were dropped. */
+  /** How often functions have been dropped from the cache of kernels so far. */
   forgettings(): number;
-  /** Must be called before a buffer is written: copies what pending reads still need from it. */
+  /**
+   * Must be called before a buffer is overwritten. Copies the words that pending reads of the buffer have not copied
+   * yet.
+   */
   settleReads(buffer: SharedBuffer): void;
   withRoom(take: () => HeapBlock): HeapBlock;
-  /** Called when phases were run or appended. */
+  /** Counts phases that were run or added to the queue. */
   note(phases: number): void;
 }
 
@@ -43,13 +46,13 @@ interface Playable {
   readonly tape: Tape;
   alone: PlayedLaunches;
   pooled: PlayedLaunches;
-  /** The number of drops up to which its functions are known to exist. */
+  /** The value of `forgettings()` when all functions of the tape were last known to exist. */
   checked: number;
 }
 
 /**
- * The tapes of a script, by the words of its block that only the device knows; undefined for a tape that cannot be
- * played.
+ * The tapes of a script. The key lists the words of the call's block that only the device knows. The value is undefined
+ * if the script cannot become a tape.
  */
 type ScriptTapes = Map<string, Playable | undefined>;
 
@@ -68,7 +71,7 @@ export function createTapes(host: TapesHost): Tapes {
     return playable;
   };
 
-  /** Whether all its functions still exist. */
+  /** Whether all functions of the tape are still in the cache of kernels. */
   const isWhole = (playable: Playable): boolean => {
     const now = host.forgettings();
     if (playable.checked === now) return true;
@@ -86,16 +89,18 @@ export function createTapes(host: TapesHost): Tapes {
       const alone = createPlayed(tape, tape.alone);
       const pooled = createPlayed(tape, tape.pooled);
       const playable = { tape, alone, pooled, checked: -1 };
-      // Compiling may have dropped some of its own functions again, if it has more than the cache holds.
+      // If the tape has more functions than the cache holds, compiling the last functions has dropped the first ones.
       return isWhole(playable) ? playable : undefined;
     } catch (error) {
-      // The error is reported when the commands are issued instead.
+      // The caller then issues the commands one by one, which throws the error again.
       if (error instanceof QuadrilleError) return undefined;
       throw error;
     }
   };
 
-  /** Memory that lives within a call; undefined if there is too little in one piece. */
+  /**
+   * Allocates the memory for buffers that exist only during a call. Returns undefined if no free block is large enough.
+   */
   const takeArena = ({ arenaBytes }: Tape): HeapBlock | undefined => {
     try {
       return host.withRoom(() => memory.allocator.allocate(arenaBytes));
@@ -139,7 +144,7 @@ function wordAt(memory: SharedMemory, address: number): number {
   return memory.words()[address / 4]!;
 }
 
-/** Records that commands up to a number may use the buffers of a call. */
+/** Records in the buffers of a call that issued commands up to number `issued` may use them. */
 function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, issued: number): void {
   const note = (buffer: DeviceBuffer): void => {
     memory.resolve(buffer).fence = issued;
@@ -150,8 +155,8 @@ function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, 
 }
 
 /**
- * Runs the units of a tape on the calling thread as long as they are short and the queue is idle; the rest goes to the
- * workers.
+ * Runs the units of a tape on the calling thread while the queue is idle and the next unit is cheap. Adds the remaining
+ * units to the queue.
  */
 function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: number): void {
   const { pool, memory } = host;
@@ -172,7 +177,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
     } while (unit < units.length && isShort(host, playable, unit));
     if (unit === units.length) return;
     pool.check();
-    // Copies the counts that are known by now.
+    // The units that ran have written counts into the argument block. The remaining units need them as values.
     const first = args / 4;
     alone.values.set(memory.words().subarray(first, first + alone.values.length));
   }
@@ -184,7 +189,7 @@ function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: 
   if (isKept) playable.pooled = createPlayed(tape, tape.pooled);
 }
 
-/** Fills in the values of a call. */
+/** Sets the values of a call and the values of its sources. */
 function fill(
   memory: SharedMemory,
   tape: Tape,
@@ -192,7 +197,7 @@ function fill(
   { inputs, results, block, counts }: ScriptCall,
   arena: number,
 ): void {
-  // The arguments have no address yet.
+  // The address of the arguments is not known yet; `placed` sets it later.
   sources[0] = 0;
   values.set(block);
   let next = block.length;
@@ -225,18 +230,18 @@ function fill(
   }
 }
 
-/** Whether every command of a unit is cheap enough for the calling thread. */
+/** Whether each command of the unit is cheap enough for the calling thread. */
 function isShort({ memory, inlineNanoseconds }: TapesHost, { tape, alone }: Playable, unit: number): boolean {
   return tape.units[unit]!.tasks.every(
     ({ cost, fixedCost, length }) => fixedCost + lengthNow(memory, alone, length) * cost < inlineNanoseconds,
   );
 }
 
-/** The current value of a length; only while all commands are done. */
+/** The current value of a length. Call it only while no command is running: a command may still change the count. */
 function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, length: TapedLength): number {
   const { count, minus, limit } = length;
   if (count === undefined) return limit;
-  // Counts among the arguments can be read before the arguments are placed.
+  // A count that is part of the arguments is in `values` until the arguments have an address.
   const word =
     count.source === 0 && sources[0] === 0
       ? values[count.bytes / 4]!
@@ -244,7 +249,7 @@ function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, le
   return Math.min(limit, Math.max(0, word - minus));
 }
 
-/** Upper bound in nanoseconds of the units from `first` on. */
+/** Upper bound in nanoseconds, approximately, of all units from `first` on. */
 function worstCase({ tape, alone }: Playable, first: number): number {
   let sum = 0;
   for (let unit = first; unit < tape.units.length; unit++) {
@@ -253,7 +258,7 @@ function worstCase({ tape, alone }: Playable, first: number): number {
   return sum;
 }
 
-/** The rows of a command if the host knows them, otherwise the limit. */
+/** The number of rows of a command if the host knows the count, otherwise the limit of the length. */
 function maxRows(
   { counted }: Tape,
   { values }: PlayedLaunches,

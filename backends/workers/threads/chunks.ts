@@ -1,18 +1,18 @@
 import { chunksOf, control, isShut, type KernelFunction, type Runtime, slot, slotWord } from './queue.ts';
 
-/** A thread that takes part in phases. */
+/** The services that a thread needs to run chunks of phases. */
 export interface ChunkTaker {
-  /** The control block. */
+  /** The control block, as described in `queue.ts`. */
   readonly words: Int32Array;
   readonly runtime: Runtime;
   functionOf(number: number): KernelFunction;
-  /** Called when the host was signalled. */
+  /** Called after this thread has raised the signal that wakes the host. */
   signalled(): void;
 }
 
 /**
- * Runs chunks of the current phase as one of the workers, until none is left, or until `mayGoOn` returns false; then it
- * returns false.
+ * Runs chunks of the current phase, as the worker with the given number. Returns true when no chunk is left to start,
+ * and false when `mayGoOn` returned false first.
  */
 export function takeChunks(taker: ChunkTaker, phase: number, worker: number, mayGoOn: () => boolean): boolean {
   const { words, runtime } = taker;
@@ -28,17 +28,18 @@ export function takeChunks(taker: ChunkTaker, phase: number, worker: number, may
         words[at + slot.chunkSize]!,
         words[at + slot.minimum]!,
       );
-  // Otherwise its count of rows may have been overwritten by a later phase. A completed phase has no chunks left.
+  // The phase must not be completed yet: a later phase could already have overwritten the word with the number of rows,
+  // from which `chunks` was computed.
   if (Atomics.load(words, control.completed) !== (phase | 0)) return true;
   let call: KernelFunction | undefined;
   while (mayGoOn()) {
     const chunk = Atomics.add(words, at + slot.next, 1);
     if (chunk >= chunks) {
-      // A phase without chunks is completed by the first thread that looks.
+      // No chunk would complete a phase without chunks, so the first thread that finds the phase completes it.
       if (chunks === 0 && chunk === 0) complete(taker, phase);
       return true;
     }
-    // A phase with a remaining chunk is not done, so its function still exists.
+    // As long as a chunk is left, the phase is in progress, so its function is still installed.
     call ??= taker.functionOf(words[at + slot.run]!);
     call(args, chunk, worker);
     if (Atomics.add(words, at + slot.done, 1) === chunks - 1) complete(taker, phase);

@@ -1,30 +1,30 @@
 import { type ChunkTaker, takeChunks } from './chunks.ts';
 import { control, seat, seatWord } from './queue.ts';
 
-/** Milliseconds that the calling thread polls for completion if it cannot take part. */
+/** Milliseconds for which the calling thread polls for completion if it cannot take a worker's place. */
 const LOOKING = 0.05;
 
 export interface HelpOptions {
   readonly workers: number;
-  /** Number of workers that leave a core to the calling thread. */
+  /** Number of workers that can be awake while a core is left for the calling thread. */
   readonly lingering: number;
-  /** Maximum time that it helps; 0 if it does not help. */
+  /** Maximum time for which the calling thread helps; 0 if it must not help. */
   readonly milliseconds: number;
-  /** The number of completed phases. */
+  /** Reads and returns the number of completed phases. */
   look(): number;
   isStopped(): boolean;
 }
 
 /**
- * Takes the place of a sleeping worker for a short time, because waking threads and being woken takes longer. Returns
- * whether a phase and those before it are done.
+ * Lets the calling thread run chunks in place of a sleeping worker, for a short time. This is faster than waking a
+ * worker and being woken by it. Returns whether all phases before number `phase` are completed.
  */
 export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions): boolean {
   const { words } = taker;
   const { workers, lingering, milliseconds, look, isStopped } = options;
   const start = performance.now();
   const place = milliseconds > 0 ? takePlace(words, workers) : undefined;
-  // Polling would take a core from a worker.
+  // All cores are busy with workers, so polling would slow one of them down.
   if (place === undefined && workers - Atomics.load(words, control.asleep) > lingering) return false;
   const end = start + (place === undefined ? LOOKING : milliseconds);
   const mayGoOn = (): boolean => performance.now() < end;
@@ -42,7 +42,10 @@ export function helpUntil(phase: number, taker: ChunkTaker, options: HelpOptions
   }
 }
 
-/** Takes the place of a sleeping worker for the calling thread. If the worker is woken meanwhile, it waits. */
+/**
+ * Takes the place of a sleeping worker for the calling thread; undefined if no worker sleeps. If the worker is woken
+ * meanwhile, the worker waits until the calling thread leaves the place.
+ */
 function takePlace(words: Int32Array, workers: number): number | undefined {
   for (let worker = workers - 1; worker >= 0; worker--) {
     if (Atomics.compareExchange(words, seatWord(worker), seat.free, seat.host) === seat.free) return worker;

@@ -27,50 +27,54 @@ import type { Thread, Threads } from './threads.ts';
 import { createWaking, isBrief } from './waking.ts';
 
 /**
- * Worker threads with a queue of commands, like a GPU: the host appends commands and continues; the workers run the
- * phases in order, each in parallel over its chunks.
+ * Worker threads with a queue of commands, which works like the queue of a GPU. The host appends commands and
+ * continues. The workers run the phases of the commands in order, and the chunks of a phase in parallel.
  */
 export interface Pool {
   readonly workers: number;
-  /** Number of the last phase issued, and of the last one completed. */
+  /** Number of phases issued so far, and number of phases completed so far. */
   readonly issued: number;
   readonly completed: number;
-  /** Changes whenever a phase, or a chunk of one, is done. */
+  /** A number that changes whenever a phase or a chunk is done. A watchdog uses it to detect workers that hang. */
   readonly progress: number;
-  /** Whether everything issued is done, so that the calling thread may run a command itself. */
+  /** Whether all issued phases are done. Only then may the calling thread run a command itself. */
   readonly idle: boolean;
-  /** Throws the reason if the pool has stopped. */
+  /** Throws the reason for the stop if the pool was stopped. */
   check(): void;
   /**
-   * Compiles functions; returns the number of the first. The threads receive them with the first command that uses
-   * them.
+   * Compiles functions and numbers them consecutively; returns the number of the first. The worker threads receive the
+   * functions with the first command that uses them.
    */
   install(functions: readonly FunctionBody[]): number;
-  /** Whether a function with that number exists. */
+  /** Whether the function with this number is installed. */
   has(run: number): boolean;
-  /** Drops functions that no future command uses. */
+  /** Drops functions. Commands issued later must not use them. */
   uninstall(functions: readonly number[]): void;
   /**
-   * Appends phases, starting with `first`, which take at most `nanoseconds` in the worst case; by default any time.
-   * Returns whether all of them are in the ring; if not, the submission must not be changed.
+   * Adds the phases from index `first` on to the queue. `nanoseconds` bounds their time in the worst case; by default
+   * there is no bound. Returns whether all phases fit into the ring. If not, the caller must not change the submission
+   * any more.
    */
   submit(given: Submission, nanoseconds?: number, first?: number): boolean;
-  /** Runs a command on the calling thread, as worker 0; only while idle. */
+  /** Runs a command on the calling thread as worker 0. Call it only while the pool is idle. */
   runHere(launch: Launch): void;
   /**
-   * Writes argument words for phases that run on the calling thread; only while idle, and valid until anything else is
-   * run or appended.
+   * Writes the argument words of phases that will run on the calling thread, and returns their address. Call it only
+   * while the pool is idle. The words stay valid until something else is run or submitted.
    */
   placeHere(given: Submission): number;
-  /** Runs the phases `from` … `to − 1` on the calling thread, with the arguments at an address; only while idle. */
+  /**
+   * Runs the phases `from` … `to − 1` on the calling thread, with the arguments at address `args`. Call it only while
+   * the pool is idle.
+   */
   runPlaced(given: Submission, args: number, from: number, to: number): void;
-  /** Waits until the phases up to a number are done. Rejects if the pool stops before. */
+  /** Resolves when at least `phase` phases are completed. Rejects if the pool stops earlier. */
   until(phase: number): Promise<void>;
   /** Yields to the event loop of the calling thread. */
   turn(): Promise<void>;
-  /** Drops everything that has not run; pending waits reject with the reason. */
+  /** Stops the workers and drops all phases that have not run. Pending and later calls fail with `reason`. */
   stop(reason: unknown): void;
-  /** Stops, and waits for the threads to end. */
+  /** Stops the workers and waits until the threads have ended. */
   close(): Promise<void>;
 }
 
@@ -80,21 +84,21 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A submission that waits for room in the ring. */
+/** A submission of which some phases are not in the ring yet, because the ring is full. */
 interface Pending {
   readonly given: Submission;
-  /** The number after its last phase. */
+  /** Number of issued phases up to and including this submission. */
   readonly end: number;
   arguments: number | undefined;
   next: number;
 }
 
-/** Functions that were compiled together. */
+/** The functions of one kernel, which are compiled as one module. */
 interface InstalledKernel {
   readonly message: InstallMessage;
-  /** Whether the threads have received it. */
+  /** Whether the module was sent to the worker threads. */
   sent: boolean;
-  /** Created when the calling thread first runs one of the functions. */
+  /** The module's instance on the calling thread, created when the calling thread first runs one of the functions. */
   instance: WebAssembly.Instance | undefined;
 }
 
@@ -116,8 +120,8 @@ function createHeap(memory: WebAssembly.Memory, runtimeModule: WebAssembly.Modul
 }
 
 /**
- * Starts the workers and waits until all are ready. A caller that waits for brief commands helps for at most
- * `helpMilliseconds`.
+ * Starts the workers and resolves when all are ready. A caller that waits for short commands helps the workers, for at
+ * most `helpMilliseconds`.
  */
 export async function createPool(
   memory: WebAssembly.Memory,
@@ -128,7 +132,7 @@ export async function createPool(
   const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
   const runtimeModule = new WebAssembly.Module(encodeRuntime());
   const signal = createSignal(shared);
-  // The calling thread needs a core too.
+  // One core is left for the calling thread.
   const lingering = Math.max(1, platform.cores() - 1);
   const setups = Array.from({ length: workers }, (_, worker) => ({
     worker,
@@ -142,13 +146,13 @@ export async function createPool(
   const threads = await startAll(setups, platform);
   const { turn } = platform;
   const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds });
-  // Listens from the start: a thread may end while others are still starting, even if it was ready.
+  // Failures must be noticed from the start: a thread can end while others are still starting, even after it was ready.
   let giveUp: ((error: unknown) => void) | undefined;
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
   const started = threads.map((thread) => follow(thread, pool, signal, giveUp!));
-  // After the start, the pool reports failures to its callers.
+  // This rejection is only of interest during the start. Later, `pool.check` reports failures to the callers.
   failed.catch(() => {});
   try {
     await Promise.race([Promise.all(started), failed]);
@@ -161,14 +165,14 @@ export async function createPool(
   return pool;
 }
 
-/** Starts all threads; if one cannot be started, ends the others. */
+/** Starts all threads. If one of them cannot be started, terminates those already started and throws. */
 async function startAll(setups: readonly WorkerSetup[], platform: Threads): Promise<Thread[]> {
   platform.requireRoom(setups.length);
   const threads: Thread[] = [];
   try {
     for (const setup of setups) threads.push(platform.start(setup));
   } catch (cause) {
-    // Failures of these threads during their start are ignored.
+    // These threads are being terminated, so their failures are of no interest.
     const nobody = (): void => {};
     for (const thread of threads) thread.follow(nobody, nobody);
     await Promise.all(threads.map((thread) => thread.terminate()));
@@ -177,7 +181,10 @@ async function startAll(setups: readonly WorkerSetup[], platform: Threads): Prom
   return threads;
 }
 
-/** Stops the pool if a thread fails or ends, and calls `failed`; resolves once the thread is ready. */
+/**
+ * Handles the messages of a thread; resolves once the thread is ready. If the thread fails or ends, stops the pool and
+ * calls `failed`.
+ */
 function follow(thread: Thread, pool: Pool, signal: Signal, failed: (error: unknown) => void): Promise<void> {
   return new Promise((resolve) => {
     const fail = (cause: unknown): void => {
@@ -214,7 +221,10 @@ interface QueueParts {
 function createQueue(parts: QueueParts): Pool {
   const { memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds } = parts;
   const words = new Int32Array(shared);
-  /** The memory and the functions that run in it; dropped when the pool is closed. */
+  /**
+   * The shared memory and the instances that use it. Set to undefined when the pool is closed, so that the memory can
+   * be freed.
+   */
   let heap: Heap | undefined = createHeap(memory, runtimeModule);
   const functions = new Map<number, Installed>();
   let installed = 0;
@@ -227,7 +237,7 @@ function createQueue(parts: QueueParts): Pool {
   let stopped: { readonly reason: unknown } | undefined;
   let watching = false;
   let closed: Promise<void> | undefined;
-  /** Phases up to this number may take long. */
+  /** Some phase before this number may take long, so the calling thread does not help until it is completed. */
   let longUntil = 0;
 
   const look = (): number => {
@@ -239,7 +249,10 @@ function createQueue(parts: QueueParts): Pool {
     new Uint32Array(heap!.memory.buffer, address, given.words.length).set(given.words);
   };
 
-  /** The phase of the slowest worker, ignoring workers that sleep until the next phase is issued. */
+  /**
+   * The lowest phase that a worker may still read from the ring. Sleeping workers are ignored, because they read
+   * nothing.
+   */
   const slowest = (): number => {
     const now = look();
     let min = now;
@@ -264,7 +277,7 @@ function createQueue(parts: QueueParts): Pool {
     Atomics.store(words, at + slot.done, 0);
   };
 
-  /** Moves submissions from the backlog into the ring, as far as there is room. */
+  /** Moves phases from the backlog into the ring, as far as there is room. */
   const pump = (): void => {
     const before = written;
     const reach = backlog.length === 0 ? 0 : slowest() + RING_SLOTS;
@@ -297,7 +310,8 @@ function createQueue(parts: QueueParts): Pool {
   });
 
   /**
-   * Helps with everything up to a phase if all of it is brief; returns whether that phase and those before it are done.
+   * Lets the calling thread help the workers, unless a phase in the queue may take long. Returns whether all phases
+   * before number `phase` are completed.
    */
   const help = (phase: number): boolean => {
     if (longUntil > look() || phase > written) return false;
@@ -324,11 +338,11 @@ function createQueue(parts: QueueParts): Pool {
     for (const { resolve } of done) resolve();
   };
 
-  /** Follows the workers while somebody waits or the ring is full. */
+  /** Refills the ring and resolves waiting callers, until no caller waits and the backlog is empty. */
   const watch = async (): Promise<void> => {
     if (watching) return;
     watching = true;
-    // Waiting for a signal does not keep the process alive; a timer does.
+    // A pending wait for the signal does not keep the process alive, but a timer does.
     const alive = setInterval(() => {}, 2 ** 30);
     try {
       for (;;) {
@@ -341,10 +355,12 @@ function createQueue(parts: QueueParts): Pool {
         const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
         const before = signal.now();
         Atomics.store(words, control.target, target | 0);
-        // The workers read the target after they have completed a phase, so nothing after this point is missed.
+        // The workers read the target after they complete a phase. So a phase completed after this check raises the
+        // signal.
         const now = look();
         if (now >= target) continue;
-        // If the ring is only blocked by the position of a sleeping worker, no signal comes.
+        // If everything in the ring is done, no worker will raise the signal. The backlog then waits only until a slow
+        // worker advances its position, so check again after 1 ms.
         const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
         await signal.change(before, timeout);
       }
@@ -361,7 +377,7 @@ function createQueue(parts: QueueParts): Pool {
     backlog.length = 0;
     Atomics.store(words, control.stop, 1);
     Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
-    // The words are changed so that no thread falls asleep on their old values.
+    // Changes the words on which threads sleep, so that a thread that is about to sleep on an old value does not.
     for (const word of [control.issued, control.completed]) {
       Atomics.add(words, word, 1);
       Atomics.notify(words, word);
@@ -375,7 +391,7 @@ function createQueue(parts: QueueParts): Pool {
   const close = async (): Promise<void> => {
     stop(new DeviceLostError('device/closed', 'The workers were closed.'));
     await Promise.all(threads.map((thread) => thread.leave()));
-    // Whoever still references the backend does not keep its memory alive.
+    // A closed backend may still be referenced, and must not keep the memory alive.
     functions.clear();
     heap = undefined;
   };
@@ -386,7 +402,7 @@ function createQueue(parts: QueueParts): Pool {
     waking.noteMessage();
   };
 
-  /** Sends the functions of a launch to the threads. */
+  /** Sends the functions of a submission to the worker threads, if they do not have them yet. */
   const send = ({ phases }: Submission): void => {
     for (const { run } of phases) {
       const kernel = functions.get(run)!.of;
@@ -449,7 +465,7 @@ function createQueue(parts: QueueParts): Pool {
     },
     has: (run) => functions.has(run),
     uninstall(numbers) {
-      // Phases in progress may run these functions, which the calling thread no longer has, so it must not help.
+      // Phases in the queue may still use these functions. The calling thread has dropped them, so it must not help.
       longUntil = issued;
       const sent = numbers.filter((number) => functions.get(number)?.of.sent);
       for (const number of numbers) functions.delete(number);

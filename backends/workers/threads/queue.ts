@@ -1,37 +1,42 @@
 /**
- * The command queue shared by the host and the workers: a ring of phases in a separate buffer.
+ * The command queue, which the host and the workers share: a ring of phases in a separate shared buffer.
  *
- * The host writes phases and raises `issued`. Phase p may run when `completed` is p. Workers take chunks of it by
- * incrementing its `next`; the worker that finishes the last chunk raises `completed`. Every worker announces in its
- * position which phase it is about to read, and the host reuses a slot of the ring only when every worker is past the
- * phase in it, so nobody takes a chunk of one phase for that of another. A worker that sleeps until a phase is issued
- * reads no slot, and checks `completed` before it does.
+ * The host writes phases into the ring and raises `issued`. Phase p may run while `completed` is p. A worker takes a
+ * chunk of the phase by incrementing `next` in the phase's slot. The worker that finishes the last chunk raises
+ * `completed`.
+ *
+ * Each worker stores in its position which phase it will read next. The host reuses a slot of the ring only when the
+ * positions of all workers are beyond the phase in the slot. So no worker takes a chunk of a wrong phase. A worker that
+ * sleeps until a phase is issued is ignored: it reads no slot before it has checked `completed` again.
  */
 
-/** Words of the control block. */
+/** Indices of the words of the control block. */
 export const control = {
-  /** Number of phases written by the host. */
+  /** Number of phases that the host has written so far. */
   issued: 0,
-  /** Number of phases that are done. */
+  /** Number of phases completed so far. */
   completed: 16,
-  /** Not 0 if the workers must leave. */
+  /** Not 0 if the workers must end. */
   stop: 32,
-  /** The host waits until this many phases are done … */
+  /** Number of completed phases at which the workers must wake the host. */
   target: 48,
-  /** … and is woken through this word. */
+  /** The host sleeps on this word. A thread that wakes the host changes the word. */
   signal: 64,
-  /** Number of messages sent to every worker. */
+  /** Number of messages sent so far; every worker receives every message. */
   messages: 80,
-  /** Number of workers that sleep until a phase is issued and have not been woken. */
+  /** Number of workers that sleep until a phase is issued, without those that have been woken. */
   asleep: 96,
-  /** For every worker, the phase that it is at, and who works in its place. */
+  /**
+   * Start of the workers' words. Each worker has a position (the phase that it reads next) and a seat (see
+   * {@link seat}).
+   */
   positions: 112,
 } as const;
 
 export const RING_SLOTS = 1024;
 const SLOT_WORDS = 48;
 
-/** Words of a slot of the ring; the counters are on cache lines of their own. */
+/** Indices of the words of a slot. The counters `next` and `done` are on separate cache lines. */
 export const slot = {
   run: 0,
   arguments: 1,
@@ -40,7 +45,7 @@ export const slot = {
   limit: 4,
   chunkSize: 5,
   minimum: 6,
-  /** The address of a word that shuts the phase if it is not 0; or 0 for no gate. */
+  /** Address of a word that disables the phase if it is not 0. If the address is 0, the phase always runs. */
   gate: 7,
   next: 16,
   done: 32,
@@ -56,48 +61,57 @@ export function positionWord(worker: number): number {
   return control.positions + worker * POSITION_WORDS;
 }
 
-/** The index of the word that says who works in a worker's place. */
+/** Index of the word with a worker's seat. */
 export function seatWord(worker: number): number {
   return positionWord(worker) + 1;
 }
 
 /**
- * Who works in a worker's place. While its thread sleeps, the place is free and the host may take it. So no two threads
- * ever use the memory of one worker, and no more threads are at work than there are workers.
+ * The states of a seat, which says which thread runs chunks as this worker. While the worker's thread sleeps, its seat
+ * is free and the host may take it. So two threads never use the private memory of one worker, and at most as many
+ * threads run chunks as there are workers.
  */
 export const seat = {
   free: 0,
   thread: 1,
   host: 2,
-  /** Taken by the host; the thread waits for it. */
+  /** Taken by the host, and the worker's thread waits for the seat. */
   wanted: 3,
 } as const;
 
-/** The index of the first word of a phase's slot. */
+/** Index of the first word of the slot for a phase. */
 export function slotWord(phase: number): number {
   return RING_START + (phase & (RING_SLOTS - 1)) * SLOT_WORDS;
 }
 
-/** Addresses in the shared memory outside the allocator's heap. */
+/** Addresses of the fixed areas of the shared memory. The allocator's heap starts after them. */
 export const fixed = {
-  /** Not 0 if kernels that wait for one another must give up. */
+  /** A word that is not 0 if kernels must stop waiting for one another, because a worker failed or the pool stopped. */
   stop: 64,
-  /** 16 permutations of 16 bytes, which move the selected lanes of a vector to its front. */
+  /**
+   * Table of byte permutations for the 16 subsets of four lanes. Each permutation moves the lanes of its subset to the
+   * front.
+   */
   compaction: 1024,
-  /** 16 masks of 16 bytes: the last selected lane and the lanes after it; all lanes if none is selected. */
+  /**
+   * Table of vector masks for the 16 subsets of four lanes: the last lane of the subset and all lanes after it. For the
+   * empty subset, all lanes.
+   */
   lastRun: 1280,
-  /** 16 masks of 16 bytes: all lanes if none is selected, otherwise none. */
+  /**
+   * Table of vector masks for the 16 subsets of four lanes: all lanes for the empty subset, no lanes for all others.
+   */
   noHead: 1536,
-  /** The area of argument blocks. */
+  /** Start of the ring of argument blocks. */
   arguments: 65536,
   argumentBytes: (2 ** 20) as number,
   heap: (65536 + 2 ** 20) as number,
 } as const;
 
-/** The signature of kernel functions. */
+/** Signature of kernel functions: the address of the arguments, the chunk number and the worker number. */
 export type KernelFunction = (args: number, chunk: number, worker: number) => void;
 
-/** Installs functions in the workers: `exports[k]` gets the number `first + k`. */
+/** Tells the workers to install functions: `exports[k]` gets the number `first + k`. */
 export interface InstallMessage {
   readonly kind: 'install';
   readonly first: number;
@@ -105,7 +119,7 @@ export interface InstallMessage {
   readonly exports: readonly string[];
 }
 
-/** Removes functions from the workers that no phase from `phase` on uses. */
+/** Tells the workers to remove functions. No phase from number `phase` on uses them. */
 export interface ForgetMessage {
   readonly kind: 'forget';
   readonly functions: readonly number[];
@@ -114,15 +128,18 @@ export interface ForgetMessage {
 
 export type HostMessage = InstallMessage | ForgetMessage;
 
-/** The data that a worker is started with. */
+/** The data passed to a worker at its start. */
 export interface WorkerSetup {
   readonly worker: number;
   readonly memory: WebAssembly.Memory;
   readonly control: SharedArrayBuffer;
   readonly runtime: WebAssembly.Module;
-  /** Whether it must also report by message that it signalled the host. */
+  /**
+   * Whether the worker must also send a message when it raises the signal, because the host cannot wait for the signal
+   * itself.
+   */
   readonly saysSignals: boolean;
-  /** The number of workers, and how many of them may poll for the next phase for a while before they sleep. */
+  /** The number of workers, and the number of workers that may keep polling for the next phase before they sleep. */
   readonly workers: number;
   readonly lingering: number;
 }
@@ -132,18 +149,18 @@ export type WorkerMessage =
   | { readonly kind: 'ready' | 'signal' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** Functions of the runtime module. */
+/** Functions of the runtime module, which each thread instantiates before any kernel. */
 export interface Runtime {
-  /** The current value of a length: `min(limit, max(0, memory[count] − minus))`, or the limit if count is 0. */
+  /** The current value of a length: `min(limit, max(0, memory[count] − minus))`; if `count` is 0, the limit. */
   length(count: number, minus: number, limit: number): number;
 }
 
-/** Whether the word at an address shuts a phase; address 0 means no gate. */
+/** Whether the word at address `gate` disables a phase. Address 0 means that there is no gate. */
 export function isShut(runtime: Runtime, gate: number): boolean {
   return gate !== 0 && runtime.length(gate, 0, 1) !== 0;
 }
 
-/** The number of chunks of a phase. */
+/** The number of chunks of a phase, from the current value of its length. */
 export function chunksOf(
   runtime: Runtime,
   count: number,

@@ -1,16 +1,19 @@
 import { control } from './queue.ts';
 
-/** The word through which workers wake the host. */
+/** The word of the control block through which workers wake the host. */
 export interface Signal {
-  /** Whether workers must report by message that they raised it, because the host cannot wait on the word. */
+  /**
+   * Whether a worker must also send a message when it changes the word, because the host cannot wait for a change
+   * itself.
+   */
   readonly isSaid: boolean;
   /** Its value. */
   now(): number;
-  /** Raises it from the host, so that every waiter checks again. */
+  /** Changes the word on the host, so that a pending `change` resolves and its caller checks its condition again. */
   raise(): void;
-  /** Ends the pending wait, because a worker reported that it raised the word. */
+  /** Ends a pending `change`. Called when a worker's message says that the word was changed. */
   wake(): void;
-  /** Resolves when the value changes, or after `timeout` milliseconds, or possibly earlier. */
+  /** Resolves when the word is no longer `value`, or after `timeout` milliseconds. May resolve earlier. */
   change(value: number, timeout: number): Promise<void>;
 }
 
@@ -21,7 +24,9 @@ type WaitAsync = (
   timeout: number,
 ) => { readonly async: boolean; readonly value: Promise<string> | string };
 
-/** The signal in a control block. Browsers without `Atomics.waitAsync` receive messages instead, which is slower. */
+/**
+ * The signal of a control block. If a browser lacks `Atomics.waitAsync`, workers also send messages, which is slower.
+ */
 export function createSignal(shared: SharedArrayBuffer): Signal {
   const words = new Int32Array(shared);
   const { waitAsync } = Atomics as unknown as { readonly waitAsync?: WaitAsync };
@@ -49,7 +54,7 @@ function createSaidSignal(now: () => number, raise: () => void): Signal {
     },
     wake: () => wake(),
     async change(value, timeout) {
-      // If a worker raises the word after this check, its message arrives later than the check.
+      // A change after this check is not missed: the message about it is handled only after `wake` is set.
       if (now() !== value) return;
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {

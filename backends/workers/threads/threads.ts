@@ -1,35 +1,35 @@
 import type { DeviceLostError } from '../../../primitives/errors.ts';
 import type { HostMessage, WorkerMessage, WorkerSetup } from './queue.ts';
 
-/** A worker thread in the form that the pool uses. */
+/** A worker thread, with the same interface in Node and on a page. */
 export interface Thread {
-  /** Sends a message, which the thread receives before the next phase that is issued. */
+  /** Sends a message. The thread receives it before it runs the next phase that the host issues. */
   post(message: HostMessage): void;
-  /** Sets callbacks for messages of the thread, and for its failure or end, with the cause. */
+  /** Sets the callbacks: `said` for messages of the thread, `failed` for its failure or end, with the cause. */
   follow(said: (message: WorkerMessage) => void, failed: (cause: unknown) => void): void;
-  /** From now on, the thread does not keep the process alive. */
+  /** Lets the process end even while the thread is running. */
   unref(): void;
-  /** Waits for a thread that was told to leave; terminates it if it does not leave in time. */
+  /** Waits until the thread ends by itself, after it was told to. Terminates the thread after {@link PATIENCE} ms. */
   leave(): Promise<void>;
   /** Terminates the thread immediately. */
   terminate(): Promise<void>;
 }
 
-/** Provides worker threads, in Node or on a page. */
+/** The platform's way to start worker threads, in Node or on a page. */
 export interface Threads {
   /** Number of threads that can run in parallel. */
   readonly cores: () => number;
-  /** Throws if threads cannot share memory. */
+  /** Throws if the platform does not let threads share memory. */
   readonly requireSharing: () => void;
-  /** Throws if the threads do not fit in the address space besides the reserved memory. */
+  /** Throws if the address space has too little room for this many threads. */
   readonly requireRoom: (threads: number) => void;
   /** Yields to the event loop of the calling thread. */
   readonly turn: () => Promise<void>;
-  /** Starts a thread, or throws. */
+  /** Starts a thread. Throws if the platform refuses. */
   readonly start: (setup: WorkerSetup) => Thread;
   /** The error for a thread that cannot be started. */
   readonly refused: (threads: number, cause: unknown) => DeviceLostError;
 }
 
-/** Milliseconds that a thread may take to finish its chunk before it is terminated. */
+/** Milliseconds for which the host waits for a thread to end before it terminates the thread. */
 export const PATIENCE = 1000;

@@ -1,29 +1,30 @@
 import { control } from './queue.ts';
 
 /**
- * Work below this many nanoseconds in the worst case is brief; with vectors and several threads it takes a fraction of
- * that. A caller that waits for brief work helps, and one worker is woken for it until more has been issued.
+ * Work with a worst-case bound below this many nanoseconds is brief. With vectors and several threads, it takes only a
+ * fraction of the bound. A caller that waits for brief work helps, so only one worker is woken, until more work is
+ * issued.
  */
 const BRIEF = 2.4e6;
 
-/** Number of messages after which sleeping workers are woken to receive them. */
+/** Number of messages after which sleeping workers are woken, so that they receive the messages. */
 const MESSAGES_A_NAP = 64;
 
 export function isBrief(nanoseconds: number): boolean {
   return nanoseconds < BRIEF;
 }
 
-/** Wakes sleeping workers, as few as are useful. */
+/** Wakes sleeping workers, but no more of them than useful. */
 export interface Waking {
   /**
-   * Wakes workers for a command that was just issued. For brief work, one, because the calling thread may be about to
-   * wait for it; after more work, as many as leave a core to the calling thread; the others at the end of this turn of
-   * the event loop.
+   * Wakes workers for a command that was just issued. For brief work, wakes one worker, because the calling thread may
+   * be about to wait and help. For more work, wakes workers until only one core is left for the calling thread. The
+   * remaining workers are woken at the end of the current turn of the event loop.
    */
   forCommand(nanoseconds: number, wasIdle: boolean): void;
-  /** Wakes all, if any work is left. */
+  /** Wakes all workers, if any phase is not completed. */
   all(): void;
-  /** Records a message to all workers, which they receive when they are awake. */
+  /** Counts a message to all workers. Sleeping workers receive it when they wake. */
   noteMessage(): void;
 }
 
@@ -31,22 +32,22 @@ export interface WakingOptions {
   /** The control block. */
   readonly words: Int32Array;
   readonly workers: number;
-  /** Number of workers that leave a core to the calling thread. */
+  /** Number of workers that can be awake while a core is left for the calling thread. */
   readonly lingering: number;
-  /** Whether the calling thread helps while it waits. */
+  /** Whether the calling thread helps the workers while it waits. */
   readonly mayHelp: boolean;
   isWorkLeft(): boolean;
 }
 
 export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }: WakingOptions): Waking {
-  /** Worst-case nanoseconds of all commands since the workers were last seen idle. */
+  /** Worst-case nanoseconds of all commands issued since the workers were last idle. */
   let queued = 0;
-  /** Number of messages since all workers were last woken. */
+  /** Number of messages sent since all workers were last woken. */
   let unheard = 0;
   /** Whether all workers will be woken at the end of this turn of the event loop. */
   let wakesLate = false;
 
-  /** Wakes workers until `wanted` are awake, or all. */
+  /** Wakes workers until `wanted` of them are awake, or all. */
   const wake = (wanted: number): void => {
     const missing = Math.min(wanted, workers) - workers + Atomics.load(words, control.asleep);
     if (missing <= 0) return;
@@ -75,7 +76,7 @@ export function createWaking({ words, workers, lingering, mayHelp, isWorkLeft }:
         all();
         return;
       }
-      // The place of a single worker is left to whoever comes first.
+      // A single worker is not woken yet: if the calling thread waits, it takes the worker's place.
       if (workers > 1) wake(isBrief(queued) ? 1 : lingering);
       wakeLate();
     },

@@ -9,17 +9,17 @@ import type { Int32Local, ScalarLocal } from './wasm-locals.ts';
 import { doWhile } from './wasm-statements.ts';
 
 /**
- * Writes straight-line graphs for one index at a time, with work hoisted out of the loop: `prepare` computes
+ * Emits scalar code for a straight-line graph, one index at a time. Work is moved out of the loop: `prepare` computes
  * loop-invariant values, and `inRange` checks the bounds of reads for a whole range of indices.
  */
 export class LaneCode {
   readonly #code: Code;
   readonly #sources: VectorSources;
   readonly #invariants = new Map<Node, ScalarLocal>();
-  /** For every contiguous read, a local with the address of the element that it would read at index 0. */
+  /** For each contiguous read, a local with the address that the read would have at index 0. */
   readonly #addresses = new Map<ReadNode, Int32Local>();
   readonly #gathers = new Set<GatherNode>();
-  /** Locals of values that vary, for the current index. */
+  /** Locals with the values of varying nodes, for the current index. */
   readonly #lanes = new Map<Node, ScalarLocal>();
   readonly #checked: boolean;
   #offset = 0;
@@ -33,12 +33,14 @@ export class LaneCode {
     this.#checked = checked;
   }
 
-  /** Sets the local that holds a loop-invariant node's scalar. Call it before `prepare`. */
+  /** Sets the local that contains the value of a loop-invariant node. Call it before `prepare`. */
   bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
-  /** Computes the loop-invariant values and the addresses that the given nodes depend on. */
+  /**
+   * Emits code that computes everything loop-invariant that the given nodes depend on: values, and addresses of reads.
+   */
   prepare(nodes: readonly Node[]): void {
     const seen = new Set<Node>();
     const visit = (node: Node): void => {
@@ -52,12 +54,15 @@ export class LaneCode {
     for (const node of nodes) visit(node);
   }
 
-  /** The prepared reads whose index is the loop's index plus a shift. */
+  /** The prepared reads of consecutive elements: their index is the loop's index plus a loop-invariant shift. */
   get contiguousReads(): readonly Node[] {
     return [...this.#addresses.keys()];
   }
 
-  /** Whether the reads at all indices below `end` are in bounds, except for gathers that check their own bounds. */
+  /**
+   * An expression that is 1 if the reads for all indices below `end` are in bounds, else 0. Gathers that check their
+   * bounds themselves are ignored.
+   */
   inRange(end: Int32): Int32 {
     let all = i32(1);
     for (const node of this.#addresses.keys()) {
@@ -72,8 +77,8 @@ export class LaneCode {
   }
 
   /**
-   * Loads a byte of every cache line that the contiguous reads of indices below `end` will load from. The bytes are
-   * mixed into a local.
+   * Prefetches: loads a byte from each cache line that the contiguous reads will access for the indices below `end`.
+   * Combines the bytes in the local `into`, so that the compiler keeps the loads.
    */
   touch(into: Int32Local, end: Int32): void {
     const code = this.#code;
@@ -91,7 +96,7 @@ export class LaneCode {
     code.release(last);
   }
 
-  /** Starts the code for the index `index + offset`. */
+  /** Starts the code for another index, `index + offset`. Forgets all varying values. */
   begin(offset: number): void {
     for (const local of this.#lanes.values()) this.#code.release(local);
     this.#lanes.clear();
@@ -99,8 +104,8 @@ export class LaneCode {
   }
 
   /**
-   * The value of a node. The first use emits the code that computes it, so use the expression immediately. A value that
-   * varies is valid only for indices whose reads are in bounds.
+   * The value of a node as an expression. The first call for a node emits the code that computes it, so use the
+   * expression immediately. For a varying node, the reads for the current index must be in bounds.
    */
   scalar(node: Node): Scalar {
     if (node.kind === 'literal') return literal(node.type, node.value);
@@ -108,12 +113,12 @@ export class LaneCode {
     return node.type === 'f32' ? new Float32(emit) : new Int32(emit);
   }
 
-  /** Like `scalar`, for a node of integer or bool type. */
+  /** The value of a node of integer or bool type, as an expression; see `scalar`. */
   value(node: Node): Int32 {
     return this.scalar(node) as Int32;
   }
 
-  /** The value of a node in a local. The node must not be a literal. */
+  /** A local with the value of a node, which must not be a literal. */
   local(node: Node): ScalarLocal {
     const known = (node.varying ? this.#lanes : this.#invariants).get(node);
     if (known !== undefined) return known;
@@ -188,7 +193,7 @@ export class LaneCode {
     return loadElement(storage, node.type, elementAt(storage, address, index));
   }
 
-  /** An upper bound of a u32 node, derived from its operands; {@link ANY} if nothing better is known. */
+  /** An upper bound of the values of a u32 node, derived from its operands. {@link ANY} if there is no better bound. */
   #greatest(node: Node): number {
     if (node.kind === 'literal') return Number(node.value) >>> 0;
     if (node.kind === 'read' || node.kind === 'gather') {
@@ -214,7 +219,7 @@ export class LaneCode {
 /** Bytes of a cache line. */
 const CACHE_LINE = 64;
 
-/** The maximum of u32, the upper bound of every node. */
+/** The maximum of u32, which bounds the values of any node. */
 const ANY = 2 ** 32 - 1;
 
 function inputsOf(node: Node): readonly Node[] {

@@ -10,40 +10,53 @@ import { fourFrom, type Int32, type Scalar, type Vector, v128, vector } from './
 import type { Int32Local, Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 import { block, br, brIf, loop, when } from './wasm-statements.ts';
 
-/** The inputs of code that processes several vectors of indices at once. */
+/** The inputs of code that processes several vectors of indices together. */
 export interface MaskedSources {
   readonly environment: Environment;
   /** The local that holds the first index. */
   readonly index: Int32Local;
-  /** The row that contains all the indices; undefined unless the program divides the index by the row size. */
+  /**
+   * The row of the grid that contains all the indices. Undefined if the program does not divide the index by a row
+   * size.
+   */
   readonly row: Int32 | undefined;
-  /** Number of vectors of four indices processed together. */
+  /** Number of vectors that are processed together; each has four indices. */
   readonly vectors: number;
-  /** The branch target if a consecutive read is out of range for any index. Nothing has been stored by then. */
+  /**
+   * The branch target if a read of consecutive elements is out of bounds. At such a branch, nothing has been stored
+   * yet.
+   */
   readonly elsewhere: Label;
 }
 
 type Of<K extends LaneStatement['kind']> = Extract<LaneStatement, { kind: K }>;
 
 /**
- * Emits a program with its loops and branches for several vectors of indices at once. Uniform values are computed once,
- * as scalars. A divergent branch runs if any index takes it, and assigns variables under a mask.
+ * Emits vector code for a program with loops and branches, for several vectors of indices together. Values that are
+ * uniform (equal in all lanes) are computed once, as scalars. A divergent branch, which only some lanes take, assigns
+ * variables under a mask. The branch is skipped if no lane takes it.
  */
 export class MaskedCode {
   readonly #code: Code;
   readonly #program: LaneProgram;
   readonly #kinds: LaneKinds;
   readonly #sources: MaskedSources;
-  /** Scalar locals of uniform values, and of consecutive values for the first index. */
+  /**
+   * Locals of scalars, by id: uniform values, and the first index's value of consecutive ones (which increase by 1 from
+   * lane to lane).
+   */
   readonly #scalars = new Map<number, ScalarLocal>();
-  /** Locals of varying values, one for each vector of indices. A uniform value has the same splat for all vectors. */
+  /**
+   * Locals of vectors, by id: for a varying value, one local per vector of indices; for a uniform value, the same local
+   * for all vectors.
+   */
   readonly #vectors = new Map<number, readonly VectorLocal[]>();
-  /** Splats of uniforms. */
+  /** Locals with a uniform of the module in every lane, by name. */
   readonly #splats = new Map<string, VectorLocal>();
   readonly #splatted: ReadonlySet<number>;
   readonly #owned: Local[] = [];
   readonly #loops: { readonly exit: Label; readonly next: Label }[] = [];
-  /** The mask of the active lanes, one local per vector; undefined if all lanes are active. */
+  /** The mask of the active lanes, as one local per vector. Undefined if all lanes are active. */
   #mask: readonly VectorLocal[] | undefined;
 
   constructor(code: Code, program: LaneProgram, kinds: LaneKinds, sources: MaskedSources) {
@@ -54,7 +67,10 @@ export class MaskedCode {
     this.#splatted = this.#findSplatted();
   }
 
-  /** Emits the code. Returns locals with the results of each vector, valid until `release`. */
+  /**
+   * Emits the code of the program. Returns locals with its results for each vector of indices. The locals are valid
+   * until `release`.
+   */
   run(): readonly (readonly VectorLocal[])[] {
     const { index } = this.#sources;
     this.#scalars.set(this.#program.parameters[0]!.id, index);
@@ -81,7 +97,7 @@ export class MaskedCode {
     return operand.kind === 'local' ? this.#kinds.kinds.get(operand.id)! : 'uniform';
   }
 
-  /** The ids of uniform locals that vector statements or results need as vectors. */
+  /** The ids of uniform locals that are needed as vectors, because a vector statement or a result uses them. */
   #findSplatted(): ReadonlySet<number> {
     const found = new Set<number>();
     const add = (operand: Operand): void => {
@@ -99,7 +115,10 @@ export class MaskedCode {
     return found;
   }
 
-  /** Branches to `elsewhere` if an array has fewer elements than one consecutive read loads. */
+  /**
+   * Branches to `elsewhere` if an array is too short for any read of consecutive elements, which loads 4 elements per
+   * vector.
+   */
   #requireLengths(): void {
     for (const name of this.#kinds.arrays) {
       brIf(this.#code, this.#sources.elsewhere, this.#array(name).length.ltU(4 * this.#sources.vectors));
@@ -156,7 +175,10 @@ export class MaskedCode {
     }
   }
 
-  /** Stores a scalar in the local of a variable, and its splat if vectors use it. */
+  /**
+   * Stores a uniform value in the local of a variable. If vector code uses the variable, also sets a vector of the
+   * value.
+   */
   #keepScalar({ id, type }: Variable, value: Scalar): void {
     const code = this.#code;
     code.push(value);
@@ -172,7 +194,7 @@ export class MaskedCode {
     );
   }
 
-  /** The vector locals of a varying value, allocated on first use. */
+  /** The vector locals of a varying value, one per vector of indices. Allocated on first use. */
   #vectorsOf(id: number): readonly VectorLocal[] {
     const known = this.#vectors.get(id) ?? this.#each(() => this.#own(this.#code.local(V128)));
     this.#vectors.set(id, known);
@@ -203,7 +225,10 @@ export class MaskedCode {
     }
   }
 
-  /** The row of all indices for `div`; the column of the first index for `rem`. */
+  /**
+   * The index divided by the row size, which is the row (`div`), or the remainder for the first index, which is its
+   * column (`rem`).
+   */
   #place(name: 'div' | 'rem', [index, cells]: readonly Operand[]): Int32 {
     const row = this.#sources.row!;
     return name === 'div' ? row : this.#integer(index!).sub(row.mul(this.#integer(cells!)));
@@ -265,7 +290,10 @@ export class MaskedCode {
     );
   }
 
-  /** Emits both branches of a divergent `if`. Each runs under its mask if any lane takes it. */
+  /**
+   * Emits both branches of an `if` that lanes may decide differently. Each branch runs under a mask, and only if any
+   * lane takes it.
+   */
   #diverge({ condition, consequent, alternative }: Of<'if'>): void {
     const outer = this.#mask;
     const under = (statements: readonly LaneStatement[], maskOf: (u: number) => Vector): void => {
@@ -304,14 +332,14 @@ export class MaskedCode {
     );
   }
 
-  /** A uniform value, or a consecutive value for the first index. */
+  /** The scalar of a uniform operand, or the first index's value of a consecutive operand. */
   #scalar(operand: Operand): Scalar {
     if (operand.kind === 'literal') return literal(operand.type, operand.value);
     if (operand.kind === 'uniform') return this.#sources.environment.uniforms.get(operand.name)!;
     return this.#scalars.get(operand.id)!;
   }
 
-  /** Like `#scalar`, for an integer or a bool. */
+  /** The scalar of an operand of integer or bool type; see `#scalar`. */
   #integer(operand: Operand): Int32 {
     return this.#scalar(operand) as Int32;
   }
@@ -336,8 +364,8 @@ export class MaskedCode {
 const ALL = v128([-1, -1, -1, -1]);
 
 /**
- * The literal f32 operand of a min or max, and the position of the other operand. With a literal, an extremum takes
- * fewer instructions. NaN is excluded, and so is −0 for max.
+ * The f32 literal among the operands of a min or max, and the position of the other operand. With such a literal, the
+ * operation takes fewer instructions. Undefined without a suitable literal: NaN is not suitable, nor −0 for max.
  */
 function numberOf(
   name: 'min' | 'max',

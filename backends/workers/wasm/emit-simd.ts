@@ -22,41 +22,41 @@ import {
 import type { Int32Local, ScalarLocal, VectorLocal } from './wasm-locals.ts';
 import { drop, lower, raise } from './wasm-statements.ts';
 
-/** Maximum number of indices per round of a vector loop. Chunks begin at multiples of it. */
+/** Maximum number of indices per round of a vector loop. Chunks begin at multiples of this number. */
 const MAX_IN_ROUND = 16;
 
-/** The inputs of a vector loop. */
+/** The inputs of the code in a vector loop. */
 export interface VectorSources {
   readonly arrays: readonly ArrayAccess[];
   readonly uniforms: readonly ScalarLocal[];
-  /** The index of the first lane. */
+  /** The index of the first lane. Undefined if the code does not depend on an index. */
   readonly index: Int32 | undefined;
 }
 
 /**
- * Writes straight-line graphs for four lanes at once. `prepare` computes loop-invariant values before the loop. Then
- * each `begin` starts the code for another four indices.
+ * Emits vector code for a straight-line graph, for four lanes at a time. `prepare` computes loop-invariant values
+ * before the loop. In the loop, each `begin` starts the code for another four indices.
  */
 export class VectorCode {
   readonly #code: Code;
   readonly #sources: VectorSources;
-  /** Locals of loop-invariant values, as scalars. */
+  /** Locals with the values of loop-invariant nodes, as scalars. */
   readonly #invariants = new Map<Node, ScalarLocal>();
-  /** Locals of loop-invariant values, as vectors with the scalar in every lane. */
+  /** Locals with the values of loop-invariant nodes, as vectors with equal lanes. */
   readonly #splats = new Map<Node, VectorLocal>();
-  /** For every contiguous read, a local with the address of the element that it would read at index 0. */
+  /** For each contiguous read, a local with the address that the read would have at index 0. */
   readonly #addresses = new Map<ReadNode, Int32Local>();
-  /** How often each node is used. */
+  /** How often each node is used. The value of a node with several uses is kept in a local. */
   readonly #uses = new Map<Node, number>();
-  /** Locals of per-lane values, for the current four indices. */
+  /** Locals with the values of varying nodes, for the current four indices. */
   readonly #lanes = new Map<Node, VectorLocal>();
-  /** Nodes whose local in `#lanes` belongs to the caller. */
+  /** Nodes whose local in `#lanes` belongs to the caller and must not be released here. */
   readonly #bound = new Set<Node>();
-  /** Nodes whose lanes are valid only if the index of the first lane is a multiple of four. */
+  /** Nodes that are only valid if the index of the first lane is a multiple of four. */
   readonly #aligned = new Set<Node>();
-  /** Expressions for the lanes of parameters that have no local. */
+  /** Expressions that the caller supplied for parameters. */
   readonly #supplies = new Map<Node, Vector>();
-  /** Comparisons that are false for all indices of the vector loop. */
+  /** Comparisons that are false for all indices of the vector loop; see `peelEnds`. */
   readonly #never = new Set<OperationNode>();
   #offset = 0;
 
@@ -65,14 +65,15 @@ export class VectorCode {
     this.#sources = sources;
   }
 
-  /** Sets the local that holds a loop-invariant node's scalar. Call it before `prepare`. */
+  /** Sets the local that contains the value of a loop-invariant node. Call it before `prepare`. */
   bindInvariant(node: Node, local: ScalarLocal): void {
     this.#invariants.set(node, local);
   }
 
   /**
-   * Leaves row 0 and the rows from the last one on to the scalar loop, if the given conditions test for them. The
-   * vector loop treats these tests as false, also as operands of `or`. Call it before `prepare`.
+   * Leaves the first and the last rows to the scalar loop, if the given conditions test for them: `index = 0` or `index
+   * + 1 ≥ end`. In the vector loop these tests are always false, also as operands of `or`, so they need no code. Call
+   * it before `prepare`.
    */
   peelEnds(nodes: readonly Node[]): void {
     for (const node of nodes) {
@@ -82,7 +83,9 @@ export class VectorCode {
     }
   }
 
-  /** Computes the loop-invariant vectors and the addresses that the given nodes depend on. */
+  /**
+   * Emits code that computes everything loop-invariant that the given nodes depend on: vectors, and addresses of reads.
+   */
   prepare(nodes: readonly Node[]): void {
     for (const node of nodes) this.#count(node);
     for (const node of this.#uses.keys()) {
@@ -93,8 +96,9 @@ export class VectorCode {
   }
 
   /**
-   * Narrows the range to indices for which the vector code is valid: all reads are in bounds, contiguous reads are
-   * above their floors, and the peeled ends are excluded. If needed, the range also starts at an aligned index.
+   * Narrows a range to the indices for which the vector code is valid. All reads must be in bounds, the indices of
+   * contiguous reads must not be below their floors, and the peeled ends are excluded. If required, `from` becomes a
+   * multiple of {@link MAX_IN_ROUND}.
    */
   narrow(from: Int32Local, to: Int32Local): void {
     const code = this.#code;
@@ -112,16 +116,19 @@ export class VectorCode {
     if (this.#aligned.size > 0) this.#align(from, to);
   }
 
-  /** Narrows the range to indices whose shared element is in bounds. */
+  /**
+   * Narrows a range to the indices for which a shared read is in bounds. A shared read loads one element for several
+   * indices.
+   */
   #narrowToShared({ slot, by }: SharedNode, to: Int32Local): void {
     lower(this.#code, to, clamped(this.#code, this.#sources.arrays[slot]!.length.extendU().shl(by)));
   }
 
-  /** Rounds the first index up to a multiple of {@link MAX_IN_ROUND}, or sets it to `to` if the sum overflows. */
+  /** Rounds `from` up to a multiple of {@link MAX_IN_ROUND}. If that overflows, sets `from` to `to`. */
   #align(from: Int32Local, to: Int32Local): void {
     const next = this.#code.local(I32);
     const multiple = from.add(MAX_IN_ROUND - 1).and(-MAX_IN_ROUND);
-    // The sum overflows if it is less than `from`.
+    // If the multiple is less than `from`, the sum has overflowed.
     from.set(next.ltU(from).select(to, next.tee(multiple)));
     this.#code.release(next);
   }
@@ -131,7 +138,7 @@ export class VectorCode {
     return new Map(floors.map((floor) => [`${floor.shift.id},${floor.min.id}`, floor])).values();
   }
 
-  /** Narrows the range to indices for which index + `shift` is at least `min` and does not overflow. */
+  /** Narrows a range to the indices for which index + `shift` is at least `min` and does not overflow. */
   #narrowToFloor({ shift, min }: Floor, from: Int32Local, to: Int32Local): void {
     const code = this.#code;
     const without = (bound: Int32): Int32 => clamped(code, bound.extendU().sub(this.#integer(shift).extendS()));
@@ -139,14 +146,14 @@ export class VectorCode {
     lower(code, to, without(i32(-1)));
   }
 
-  /** Narrows the range to indices for which the comparison is false. */
+  /** Narrows a range to the indices for which a peeled comparison is false. */
   #narrowToNever(node: OperationNode, from: Int32Local, to: Int32Local): void {
     const end = endOf(node);
     if (end === undefined) from.set(from.add(from.isZero()));
     else lower(this.#code, to, clamped(this.#code, this.#integer(end).extendU().sub(1)));
   }
 
-  /** Starts the code for the four indices from `index + offset` on. */
+  /** Starts the code for another four indices, from `index + offset` on. Forgets all varying values. */
   begin(offset: number): void {
     for (const [node, local] of this.#lanes) if (!this.#bound.has(node)) this.#code.release(local);
     this.#lanes.clear();
@@ -154,18 +161,24 @@ export class VectorCode {
     this.#offset = offset;
   }
 
-  /** Sets the local that holds a parameter node's lanes, until the next `begin`. */
+  /** Sets the local that contains the lanes of a parameter, until the next `begin`. The local stays the caller's. */
   bind(node: Node, local: VectorLocal): void {
     this.#lanes.set(node, local);
     this.#bound.add(node);
   }
 
-  /** Sets the expression for a parameter node's lanes. Its code is emitted at the first use. */
+  /**
+   * Sets the expression for the lanes of a parameter. The code of the expression is emitted at the first use of the
+   * parameter.
+   */
   supply(node: Node, lanes: Vector): void {
     this.#supplies.set(node, lanes);
   }
 
-  /** The lanes of a node. The first use emits the code that computes them, so use the expression immediately. */
+  /**
+   * The lanes of a node as an expression. The first use emits the code that computes the node, so use the expression
+   * immediately.
+   */
   value(node: Node): Vector {
     return new Vector((bytes) => {
       if (!node.varying) {
@@ -182,7 +195,7 @@ export class VectorCode {
     });
   }
 
-  /** The lanes of a node in a local that stays valid until the next `begin`. */
+  /** A local with the lanes of a node, valid until the next `begin`. */
   local(node: Node): VectorLocal {
     const known = this.#lanes.get(node);
     if (known !== undefined) return known;
@@ -193,28 +206,28 @@ export class VectorCode {
     return local;
   }
 
-  /** The lanes of a node in a new local, which the caller releases. */
+  /** A new local with the lanes of a node. The caller releases the local. */
   copy(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     local.set(this.value(node));
     return local;
   }
 
-  /** The operands that determine the result of an operation in the vector loop. */
+  /** The operands that an operation depends on in the vector loop, which are none of the peeled comparisons. */
   #needed(node: OperationNode): readonly Node[] {
     if (this.#never.has(node)) return [];
     if (node.name !== 'or') return node.operands;
     return node.operands.filter((operand) => !this.#never.has(operand as OperationNode));
   }
 
-  /** Adds a local for the lanes of a node; the caller sets it. */
+  /** Allocates a local for the lanes of a node. The caller must set the local. */
   #keep(node: Node): VectorLocal {
     const local = this.#code.local(V128);
     this.#lanes.set(node, local);
     return local;
   }
 
-  /** Counts a use of a node and, at its first use, of its operands. */
+  /** Counts one use of a node. At the first use, also counts a use of each operand. */
   #count(node: Node): void {
     const uses = this.#uses.get(node) ?? 0;
     this.#uses.set(node, uses + 1);
@@ -267,7 +280,7 @@ export class VectorCode {
     return loadLanes(storage, node.type, address, this.#offset << widthOf(storage));
   }
 
-  /** The element that four adjacent rows share, in every lane. */
+  /** A shared read for four adjacent rows: loads their common element into every lane. */
   #loadedShared({ slot, type, by }: SharedNode): Vector {
     const { storage, address } = this.#sources.arrays[slot]!;
     const width = widthOf(storage);
@@ -277,14 +290,14 @@ export class VectorCode {
     return loadingInt32(width === 0 ? byte : half, at, 0).splat();
   }
 
-  /** `of << (index & 31)` for four adjacent rows. */
+  /** `of << (index & 31)` for four adjacent rows, where `of` is loop-invariant. */
   #bitsOf(of: Node): Vector {
     const isOne = of.kind === 'literal' && of.value === 1;
     const bits = isOne ? FIRST_BITS : FIRST_BITS.mul(this.#sameLanes(of));
     return bits.shl(this.#firstIndex());
   }
 
-  /** The index of the first lane. */
+  /** The index of the first lane, including the current offset. */
   #firstIndex(): Int32 {
     const index = this.#sources.index!;
     return this.#offset === 0 ? index : index.add(this.#offset);
@@ -297,7 +310,7 @@ export class VectorCode {
     this.#addresses.set(node, local);
   }
 
-  /** The lanes of a loop-invariant node. */
+  /** The vector of a loop-invariant node or literal, which has equal lanes. */
   #sameLanes(node: Node): Vector {
     return node.kind === 'literal' ? v128(lanesOf(node.type, node.value)) : this.#splats.get(node)!;
   }
@@ -311,7 +324,7 @@ export class VectorCode {
     return local;
   }
 
-  /** The scalar of a loop-invariant node. The first use emits the code that computes it. */
+  /** The scalar of a loop-invariant node. The first use emits the code that computes the scalar. */
   #invariant(node: Node): Scalar {
     const emit = (bytes: number[]): void => this.#emitInvariant(node, bytes);
     return node.type === 'f32' ? new Float32(emit) : new Int32(emit);
@@ -333,7 +346,7 @@ export class VectorCode {
     this.#invariants.set(node, local);
   }
 
-  /** The scalar of a node that needs no computation; undefined for other nodes. */
+  /** The scalar of a literal, uniform or array length, which needs no code. Undefined for other nodes. */
   #given(node: Node): Scalar | undefined {
     switch (node.kind) {
       case 'literal':
@@ -362,7 +375,9 @@ export class VectorCode {
     }
   }
 
-  /** Computes operands in advance, because the code that uses them may emit them twice or in only one branch. */
+  /**
+   * Computes operands in advance. The code that uses them may emit an operand twice, or in only one of two branches.
+   */
   #keepInvariants(nodes: readonly Node[]): void {
     for (const node of nodes) {
       if (node.kind !== 'read' && node.kind !== 'operation') continue;
@@ -372,15 +387,15 @@ export class VectorCode {
 }
 
 const NONE = v128([0, 0, 0, 0]);
-/** The bits of rows 0 to 3 in their word, one per lane. */
+/** For the first four rows of a word of flags, the bit of each row. */
 const FIRST_BITS = v128([1, 2, 4, 8]);
 
-/** Whether a condition is `index = 0`. */
+/** Whether a condition has the form `index = 0`. */
 function isFirst({ name, operands: [a, b] }: OperationNode): boolean {
   return name === 'eq' && a!.kind === 'index' && b?.kind === 'literal' && b.value === 0;
 }
 
-/** The `end` of a condition `index + 1 ≥ end`; undefined for other conditions. */
+/** The `end` of a condition of the form `index + 1 ≥ end`. Undefined for other conditions. */
 function endOf({ name, operands: [after, end] }: OperationNode): Node | undefined {
   if (name !== 'ge' || end!.varying || after!.type !== 'u32') return undefined;
   if (after!.kind !== 'operation' || after!.name !== 'add') return undefined;
@@ -388,7 +403,10 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
   return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
 }
 
-/** If an operand of `min` or `max` is a literal that {@link f32Bound} accepts: the other operand, and the number. */
+/**
+ * The two operands of a `min` or `max` if one of them is a literal that {@link f32Bound} accepts: first the other
+ * operand, then the literal's number. Empty otherwise.
+ */
 function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
   for (const [value, bound] of [
     [a!, b!],
@@ -401,13 +419,13 @@ function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] |
   return [];
 }
 
-/** Whether the code of an operation may emit an operand more than once. */
+/** Whether the code of an operation may emit an operand more than once, so that operands should be in locals. */
 function usesTwice(name: OperationNode['name'], from: ScalarType): boolean {
   if (name === 'min' || name === 'max') return from === 'f32';
   return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';
 }
 
-/** An i64, clamped to the range of u32. */
+/** An i64 clamped to the range of u32, as an i32. */
 function clamped(code: Code, value: Int64): Int32 {
   return new Int32((bytes) => {
     const wide = code.local(I64);

@@ -15,24 +15,24 @@ import { choose, f32, type Int32, i32, loadF32, loadingInt32, type Scalar } from
 import { assign, type Int32Local, type ScalarLocal } from './wasm-locals.ts';
 import { block, br, loop, when } from './wasm-statements.ts';
 
-/** A captured array as compiled code sees it. */
+/** The locals of an array that a functor captures. */
 export interface ArrayAccess {
   readonly storage: Storage;
-  /** Local that holds the byte address of element 0. */
+  /** Local with the byte address of element 0. */
   readonly address: Int32Local;
-  /** Local that holds the number of elements. */
+  /** Local with the number of elements. */
   readonly length: Int32Local;
 }
 
-/** The locals that hold a module's arrays and uniforms in the current WebAssembly function. */
+/** The locals with the arrays and uniforms of a module in the current WebAssembly function. */
 export interface Environment {
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, ArrayAccess>;
-  /** Locals that hold the uniforms. */
+  /** Locals with the values of the uniforms, by name. */
   readonly uniforms: ReadonlyMap<string, ScalarLocal>;
 }
 
-/** The state of the function that is being inlined. */
+/** The state of the emitter while it inlines one function of a module. */
 interface Frame {
   readonly environment: Environment;
   readonly locals: Map<number, ScalarLocal>;
@@ -43,18 +43,24 @@ interface Frame {
 }
 
 /**
- * Inlines the entry of a module as structured code that keeps every branch and loop. The entry does not change the
- * argument locals. The returned locals hold the results; the caller must release them.
+ * Inlines the entry of a module as scalar code with its branches and loops. The code does not change the locals in
+ * `args`. Returns new locals with the results; the caller must release them.
  */
 export function inlineEntry(code: Code, environment: Environment, args: readonly ScalarLocal[]): ScalarLocal[] {
   requireInlinable(environment.module);
   return inline(code, environment, entryOf(environment.module).name, args);
 }
 
-/** Maximum number of inlined statements. More exceed V8's limit of 7.6 MB per function, however short they are. */
+/**
+ * Maximum number of inlined statements. A function with more statements exceeds V8's limit of 7.6 MB, even if each
+ * statement is short.
+ */
 const MAX_INLINED = 2 ** 21;
 
-/** Throws if inlining gives too many statements. Checked in advance, because nested calls can grow exponentially. */
+/**
+ * Throws if a module has too many statements after inlining. They are counted in advance, because nested calls can make
+ * the code grow exponentially.
+ */
 function requireInlinable({ functions }: Module): void {
   const inlined = new Map<string, number>();
   const count = (block: readonly Statement[]): number =>
@@ -64,11 +70,11 @@ function requireInlinable({ functions }: Module): void {
     if (statement.kind === 'if') return count(statement.consequent) + count(statement.alternative);
     return statement.kind === 'loop' ? count(statement.body) + count(statement.step) : 0;
   };
-  // Callees precede their callers.
+  // Functions are listed before their callers, so the count of each callee is known.
   for (const { name, body } of functions) inlined.set(name, count(body));
   const max = Math.max(...inlined.values());
   if (max <= MAX_INLINED) return;
-  throw new FunctorError('functor/webassembly', 'A functor has too many operations with those that it calls.', {
+  throw new FunctorError('functor/webassembly', 'A functor and the functors that it calls have too many operations.', {
     expected: `at most ${MAX_INLINED} operations, all calls inlined`,
     got: max,
     remedy: 'Call helpers in a loop, or store results of helpers in columns.',
@@ -87,7 +93,10 @@ function inline(code: Code, environment: Environment, name: string, args: readon
   return results;
 }
 
-/** `last` means that no statement of the function follows these. */
+/**
+ * Emits statements. `last` says that no statement of the function follows, so that a `return` at the end needs no
+ * branch.
+ */
 function emitStatements(code: Code, frame: Frame, statements: readonly Statement[], last: boolean): void {
   statements.forEach((statement, i) => {
     emitStatement(code, frame, statement, last && i === statements.length - 1);
@@ -179,7 +188,7 @@ function emitLoop(code: Code, frame: Frame, { body, step }: Extract<Statement, {
   );
 }
 
-/** Element `index` of an array, or 0 if the index is out of range. The index is computed twice. */
+/** Element `index` of an array, or 0 if the index is out of range. The code computes `index` twice. */
 export function elementOf(array: ArrayAccess, type: ScalarType, index: Int32): Scalar {
   const { storage, address, length } = array;
   return choose<Scalar>(
@@ -197,25 +206,25 @@ const narrowLoads: Partial<Record<Storage, number>> = {
   i8: op.i32Load8S,
 };
 
-/** The base-2 logarithm of the element size in bytes. */
+/** The base-2 logarithm of an element's size in bytes. */
 export function widthOf(storage: Storage): number {
   return widths[storage];
 }
 
-/** The address of element `index`. */
+/** The address of element `index` of an array that starts at `address`. */
 export function elementAt(storage: Storage, address: Int32, index: Int32): Int32 {
   const width = widthOf(storage);
   return address.add(width > 0 ? index.shl(width) : index);
 }
 
-/** The element `offset` bytes after an address. */
+/** Loads the element `offset` bytes after an address. */
 export function loadElement(storage: Storage, type: ScalarType, address: Int32, offset = 0): Scalar {
   if (type === 'f32') return loadF32(address, offset);
   const word = loadingInt32(narrowLoads[storage] ?? op.i32Load, address, offset);
   return type === 'bool' ? word.ne(0) : word;
 }
 
-/** Stores the value of a functor's local in a WebAssembly local. */
+/** Stores a value in a new WebAssembly local, which stands for a local of the functor from now on. */
 function keep(code: Code, frame: Frame, { id, type }: Local, value: Scalar): void {
   code.push(value);
   const local = scalarLocal(code, type);
@@ -229,7 +238,7 @@ function operandValue(frame: Frame, operand: Operand): Scalar {
   return operand.kind === 'local' ? frame.locals.get(operand.id)! : frame.environment.uniforms.get(operand.name)!;
 }
 
-/** The value of an integer or bool operand. */
+/** The value of an operand of integer or bool type. */
 function integerOf(frame: Frame, operand: Operand): Int32 {
   return operandValue(frame, operand) as Int32;
 }
@@ -238,7 +247,7 @@ export function literal(type: ScalarType, value: number | boolean): Scalar {
   return type === 'f32' ? f32(value as number) : i32(Number(value));
 }
 
-/** Allocates a local for a scalar type. */
+/** Allocates a WebAssembly local for a scalar type of functors. */
 export function scalarLocal(code: Code, type: ScalarType): ScalarLocal {
   return code.local(valueTypeOf(type));
 }

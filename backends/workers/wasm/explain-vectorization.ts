@@ -4,7 +4,7 @@ import { hasLoops } from '../../../primitives/ir/visit.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../../analyses/straight-line.ts';
 import { planMasked } from './masked-part.ts';
 
-/** Whether a functor of the index is evaluated for four indices at a time. */
+/** Whether the backend evaluates a functor with SIMD, for four indices at a time. */
 export interface Vectorization {
   readonly vectorizes: boolean;
   /** Why the functor does not vectorize, in one sentence. */
@@ -27,7 +27,7 @@ export function explainVectorization(module: Module): Vectorization {
   return masked.vectorizes || hasLoops(module) ? masked : straight;
 }
 
-/** Reports whether the workers backend evaluates a functor without loops with SIMD. */
+/** Reports whether a functor compiles to straight-line vector code. Such code has no loops and needs no masks. */
 export function explainStraight(module: Module): Vectorization {
   return attempt(module, () => {
     const graph = new Graph('aligned');

@@ -4,33 +4,36 @@ import type { Int32 } from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 import { block, br, brIf, forRounds, lower, loop as repeat, when, whileTrue } from './wasm-statements.ts';
 
-/** A loop over a range of indices, which processes several indices at a time if possible. */
+/** A loop over a range of indices. If it has vector code, rounds of the loop process several indices at a time. */
 export interface IndexLoop {
-  /** The range. Both bounds must be cheap, because they are computed more than once. */
+  /**
+   * The range of indices; `to` is exclusive. Both expressions must be cheap, because their code is emitted more than
+   * once.
+   */
   readonly from: Int32;
   readonly to: Int32;
-  /** Local of the current index; in a vector round, of its first index. */
+  /** Local with the current index. In a round of the vector code, the first index of the round. */
   readonly index: Int32Local;
-  /** Processes one index. */
+  /** Emits the code for one index. */
   readonly scalar: () => void;
   readonly vector?: VectorPart | undefined;
 }
 
 export interface VectorPart {
-  /** Indices per round. */
+  /** Number of indices per round. */
   readonly step: number;
-  /** Narrows the range in the given locals to indices for which the vector code is valid. */
+  /** Narrows the range in the locals `from` and `to` to the indices for which the vector code is valid. */
   readonly narrow: (from: Int32Local, to: Int32Local) => void;
-  /** Processes `step` indices. */
+  /** Emits the code of a round, which processes `step` indices. */
   readonly round: () => void;
-  /** Code before and after the rounds, for values carried from index to index. */
+  /** Emits code before the first round, and after the last one, for values that are carried from index to index. */
   readonly enter?: () => void;
   readonly leave?: () => void;
 }
 
 /**
- * Emits the loop. The scalar code is emitted once and runs before and after the vector rounds. Its first pass ends
- * where vector rounds can start, its second at the end of the range.
+ * Emits the loop. The scalar code is emitted once but runs twice: for the indices before the vector rounds, and for the
+ * indices after them.
  */
 export function emitIndexLoop(code: Code, loop: IndexLoop): void {
   const { from, to, index, scalar, vector } = loop;
@@ -62,8 +65,8 @@ export function emitIndexLoop(code: Code, loop: IndexLoop): void {
 }
 
 /**
- * Sets `first` and `last` to the subrange for vectors, a whole number of rounds. If narrowing leaves no indices, both
- * are set to `to`.
+ * Sets `first` and `last` to the range of the vector rounds. Its size is a whole number of rounds. If vectors can
+ * process no index, both are set to `to`.
  */
 function emitVectorRange(
   code: Code,
@@ -84,8 +87,8 @@ function emitVectorRange(
 }
 
 /**
- * Processes the range from `from` to `to` in parts of at most `size` indices. In the body, `from` is the first index of
- * the part, and `count` is its number of indices.
+ * Processes the range `from … to − 1` in parts of at most `size` indices. While `body` runs, `from` is the first index
+ * of a part, and `count` is the number of its indices.
  */
 export function emitParts(
   code: Code,

@@ -3,7 +3,8 @@ import { variablesSet } from '../../../primitives/ir/visit.ts';
 import { NotStraight } from '../../analyses/straight-line.ts';
 
 /**
- * The entry of a module as one list of statements, without calls or returns. Every local has one definition.
+ * The entry of a module as one list of statements, with all calls inlined and without returns. Each local is declared
+ * once.
  */
 export interface Inlined {
   readonly parameters: readonly Local[];
@@ -11,12 +12,12 @@ export interface Inlined {
   readonly results: readonly Operand[];
 }
 
-/** Maximum number of locals after inlining. Nested calls can grow exponentially. */
+/** Maximum number of locals after inlining. Nested calls can make the code grow exponentially. */
 const MAX_STATEMENTS = 4096;
 
 /**
- * Inlines all calls of a module's entry. Throws {@link NotStraight} if a function returns early or the result is too
- * long.
+ * Inlines all calls in the entry of a module. Throws {@link NotStraight} if a function returns before its end, or if
+ * the result has too many locals.
  */
 export function inlineCalls(module: Module): Inlined {
   let next = 0;
@@ -91,7 +92,7 @@ export function inlineCalls(module: Module): Inlined {
     const last = body.at(-1);
     if (last?.kind !== 'return') throw new NotStraight('it returns early');
     into.push(...block(body.slice(0, -1)));
-    // A returned variable may be assigned again later, so its value is copied.
+    // A returned variable may be assigned again after the call, so its current value is copied.
     return last.values.map(value).map((operand) => {
       if (operand.kind !== 'local' || !variables.has(operand.id)) return operand;
       const kept = fresh(operand);

@@ -4,25 +4,34 @@ import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, sameOperand } from './lane-statements.ts';
 
 /**
- * How a value varies between lanes: it is the same in all lanes, it increases by one from each lane to the next, or it
- * is arbitrary. The kinds follow Karrenberg and Hack, Whole-function vectorization, 2011.
+ * How a value varies between the lanes of a vector: it is equal in all lanes, it increases by 1 from each lane to the
+ * next, or it is arbitrary. (After Karrenberg and Hack, Whole-function vectorization, 2011.)
  */
 export type LaneKind = 'uniform' | 'consecutive' | 'varying';
 
 export interface LaneKinds {
-  /** Keyed by the ids of locals. */
+  /** The kind of each local's value, by the id of the local. */
   readonly kinds: ReadonlyMap<number, LaneKind>;
-  /** Branches whose condition may differ between lanes. */
+  /** The `if` statements whose condition may differ between lanes. */
   readonly divergent: ReadonlySet<LaneStatement>;
-  /** Assignments that may apply to only some lanes, in a divergent branch outside of which the variable is declared. */
+  /**
+   * Assignments that must keep the old value in inactive lanes. Such an assignment is inside a divergent branch, and
+   * its variable is declared outside the branch.
+   */
   readonly blended: ReadonlySet<LaneStatement>;
-  /** The divisor of the index: the number of cells per row. The indices of all lanes are in the same row. */
+  /**
+   * The divisor of the index, which is the number of cells per row. Vectors then never cross the end of a row.
+   * Undefined if the functor does not divide the index.
+   */
   readonly row: Operand | undefined;
-  /** Names of the arrays that are read at consecutive indices. */
+  /** Names of the arrays that are read at consecutive indices, so that one load fills a vector. */
   readonly arrays: ReadonlySet<string>;
 }
 
-/** The kinds of all values of a functor of the index. Throws {@link NotStraight} if vectors cannot run the functor. */
+/**
+ * Finds the kinds of all values of a functor of the index. Throws {@link NotStraight} if vectors cannot evaluate the
+ * functor.
+ */
 export function laneKinds(program: LaneProgram): LaneKinds {
   const [index, ...others] = program.parameters;
   if (index?.type !== 'u32') throw new NotStraight('it is not a functor of the index');
@@ -30,7 +39,8 @@ export function laneKinds(program: LaneProgram): LaneKinds {
   const kinds = new Map<number, LaneKind>(others.map(({ id }) => [id, 'varying']));
   kinds.set(index.id, 'consecutive');
   const found: Found = { divergent: new Set(), blended: new Set(), arrays: new Set() };
-  // Iterates to a fixed point. Kinds only move up in ORDER and the sets only grow, so this terminates.
+  // Iterates to a fixed point, because a loop can change the kind of a value that was visited before. The iteration
+  // ends, as kinds only move up in ORDER and the sets only grow.
   for (let before = -1; before !== found.divergent.size + found.blended.size + weight(kinds); ) {
     before = found.divergent.size + found.blended.size + weight(kinds);
     new Walk(kinds, found, index.id, row).block(program.body, []);
@@ -52,7 +62,10 @@ function weight(kinds: ReadonlyMap<number, LaneKind>): number {
   return sum;
 }
 
-/** The divergent branches around a statement, outermost first, each as `<number of the if>.<number of its block>`. */
+/**
+ * The divergent branches around a statement, from the outermost to the innermost. Each has the form `<number of the
+ * if>.<number of its block>`.
+ */
 type Path = readonly string[];
 
 class Walk {
@@ -60,9 +73,9 @@ class Walk {
   readonly #found: Found;
   readonly #index: number;
   readonly #row: Operand | undefined;
-  /** The path of each variable's declaration. */
+  /** For each variable, the path of its declaration. */
   readonly #homes = new Map<number, Path>();
-  /** For each enclosing loop, the number of divergent branches around it. */
+  /** For each loop around the current statement, the number of divergent branches around the loop. */
   readonly #loops: number[] = [];
   #branches = 0;
 
@@ -171,7 +184,9 @@ class Walk {
   }
 }
 
-/** The first divisor of the index that may be the number of cells per row: a uniform, or a large enough literal. */
+/**
+ * The row size: the first divisor of the index that is a uniform or a large enough literal. Undefined if there is none.
+ */
 function rowOf({ parameters: [index], body }: LaneProgram): Operand | undefined {
   const find = (statements: readonly LaneStatement[]): Operand | undefined => {
     for (const statement of statements) {

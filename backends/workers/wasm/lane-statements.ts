@@ -1,11 +1,14 @@
 import type { Local, Module, Operand, Operation, Statement } from '../../../primitives/ir/ir.ts';
 import { type Inlined, inlineCalls } from './inline-statements.ts';
 
-/** A dot product of i16 pairs: a single vector instruction, which functors express as several operations. */
+/**
+ * The sum of two products of i16 numbers. A vector instruction computes it, but functors need several operations for
+ * it.
+ */
 export interface DotStatement {
   readonly kind: 'dot';
   readonly local: Local;
-  /** Two words with i16 halves. The result is the product of the low halves plus the product of the high halves. */
+  /** Two words, each with two i16 halves. The result is low half · low half + high half · high half. */
   readonly words: readonly [Operand, Operand];
 }
 
@@ -22,21 +25,21 @@ export type LaneStatement =
     }
   | { readonly kind: 'loop'; readonly body: readonly LaneStatement[]; readonly step: readonly LaneStatement[] };
 
-/** A functor without calls and without unused statements. */
+/** The program that vector code is made from: a functor with all calls inlined and without unused statements. */
 export interface LaneProgram {
   readonly parameters: readonly Local[];
   readonly body: readonly LaneStatement[];
   readonly results: readonly Operand[];
 }
 
-/** The entry function of a module as a {@link LaneProgram}. Throws `NotStraight` if calls cannot be inlined. */
+/** Makes a {@link LaneProgram} from the entry of a module. Throws `NotStraight` if calls cannot be inlined. */
 export function laneProgram(module: Module): LaneProgram {
   const inlined = inlineCalls(module);
   const body = withDots(inlined);
   return { parameters: inlined.parameters, body: withoutUnused(body, inlined.results), results: inlined.results };
 }
 
-/** Replaces sums of products of i16 halves by dot statements. */
+/** Finds sums of two products of i16 halves, and replaces each by a dot statement. */
 function withDots({ body }: Inlined): readonly LaneStatement[] {
   const operations = new Map<number, Operation>();
   const dotOf = ({ name, operands }: Operation): DotStatement['words'] | undefined => {
@@ -72,7 +75,10 @@ interface Product {
   readonly words: readonly [Operand, Operand];
 }
 
-/** If an operand is a product of two low or two high halves: which half, and the two words. */
+/**
+ * If an operand is the product of two low halves or of two high halves: which half, and the two words. Undefined
+ * otherwise.
+ */
 function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Operation>): Product | undefined {
   const product = operationOf(operand, operations);
   if (product?.name !== 'mul') return undefined;
@@ -81,7 +87,10 @@ function halvesMultiplied(operand: Operand, operations: ReadonlyMap<number, Oper
   return { half: a.half, words: [a.word, b.word] };
 }
 
-/** If an i32 is the high half `word >> 16` or the low half `(word << 16) >> 16` of a word: which half, and the word. */
+/**
+ * If an i32 operand is the high half `word >> 16` or the low half `(word << 16) >> 16` of a word: which half, and the
+ * word. Undefined otherwise.
+ */
 function halfOf(
   operand: Operand,
   operations: ReadonlyMap<number, Operation>,
@@ -94,7 +103,10 @@ function halfOf(
   return { half: 'low', word: withoutBits(raised.operands[0]!, operations) };
 }
 
-/** An operand without the `bits` operations that reinterpret it, except those that reinterpret an f32. */
+/**
+ * Looks through `bits` operations, which reinterpret an integer as another type: returns the reinterpreted operand. An
+ * f32 is not looked through.
+ */
 function withoutBits(operand: Operand, operations: ReadonlyMap<number, Operation>): Operand {
   const operation = operationOf(operand, operations);
   const isRead = operation?.name === 'bits' && operation.operands[0]!.type !== 'f32';
@@ -115,7 +127,7 @@ export function sameOperand(a: Operand, b: Operand): boolean {
   return b.kind === 'literal' && a.type === b.type && Object.is(a.value, b.value);
 }
 
-/** Removes unused statements, such as the products that {@link withDots} merged. */
+/** Removes statements whose result is not used, such as the products that {@link withDots} has merged. */
 function withoutUnused(body: readonly LaneStatement[], results: readonly Operand[]): readonly LaneStatement[] {
   const used = new Set<number>();
   for (const result of results) if (result.kind === 'local') used.add(result.id);
@@ -138,7 +150,7 @@ function withoutUnused(body: readonly LaneStatement[], results: readonly Operand
   return dropped === 0 ? left : withoutUnused(left, results);
 }
 
-/** Visits every operand of statements and of their nested blocks, but not the variables that they assign. */
+/** Calls `visit` for each operand of statements, including nested blocks. Assigned variables are not operands. */
 function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
   for (const statement of statements) {
     for (const operand of operandsOf(statement)) visit(operand);
@@ -146,7 +158,7 @@ function eachOperand(statements: readonly LaneStatement[], visit: (operand: Oper
   }
 }
 
-/** The operands of a statement, without those of its nested blocks. */
+/** The operands of a statement itself, without those in its nested blocks. */
 export function operandsOf(statement: LaneStatement): readonly Operand[] {
   switch (statement.kind) {
     case 'let':

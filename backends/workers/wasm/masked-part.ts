@@ -16,15 +16,18 @@ import { type Int32, i32 } from './wasm-expressions.ts';
 import { asInt32, type Int32Local, type VectorLocal } from './wasm-locals.ts';
 import { block, br, forRounds } from './wasm-statements.ts';
 
-/** How a functor with loops and branches is evaluated with vectors. */
+/** A plan for evaluating a functor with loops and branches by masked vector code. */
 export interface MaskedPlan {
   readonly program: LaneProgram;
   readonly kinds: LaneKinds;
-  /** Number of vectors of four indices processed together. */
+  /** Number of vectors that are processed together; each has four indices. */
   readonly vectors: number;
 }
 
-/** The plan of a module whose first parameter is the index. Throws {@link NotStraight} if vectors cannot run it. */
+/**
+ * Plans the vector code of a module whose first parameter is the index. Throws {@link NotStraight} if vectors cannot
+ * evaluate the module.
+ */
 export function planMasked(module: Module): MaskedPlan {
   const program = laneProgram(module);
   const kinds = laneKinds(program);
@@ -32,8 +35,8 @@ export function planMasked(module: Module): MaskedPlan {
 }
 
 /**
- * The plan of a program, or undefined if vectors should not run it. Called at every launch. If the program divides the
- * index by a uniform row size, rows need at least {@link MIN_CELLS} cells.
+ * Plans the vector code of a program. Undefined if vectors cannot evaluate the program, or if its rows have fewer than
+ * {@link MIN_CELLS} cells. Called at every launch, so plans are memoized.
  */
 export function maskedPlan({ module, uniforms }: Program): MaskedPlan | undefined {
   const plan = planOrNone(module);
@@ -51,7 +54,10 @@ const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
   }
 });
 
-/** Maximum number of vector-valued statements in a loop for which four vectors, or two, fit in registers. */
+/**
+ * Maximum number of vector-valued statements in an innermost loop for processing four vectors together, and for
+ * processing two. With more, the values would not fit in registers.
+ */
 const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
 
 function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
@@ -60,7 +66,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
       const isVector = 'local' in statement && kinds.kinds.get(statement.local.id) === 'varying';
       return blocksOf(statement).reduce((all, block) => all + count(block), sum + Number(isVector));
     }, 0);
-  /** The maximum over all innermost loops; 0 without loops. */
+  /** The maximum number of vector-valued statements over all innermost loops; 0 if there is no loop. */
   const max = (statements: readonly LaneStatement[]): number =>
     Math.max(
       0,
@@ -74,7 +80,7 @@ function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
   return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
 }
 
-/** The number of cells per row, if the program divides the index by it. */
+/** The row size of the program as an expression. Undefined if the program does not divide the index. */
 export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs): Int32 | undefined {
   if (row === undefined) return undefined;
   return row.kind === 'uniform'
@@ -83,8 +89,8 @@ export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs):
 }
 
 /**
- * Evaluates a planned program and stores its results for several vectors of indices at a time. If a consecutive read is
- * out of range, the indices are processed one by one.
+ * Vector code that evaluates a program and stores its results, for several vectors of indices at a time. If a read of
+ * consecutive elements is out of bounds, a round processes its indices one by one.
  */
 export function maskedPart(
   code: Code,
@@ -130,7 +136,7 @@ function emitStores(
   lanes.begin(0);
 }
 
-/** Processes the indices one by one, and restores the index. */
+/** Emits scalar code for the `step` indices of a round. Afterwards `index` has its old value. */
 function emitOneByOne(code: Code, index: Int32Local, step: number, scalar: () => void): void {
   const end = code.local(I32);
   end.set(index.add(step));

@@ -1,7 +1,7 @@
 import type { Node, Slots } from '../../analyses/straight-line.ts';
 import type { Layout, StoreTarget } from '../commands/kernel-arguments.ts';
 
-/** The slots of the arrays and uniforms of one program, by name. */
+/** Maps the names of arrays and uniforms of one program to their slots. */
 export function slotsOf(layout: Layout, program: number): Slots {
   return {
     array: (name) => layout.arraySlots[program]!.get(name)!,
@@ -9,7 +9,7 @@ export function slotsOf(layout: Layout, program: number): Slots {
   };
 }
 
-/** The results that stores use as values, indices or guards. */
+/** The results that stores need: their values, indices and guards. */
 export function storedNodes(stores: readonly StoreTarget[], results: readonly Node[]): Node[] {
   return stores.flatMap(({ value, index, guard }) =>
     [value, index, guard].flatMap((result) => (result === undefined ? [] : [results[result]!])),

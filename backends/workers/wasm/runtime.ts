@@ -5,7 +5,7 @@ import { encodeModule, type FunctionBody, I32 } from './wasm-encoder.ts';
 import { load } from './wasm-expressions.ts';
 import { copyMemory, lower, when } from './wasm-statements.ts';
 
-/** Throws if WebAssembly cannot be compiled, for example because a Content-Security-Policy forbids it. */
+/** Throws if WebAssembly is not available, for example because a Content-Security-Policy forbids it. */
 export function requireWebAssembly(): void {
   try {
     new WebAssembly.Module(encodeRuntime());
@@ -22,12 +22,15 @@ export function requireWebAssembly(): void {
   }
 }
 
-/** The module that every thread has before its first kernel. */
+/** Encodes the runtime module, which each thread instantiates before any kernel. */
 export function encodeRuntime(): Uint8Array<ArrayBuffer> {
   return encodeModule(new Map([['length', emitLengthFunction()]]));
 }
 
-/** Returns `min(limit, max(0, word − minus))` for the word at address `count`, or `limit` if the address is 0. */
+/**
+ * The function `length(count, minus, limit)`: returns `min(limit, max(0, word − minus))` for the word at address
+ * `count`. If `count` is 0, returns `limit`.
+ */
 function emitLengthFunction(): FunctionBody {
   const code = new Code([I32, I32, I32]);
   const [count, minus, limit] = [code.parameter(0), code.parameter(1), code.parameter(2)];
@@ -39,10 +42,13 @@ function emitLengthFunction(): FunctionBody {
   return code.finish([I32]);
 }
 
-/** Number of bytes that one chunk copies. */
+/** Number of bytes per chunk of the copy kernel. */
 export const COPY_CHUNK: number = 2 ** 20;
 
-/** Copies memory. The kernel's words are the destination address, the source address and the number of bytes. */
+/**
+ * The copy kernel, which copies memory in chunks. Its kernel-specific words are the target address, the source address,
+ * and the number of bytes.
+ */
 export function emitCopyKernel(): FunctionBody {
   const code = new Code(kernelParameters);
   const to = emitOwnWord(code, 0);

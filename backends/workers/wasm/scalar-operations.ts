@@ -4,7 +4,10 @@ import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 import { choose, Float32, f32, float32, Int32, i32, int32, type Scalar, truncSat } from './wasm-expressions.ts';
 
-/** The instructions of operations on a type that take only one. `Composed` operations take several. */
+/**
+ * The WebAssembly instruction for each operation on a type. `Composed` operations are left out, because they take
+ * several instructions.
+ */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,
   number
@@ -71,8 +74,8 @@ const boolInstructions: Instructions<'bool', 'not'> = {
 };
 
 /**
- * The result of one operation, by the rules of `semantics.ts`. `from` is the type of the first operand, and `to` is the
- * type of the result. Bools are 0 and 1. Operands must be cheap, because they may be computed more than once.
+ * The result of an operation, as `semantics.ts` defines it. `from` is the type of the first operand, and `to` is the
+ * type of the result. Bools are 0 or 1. Operands must be cheap, because the code may compute them more than once.
  */
 export function scalarOperation(
   code: Code,
@@ -116,7 +119,7 @@ function reinterpreted(to: ScalarType, a: Scalar): Scalar {
   return to === 'f32' ? a.reinterpret() : a;
 }
 
-/** If one operand is NaN, the result is the other operand. WebAssembly's own min and max would return NaN. */
+/** If one operand is NaN, the result must be the other operand, but WebAssembly's min and max return NaN. */
 function f32Extremum(instruction: number, a: Float32, b: Float32): Float32 {
   const numberOrA = b.ne(b).select(a, float32(instruction, a, b));
   return a.ne(a).select(b, numberOrA);
@@ -144,7 +147,10 @@ function integerOperation(code: Code, name: ComposedInteger, isSigned: boolean, 
   }
 }
 
-/** Guards against traps: x / 0 = x, x % 0 = 0, −2³¹ / −1 = −2³¹. The remainder −2³¹ % −1 does not trap. */
+/**
+ * Avoids the traps of WebAssembly's division: x / 0 = x, x % 0 = 0, −2³¹ / −1 = −2³¹. The remainder −2³¹ % −1 does not
+ * trap.
+ */
 function division(name: 'div' | 'rem', isSigned: boolean, a: Int32, b: Int32): Int32 {
   if (name === 'rem') return choose(b.isZero(), i32(0), isSigned ? a.remS(b) : a.remU(b));
   const overflows = a.eq(-(2 ** 31)).and(b.eq(-1));

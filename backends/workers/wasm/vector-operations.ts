@@ -7,13 +7,16 @@ import type { Code } from './wasm-code.ts';
 import { simd, V128 } from './wasm-encoder.ts';
 import { type Int32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
 
-/** Instructions for the operations on a type, except for those composed of several instructions. */
+/**
+ * The SIMD instruction for each operation on a type. `Composed` operations are left out, because they take several
+ * instructions.
+ */
 type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
   Exclude<OperationOn<T>, Composed>,
   number
 >;
 
-/** Operations that SIMD128 lacks; scalar code computes them lane by lane. */
+/** Operations without a SIMD instruction. Scalar code computes them lane by lane. */
 type LaneByLane = 'div' | 'rem' | 'clz' | 'ctz';
 type ComposedInteger = LaneByLane | 'shl' | 'shr' | 'popcount' | 'reverseBits';
 
@@ -78,8 +81,8 @@ const boolInstructions: Instructions<'bool', 'eq'> = {
 const ZEROS = v128([0, 0, 0, 0]);
 
 /**
- * The result of an operation on four lanes. A bool is a lane of all ones or all zeros. `count` is the count of a shift,
- * if all lanes have the same count. The code may compute operands more than once.
+ * The result of an operation on four lanes. In a bool lane, all bits are equal. `count` is the count of a shift, if all
+ * lanes are shifted by the same count. The code may compute operands more than once.
  */
 export function vectorOperation(
   code: Code,
@@ -124,22 +127,22 @@ function converted(from: ScalarType, to: ScalarType, a: Vector): Vector {
   return to === 'f32' ? vector(from === 'i32' ? simd.f32x4ConvertS : simd.f32x4ConvertU, a) : a;
 }
 
-/** WebAssembly's min and max return NaN if either operand is NaN. This code returns the other operand. */
+/** If one operand is NaN, the result must be the other operand, but WebAssembly's min and max return NaN. */
 function f32Extremum(instruction: number, a: Vector, b: Vector): Vector {
   const isNoNumber = (value: Vector): Vector => vector(simd.f32x4Ne, value, value);
   return b.bitselect(a.bitselect(vector(instruction, a, b), isNoNumber(b)), isNoNumber(a));
 }
 
 /**
- * The minimum or maximum of a vector and a number. The number must not be NaN, and for `max` it must not be −0. One
- * comparison suffices, because it is false for NaN. The code may compute `value` twice.
+ * The minimum or maximum of a vector and a constant. The constant must not be NaN; for `max` it must not be −0 either.
+ * One comparison is enough, as a comparison with NaN is false. The code may compute `value` twice.
  */
 export function f32Bound(name: 'min' | 'max', value: Vector, bound: number): Vector {
   const lanes = v128(lanesOf('f32', bound));
-  // bound < value ? value : bound
+  // Computes bound < value ? value : bound.
   if (name === 'max') return vector(simd.f32x4PMax, lanes, value);
   if (!Object.is(bound, 0)) return vector(simd.f32x4PMin, lanes, value);
-  // value ≤ 0 ? value : 0, which preserves −0
+  // Computes value ≤ 0 ? value : 0, which preserves −0.
   return value.and(vector(simd.f32x4Le, value, lanes));
 }
 
@@ -156,7 +159,7 @@ function integerOperation(
     case 'shr':
       return count === undefined ? laneByLane(code, name, type, operands) : shifted(name, type, a, count);
     case 'abs':
-      // Always u32: i32 has an instruction.
+      // The type is u32, whose absolute value is the number itself. For i32 there is an instruction.
       return a;
     case 'popcount':
       return vector(simd.i32x4ExtAddPairwiseU, vector(simd.i16x8ExtAddPairwiseU, vector(simd.i8x16Popcnt, a)));
@@ -172,7 +175,7 @@ function integerOperation(
   }
 }
 
-/** Shifts all lanes by the same count. */
+/** Shifts all lanes by the same count, which is a scalar. */
 function shifted(name: 'shl' | 'shr', type: ScalarType, a: Vector, count: Int32): Vector {
   if (name === 'shl') return a.shl(count);
   return type === 'i32' ? vector(simd.i32x4ShrS, a, count) : a.shrU(count);
@@ -191,13 +194,16 @@ function reversed(code: Code, a: Vector): Vector {
   });
 }
 
-/** The high words of four 64-bit products. */
+/** The high 32 bits of the 64-bit products of four lanes. */
 function multipliedHigh(a: Vector, b: Vector): Vector {
   const [low, high] = [vector(simd.i64x2ExtMulLowU, a, b), vector(simd.i64x2ExtMulHighU, a, b)];
   return low.shuffle(high, [1, 3, 5, 7]);
 }
 
-/** Operations that SIMD128 lacks: {@link LaneByLane}, and shifts by per-lane counts. */
+/**
+ * Computes an operation lane by lane with scalar code: a {@link LaneByLane} operation, or a shift with a different
+ * count per lane.
+ */
 function laneByLane(
   code: Code,
   name: LaneByLane | 'shl' | 'shr',
@@ -210,7 +216,9 @@ function laneByLane(
   }, ZEROS);
 }
 
-/** Loads four elements from `address` plus `offset` bytes. */
+/**
+ * Loads four consecutive elements, starting `offset` bytes after `address`. Narrow elements are extended to 32 bits.
+ */
 export function loadLanes(storage: Storage, type: ScalarType, address: Int32, offset: number): Vector {
   const lanes = loadNumbers(storage, address, offset);
   return type === 'bool' ? lanes.ne(ZEROS) : lanes;
@@ -230,24 +238,26 @@ function loadNumbers(storage: Storage, address: Int32, offset: number): Vector {
   }
 }
 
-/** A vector with the scalar in every lane; a bool, 0 or 1, becomes all zeros or all ones. */
+/**
+ * A vector with a scalar in every lane. A bool, which is 0 or 1 as a scalar, becomes a lane of all zeros or all ones.
+ */
 export function splatOf(type: ScalarType, value: Scalar): Vector {
   const lanes = value.splat();
   return type === 'bool' ? lanes.neg() : lanes;
 }
 
-/** Lanes as memory stores them: bools are 0 or 1. */
+/** Lanes in the form that memory stores: in a bool lane, 0 or 1. */
 export function wordsOf(type: ScalarType, lanes: Vector): Vector {
   return type === 'bool' ? lanes.and(v128([1, 1, 1, 1])) : lanes;
 }
 
-/** The scalar of one lane; a bool becomes 0 or 1. */
+/** One lane as a scalar. A bool becomes 0 or 1. */
 export function extracted(type: ScalarType, lanes: Vector, lane: number): Scalar {
   if (type === 'f32') return lanes.extractF32(lane);
   return type === 'bool' ? lanes.extract(lane).and(1) : lanes.extract(lane);
 }
 
-/** The bits of a literal, in every lane. */
+/** Four lanes with the bits of a literal. A bool becomes all zeros or all ones. */
 export function lanesOf(type: ScalarType, value: number | boolean): [number, number, number, number] {
   const word = type === 'f32' ? new Uint32Array(Float32Array.of(value as number).buffer)[0]! : wordOf(value);
   return [word, word, word, word];

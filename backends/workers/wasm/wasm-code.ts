@@ -10,7 +10,7 @@ import {
   type VectorLocal,
 } from './wasm-locals.ts';
 
-/** An open block, loop or if, as the target of a branch. */
+/** An open `block`, `loop` or `if` instruction, as the target of a branch. */
 export interface Label {
   readonly depth: number;
 }
@@ -18,8 +18,8 @@ export interface Label {
 const VOID = 0x40;
 
 /**
- * Emits the body of one WebAssembly function. Values are expressions (`wasm-expressions.ts`). Statements
- * (`wasm-statements.ts`) close every block that they open, so blocks nest properly.
+ * Collects the bytes of one WebAssembly function. Use it through expressions (`wasm-expressions.ts`) and statements
+ * (`wasm-statements.ts`); a statement closes every block that it opens, so blocks nest properly.
  */
 export class Code {
   readonly bytes: number[] = [];
@@ -36,7 +36,7 @@ export class Code {
     return { parameters: this.#parameters, results, locals: this.#locals, bytes: this.bytes };
   }
 
-  /** Allocates a local, or reuses a released one. Its contents are undefined. */
+  /** Allocates a local, or reuses a released one. Its value is arbitrary until it is set. */
   local(type: typeof I32): Int32Local;
   local(type: typeof I64): Int64Local;
   local(type: typeof F32): Float32Local;
@@ -49,29 +49,29 @@ export class Code {
     return localOf(this.bytes, type, this.#parameters.length + this.#locals.length - 1);
   }
 
-  /** A parameter as a local that can be assigned. */
+  /** A parameter as a local, which may be assigned. The parameter must be an i32. */
   parameter(index: number): Int32Local {
     return new Int32Local(this.bytes, index);
   }
 
-  /** Releases a local for reuse. */
+  /** Releases a local, so that `local` can return it again. */
   release(local: Local): void {
     this.#free.push(local);
   }
 
-  /** Pushes a value onto the stack. */
+  /** Emits a value, which the code leaves on the stack. */
   push(value: Value): void {
     value.emit(this.bytes);
   }
-  /** Pops the stack into a local. */
+  /** Emits `local.set`: pops a value from the stack into a local. */
   set(local: Local): void {
     this.bytes.push(0x21, ...unsigned(local.id));
   }
-  /** Sets a local to the top of the stack, which stays there. */
+  /** Emits `local.tee`: sets a local to the value on top of the stack, and leaves the value there. */
   tee(local: Local): void {
     this.bytes.push(0x22, ...unsigned(local.id));
   }
-  /** Appends instructions whose operands are on the stack. */
+  /** Appends the bytes of instructions. Their operands must be on the stack. */
   write(...bytes: readonly number[]): void {
     this.bytes.push(...bytes);
   }
@@ -82,7 +82,7 @@ export class Code {
   loop(): Label {
     return this.#open(0x03);
   }
-  /** Pops the condition from the stack. */
+  /** Opens an `if`, which pops its condition from the stack. */
   if(): Label {
     return this.#open(0x04);
   }
@@ -96,7 +96,7 @@ export class Code {
   br(label: Label): void {
     this.bytes.push(0x0c, ...unsigned(this.#depth - label.depth));
   }
-  /** Pops a condition and branches to the label if it is not zero. */
+  /** Emits `br_if`: pops a condition from the stack, and branches to the label if the condition is not zero. */
   brIf(label: Label): void {
     this.bytes.push(0x0d, ...unsigned(this.#depth - label.depth));
   }
@@ -108,7 +108,7 @@ export class Code {
   }
 }
 
-/** The WebAssembly type of a scalar type. */
+/** The WebAssembly type of a scalar type of functors: bools and integers are i32. */
 export function valueTypeOf(type: string): typeof I32 | typeof F32 {
   return type === 'f32' ? F32 : I32;
 }

@@ -1,5 +1,6 @@
 /**
- * The parts of WebAssembly's binary format that the emitters need: one imported shared memory, functions, exports.
+ * Encodes WebAssembly modules in the binary format, as far as kernels need it: one imported shared memory, functions,
+ * and exports.
  *
  * All modules import the memory with a maximum of 65,536 pages, so that they can share one memory.
  */
@@ -13,7 +14,7 @@ export const F32 = 0x7d;
 export const V128 = 0x7b;
 export type ValueType = typeof I32 | typeof I64 | typeof F32 | typeof V128;
 
-/** Instructions without a prefix byte. */
+/** Opcodes of instructions without a prefix byte. */
 export const op = {
   unreachable: 0x00,
   return: 0x0f,
@@ -90,10 +91,10 @@ export const op = {
   f32ReinterpretI32: 0xbe,
 } as const;
 
-/** Instructions with the prefix 0xfc. */
+/** Opcodes of instructions with the prefix 0xfc. */
 export const extended = { truncSatS: 0x00, truncSatU: 0x01, memoryCopy: 0x0a, memoryFill: 0x0b } as const;
 
-/** Instructions with the prefix 0xfe, on shared memory. */
+/** Opcodes of atomic instructions, with the prefix 0xfe. */
 export const atomic = {
   notify: 0x00,
   wait32: 0x01,
@@ -107,7 +108,7 @@ export const atomic = {
   i32CompareExchange: 0x48,
 } as const;
 
-/** Instructions with the prefix 0xfd, on 128-bit vectors. */
+/** Opcodes of vector instructions, with the prefix 0xfd. */
 export const simd = {
   load: 0x00,
   load16x4S: 0x03,
@@ -196,7 +197,7 @@ export const simd = {
   f32x4ConvertU: 0xfb,
 } as const;
 
-/** A function: its signature, its locals besides the parameters, and its instructions without the final `end`. */
+/** A function: the types of its parameters, results and other locals, and its instructions without the final `end`. */
 export interface FunctionBody {
   readonly parameters: readonly ValueType[];
   readonly results: readonly ValueType[];
@@ -204,7 +205,7 @@ export interface FunctionBody {
   readonly bytes: readonly number[];
 }
 
-/** A module that imports `env.memory` and exports the given functions by name. */
+/** Encodes a module that imports `env.memory` and exports the given functions by name. */
 export function encodeModule(functions: ReadonlyMap<string, FunctionBody>): Uint8Array<ArrayBuffer> {
   const bodies = [...functions.values()];
   const types = bodies.map(({ parameters, results }) => [0x60, ...vector(parameters), ...vector(results)]);
@@ -239,7 +240,7 @@ function* codeSection(bodies: readonly FunctionBody[]): Iterable<number> {
   }
 }
 
-/** Encodes the types of locals as runs of equal types. */
+/** Encodes the types of locals, run by run: the length of a run of equal types, then the type. */
 function runs(types: readonly ValueType[]): number[][] {
   const result: { count: number; type: ValueType }[] = [];
   for (const type of types) {
@@ -266,7 +267,7 @@ function text(value: string): number[] {
   return vector([...new TextEncoder().encode(value)]);
 }
 
-/** LEB128 of an unsigned 32-bit number. */
+/** Encodes an unsigned 32-bit number as LEB128. */
 export function unsigned(value: number): number[] {
   const bytes: number[] = [];
   let rest = value >>> 0;
@@ -278,7 +279,7 @@ export function unsigned(value: number): number[] {
   return bytes;
 }
 
-/** LEB128 of a signed 32-bit number. */
+/** Encodes a signed 32-bit number as LEB128. */
 export function signed(value: number): number[] {
   const bytes: number[] = [];
   let rest = value | 0;

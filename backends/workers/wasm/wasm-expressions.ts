@@ -1,12 +1,12 @@
 import { atomic, extended, F32, I32, I64, op, signed, simd, unsigned, V128, type ValueType } from './wasm-encoder.ts';
 
 /**
- * WebAssembly values as expressions. Each use of an expression emits its code again, operands first, left to right.
- * A costly value therefore belongs in a local. Operands that are numbers are constants.
+ * A WebAssembly value as an expression. Each use of an expression emits its code again, so a costly value should be put
+ * in a local. The operands are emitted first, from left to right. An operand given as a number is a constant.
  */
 export abstract class Value {
   abstract readonly type: ValueType;
-  /** Appends instructions that leave the value on the stack. */
+  /** Appends the instructions that compute the value and leave it on the stack. */
   readonly emit: (bytes: number[]) => void;
 
   constructor(emit: (bytes: number[]) => void) {
@@ -14,7 +14,9 @@ export abstract class Value {
   }
 }
 
-/** Four lanes. In a shuffle, 0 to 3 are the lanes of the first vector, and 4 to 7 are the lanes of the second. */
+/**
+ * Four lanes, or four lane numbers in a shuffle: 0 to 3 are the lanes of the first vector, 4 to 7 those of the second.
+ */
 export type Lanes = readonly [number, number, number, number];
 
 type Operand32 = Int32 | number;
@@ -65,7 +67,7 @@ export class Int32 extends Value {
     return int32(op.i32Popcnt, this);
   }
 
-  /** Comparisons return 1 or 0. */
+  /** 1 if both are equal, else 0. The other comparisons also return 1 or 0. */
   eq(other: Operand32): Int32 {
     return this.#with(op.i32Eq, other);
   }
@@ -94,7 +96,7 @@ export class Int32 extends Value {
     return int32(op.i32Eqz, this);
   }
 
-  /** `yes` if this is not zero, else `no`. Both are computed before the condition. */
+  /** `yes` if this value is not zero, else `no`. The code computes `yes`, `no` and this value, in this order. */
   select(yes: Operand32, no: Operand32): Int32;
   select<V extends Value>(yes: V, no: V): V;
   select(yes: Value | number, no: Value | number): Value {
@@ -108,7 +110,7 @@ export class Int32 extends Value {
   extendU(): Int64 {
     return new Int64(sequence([this], [op.i64ExtendI32U]));
   }
-  /** The float with the same bits. */
+  /** The f32 with the same bits as this integer. */
   reinterpret(): Float32 {
     return float32(op.f32ReinterpretI32, this);
   }
@@ -166,7 +168,7 @@ export class Float32 extends Value {
   ne(other: Float32): Int32 {
     return int32(op.f32Ne, this, other);
   }
-  /** The bits of the float. */
+  /** The integer with the same bits as this f32. */
   reinterpret(): Int32 {
     return int32(op.i32ReinterpretF32, this);
   }
@@ -175,7 +177,7 @@ export class Float32 extends Value {
   }
 }
 
-/** 128 bits: four lanes of 32-bit integers, unless a method says otherwise. */
+/** A 128-bit vector. Methods treat it as four lanes of 32-bit integers, unless their comment says otherwise. */
 export class Vector extends Value {
   readonly type: typeof V128 = V128;
 
@@ -201,7 +203,9 @@ export class Vector extends Value {
     return vector(simd.i32x4ShrU, this, operand(bits));
   }
 
-  /** Comparisons set each lane to all ones or all zeros. */
+  /**
+   * Sets each lane to all ones if the lanes differ, else to all zeros. The other comparisons also return such masks.
+   */
   ne(other: Vector): Vector {
     return vector(simd.i32x4Ne, this, other);
   }
@@ -221,21 +225,21 @@ export class Vector extends Value {
   xor(other: Vector): Vector {
     return vector(simd.xor, this, other);
   }
-  /** The bits of this vector that are not set in the other one. */
+  /** The bits of this vector that are not set in `other`. */
   andNot(other: Vector): Vector {
     return vector(simd.andNot, this, other);
   }
   not(): Vector {
     return vector(simd.not, this);
   }
-  /** Takes the bits of this vector where the mask is 1, and the bits of the other vector where it is 0. */
+  /** Takes the bits of this vector where `mask` has a 1, and the bits of `other` where `mask` has a 0. */
   bitselect(other: Vector, mask: Vector): Vector {
     return vector(simd.bitselect, this, other, mask);
   }
   anyTrue(): Int32 {
     return new Int32(sequence([this], vectorInstruction(simd.anyTrue)));
   }
-  /** A mask of the highest bit of each lane. Its lowest bit is for lane 0. */
+  /** A mask with the highest bit of each lane. Lane 0 determines the lowest bit of the mask. */
   bitmask(): Int32 {
     return new Int32(sequence([this], vectorInstruction(simd.i32x4Bitmask)));
   }
@@ -258,7 +262,7 @@ export class Vector extends Value {
     return vector(simd.swizzle, this, bytes);
   }
 
-  /** Adds the vectors as two 64-bit lanes. */
+  /** Adds both vectors as two 64-bit lanes. */
   addI64(other: Vector): Vector {
     return vector(simd.i64x2Add, this, other);
   }
@@ -278,13 +282,13 @@ export class Vector extends Value {
   }
 }
 
-/** A scalar of a functor: an integer, a bool as 0 or 1, or an f32. */
+/** A scalar value of a functor: an integer, a bool as 0 or 1, or an f32. */
 export type Scalar = Int32 | Float32;
 
 export function i32(value: number): Int32 {
   return new Int32(sequence([], [0x41, ...signed(value)]));
 }
-/** A 32-bit number as a 64-bit constant. */
+/** The 64-bit constant with the value of a signed 32-bit number. */
 export function i64(value: number): Int64 {
   return new Int64(sequence([], [0x42, ...signed(value)]));
 }
@@ -296,12 +300,12 @@ export function v128(lanes: Lanes): Vector {
   return new Vector(sequence([], vectorInstruction(simd.const, ...bytes)));
 }
 
-/** The constant lanes `first` to `first + 3`. */
+/** The constant vector `first, first + 1, first + 2, first + 3`. */
 export function fourFrom(first: number): Vector {
   return v128([first, first + 1, first + 2, first + 3]);
 }
 
-/** Loads the word `offset` bytes after an address. The address need not be aligned. */
+/** Loads the 32-bit word `offset` bytes after an address, which need not be aligned. */
 export function load(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load, offset)));
 }
@@ -314,52 +318,54 @@ export function loadF32(address: Operand32, offset = 0): Float32 {
 export function loadByte(address: Operand32, offset = 0): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(op.i32Load8U, offset)));
 }
-/** Loads an i32 with the given instruction, such as one that loads fewer bits. */
+/** Loads an i32 with the instruction of the given opcode, for example one that loads only a byte. */
 export function loadingInt32(instruction: number, address: Operand32, offset: number): Int32 {
   return new Int32(sequence([operand(address)], memoryInstruction(instruction, offset)));
 }
 export function loadVector(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load, address, offset);
 }
-/** Loads one word into all four lanes. */
+/** Loads one 32-bit word into all four lanes. */
 export function loadSplat(address: Operand32, offset = 0): Vector {
   return loadingVector(simd.load32Splat, address, offset);
 }
-/** Loads a vector with the given instruction. */
+/** Loads a vector with the instruction of the given opcode. */
 export function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
   return new Vector(sequence([operand(address)], vectorMemoryInstruction(instruction, offset)));
 }
-/** An atomic load of an aligned word. */
+/** Loads an aligned word atomically. */
 export function atomicLoad(address: Operand32): Int32 {
   return atomicResult(atomic.i32Load, operand(address));
 }
-/** The result of an atomic instruction on an aligned word. Most return the previous value. */
+/**
+ * The result of the atomic instruction with the given opcode, on an aligned word. For most, this is the previous word.
+ */
 export function atomicResult(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [0xfe, instruction, 2, 0]));
 }
 
-/** The i32 result of an instruction without a prefix byte. */
+/** The i32 result of the instruction with the given opcode, which has no prefix byte. */
 export function int32(instruction: number, ...operands: readonly Value[]): Int32 {
   return new Int32(sequence(operands, [instruction]));
 }
 export function float32(instruction: number, ...operands: readonly Value[]): Float32 {
   return new Float32(sequence(operands, [instruction]));
 }
-/** A float truncated to an integer. Values out of range saturate, and NaN becomes 0. */
+/** Truncates a float to an integer. Values out of range become the nearest integer, and NaN becomes 0. */
 export function truncSat(value: Float32, isSigned: boolean): Int32 {
   return new Int32(sequence([value], [0xfc, isSigned ? extended.truncSatS : extended.truncSatU]));
 }
-/** The result of a vector instruction. */
+/** The result of the vector instruction with the given opcode. */
 export function vector(instruction: number, ...operands: readonly Value[]): Vector {
   return new Vector(sequence(operands, vectorInstruction(instruction)));
 }
 
-/** A parameter that the function never assigns. */
+/** A parameter of the function, by index. The function must never assign it. */
 export function parameter(index: number): Int32 {
   return new Int32(sequence([], [0x20, ...unsigned(index)]));
 }
 
-/** `yes` if the condition is not zero, else `no`. Only the chosen value is computed. */
+/** `yes` if the condition is not zero, else `no`. The code computes only the chosen value. */
 export function choose<V extends Value>(condition: Int32, yes: V, no: V): V {
   const emit = (bytes: number[]): void => {
     condition.emit(bytes);
@@ -372,7 +378,7 @@ export function choose<V extends Value>(condition: Int32, yes: V, no: V): V {
   return fresh(yes.type, emit) as V;
 }
 
-/** Converts a number to a constant; returns an expression unchanged. */
+/** Converts a number to an i32 constant, and returns an expression unchanged. */
 export function operand<V extends Value>(value: V | number): V | Int32 {
   return typeof value === 'number' ? i32(value) : value;
 }
@@ -398,7 +404,7 @@ function vectorInstruction(instruction: number, ...immediates: readonly number[]
   return [0xfd, ...unsigned(instruction), ...immediates];
 }
 
-/** The encoding of a load or store. The address may be unaligned. */
+/** The bytes of a load or store instruction without a prefix. The address need not be aligned. */
 export function memoryInstruction(instruction: number, offset: number): readonly number[] {
   return [instruction, 0, ...unsigned(offset)];
 }

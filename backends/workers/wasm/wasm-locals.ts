@@ -1,10 +1,12 @@
 import { F32, I32, I64, unsigned, type ValueType } from './wasm-encoder.ts';
 import { Float32, Int32, Int64, i64, operand, type Value, Vector } from './wasm-expressions.ts';
 
-/** A local of the function that is being emitted. As an expression, it has the value it holds at the point of use. */
+/**
+ * A local of the function that is being emitted. As an expression, it has the value of the local at the point of use.
+ */
 export type Local = Int32Local | Int64Local | Float32Local | VectorLocal;
 
-/** A local that holds a scalar of a functor. */
+/** A local with a scalar value of a functor. */
 export type ScalarLocal = Int32Local | Float32Local;
 
 export class Int32Local extends Int32 {
@@ -19,7 +21,7 @@ export class Int32Local extends Int32 {
   set(value: Int32 | number): void {
     write(this.#bytes, this.id, operand(value));
   }
-  /** An expression that sets the local to the value and returns the value. */
+  /** An expression that sets the local to a value and returns the value. */
   tee(value: Int32 | number): Int32 {
     return new Int32(teeing(this.id, operand(value)));
   }
@@ -76,20 +78,20 @@ export class VectorLocal extends Vector {
   }
 }
 
-/** The local with index `id`. */
+/** The local with index `id` and the given type. */
 export function localOf(bytes: number[], type: ValueType, id: number): Local {
   if (type === I32) return new Int32Local(bytes, id);
   if (type === I64) return new Int64Local(bytes, id);
   return type === F32 ? new Float32Local(bytes, id) : new VectorLocal(bytes, id);
 }
 
-/** Sets a local whose type is not known statically. */
+/** Sets a local to a value, if the type of the local is not known statically. The types must agree. */
 export function assign(local: Local, value: Value): void {
   if (local.type !== value.type) throw new RangeError(`a local of type ${local.type} was given one of ${value.type}`);
   (local as { set(value: Value): void }).set(value);
 }
 
-/** Narrows a scalar to an integer or a bool; throws for an f32. */
+/** Narrows the static type of a local to i32. Throws if the local is an f32. */
 export function asInt32(local: ScalarLocal): Int32Local {
   if (local.type !== I32) throw new RangeError('the scalar is an f32');
   return local;

@@ -13,9 +13,12 @@ import {
 } from './wasm-expressions.ts';
 import type { Int32Local } from './wasm-locals.ts';
 
-/** WebAssembly statements. Conditions are expressions; bodies are callbacks that emit the statements of a block. */
+/**
+ * Statements of WebAssembly functions. Conditions are expressions. Bodies are callbacks that emit the statements of a
+ * block.
+ */
 
-/** Runs the body if the condition is not zero. */
+/** Runs `body` if the condition is not zero, and otherwise `otherwise`, if given. */
 export function when(code: Code, condition: Int32, body: () => void, otherwise?: () => void): void {
   code.push(condition);
   code.if();
@@ -27,7 +30,7 @@ export function when(code: Code, condition: Int32, body: () => void, otherwise?:
   code.end();
 }
 
-/** Repeats the body while the condition is not zero. The condition is tested before each iteration. */
+/** Repeats `body` while the condition is not zero. The condition is tested before each iteration. */
 export function whileTrue(code: Code, condition: Int32, body: () => void): void {
   block(code, (done) =>
     loop(code, (again) => {
@@ -38,7 +41,7 @@ export function whileTrue(code: Code, condition: Int32, body: () => void): void 
   );
 }
 
-/** Runs the body once, then repeats it while the condition is not zero. */
+/** Runs `body` once, then repeats it while the condition is not zero. */
 export function doWhile(code: Code, body: () => void, condition: Int32): void {
   loop(code, (again) => {
     body();
@@ -46,7 +49,7 @@ export function doWhile(code: Code, body: () => void, condition: Int32): void {
   });
 }
 
-/** Runs the body for every index from 0 to the end, exclusive. */
+/** Runs `body` for every index from 0 to `end`, exclusive. */
 export function forRange(code: Code, end: Int32, body: (index: Int32Local) => void): void {
   const index = code.local(I32);
   index.set(0);
@@ -58,8 +61,8 @@ export function forRange(code: Code, end: Int32, body: (index: Int32Local) => vo
 }
 
 /**
- * Repeats a round and advances the index by `step` while the index is below the end. The test follows the round, so
- * each iteration has one branch.
+ * Repeats `round` while the index is below `end`, and adds `step` to the index after each round. The test follows the
+ * round, so that each iteration has a single branch.
  */
 export function forRounds(code: Code, index: Int32Local, end: Int32, step: number, round: () => void): void {
   const more = index.ltU(end);
@@ -75,13 +78,15 @@ export function forRounds(code: Code, index: Int32Local, end: Int32, step: numbe
   );
 }
 
-/** A block; its label branches to the end. */
+/** A block of statements. A branch to its label leaves the block. */
 export function block(code: Code, body: (end: Label) => void): void {
   body(code.block());
   code.end();
 }
 
-/** A loop; its label branches to the beginning. */
+/**
+ * A block of statements that can be repeated. A branch to its label starts the block again; otherwise the block ends.
+ */
 export function loop(code: Code, body: (again: Label) => void): void {
   body(code.loop());
   code.end();
@@ -101,13 +106,13 @@ export function leave(code: Code): void {
   code.write(op.return);
 }
 
-/** Calls a function without results of the same module by its index. */
+/** Calls a function of the same module by its index. The function must not return results. */
 export function call(code: Code, index: number, args: readonly Int32[]): void {
   for (const arg of args) code.push(arg);
   code.write(0x10, ...unsigned(index));
 }
 
-/** Sets a local to the minimum of itself and a value, both unsigned. */
+/** Lowers a local to at most `to`. Both are unsigned. */
 export function lower(code: Code, local: Int32Local, to: Int32 | number): void {
   const other = code.local(I32);
   other.set(to);
@@ -115,7 +120,7 @@ export function lower(code: Code, local: Int32Local, to: Int32 | number): void {
   code.release(other);
 }
 
-/** Sets a local to the maximum of itself and a value, both unsigned. */
+/** Raises a local to at least `to`. Both are unsigned. */
 export function raise(code: Code, local: Int32Local, to: Int32 | number): void {
   const other = code.local(I32);
   other.set(to);
@@ -148,19 +153,19 @@ export function copyMemory(code: Code, to: Int32, from: Int32, bytes: Int32): vo
   code.write(0xfc, extended.memoryCopy, 0, 0);
 }
 
-/** Adds to an aligned word atomically. */
+/** Adds `value` to an aligned 32-bit word atomically. */
 export function atomicAdd(code: Code, address: Int32, value: Int32): void {
   drop(code, atomicResult(atomic.i32Add, address, value));
 }
 
-/** Adds to an aligned 64-bit word, `offset` bytes after an address, atomically. */
+/** Adds `value` to the aligned 64-bit word `offset` bytes after an address, atomically. */
 export function atomicAdd64(code: Code, address: Int32, value: Int64, offset: number): void {
   code.push(address);
   code.push(value);
   code.write(0xfe, atomic.i64Add, 3, ...unsigned(offset), op.drop);
 }
 
-/** An atomic store to an aligned word. */
+/** Stores a value in an aligned 32-bit word atomically. */
 export function atomicStore(code: Code, address: Int32, value: number): void {
   code.push(address);
   code.push(operand(value));
@@ -172,7 +177,7 @@ export function notifyAll(code: Code, address: Int32): void {
   drop(code, atomicResult(atomic.notify, address, operand(-1)));
 }
 
-/** Computes a value for its side effects. */
+/** Computes a value only for its side effects, and discards the value. */
 export function drop(code: Code, value: Value): void {
   code.push(value);
   code.write(op.drop);

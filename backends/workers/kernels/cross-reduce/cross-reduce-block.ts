@@ -17,45 +17,50 @@ import { type Int32, load } from '../../wasm/wasm-expressions.ts';
 import { call, forRounds, lower, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** Indices of the kernel's own words, behind the header of its arguments. */
+/** Indices of the kernel-specific argument words. */
 export const crossWords = {
-  /** The address of the threads' private memory, and the number of bytes per thread. */
+  /** The address of the private memory of all threads, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
   /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
   byChunk: 2,
   /** The number of left rows. */
   rows: 3,
-  /** The number of blocks of {@link ROWS} left rows. Chunk c processes block c mod blocks. */
+  /** The number of blocks of {@link ROWS} left rows. Chunk c pairs the left rows of block c mod `blocks`. */
   blocks: 4,
-  /** The number of right rows per run. */
+  /** The number of right rows per run. A run is a range of right rows. */
   run: 5,
   /** The number of runs. */
   runs: 6,
   /** The maximum number of runs per chunk. */
   runsOfChunk: 7,
-  /** The first of the words with the addresses of the left leaves, the right leaves and the result leaves. */
+  /**
+   * The first of the words with the addresses of the columns: those of the left rows, then the right rows, then the
+   * results.
+   */
   vectors: 8,
 } as const;
 
-/** Number of left rows per chunk. */
+/** Number of left rows per block. */
 export const ROWS = 64;
-/** Number of left rows per tile. The elements of one leaf and dimension fill two vectors. */
+/** Number of left rows per tile. The values of one column and dimension for a tile fill two vectors. */
 export const TILE = 8;
 /** Number of left rows per vector. */
 export const LANES = 4;
 
-/** The index of the kernel's function that pairs a tile of left rows with a run of right rows. */
+/**
+ * Index, among the functions of the kernel, of the function that pairs a tile of left rows with a run of right rows.
+ */
 const RUN_FUNCTION = 1;
 
-/** Number of bytes of a packed tile. */
+/** Size of a packed tile in bytes. */
 function tileBytes({ left, dimensions }: CrossReduceCommand): number {
   return 4 * TILE * left.length * dimensions;
 }
 
 /**
- * Packs the left rows of a chunk into tiles, then pairs every tile with every run of the chunk. A separate function
- * processes a run, so that V8 can switch to optimized code between two calls.
+ * Packs the left rows of a chunk into tiles, then pairs each tile with each run of right rows of the chunk. A separate
+ * function pairs a tile with a run, so that V8 can switch to optimized code between two calls.
  */
 export function emitBlock(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code(kernelParameters);
@@ -71,14 +76,14 @@ export function emitBlock(shape: KernelShape, layout: Layout, command: CrossRedu
   return code.finish();
 }
 
-/** Byte offset of the values of `leftOwn`, which follow the tiles in the private memory. */
+/** Byte offset, in the private memory, of the results of `leftOwn`. They follow the packed tiles. */
 function ownOffset(command: CrossReduceCommand): number {
   return (ROWS / TILE) * tileBytes(command);
 }
 
 /**
- * Packs the left rows of a chunk. Element d of leaf l of row t goes to word `((⌊t ÷ 8⌋ · leaves + l) · dimensions + d)
- * · 8 + t mod 8`. Copies of the last row pad the last tile.
+ * Packs the left rows of a chunk into tiles. Element d of column l of row t goes to word `((⌊t ÷ 8⌋ · columns + l) ·
+ * dimensions + d) · 8 + t mod 8`. Copies of the last row pad the last tile.
  */
 function emitPack(
   code: Code,
@@ -136,7 +141,8 @@ function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand,
   lower(code, end, runs);
   forRounds(code, r, end, 1, () => {
     from.set(r.mul(run));
-    // Runs are counted by capacity, so a run that starts after the last right row is empty.
+    // The number of runs is computed from the capacity, so a run may start after the last right row. Such a run is
+    // empty.
     lower(code, from, inputs.extent);
     to.set(run);
     lower(code, to, inputs.extent.sub(from));

@@ -35,36 +35,44 @@ import {
 } from '../shared/monoid-code.ts';
 import { crossWords, LANES, ROWS, TILE } from './cross-reduce-block.ts';
 
-/** Number of right rows processed together. Their sums with two vectors of left rows fit in registers. */
+/**
+ * Number of right rows processed together. The registers can hold the sums of four right rows with two vectors of left
+ * rows.
+ */
 const AT_ONCE = 4;
 /** Number of dimensions per round of the unrolled loop. */
 const UNROLLED = 4;
 /** Number of vectors per tile. */
 const VECTORS = TILE / LANES;
 
-/** Address of the tile. Parameter 0 is the address of the kernel's arguments. */
+/** Parameter: address of the packed tile. Parameter 0 is the address of the kernel's arguments. */
 const TILE_AT = parameter(1);
-/** Address of the values of `leftOwn` for the tile. */
+/** Parameter: address of the results of `leftOwn` for the tile. */
 const OWN_AT = parameter(2);
-/** The first left row of the tile. */
+/** Parameter: index of the first left row of the tile. */
 const FIRST = parameter(3);
-/** Number of left rows from the first on, without padding; may exceed the size of a tile. */
+/**
+ * Parameter: number of left rows from the first row of the tile to the end of the block, without padding. May exceed
+ * the size of a tile.
+ */
 const COUNT = parameter(4);
-/** The first right row of the run, … */
+/** Parameter: index of the first right row of the run. */
 const FROM = parameter(5);
-/** … and its end, exclusive. */
+/** Parameter: end of the run of right rows, exclusive. */
 const TO = parameter(6);
-/** Byte offset of the first result. */
+/** Parameter: byte offset of the tile's first result from the start of a result column. */
 const OFFSET = parameter(7);
 
-/** A functor as a straight-line graph, and the code that evaluates it in lanes. */
+/** A functor as a graph of straight-line code, with the code generator that evaluates the graph in vectors. */
 interface Line {
   readonly parameters: readonly Node[];
   readonly results: readonly Node[];
   readonly lanes: VectorCode;
 }
 
-/** Pairs a tile of left rows with a run of right rows, and folds the values of the pairs for every left row. */
+/**
+ * Pairs a tile of left rows with a run of right rows. Folds the values of all pairs of each left row into one result.
+ */
 export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32]);
   const inputs = emitInputs(code, shape, layout, []);
@@ -92,11 +100,11 @@ interface CrossRun {
   readonly value: Line;
   readonly combine: VectorCombine;
   readonly folded: readonly (readonly VectorLocal[])[];
-  /** Address of every right leaf. */
+  /** Addresses of the columns of the right rows. */
   readonly rights: readonly Int32[];
 }
 
-/** The sums, by right row, vector of left rows, and leaf. */
+/** The sums of pairs, indexed by right row, then by vector of left rows, then by leaf (scalar component) of a sum. */
 type Sums = readonly (readonly (readonly VectorLocal[])[])[];
 
 function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: KernelInputs, program: number): Line {
@@ -109,7 +117,7 @@ function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: K
   return { parameters, results, lanes };
 }
 
-/** Folds the values of the pairs of a tile with `count` right rows, starting with row j. */
+/** Pairs a tile with `count` right rows from row j on, and folds the values of these pairs. */
 function emitPairs(run: CrossRun, j: Int32, count: number): void {
   const { code, command, inputs, combine, folded } = run;
   const { start, step, rightOwn } = command;
@@ -132,7 +140,7 @@ function emitPairs(run: CrossRun, j: Int32, count: number): void {
   releaseAll(code, [row, ...sums.flat(2)]);
 }
 
-/** The values of the pairs of one vector of left rows with a right row. The caller releases the locals. */
+/** Computes the values of the pairs of one vector of left rows with one right row. The caller releases the locals. */
 function emitWorth(
   { command: { leftOwn }, value: { lanes, parameters, results } }: CrossRun,
   vector: number,
@@ -151,7 +159,7 @@ function emitWorth(
   return results.map((node) => lanes.copy(node));
 }
 
-/** The values of `rightOwn` for a row, each broadcast to all lanes. The caller releases the locals. */
+/** Computes `rightOwn` for a row and broadcasts each result to all lanes. The caller releases the locals. */
 function emitRightOwn(
   code: Code,
   { environments }: KernelInputs,
@@ -164,7 +172,7 @@ function emitRightOwn(
   return lanes;
 }
 
-/** Applies `step` to the sums of the pairs, dimension by dimension. */
+/** Computes the sums of pairs: applies `step` to each sum, once per dimension. */
 function emitSums({ code, command, step, rights }: CrossRun, j: Int32, sums: Sums): void {
   const { dimensions, right } = command;
   const [d, end, a] = [code.local(I32), code.local(I32), code.local(I32)];
@@ -190,13 +198,13 @@ function emitSums({ code, command, step, rights }: CrossRun, j: Int32, sums: Sum
 }
 
 interface Place {
-  /** The first dimension of the round. */
+  /** The first dimension that this round of the unrolled loop processes. */
   readonly d: Int32;
-  /** Address of that dimension in the first leaf of the tile. */
+  /** Address of the values of dimension d in the tile, for the first left column. */
   readonly a: Int32;
-  /** Address of that dimension in every leaf of the first right row. */
+  /** Addresses of the value of dimension d in the first right row, for each right column. */
   readonly b: readonly Int32[];
-  /** Number of dimensions between d and the one to process. */
+  /** Number of dimensions from d to the dimension to process. */
   readonly ahead: number;
 }
 
@@ -224,7 +232,7 @@ function emitStep(
   releaseAll(code, lefts.flat());
 }
 
-/** Sets locals to results that may depend on the current values of the same locals. */
+/** Sets locals to the values of nodes. The nodes may depend on the previous values of these locals. */
 function setAll(code: Code, lanes: VectorCode, results: readonly Node[], into: readonly VectorLocal[]): void {
   if (results.length === 1) {
     into[0]!.set(lanes.value(results[0]!));
@@ -241,7 +249,7 @@ function localWith(code: Code, value: Vector): VectorLocal {
   return local;
 }
 
-/** Stores the results of one vector of left rows, without the padding. */
+/** Stores the results of one vector of left rows. Lanes of padding rows are not stored. */
 function emitStore(
   code: Code,
   types: readonly ScalarType[],

@@ -10,7 +10,9 @@ import { monoidKey } from '../shared/monoid-code.ts';
 import { crossWords, emitBlock, ROWS } from './cross-reduce-block.ts';
 import { emitRun } from './cross-reduce-run.ts';
 
-/** The kernel's programs. The indices of `STEP` and `VALUE`, and of the environments, follow this order. */
+/**
+ * The programs of the kernel, in the order that `emitBlock` and `emitRun` rely on when they select a program by index.
+ */
 function programsOf({ leftOwn, rightOwn, step, value }: CrossReduceCommand): KernelShape['programs'] {
   return [leftOwn, rightOwn, step, value];
 }
@@ -18,8 +20,9 @@ function programsOf({ leftOwn, rightOwn, step, value }: CrossReduceCommand): Ker
 const [STEP, VALUE] = [2, 3];
 
 /**
- * Whether vectors can evaluate four pairs at a time. The host must know the number of left rows. The packed rows must
- * fit in {@link MAX_SCRATCH} bytes. `step`, `value` and the monoid must compile to straight-line code.
+ * Whether the command can evaluate four pairs at a time with vectors. The host must know the number of left rows, the
+ * packed rows must fit in {@link MAX_SCRATCH} bytes, and `step`, `value` and the monoid must compile to straight-line
+ * code.
  */
 export function isVectorised(command: CrossReduceCommand): boolean {
   if (typeof command.extent !== 'number') return false;
@@ -34,21 +37,22 @@ export function isVectorised(command: CrossReduceCommand): boolean {
   });
 }
 
-/** Maximum number of bytes of private memory per thread. Longer vectors would not fit in any cache. */
+/** Maximum number of bytes of private memory per thread. Larger packed rows would not fit in any cache. */
 const MAX_SCRATCH = 2 ** 24;
 
 function scratchBytes({ dimensions, left, leftOwn }: CrossReduceCommand): number {
   return 4 * ROWS * (left.length * dimensions + entryOf(leftOwn.module).results.length) + 16;
 }
 
-/** Intended minimum number of chunks per worker, for load balancing. */
+/** Desired minimum number of chunks per worker, for load balancing. */
 const CHUNKS_PER_WORKER = 8;
-/** Intended maximum number of steps per chunk, so that workers notice an abort soon. */
+/** Desired maximum number of evaluations of `step` per chunk, so that workers notice an abort soon. */
 const STEPS_OF_CHUNK = 2 ** 26;
 
 /**
- * Folds a functor over all pairs of rows, in one parallel phase. A chunk pairs {@link ROWS} left rows with some runs of
- * right rows. The thread packs its left rows into tiles of two vectors, and processes four right rows together.
+ * Folds a functor over all pairs of left and right rows, in one parallel phase. A chunk pairs {@link ROWS} left rows
+ * with some runs of right rows. A thread packs its left rows into tiles of two vectors, and processes four right rows
+ * together.
  */
 export function launchCrossReduce(launcher: Launcher, command: CrossReduceCommand): Launch {
   const { others, left, right, results, run, dimensions, monoid } = command;

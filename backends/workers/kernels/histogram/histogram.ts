@@ -33,36 +33,41 @@ import { TURNS, takesTurns } from './turn-tables.ts';
 /** Indices of the kernel-specific argument words. */
 const INTO = 0;
 const BINS = 1;
-/** Number of histograms in the result, or number of segments. */
+/** Number of histograms in the result, or number of segments (ranges of elements with a histogram each). */
 const RUNS = 2;
 const SEGMENT = 3;
 const RANKS = 4;
-/** The tables to count into: address of the first, stride between workers in bytes, and total number. */
+/**
+ * The tables to count into: address of the first table, stride between the tables of two workers in bytes, and total
+ * number of tables.
+ */
 const TABLES = 5;
 const STRIDE = 6;
 const TABLE_COUNT = 7;
-/** Private memory of the workers for counting rows: address of the first worker's, and stride in bytes. */
+/** Private memory of the workers for counting rows: address of worker 0's memory, and bytes per worker. */
 const ROWS = 8;
 const ROW_STRIDE = 9;
-/** Stride between consecutive tables in bytes. */
+/** Stride in bytes between two consecutive tables, also of one worker. */
 const TURN = 10;
 const WORDS = 11;
 
-/** Number of table words per chunk when tables are cleared or added up. */
+/** Number of table words per chunk in the phases that clear tables or add them up. */
 const TABLE_CHUNK = 16384;
 
-/** Estimated factor by which a shared table gets cheaper if rows are first counted in turn tables. */
+/**
+ * Estimated factor by which atomic additions to a shared table become cheaper if rows are first counted in turn tables.
+ */
 const ROW_SHARING = 64;
 
 /** Maximum total size of the private tables of all workers, in bytes. */
 const PRIVATE_BYTES = 2 ** 26;
 
-/** Launches a histogram: {@link launchSegments} if the command has segments, otherwise {@link launchTables}. */
+/** Launches a histogram. A command with segments counts each segment separately. */
 export function launchHistogram(launcher: Launcher, command: HistogramCommand): Launch {
   return command.segment === undefined ? launchTables(launcher, command) : launchSegments(launcher, command);
 }
 
-/** Each segment is counted by one worker, directly into the result. */
+/** Launches a histogram of each segment. One worker counts a whole segment, directly into the result. */
 function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1, into }: HistogramCommand): Launch {
   const shape: KernelShape = { programs: [program], stores: [], words: WORDS };
   const layout = layoutOf(shape.programs);
@@ -79,9 +84,11 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
 }
 
 /**
- * Each worker counts into a private table, or into {@link TURNS} private tables in turn if they are small. The tables
- * are then added up. If private tables would be too large or have more words than there are elements, all workers add
- * atomically to one shared table instead.
+ * Launches a histogram with one table, or with several that are added up.
+ *
+ * Each worker counts into a private table. If the table is small, the worker has {@link TURNS} private tables and uses
+ * them in turn. At the end, all tables are added up. If private tables would be too large, or would have more words
+ * than there are elements, all workers add atomically to one shared table instead.
  */
 function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const { extent, program, bins, histograms, inner, into } = command;
@@ -93,7 +100,8 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const runs = histograms ?? 1;
   const words = bins * runs;
   const turning = takesTurns(bins);
-  // Turn tables for rows are added to a shared table only when the histogram changes, so sharing costs little.
+  // Rows are first counted in turn tables, which are added to a shared table only when the histogram changes. So
+  // sharing a table costs little.
   const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
@@ -132,18 +140,21 @@ function worthTables(words: number, workers: number, elements: number): boolean 
   return 4 * words * workers <= PRIVATE_BYTES && words * workers <= Math.max(TABLE_CHUNK, elements);
 }
 
-/** Everything that the code of the counting kernel depends on. */
+/** The properties of the command that the code of the counting kernel depends on. */
 interface Counting {
   readonly shape: KernelShape;
   readonly layout: Layout;
   readonly shared: boolean;
-  /** Whether workers have turn tables for rows; see {@link takesTurns}. */
+  /** Whether workers count rows in turn tables; see {@link takesTurns}. */
   readonly turning: boolean;
   /** Number of tables per worker. */
   readonly turns: number;
-  /** Whether the program selects one of several histograms. */
+  /** Whether the command has several histograms and the program selects one for each element. */
   readonly many: boolean;
-  /** Number of elements per row; undefined if the elements are not grouped in rows. */
+  /**
+   * Number of elements per row; undefined if the elements are not grouped in rows. The position of an element in its
+   * row is its rank.
+   */
   readonly ranks: number | undefined;
 }
 
@@ -161,14 +172,14 @@ function emitCounting(counting: Counting): FunctionBody {
   return code.finish();
 }
 
-/** The address of this worker's table or memory, as a local. A stride of 0 means that all workers share it. */
+/** The address of the worker's table or private memory, as a local. With a stride of 0, all workers share one table. */
 function emitTableOf(code: Code, first: number, stride: number): Int32 {
   const address = emitOwnWord(code, first);
   address.set(address.add(WORKER.mul(ownWord(stride))));
   return address;
 }
 
-/** Counts the ranks of every active row. The values that they share are computed once per row. */
+/** Counts the elements (ranks) of each active row. Values that do not depend on the rank are computed once per row. */
 function emitRowTallies(
   code: Code,
   { shape, layout, turning, ranks: capacity }: Counting,
@@ -242,7 +253,7 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
   return code.finish();
 }
 
-/** This chunk's part of an array of `words` words, as locals: its offset in bytes and its number of words. */
+/** The part of an array of `words` words that this chunk processes, as locals: offset in bytes and number of words. */
 function emitPart(code: Code, words: Int32): { readonly offset: Int32Local; readonly count: Int32 } {
   const offset = code.local(I32);
   const count = code.local(I32);
@@ -262,7 +273,7 @@ function emitClear(): FunctionBody {
   return code.finish();
 }
 
-/** Adds up all tables and writes the sums to the result. */
+/** Adds up all tables, bin by bin, and writes the sums to the result. */
 function emitMerge(): FunctionBody {
   const code = new Code(kernelParameters);
   const { offset, count } = emitPart(code, TABLE_WORDS);

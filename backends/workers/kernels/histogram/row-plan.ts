@@ -3,20 +3,26 @@ import { Graph, type Node, straightLine } from '../../../analyses/straight-line.
 import type { KernelShape, Layout } from '../../commands/kernel-arguments.ts';
 import { slotsOf } from '../../wasm/program-graph.ts';
 
-/** A straight-line program for the ranks of a row that counts all of them in the same histogram. */
+/**
+ * The program that bins the elements of a row, as straight-line code. All elements of a row are counted in the same
+ * histogram. The rank is the position of an element in its row.
+ */
 export interface RowPlan {
   readonly parameters: readonly Node[];
-  /** Types of the leaves computed once per row. */
+  /** Types of the values that are computed once per row and passed to the program. */
   readonly leaves: readonly ScalarType[];
   readonly bin: Node;
   readonly histogram: Node;
-  /** A word whose bit r says whether rank r is counted. Undefined if there is no such word or more than 32 ranks. */
+  /**
+   * A word whose bit r is set if the element of rank r is counted. Undefined if the program has no such word, or if
+   * rows have more than 32 elements.
+   */
   readonly mask: Node | undefined;
 }
 
 /**
- * The plan of a row. Undefined if the program is not straight-line code, the bin does not depend on the rank, or the
- * histogram does.
+ * Plans the counting of rows. Undefined if the program is not straight-line code, if the histogram depends on the rank,
+ * or if the bin does not.
  */
 export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
   const { module } = programs[0]!;
@@ -29,17 +35,22 @@ export function planRow({ programs }: KernelShape, layout: Layout, ranks: number
   return { parameters, leaves: types.slice(2), histogram, bin: masked?.bin ?? bin, mask: masked?.mask };
 }
 
-/** Matches `select(none, bin, bit of mask)`. */
+/**
+ * Matches the pattern `select(none, bin, bit of mask)`, in which an element without a set bit gets a bin that no table
+ * has.
+ */
 function maskOf(node: Node): { readonly bin: Node; readonly mask: Node } | undefined {
   if (node.kind !== 'operation' || node.name !== 'select') return undefined;
   const [none, bin, condition] = node.operands as readonly [Node, Node, Node];
-  // `none` must be out of range for every table.
+  // `none` must be an invalid bin in every table.
   if (none.kind !== 'literal' || Number(none.value) < 2 ** 31 || !bin.varying) return undefined;
   const mask = wordOfBit(condition);
   return mask && { bin, mask };
 }
 
-/** Matches `(word >> rank & 1) = 1` or `(word >> rank & 1) ≠ 0`, and returns the word. */
+/**
+ * Matches `(word >> rank & 1) = 1` and `(word >> rank & 1) ≠ 0`, and returns the word; undefined for other conditions.
+ */
 function wordOfBit(condition: Node): Node | undefined {
   if (condition.kind !== 'operation') return undefined;
   const { name, operands } = condition;

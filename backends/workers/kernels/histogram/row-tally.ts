@@ -11,46 +11,55 @@ import type { RowPlan } from './row-plan.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 
-/** Number of rows per batch. All rows of a batch are evaluated and noted before any of them is counted. */
+/** Number of rows per batch. A batch is evaluated and noted completely before any of its rows is counted. */
 export const NOTED_ROWS = 32;
 
-/** Words of a row's note: its index, whether its reads and its histogram are in range, and its leaves. */
+/**
+ * Indices of the words of a note, which describes one row: the index of the row, whether its reads and its histogram
+ * are in range, and the values computed once per row.
+ */
 const NOTE_INDEX = 0;
 const NOTE_SAFE = 1;
 const NOTE_LEAVES = 2;
 
-/** Bytes of private memory that a worker needs to count rows with `leaves` leaves: notes and turn tables. */
+/**
+ * Bytes of private memory that a worker needs to count rows: the notes of a batch and the turn tables. `leaves` is the
+ * number of values computed once per row.
+ */
 export function rowCounterBytes(bins: number, leaves: number): number {
   return noteBytes(leaves) + turnBytes(bins);
 }
 
-/** Bytes of the notes, padded to the vector size. The last word receives the result of the prefetching loads. */
+/**
+ * Bytes of the notes of a batch, padded to the vector size. One more word stores the result of the prefetching loads.
+ */
 function noteBytes(leaves: number): number {
   return 16 * Math.ceil((NOTED_ROWS * (NOTE_LEAVES + leaves) + 1) / 4);
 }
 
-/** An evaluated row, as locals: its index and its leaves. */
+/** A row to count, as locals: its index, and the values computed once per row. */
 export interface NotedRow {
   readonly index: Int32Local;
   readonly leaves: readonly ScalarLocal[];
 }
 
 /**
- * Emits code that counts row after row, each into the histogram that the program selects for the row.
+ * Emits code that counts the elements of rows. The program selects a histogram for each row.
  *
- * Rows are often far apart in memory, so their first reads miss the cache. The counter therefore notes a batch of rows
- * and prefetches the contiguous reads of all of them before it counts them, so that the cache misses overlap.
+ * Rows are often far apart in memory, so the first read of a row misses the cache. The code therefore first notes a
+ * batch of rows, then prefetches the contiguous reads of these rows, then counts the rows. The cache misses of a batch
+ * overlap.
  */
 export interface RowCounter {
-  /** Emits the code at the start of the function. */
+  /** Emits the code for the start of the kernel function. */
   begin(): void;
-  /** Emits the code at the end of the function. */
+  /** Emits the code for the end of the kernel function. */
   end(): void;
   /** Starts a batch of at most {@link NOTED_ROWS} rows. */
   beginBatch(): void;
   /** Adds a row to the batch. */
   note(row: NotedRow): void;
-  /** Counts the rows of the batch. Rows that need bounds checks are passed to `slow`. */
+  /** Emits code that counts the rows of the batch. `slow` emits the code for rows whose reads need bounds checks. */
   countNoted(slow: (row: NotedRow) => void): void;
 }
 
@@ -59,7 +68,7 @@ export interface RowCounterInputs {
   readonly inputs: KernelInputs;
   readonly plan: RowPlan;
   readonly table: TallyTable;
-  /** Number of ranks per row. */
+  /** Number of elements per row. */
   readonly ranks: Int32;
   /** Address of the worker's private memory, which has {@link rowCounterBytes} bytes. */
   readonly own: Int32;
@@ -77,7 +86,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
   const tablesAt = own.add(noteBytes(plan.leaves.length));
   const turns = turnTables(code, table, turning ? tablesAt : undefined);
 
-  /** Binds the row to the program's parameters and computes the loop-invariant values that `nodes` need. */
+  /** Binds the parameters of the program to a row, and computes the loop-invariant values that `nodes` need. */
   const prepareLanes = (row: NotedRow, nodes: readonly Node[] = allNodes): LaneCode => {
     const lanes = new LaneCode(code, { ...inputs, index: from }, false);
     for (const [i, scalar] of [row.index, from, ...row.leaves].entries()) {
@@ -87,7 +96,9 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     return lanes;
   };
 
-  /** Sets the ranks to count, as the range `from … to − 1` or as the mask `bits`, and sets `count` to their number. */
+  /**
+   * Sets the ranks to count: the range `from … to − 1`, or the bits of the mask `bits`. Sets `count` to their number.
+   */
   const prepareElements = (lanes: LaneCode): void => {
     if (plan.mask === undefined) {
       from.set(0);
@@ -104,7 +115,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     when(code, bin.ltU(table.bins), () => emitAdd(code, atomically, turns.tables[lane]!.add(bin.shl(2)), i32(1)));
   };
 
-  /** Counts the ranks `from … to − 1`. */
+  /** Counts the elements with the ranks `from … to − 1`. */
   const countRun = (lanes: LaneCode, atomically: boolean): void => {
     const whole = local();
     const countAll = (): void => {
@@ -121,11 +132,14 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     code.release(whole);
   };
 
-  /** Counts the ranks in the mask `bits`, one run of set bits at a time, lowest first. */
+  /**
+   * Counts the elements whose ranks are set in the mask `bits`, one run of set bits at a time, from the lowest run on.
+   */
   const countBits = (lanes: LaneCode, atomically: boolean): void =>
     whileTrue(code, bits, () => {
       from.set(bits.ctz());
-      // Adding the lowest set bit clears the lowest run and sets the bit after it. Higher bits do not change.
+      // Adding the lowest set bit to `bits` clears the lowest run and sets the bit after the run. Higher bits do not
+      // change.
       const lowest = bits.and(i32(0).sub(bits));
       bits.set(to.tee(bits.add(lowest)).and(bits));
       to.set(to.ctz());
@@ -167,7 +181,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
     },
     end() {
       turns.end();
-      // The result of the prefetching loads must be used, or the compiler would remove them.
+      // Stores the result of the prefetching loads. The compiler would remove the loads if their result were not used.
       store(code, own, touched, noteBytes(plan.leaves.length) - 4);
     },
     beginBatch() {

@@ -13,19 +13,19 @@ import { atomicAdd, store, when } from '../../wasm/wasm-statements.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
-/** The table that elements are counted into. */
+/** The table in which elements are counted. */
 export interface TallyTable {
   readonly address: Int32;
   readonly bins: Int32;
-  /** Number of histograms in the table. Undefined if there is only one, which the program need not select. */
+  /** Number of histograms in the table. Undefined if the table has only one, so that the program selects none. */
   readonly runs: Int32 | undefined;
-  /** Whether several workers count into the table, so additions must be atomic. */
+  /** Whether several workers count in the table. If so, additions are atomic. */
   readonly shared: boolean;
-  /** Stride in bytes between a worker's four tables, one per lane. Undefined if it has only one table. */
+  /** Stride in bytes between the four tables of a worker, one per lane. Undefined if a worker has only one table. */
   readonly turn?: Int32 | undefined;
 }
 
-/** Adds `value` to the word at `address`. */
+/** Adds `value` to the word at `address`, with an atomic addition if `atomically` is true. */
 export function emitAdd(code: Code, atomically: boolean, address: Int32, value: Int32): void {
   if (atomically) {
     atomicAdd(code, address, value);
@@ -39,7 +39,7 @@ export function emitAdd(code: Code, atomically: boolean, address: Int32, value: 
 /** Bitmask of all four lanes. */
 const ALL_LANES = 15;
 
-/** Counts an element in a bin of a histogram. Ignores it if the bin or the histogram is out of range. */
+/** Counts an element. Does nothing if its bin or its histogram is out of range. */
 function emitTally(
   code: Code,
   { address, bins, runs, shared }: TallyTable,
@@ -53,7 +53,7 @@ function emitTally(
   );
 }
 
-/** Counts the elements of a range of indices. */
+/** Counts the elements with the indices `from … to − 1`. */
 export function emitTallies(
   code: Code,
   shape: KernelShape,
@@ -84,7 +84,7 @@ function emitElement(code: Code, inputs: KernelInputs, table: TallyTable, args: 
   releaseAll(code, results);
 }
 
-/** Computes four bins at a time as a vector, but counts them one by one. */
+/** Computes the bins of four elements as a vector, then counts the elements one by one. */
 function vectorTallies(
   code: Code,
   table: TallyTable,
@@ -120,11 +120,12 @@ function emitLaneTallies(
 }
 
 /**
- * The fast path for a single histogram that is not shared. Four bins that are all out of range are skipped. If all four
- * are in range, their addresses are computed as a vector too; with several tables, each lane has a separate one.
+ * Vector code for a single histogram that is not shared. If all four bins of a vector are out of range, the vector is
+ * skipped. If all four are in range, their addresses are computed as a vector. If the worker has four tables, each lane
+ * counts in a separate table.
  *
- * If the upper bound {@link mostOf} proves that every bin is in range, range checks are omitted and the loop is
- * software-pipelined: the addresses of the next eight elements are extracted while the previous eight are counted.
+ * If the upper bound {@link mostOf} proves that every bin is in range, the range checks are omitted and the loop is
+ * software-pipelined: while eight elements are counted, the addresses of the next eight are computed.
  */
 function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
@@ -141,7 +142,7 @@ function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: G
       count(pair.shrU(32).wrap());
     }
   };
-  /** Computes the addresses of four bins and extracts them in pairs, each pair as one 64-bit integer. */
+  /** Computes the addresses of four bins, and extracts two addresses at a time as one 64-bit integer. */
   const takePairs = (vector: Vector, pairs: readonly Int64Local[]): void => {
     const addresses = code.local(V128);
     addresses.set(vector.shl(2).add(bases));
@@ -191,7 +192,7 @@ function quickTallies(code: Code, table: TallyTable, lanes: VectorCode, graph: G
   };
 }
 
-/** A row: its index, the ranks to count (`first … ranks − 1`), and the leaves computed once for it. */
+/** A row to count: its index, the ranks to count (`first … ranks − 1`), and the values computed once per row. */
 export interface TallyRow {
   readonly index: Int32Local;
   readonly first: Int32;
@@ -199,7 +200,7 @@ export interface TallyRow {
   readonly leaves: readonly ScalarLocal[];
 }
 
-/** Counts the ranks of one row. The vector code loops over the rank; the row's index and leaves are loop-invariant. */
+/** Counts the elements of one row. The loop runs over the ranks; the row's index and leaves are loop-invariant. */
 export function emitRanks(
   code: Code,
   { programs }: KernelShape,

@@ -5,42 +5,48 @@ import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { fillMemory, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitAdd, type TallyTable } from './tally.ts';
 
-/** Number of consecutive elements that are counted into separate tables. */
+/** Number of private tables that consecutive elements use in turn. */
 export const TURNS = 4;
 
-/** Maximum number of bins for turn tables, which must stay in the cache. */
+/** Maximum number of bins for which a worker has turn tables. They must stay in the cache. */
 const MAX_TURN_BINS = 2048;
 
-/** Whether turn tables are used for this number of bins. */
+/** Whether a worker has turn tables for histograms with this number of bins. */
 export function takesTurns(bins: number): boolean {
   return bins <= MAX_TURN_BINS;
 }
 
-/** Bytes of one worker's turn tables. Each table is padded to the vector size. */
+/** Bytes of one worker's turn tables. Each table is padded to a multiple of the vector size. */
 export function turnBytes(bins: number): number {
   return takesTurns(bins) ? TURNS * 16 * Math.ceil(bins / 4) : 0;
 }
 
 /**
- * The tables into which the elements of the current histogram are counted.
+ * Emits code that counts the elements of one histogram after the other.
  *
- * Neighbouring elements often share a bin, and a counter that was just stored can be loaded again only after several
- * cycles. Each worker therefore has small private tables, which consecutive elements use in turn. They are added to the
- * histogram before the next one starts. This pays off only if a histogram has at least as many elements as bins, so its
- * first elements are counted directly in the histogram.
+ * Consecutive elements often have the same bin, and a counter that was just stored can be loaded again only after
+ * several cycles. Each worker therefore has four small private tables, which consecutive elements use in turn. Before
+ * the next histogram starts, the tables are added to the current histogram. This only pays off if a histogram has at
+ * least as many elements as bins. So the first elements of a histogram are counted directly in the histogram.
  */
 export interface TurnTables {
-  /** The addresses of the tables, one per turn. All are the histogram's while it is counted directly. */
+  /**
+   * The addresses of the tables, one per turn. While elements are counted directly, all are the address of the
+   * histogram.
+   */
   readonly tables: readonly Int32[];
-  /** Emits the code at the start of the function. */
+  /** Emits the code for the start of the kernel function. */
   begin(): void;
-  /** Emits the code at the end of the function. */
+  /** Emits the code for the end of the kernel function. */
   end(): void;
-  /** Switches to the histogram with this number. */
+  /** Emits code that makes the histogram with this number the current one. */
   enter(histogram: Int32): void;
-  /** Announces `count` elements, before they are counted. Once there are enough, switches to the turn tables. */
+  /**
+   * Emits code that announces `count` further elements. Once the histogram has enough elements, switches to the turn
+   * tables.
+   */
   expect(count: Int32): void;
-  /** Emits the counting code. `atomically` says whether its additions must be atomic. */
+  /** Emits code that counts elements in the tables. `elements` emits the code with or without atomic additions. */
   count(elements: (atomically: boolean) => void): void;
 }
 
@@ -94,7 +100,9 @@ export function turnTables(code: Code, table: TallyTable, own: Int32 | undefined
   };
 }
 
-/** Adds the turn tables to the histogram at `home` and clears them. `at` and `end` are used as temporaries. */
+/**
+ * Adds the turn tables to the histogram at address `home`, and clears the tables. Overwrites the locals `at` and `end`.
+ */
 function emitFlush(
   code: Code,
   { bins, shared }: TallyTable,
@@ -113,8 +121,8 @@ function emitFlush(
   const [first, ...others] = tables.map((address) => address.add(at)) as [Int32, ...Int32[]];
   const sum = code.local(V128);
   end.set(bins.shl(2));
-  // Vector code sums the tables into the first one, which is padded to the vector size. The histogram may lack padding,
-  // so the sums are added to it word by word.
+  // The turn tables are padded, so vector code adds them up in the first table. The histogram may lack padding, so the
+  // sums are added to the histogram word by word.
   forEach(16, () => {
     sum.set(others.reduce((all: Vector, other) => all.add(loadVector(other)), loadVector(first)));
     store(code, first, sum);

@@ -41,34 +41,40 @@ import { releaseAll } from '../shared/monoid-code.ts';
 /** Indices of the kernel-specific argument words. */
 const INTO = 0;
 const BINS = 1;
-/** The tables that weights are added to: address of the first, stride between tables in bytes, and number. */
+/**
+ * The tables to which weights are added: address of the first table, stride between tables in bytes, and number of
+ * tables.
+ */
 const TABLES = 2;
 const STRIDE = 3;
 const TABLE_COUNT = 4;
-/** Total size of the tables in bytes. */
+/** Total size of all tables in bytes. */
 const BYTES = 5;
 const WORDS = 6;
 
 /** Maximum total size of the private tables of all workers, in bytes. */
 const PRIVATE_BYTES = 2 ** 27;
-/** Bytes of tables per chunk when they are cleared. */
+/** Bytes per chunk in the phase that clears the tables. */
 const CLEAR_CHUNK = 65536;
-/** Bins per chunk when tables are added up. */
+/** Bins per chunk in the phase that adds up the tables. */
 const MERGE_CHUNK = 2048;
-/** Cost of clearing a private table and adding it up, per bin, relative to the cost of adding a row. */
+/** Cost of a bin of a private table, for clearing and adding up, relative to the cost of adding one row. */
 const ROWS_PER_BIN = 0.5;
 
 const ALL_LANES = 15;
 
-/** Bytes of a bin: one 64-bit sum per weight, padded to an even number of sums, since a vector holds two. */
+/**
+ * Bytes of a bin: one 64-bit sum per weight. The number of sums is rounded up to an even number, since a vector holds
+ * two.
+ */
 function binBytes(weights: number): number {
   return 16 * Math.ceil(weights / 2);
 }
 
 /**
- * Adds weights by bin. Each worker adds to a private table, and the tables are then added up. If private tables would
- * be too large or cost more than the rows themselves, all workers add atomically to one shared table instead. A table
- * has an extra bin for ignored rows.
+ * Adds up weights by bin. Each worker adds its rows to a private table; then the tables are added up. If private tables
+ * would be too large, or would cost more than the rows themselves, all workers add atomically to one shared table
+ * instead. Rows without a valid bin are added to an extra bin of the table.
  */
 export function launchWeightedHistogram(launcher: Launcher, command: WeightedHistogramCommand): Launch {
   const { extent, program, bins, into } = command;
@@ -103,7 +109,7 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
   };
 }
 
-/** This chunk's range of the items `0 … size − 1`, as locals. `to` is exclusive. */
+/** The range of the items `0 … size − 1` that this chunk processes, as locals. `to` is exclusive. */
 function emitRange(code: Code, size: Int32, chunkSize: number): { readonly from: Int32; readonly to: Int32 } {
   const [from, to] = [code.local(I32), code.local(I32)];
   to.set(from.tee(CHUNK.mul(chunkSize)).add(chunkSize));
@@ -118,7 +124,7 @@ function emitClear(): FunctionBody {
   return code.finish();
 }
 
-/** The table that weights are added to. */
+/** The table to which weights are added. */
 interface WeightTable {
   readonly address: Int32;
   readonly bins: Int32;
@@ -149,7 +155,7 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
   return code.finish();
 }
 
-/** The address of a bin's sums. */
+/** The address of the sums of a bin. */
 function binAt({ address, weights }: WeightTable, bin: Int32): Int32 {
   return address.add(bin.mul(binBytes(weights)));
 }
@@ -179,12 +185,12 @@ function emitRow(code: Code, table: WeightTable, bin: Int32Local, weights: reado
   code.release(address);
 }
 
-/** Adds two weights, as 64-bit lanes, to a bin's sums `pair` and `pair + 1`. */
+/** Adds a vector of two 64-bit weights to the sums `pair` and `pair + 1` of a bin. */
 function emitAddPair(code: Code, address: Int32, pair: number, weights: Vector): void {
   store(code, address, loadVector(address, 8 * pair).addI64(weights), 8 * pair);
 }
 
-/** Computes the bins and weights of four rows as vectors. Adds the rows one by one, two weights at a time. */
+/** Vector code that computes the bins and weights of four rows, and adds the rows one by one, two weights at a time. */
 function vectorRows(
   code: Code,
   shape: KernelShape,
@@ -222,7 +228,10 @@ function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], l
   const [address, low, high] = [code.local(I32), code.local(V128), code.local(V128)];
   for (let pair = 0; pair < weights.length; pair += 2) {
     const [first, second] = [weights[pair]!, weights[pair + 1]];
-    /** The weights of two neighbouring rows: both weights of the first row, then both of the second. */
+    /**
+     * Interleaves two weights of two neighbouring rows: both weights of the first row, then both weights of the second
+     * row.
+     */
     const interleaved = (order: Lanes): Vector => {
       const all = lanes.local(first);
       return all.shuffle(second === undefined ? v128([0, 0, 0, 0]) : lanes.local(second), order);
@@ -238,7 +247,7 @@ function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], l
   for (const local of [address, low, high]) code.release(local);
 }
 
-/** Adds up the tables and writes the low and high words of every sum. */
+/** Adds up the tables, and stores each 64-bit sum as a low and a high word. */
 function emitMerge(weights: number): FunctionBody {
   const code = new Code(kernelParameters);
   const bins = emitOwnWord(code, BINS);

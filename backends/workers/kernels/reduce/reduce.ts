@@ -45,7 +45,10 @@ import {
 const PARTIALS = 0;
 const INTO = 1;
 
-/** Folds with an exact monoid: each chunk yields a partial result, then one worker folds these in order. */
+/**
+ * Reduces with an exact monoid, whose bracketing does not matter. Each chunk yields a partial result; then one worker
+ * folds the partial results in order.
+ */
 export function launchExactReduce(
   launcher: Launcher,
   extent: Extent,
@@ -93,7 +96,7 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   return code.finish();
 }
 
-/** Maximum number of values that the program and the monoid compute, if their code is repeated for four quarters. */
+/** Maximum number of values that a program and a monoid may compute for their code to be repeated for four quarters. */
 const MAX_VALUES = 64;
 
 function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
@@ -112,8 +115,9 @@ interface Chunk {
 }
 
 /**
- * Folds the four quarters of a chunk in one loop, so that the processor can overlap the four independent folds, then
- * combines their results in order. Advances `from` to the remainder, which has at most three elements.
+ * Folds a chunk in four quarters: one loop advances all four folds, which are independent, so the processor overlaps
+ * them. Then combines the four results in order. Afterwards `from` is the first of the at most three elements left
+ * over.
  */
 function foldQuarters(
   code: Code,
@@ -139,8 +143,8 @@ function foldQuarters(
 }
 
 /**
- * The vector part of a fold in which every lane has a separate partial result. Undefined if the monoid is not
- * commutative, or if the program or the monoid has no vector code.
+ * Vector code for a fold in any order: each lane has a separate partial result. Undefined if the monoid is not
+ * commutative, or if the program or the monoid is not straight-line code.
  */
 function unorderedPart(
   code: Code,
@@ -162,8 +166,8 @@ function unorderedPart(
 }
 
 /**
- * The vector part of a fold of `elements` into the locals `total`, in any order. `size` is the number of values that
- * the code computes; if it is large, the loop is not unrolled.
+ * Vector code that folds `elements` into the locals `total`, in any order. `size` is the number of values that the code
+ * computes per element; the loop is only unrolled if it is small.
  */
 export function unorderedFold(
   code: Code,
@@ -226,12 +230,12 @@ function emitFold(shape: KernelShape, layout: Layout, monoid: MonoidProgram): Fu
   return code.finish();
 }
 
-/** The address of the partial result of a chunk. */
+/** The address of a chunk's partial result. */
 function partialAt({ types }: MonoidProgram, chunk: Int32): Int32 {
   return ownWord(PARTIALS).add(chunk.mul(4 * types.length));
 }
 
-/** The number of chunks in the extent, as a local. */
+/** The number of chunks of the launch, as a local. */
 export function emitChunkCount(code: Code, extent: Int32): Int32 {
   const size = code.local(I32);
   const chunks = code.local(I32);

@@ -26,7 +26,10 @@ import {
 } from '../shared/tree-blocks.ts';
 import { emitBlockTotal, emitWorkerRoom, roomBytes, stateAt } from '../shared/tree-code.ts';
 
-/** Folds in the canonical tree order: workers total the blocks in parallel, then one worker folds the totals. */
+/**
+ * Reduces with the brackets of the canonical combination tree. The workers compute the totals of the blocks in
+ * parallel, then one worker folds the totals.
+ */
 export function launchTreeReduce(
   launcher: Launcher,
   extent: Extent,
@@ -52,7 +55,7 @@ export function launchTreeReduce(
   };
 }
 
-/** Folds the block totals level by level, in place, until a single one is left. */
+/** Folds the totals of the blocks level by level, in place, until only one total is left. */
 function emitFoldTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, shape, layout, []);

@@ -26,23 +26,25 @@ import { loadState, releaseAll, stateLocals } from '../shared/monoid-code.ts';
 import { advance, emitPlaceGrid, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 import { ROUND_FUNCTION, roundArguments } from './relax-round.ts';
 
-/** Argument words specific to this kernel. */
+/** Indices of the kernel-specific argument words. */
 export const relaxWords = {
-  /** The address of the private memory of all threads, and the bytes per thread. */
+  /** The address of the private memory of all threads, and the number of bytes per thread. */
   own: 0,
   ownBytes: 1,
-  /** Whether there are fewer chunks than threads; then private memory is assigned by chunk. */
+  /** Whether there are fewer chunks than threads. If so, memory is private to a chunk instead of a thread. */
   byChunk: 2,
   maxRounds: 3,
   rounds: 4,
   roundsCapacity: 5,
-  /** The first of the words with the addresses of the state leaves, one word per leaf. */
+  /**
+   * The first of the words with the addresses of the state columns, one word per leaf (scalar component) of a state.
+   */
   state: 6,
 } as const;
 
 /**
- * Relaxes the grids of a chunk, one after the other. A round is a separate function, so that V8 can switch to optimized
- * code between two rounds.
+ * Relaxes the grids of a chunk, one after the other: repeats rounds that compute all cells from their neighbours. A
+ * separate function runs a round, so that V8 can switch to optimized code between two calls.
  */
 export function emitChunkOfGrids(
   shape: KernelShape,
@@ -83,7 +85,7 @@ export function emitChunkOfGrids(
   return code.finish();
 }
 
-/** Copies the states of a grid into private memory or back, row by row. */
+/** Copies the states of a grid into the private memory (`in`) or back (`out`), row by row. */
 function emitMoveStates(
   code: Code,
   { states }: GridForm,
@@ -107,7 +109,7 @@ function emitMoveStates(
   releaseAll(code, [bytes, here]);
 }
 
-/** Evaluates the `own` program for every cell of a grid, and stores the results in private memory. */
+/** Evaluates the `own` program once for each cell of a grid, and stores the results in the private memory. */
 function emitOwn(
   code: Code,
   shape: KernelShape,
@@ -118,7 +120,7 @@ function emitOwn(
 ): void {
   if (owns.length === 0) return;
   const [index, from, to] = [code.local(I32), code.local(I32), code.local(I32)];
-  /** For each leaf, a base address: adding 4 · index gives the address of a cell in the current row. */
+  /** For each result of `own`, an address such that `address + 4 · index` is the place of a cell of the current row. */
   const leaves = owns.map(() => code.local(I32));
   for (const [leaf, address] of leaves.entries()) {
     address.set(leafOf(grid.own, grid.leafBytes, leaf));
@@ -134,7 +136,8 @@ function emitOwn(
   forRows(code, grid.height, () => {
     to.set(from.add(grid.width));
     emitIndexLoop(code, { from, to, index, scalar, vector });
-    // Rows are `rowBytes` apart here, but the index advances by only `width` per row.
+    // The index advances by `width` per row, but rows in the private memory are `rowBytes` apart. Corrects the
+    // difference.
     advance(leaves, grid.rowBytes.sub(grid.width.shl(2)));
     from.set(to);
   });
@@ -167,7 +170,9 @@ function ownVectors(
   };
 }
 
-/** Runs rounds until `until` holds or `maxRounds` rounds have run. The final states are at `from`. */
+/**
+ * Runs rounds until the program `until` returns true or `maxRounds` rounds are done. The final states are at `from`.
+ */
 function emitRounds(
   code: Code,
   { environments }: KernelInputs,

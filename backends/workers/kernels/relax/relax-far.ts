@@ -8,27 +8,31 @@ import { assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-local
 import { releaseAll } from '../shared/monoid-code.ts';
 import { emitStandIn, type GridLocals, leafOf, periodOf } from './relax-grid.ts';
 
-/** Emits the code that loads the states of a cell's neighbours. */
+/** Emits code that loads the states of the neighbours of a cell. */
 export interface FarNeighbours {
   beginRow(row: Int32): void;
-  /** Loads the neighbours of the cell in a column. `place` is the byte offset of the cell from the first in its row. */
+  /** Loads the neighbours of the cell in a column of the current row. `place` is the cell's byte offset in its row. */
   load(column: Int32, place: Int32): void;
   release(): void;
 }
 
-/** Exceeds the length of any row or column, and is small enough that adding it to a position does not overflow. */
+/** An offset beyond any row or column, and small enough that a position plus the offset does not overflow. */
 const BEYOND = 2 ** 29;
 
-/** A distance of neighbours along one axis, with the lookup at the current row or column. */
+/** An offset of neighbours along one axis, with the position of the neighbour for the current row or column. */
 interface Distance {
-  /** The distance modulo the period of the boundary, or clamped to ±`BEYOND` if the boundary has no period. */
+  /**
+   * The offset modulo the period of the boundary rule. If the rule has no period, the offset is clamped to ±`BEYOND`.
+   */
   readonly step: Int32Local;
-  /** The row or column to load from, and whether it is inside the grid. If it is outside, `place` is 0. */
+  /** The row or column of the neighbour, and whether it is inside the grid. If not, `place` is 0. */
   readonly place: Int32Local;
   readonly isInside: Int32Local;
 }
 
-/** Loads neighbours that are too far away for padding: each is looked up by the rule of the boundary. */
+/**
+ * Emits code for neighbours that are too far away for padding. The boundary rule gives the position of each neighbour.
+ */
 export function emitFarNeighbours(
   code: Code,
   { state, neighbours, boundary, outside }: RelaxCommand,
@@ -42,7 +46,7 @@ export function emitFarNeighbours(
     for (const { step, place, isInside } of found.values()) {
       emitStandIn(code, rule, size, at.add(step), place);
       isInside.set(place.ltU(size));
-      // The value loaded for a neighbour outside is discarded, so any valid place will do.
+      // The value loaded for a neighbour outside the grid is not used, so its position may be any valid one.
       place.set(isInside.select(place, 0));
     }
   };
@@ -68,7 +72,7 @@ export function emitFarNeighbours(
   };
 }
 
-/** The distinct distances along an axis. */
+/** Locals for each distinct offset of neighbours along an axis, by offset. */
 function distances(code: Code, rule: Boundary, size: Int32, all: readonly number[]): Map<number, Distance> {
   return new Map(
     [...new Set(all)].map((distance) => {

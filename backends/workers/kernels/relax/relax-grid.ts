@@ -7,15 +7,17 @@ import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { doWhile } from '../../wasm/wasm-statements.ts';
 
 /**
- * The layout of a grid in the private memory of the thread that relaxes it. There are two copies of the states: a
- * round reads one and writes the other. Each copy is padded as far as the neighbour offsets reach. The padding is
- * filled before every round, so that a step reads every neighbour at a fixed offset from its cell. If any neighbour
- * is far away, there is no padding, and all neighbours are looked up by the boundary's rule.
+ * The layout of a grid in the private memory of the thread that relaxes it.
+ *
+ * There are two copies of the states: a round reads one and writes the other. Each copy is padded as far as the offsets
+ * of neighbours reach, and the padding is filled before every round. So each neighbour is at a fixed offset from its
+ * cell. If any neighbour is far away (`isFar`), there is no padding, and the boundary rule gives the position of each
+ * neighbour.
  */
 export interface GridForm {
   readonly states: readonly ScalarType[];
   readonly owns: readonly ScalarType[];
-  /** The width of the padding on each side, in cells. */
+  /** The width of the padding on each side of the grid, in cells. */
   readonly left: number;
   readonly right: number;
   readonly above: number;
@@ -23,7 +25,9 @@ export interface GridForm {
   readonly isFar: boolean;
 }
 
-/** The widest padding. If neighbours are farther away, filling the padding costs more than looking them up. */
+/**
+ * Maximum width of the padding. Filling wider padding would cost more than computing the position of each neighbour.
+ */
 const MAX_AROUND = 8;
 
 export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
@@ -41,11 +45,14 @@ export function formOf({ state, own, neighbours }: RelaxCommand): GridForm {
 }
 
 const VECTOR_BYTES = 16;
-/** Extra bytes per leaf: for vectors that extend past the last row, and for aligning the first cell of each row. */
+/**
+ * Extra bytes per column of a grid: for vectors that extend beyond the last row, and for aligning the first cell of
+ * each row.
+ */
 const SLACK = 2 * VECTOR_BYTES;
 
 /**
- * The bytes of private memory that a thread needs for the largest grid: folded changes, two copies of the states, and
+ * Bytes of private memory that a thread needs for the largest grid: the folded changes, two copies of the states, and
  * the results of `own`.
  */
 export function ownBytes(
@@ -63,23 +70,26 @@ function totalsBytes(leaves: number): number {
   return VECTOR_BYTES * Math.ceil(leaves / 4);
 }
 
-/** Locals for the current grid. Leaves are `leafBytes` apart, and the rows of a leaf `rowBytes`. */
+/** Locals for the current grid. Its columns are `leafBytes` apart, and the rows of a column are `rowBytes` apart. */
 export interface GridLocals {
-  /** Index of the first cell among the cells of all grids. */
+  /** Index of the grid's first cell in the state columns, which hold the cells of all grids. */
   readonly first: Int32Local;
   readonly width: Int32Local;
   readonly height: Int32Local;
   readonly rowBytes: Int32Local;
   readonly leafBytes: Int32Local;
-  /** Address of the folded changes of the last round. */
+  /** Address of the folded changes of the latest round. */
   readonly totals: Int32Local;
-  /** Addresses of the first cell in the states before a round, the states after it, and the results of `own`. */
+  /**
+   * Addresses of the first cell in the states before the round, in the states after the round, and in the results of
+   * `own`.
+   */
   readonly from: Int32Local;
   readonly to: Int32Local;
   readonly own: Int32Local;
 }
 
-/** Sets the strides and addresses of a grid with a given width and height. `address` must be a multiple of 16. */
+/** Sets the strides and addresses of a grid from its width and height. `address` must be a multiple of 16. */
 export function emitPlaceGrid(form: GridForm, leaves: number, grid: GridLocals, address: Int32): void {
   const { left, right, above, below } = form;
   const { width, height, rowBytes, leafBytes, totals, from, to, own } = grid;
@@ -106,7 +116,7 @@ export function leafOf(origin: Int32, leafBytes: Int32, leaf: number): Int32 {
   return origin.add(leafBytes.mul(leaf));
 }
 
-/** Loops over the rows of a grid. There must be at least one. */
+/** Loops over the rows of a grid, which must have at least one row. */
 export function forRows(code: Code, height: Int32, body: (row: Int32) => void): void {
   const row = code.local(I32);
   row.set(0);
@@ -119,8 +129,8 @@ export function advance(addresses: readonly Int32Local[], bytes: Int32 | number)
 }
 
 /**
- * Sets `into` to the position that replaces `place` in a row or column of `size` cells. `place` is signed and may be
- * outside. If the boundary is constant, `into` is set to `place` itself.
+ * Sets `into` to the row or column whose cells stand in for position `place`, by the boundary rule. `place` is signed
+ * and may be outside the grid, whose size is `size`. For a constant boundary, `into` is `place` itself.
  */
 export function emitStandIn(code: Code, boundary: Boundary, size: Int32, place: Int32, into: Int32Local): void {
   into.set(place);
@@ -145,7 +155,10 @@ export function emitStandIn(code: Code, boundary: Boundary, size: Int32, place: 
   code.release(period);
 }
 
-/** The period of a reflected row or column: 2 · (size − 1), but at least 1. The expression must be used only once. */
+/**
+ * The period of a reflected row or column: 2 · (size − 1), but at least 1. Use the expression only once, because it
+ * uses a temporary local.
+ */
 export function periodOf(code: Code, size: Int32): Int32 {
   return new Int32((bytes) => {
     const period = code.local(I32);
@@ -154,7 +167,7 @@ export function periodOf(code: Code, size: Int32): Int32 {
   });
 }
 
-/** Sets a local to the signed maximum of itself and `to`. */
+/** Sets a local to the maximum of its value and `to`, both signed. */
 function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
   value.set(to);
@@ -162,7 +175,7 @@ function emitMaxS(code: Code, local: Int32Local, to: Int32): void {
   code.release(value);
 }
 
-/** Sets a local to the signed minimum of itself and `to`. */
+/** Sets a local to the minimum of its value and `to`, both signed. */
 function emitMinS(code: Code, local: Int32Local, to: Int32): void {
   const value = code.local(I32);
   value.set(to);

@@ -22,20 +22,22 @@ import { advance, forRows, type GridForm, type GridLocals, leafOf } from './rela
 import { emitSurroundings } from './relax-surroundings.ts';
 import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
 
-/** Index of the round among the functions of the kernel. */
+/** Index, among the functions of the kernel, of the function that runs one round. */
 export const ROUND_FUNCTION = 1;
 
 /** Index of the step among the programs of the kernel. */
 const STEP = 3;
 
-/** The locals of a grid, in the order of the parameters of a round. */
+/** The locals of a grid, in the order in which the function of a round receives them as parameters. */
 const order = ['first', 'width', 'height', 'rowBytes', 'leafBytes', 'totals', 'from', 'to', 'own'] as const;
 
 export function roundArguments(grid: GridLocals): Int32[] {
   return order.map((name) => grid[name]);
 }
 
-/** Runs one round of a grid: fills the padding, evaluates the step for all cells, and folds their changes. */
+/**
+ * Runs one round of a grid: fills the padding, evaluates the step for each cell, and folds the changes of all cells.
+ */
 export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, command: RelaxCommand): FunctionBody {
   const code = new Code([I32, ...order.map((): typeof I32 => I32)]);
   const grid = Object.fromEntries(order.map((name, k) => [name, code.parameter(1 + k)])) as unknown as GridLocals;
@@ -50,7 +52,9 @@ export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, co
   return code.finish();
 }
 
-/** The step as a graph for vector code; undefined if the step or the fold of changes is not straight-line code. */
+/**
+ * The step as a graph for vector code; undefined if the step or the monoid of the changes is not straight-line code.
+ */
 function stepGraph(
   { programs }: KernelShape,
   layout: Layout,
@@ -73,7 +77,7 @@ function stepGraph(
   };
 }
 
-/** Evaluates the step for one cell at a time. */
+/** Evaluates the step one cell at a time, without vectors. */
 function emitScalarRound(
   code: Code,
   { environments }: KernelInputs,

@@ -9,13 +9,13 @@ import { doWhile, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import { advance, emitStandIn, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 
-/** Fills the padding around the states before a round by the boundary's rules. */
+/** Fills the padding around the grid by the boundary rule. Must run before every round. */
 export function emitSurroundings(code: Code, form: GridForm, command: RelaxCommand, grid: GridLocals): void {
   emitColumns(code, form, command, grid);
   emitRowsAround(code, form, command, grid);
 }
 
-/** Fills the padding to the left and right of each row. */
+/** Fills the padding at the left and right of each row. */
 function emitColumns(
   code: Code,
   { states, left, right }: GridForm,
@@ -28,7 +28,7 @@ function emitColumns(
   ];
   if (columns.length === 0) return;
   const isConstant = boundary.x === 'constant';
-  /** For each padding column, the byte offset of the cell to copy from the first cell in its row. */
+  /** For each padding column, the byte offset in the row of the cell whose state is copied there. */
   const sources = columns.map(({ isRight, at }) => {
     const source = code.local(I32);
     if (isConstant) return source;
@@ -53,7 +53,9 @@ function emitColumns(
   releaseAll(code, [row, end, value, ...sources]);
 }
 
-/** Fills the padding rows above and below, including the corners. The columns must be filled already. */
+/**
+ * Fills the padding rows above and below the grid, including the corners. The padding columns must be filled before.
+ */
 function emitRowsAround(
   code: Code,
   { states, left, above, below }: GridForm,
@@ -82,7 +84,7 @@ function emitRowsAround(
   releaseAll(code, [to, source, place, words]);
 }
 
-/** Loops over the vectors of a row of `bytes` bytes, which must not be 0. */
+/** Loops over the vectors of a row of `bytes` bytes; `bytes` must not be 0. */
 function forVectors(code: Code, bytes: Int32, body: (at: Int32) => void): void {
   const at = code.local(I32);
   at.set(0);

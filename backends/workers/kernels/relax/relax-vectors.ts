@@ -19,7 +19,7 @@ import {
 } from '../shared/monoid-code.ts';
 import { advance, forRows, type GridForm, type GridLocals, leafOf } from './relax-grid.ts';
 
-/** A step as a graph: the nodes of its parameters and results. */
+/** The step of a relaxation as a graph: the nodes of its parameters and results. */
 export interface StepGraph {
   readonly index: Node;
   readonly before: readonly Node[];
@@ -27,17 +27,19 @@ export interface StepGraph {
   readonly around: readonly Node[];
   readonly after: readonly Node[];
   readonly changes: readonly Node[];
-  /** The number of nodes in the graph. */
+  /** Number of nodes in the graph. */
   readonly size: number;
 }
 
 const VECTOR_BYTES = 16;
-/** Vectors per iteration of the unrolled loop over a row. */
+/** Number of vectors per iteration of the unrolled loop over a row. */
 const UNROLLED = 4;
-/** Larger steps are not unrolled, because the loop overhead is negligible beside them. */
+/**
+ * Maximum number of values in a step for which the loop is unrolled. In larger steps, the loop overhead is negligible.
+ */
 const UNROLLED_VALUES = 96;
 
-/** Evaluates the step for four cells of a row at a time, and folds their changes into `total`. */
+/** Evaluates the step for four cells of a row at a time, and folds the changes of the cells into `total`. */
 export function emitVectorRound(
   code: Code,
   inputs: KernelInputs,
@@ -78,13 +80,13 @@ export function emitVectorRound(
   vectors.release();
 }
 
-/** Replaces the changes of lanes outside the mask by the identity. */
+/** Keeps the changes in the lanes of the mask `chosen`, and replaces all other lanes by the identity. */
 function chosenOf({ types, identity }: MonoidProgram, leaf: number, changes: Vector, chosen: Vector): Vector {
   const neutral = lanesOf(types[leaf]!, identity[leaf]!);
   return neutral.every((word) => word === 0) ? changes.and(chosen) : changes.bitselect(v128(neutral), chosen);
 }
 
-/** Emits the loads and stores of a step for four cells of the current row. */
+/** Emits the loads and stores of a step for four cells of a row. */
 function rowOf(
   code: Code,
   { states, owns, left }: GridForm,
@@ -98,7 +100,7 @@ function rowOf(
     address.set(leafOf(origin, leafBytes, leaf));
     return address;
   };
-  /** For each row that a step reads, by its offset dy: the address of column −`left` for each leaf. */
+  /** The addresses of the rows that a step reads, keyed by the row's offset dy: column −`left` of each state column. */
   const rows = new Map(
     [...new Set([0, ...neighbours.map(({ dy }) => dy)])].map((dy) => {
       const addresses = states.map((_, leaf) => addressOf(from, leaf));
@@ -121,8 +123,8 @@ function rowOf(
       .add(fourFrom(ahead / 4));
   return {
     /**
-     * Supplies the parameters for four cells. They begin `bytes` + `more` bytes after the first cell of the row, and
-     * `first` is the index of that cell.
+     * Supplies the parameters of the step for four cells, starting `bytes` + `more` bytes after the first cell of the
+     * row. `first` is the index of the row's first cell.
      */
     begin(bytes: Int32, more: number, first: Int32): void {
       [at, ahead] = [bytes, more];
@@ -136,7 +138,7 @@ function rowOf(
       }
       for (const [leaf, type] of owns.entries()) lanes.supply(step.owns[leaf]!, loaded(others[leaf]!, type, 0));
     },
-    /** Stores the states after the step. */
+    /** Stores the new states of the four cells. */
     store(): void {
       for (const [leaf, type] of states.entries()) {
         store(code, targets[leaf]!.add(at), wordsOf(type, lanes.value(step.after[leaf]!)), ahead);
@@ -152,15 +154,17 @@ function rowOf(
 }
 
 /**
- * Emits the code for the vector at byte offset `at` + `ahead` in the row. `chosen` is the mask of the lanes to fold;
- * if it is undefined, all lanes are folded.
+ * Emits the code for the vector at byte offset `at` + `ahead` of the row. The changes of the lanes in the mask `chosen`
+ * are folded; if it is undefined, those of all lanes.
  */
 type VectorBody = (at: Int32, ahead: number, chosen: Vector | undefined) => void;
 
 /**
- * Loops over the vectors of a row. If the width is not a multiple of 4, the last vector ends with the row and overlaps
- * the one before, and a mask excludes the lanes that are already folded. If the row has fewer than four cells, its only
- * vector starts with the row and also writes padding, which is filled again before the next round.
+ * Loops over the vectors of a row of `width` cells.
+ *
+ * If the width is not a multiple of 4, the last vector ends with the row and overlaps the previous vector. A mask
+ * excludes the overlapping lanes, which are folded already. If the row has fewer than four cells, its only vector
+ * starts with the row. The vector then also overwrites padding, which is filled again before the next round.
  */
 function vectorsOf(code: Code, width: Int32, unrolled: number) {
   const [at, end, bytes] = [code.local(I32), code.local(I32), code.local(I32)];
@@ -168,7 +172,7 @@ function vectorsOf(code: Code, width: Int32, unrolled: number) {
   bytes.set(width.shl(2));
   rest.set(restOf(width));
   const setEnd = (vectors: number): void => end.set(bytes.and(-VECTOR_BYTES * vectors));
-  /** Sets the range and the mask for the last, partial vector of the row. */
+  /** Sets the range and the mask for the last vector of the row, which is only partly new. */
   const setLast = (): void => {
     const max = bytes.gtU(VECTOR_BYTES).select(bytes, VECTOR_BYTES);
     at.set(end.tee(max).sub(VECTOR_BYTES));
@@ -201,8 +205,8 @@ function vectorsOf(code: Code, width: Int32, unrolled: number) {
 }
 
 /**
- * The mask for the last, partial vector of a row: the lanes from −width mod 4 on, which no other vector covers. If the
- * row has fewer than four cells, the mask has the lanes below the width.
+ * The mask for the last vector of a row whose width is not a multiple of 4: lanes from −width mod 4 on, which the
+ * previous vector does not cover. If the row has fewer than four cells, the mask contains the lanes below the width.
  */
 function restOf(width: Int32): Vector {
   const places = v128([0, 1, 2, 3]);

@@ -6,12 +6,12 @@ import { emitChunkOfGrids, relaxWords } from './relax-chunk.ts';
 import { formOf, ownBytes } from './relax-grid.ts';
 import { emitRound } from './relax-round.ts';
 
-/** Approximate number of cells per chunk if all grids have the maximum size. Larger grids get a chunk each. */
+/** Approximate number of cells per chunk, if all grids have the maximum size. A larger grid forms a chunk alone. */
 const CHUNK_CELLS = 1024;
 /** Maximum number of grids per chunk. */
 const LARGEST_CHUNK = 64;
 
-/** Relaxes many grids in one parallel phase. One thread runs all the rounds of a grid. */
+/** Relaxes many grids in one parallel phase. A single thread runs all rounds of a grid. */
 export function launchRelax(launcher: Launcher, command: RelaxCommand): Launch {
   const { extent, grids, own, step, until, state, rounds, cells, maxRounds, maxWidth, maxHeight } = command;
   const shape: KernelShape = {
@@ -46,7 +46,7 @@ export function launchRelax(launcher: Launcher, command: RelaxCommand): Launch {
   };
 }
 
-/** The key of the compiled code, without the programs: commands with equal keys differ only in their programs. */
+/** The part of the kernel's cache key that describes the command without its programs. */
 function keyOf({ state, neighbours, boundary, outside, change }: RelaxCommand): string {
   const around = neighbours.map(({ dx, dy }) => `${dx},${dy}`).join(' ');
   const constants = outside.map((value) => (Object.is(value, -0) ? '-0' : `${value}`));

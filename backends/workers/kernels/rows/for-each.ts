@@ -40,7 +40,7 @@ import {
 import { gridRows, hasWideRows } from './grid-rows.ts';
 import { emitRowLoop, emitRows } from './row-loop.ts';
 
-/** Evaluates `program(index)` for every index and stores the results: one parallel phase. */
+/** Evaluates `program(index)` for every index and stores the results, in one parallel phase. */
 export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
   const shape: KernelShape = { programs: [program], stores, words: 0 };
   const layout = layoutOf(shape.programs);
@@ -58,7 +58,7 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   };
 }
 
-/** Whether vectors can evaluate a program as straight-line code, without masks. */
+/** Whether a program compiles to straight-line vector code, without masks. */
 const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
 
 function emitForEach(
@@ -96,7 +96,10 @@ function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: O
   else emitRows(code, { size, before: 0, after: 0 }, range, (row) => maskedPart(code, plan, inputs, range, row));
 }
 
-/** With more values, a round processes four indices instead of sixteen: the code would not fit in the cache. */
+/**
+ * Maximum number of values in a program for which a round processes sixteen indices. The unrolled code of larger
+ * programs would not fit in the cache, so their rounds process four indices.
+ */
 export const UNROLLED_VALUES = 48;
 
 function vectorPart(
@@ -111,7 +114,7 @@ function vectorPart(
   return results && storingPart(code, inputs, index, graph, results);
 }
 
-/** Evaluates a graph and stores its results for four or sixteen indices at a time. */
+/** Vector code that evaluates a graph and stores its results, for four or sixteen indices per round. */
 function storingPart(
   code: Code,
   inputs: KernelInputs,
@@ -143,12 +146,14 @@ function storingPart(
   };
 }
 
-/** Indices per round. With few instructions between random reads, the processor overlaps more of them. */
+/**
+ * Indices per round. The fewer instructions there are between two random reads, the more reads the processor overlaps.
+ */
 const LANES = 8;
 
 /**
- * For programs with reads or divisions that vectors cannot evaluate. A round processes eight indices with scalar code,
- * and evaluates shared computations once.
+ * Scalar code that processes eight indices per round and evaluates common subexpressions once. Used for programs with
+ * reads or divisions that vectors cannot evaluate. Undefined if the program is not suitable.
  */
 function lanePart(
   code: Code,
@@ -158,7 +163,7 @@ function lanePart(
   index: Int32Local,
 ): VectorPart | undefined {
   const graph = new Graph('scalars');
-  // Straight-line code would perform the reads of both branches.
+  // A program with branches is excluded, because straight-line code would perform the reads of both branches.
   const results = branches(program.module)
     ? undefined
     : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);

@@ -12,36 +12,37 @@ import {
 } from '../../../analyses/straight-line.ts';
 
 /**
- * A program over the cells of a grid, specialized to the cells of one row. The program divides its index by the width.
- * Within a row, the row number is loop-invariant and the column is the index minus a constant. All cells except a few
- * at both ends are away from the edges, so each neighbour is a fixed number of elements away. Without a division, all
- * cells form one row.
+ * A program over the cells of a grid, specialized to the cells of one row, so that vectors can evaluate it.
+ *
+ * The program divides its index by the width of the grid. Within a row, the row number is loop-invariant, and the
+ * column is the index minus a constant. Cells near either end of the row are left out. For all other cells, each
+ * neighbour is at a fixed offset. If the program has no division, all cells form a single row.
  */
 export interface GridRows {
   readonly graph: Graph;
   readonly results: readonly Node[];
   /**
-   * Number of cells per row: a uniform or a literal. Undefined if all cells form one row and the program does not refer
-   * to its end.
+   * Number of cells per row: a uniform or a literal. Undefined if all cells form a single row and the program does not
+   * compare indices with the end of the row.
    */
   readonly size: UniformNode | LiteralNode | undefined;
-  /** The row number: the index divided by the size. Undefined if all cells form one row. */
+  /** The row number: the index divided by the size. Undefined if all cells form a single row. */
   readonly row: Node | undefined;
-  /** Number of cells left out at the start of a row: the results are not valid for them. */
+  /** Number of cells left out at the start of a row. The specialized program is wrong for these cells. */
   readonly before: number;
-  /** The same for the end of a row. */
+  /** Number of cells left out at the end of a row. */
   readonly after: number;
 }
 
-/** Maximum number of cells to leave out at either end of a row. */
+/** Maximum number of cells that may be left out at either end of a row. */
 const MAX_LEFT_OUT = 64;
 
-/** Minimum number of cells between the ends for which row-wise evaluation is worthwhile. */
+/** Minimum number of cells between the left-out ends for which row-wise evaluation is worthwhile. */
 const MIN_BETWEEN = 64;
 
 /**
- * Specializes a program to the cells of one row. Undefined if vectors can evaluate the original program, if it has no
- * rows, or if vectors cannot evaluate the specialized program either.
+ * Specializes a program to the cells of one row. Undefined if vectors can evaluate the original program, if the program
+ * does not treat indices as rows, or if vectors cannot evaluate the specialized program either.
  */
 export function gridRows(module: Module, slots: Slots): GridRows | undefined {
   const plain = new Graph('aligned');
@@ -60,7 +61,10 @@ function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined 
   return found.size && { graph, results, row: graph.invariant('u32', ROW), ...found };
 }
 
-/** Whether to evaluate a program row by row: it must be possible, and the rows must be wide. Called at every launch. */
+/**
+ * Whether to evaluate a program row by row: the program can be specialized, and the rows are wide enough. Called at
+ * every launch, so the specialization is memoized.
+ */
 export function hasWideRows({ module, uniforms }: Program): boolean {
   const rows = rowsByName(module);
   if (rows === undefined) return false;
@@ -70,7 +74,7 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   return Number(cells) >= before + MIN_BETWEEN + after;
 }
 
-/** The rows of a program. Slots are the positions of arrays and uniforms in the module. */
+/** Specializes a program for {@link hasWideRows}, where slots are positions of arrays and uniforms in the module. */
 const rowsByName = memoized((module: Module): GridRows | undefined => {
   const [arrays, uniforms] = [[...module.arrays.keys()], [...module.uniforms.keys()]];
   return gridRows(module, { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) });
@@ -78,14 +82,17 @@ const rowsByName = memoized((module: Module): GridRows | undefined => {
 
 const ROW = 'row';
 
-/** The facts found so far: the size of a row, and the number of cells left out at its ends. */
+/** The facts collected while the graph is built: the size of a row, and the number of cells left out at its ends. */
 interface GridRow {
   size: GridRows['size'] | undefined;
   before: number;
   after: number;
 }
 
-/** A number that is `plus` more than the number of cells before this one in the row, or than the number after it. */
+/**
+ * A value of the program that is `plus` more than the number of cells before the current cell in its row (`from` is
+ * `beginning`), or after the current cell (`from` is `end`).
+ */
 interface Place {
   readonly from: 'beginning' | 'end';
   readonly plus: number;
@@ -97,12 +104,12 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
   const column = (): Node => graph.operation('sub', 'u32', [graph.index(), start()]);
   const isColumn = (node: Node): boolean => {
     if (form === 'one row') return node.kind === 'index';
-    // Only a difference can be the column. This check comes first because making the column applies the rules that call
-    // this function.
+    // Only a difference can be the column. The name is checked first, because `column()` applies the rules that call
+    // this function, which would recurse without end.
     return found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
   };
 
-  /** Leaves out the `count` cells nearest to an end of the row. Returns false if those are too many. */
+  /** Leaves out the `count` cells nearest to one end of the row. Returns false if that is more than the maximum. */
   const isAway = (from: Place['from'], count: number): boolean => {
     if (count > MAX_LEFT_OUT) return false;
     if (from === 'beginning') found.before = Math.max(found.before, count);
@@ -110,7 +117,7 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return true;
   };
 
-  /** A number as a {@link Place}, if it is the column, or the size minus a literal minus the column. */
+  /** A node as a {@link Place}: the column, or the size minus a literal minus the column. Undefined for other nodes. */
   const placeOf = (node: Node): Place | undefined => {
     if (isColumn(node)) return { from: 'beginning', plus: 0 };
     if (node.kind !== 'operation' || node.name !== 'sub') return undefined;
@@ -119,25 +126,30 @@ function rulesOf(form: Form, graph: Graph, found: GridRow): Rules {
     return less === undefined ? undefined : { from: 'end', plus: 1 - less };
   };
 
-  /** Whether a node is the size. The size of a single row is the first uniform that is compared with the index. */
+  /**
+   * Whether a node is the size of a row. For a single row, the first uniform compared with the index becomes the size.
+   */
   const isSize = (node: Node): boolean => {
     if (form === 'one row' && node.kind === 'uniform') found.size ??= node;
     return node === found.size;
   };
 
-  /** The literal k if a node is the size minus k. */
+  /** The literal k if the node is the size minus k; undefined for other nodes. */
   const lessThanSize = (node: Node): number | undefined => {
     if (isSize(node)) return 0;
     if (node.kind !== 'operation' || node.name !== 'sub' || !isSize(node.operands[0]!)) return undefined;
     return literalOf(node.operands[1]!);
   };
 
-  /** Whether a < b, if the answer is the same for all cells that are not left out. May leave out more cells. */
+  /**
+   * The value of a < b if it is the same for all cells that are not left out; undefined otherwise. May leave out more
+   * cells to make the value the same.
+   */
   const isLess = (a: Node, b: Node): boolean | undefined => {
     const [low, high] = [literalOf(a), literalOf(b)];
     const place = placeOf(low === undefined ? a : b);
     if (place === undefined) return undefined;
-    // The number of cells on the side of `place.from` is at least the number of cells left out there.
+    // On the side `place.from`, each cell that is not left out has at least as many cells as were left out there.
     if (high !== undefined) return isAway(place.from, high - place.plus) ? false : undefined;
     if (low !== undefined) return isAway(place.from, low + 1 - place.plus) ? true : undefined;
     const less = isColumn(a) ? lessThanSize(b) : undefined;

@@ -12,8 +12,8 @@ import type { GridRows } from './grid-rows.ts';
 export const MIN_CELLS = 64;
 
 /**
- * Processes a range row by row. Vectors evaluate the cells between the ends of a row, and scalar code evaluates the
- * cells at the ends. A row must have more cells than its two ends.
+ * Processes a range of cells row by row. Scalar code evaluates the left-out cells at both ends of a row, and vectors
+ * evaluate the cells between. A row must have more cells than are left out.
  */
 export function emitRowLoop(
   code: Code,
@@ -32,7 +32,10 @@ export function emitRowLoop(
   emitRows(code, ends, range, (quotient) => vectorOf((lanes) => lanes.bindInvariant(row, quotient)));
 }
 
-/** Processes a range in rows of `size` cells. `vectorOf` receives the row number. */
+/**
+ * Processes a range in rows of `size` cells. `vectorOf` returns the vector code for a row, given the local with the row
+ * number.
+ */
 export function emitRows(
   code: Code,
   { size, before, after }: { readonly size: Int32; readonly before: number; readonly after: number },
@@ -61,12 +64,12 @@ export function emitRows(
   for (const local of [at, end, quotient, start]) code.release(local);
 }
 
-/** Number of cells in a row. */
+/** Number of cells per row, as an expression. */
 function sizeOf(inputs: KernelInputs, { size }: GridRows): Int32 {
   return size!.kind === 'uniform' ? asInt32(inputs.uniforms[size!.slot]!) : i32(Number(size!.value));
 }
 
-/** Restricts vectors to the cells between the ends, for cells that form a single row. */
+/** Restricts vector code to the cells that are not left out, if all cells form a single row. */
 function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: VectorPart): VectorPart {
   const { size, before, after } = rows;
   const narrow = (first: Int32Local, last: Int32Local): void => {
@@ -77,7 +80,7 @@ function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: 
   return { ...vector, narrow };
 }
 
-/** The index `cells` after the start of a row, but at most the end of the range. No sum exceeds 2^32. */
+/** The index `cells` cells after the start of a row, but at most `to`. Computed without overflow beyond 2^32. */
 function indexWithin(code: Code, start: Int32, to: Int32, cells: Int32): Int32 {
   return new Int32((bytes) => {
     const count = code.local(I32);

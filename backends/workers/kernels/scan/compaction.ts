@@ -15,13 +15,14 @@ import { flagOf, type ScanNodes, type ScanSources } from './scan-nodes.ts';
 type CompactForm = Extract<ScanForm, { readonly kind: 'compact' }>;
 
 /**
- * Compaction (copyIf, unique, partition): the prefix sum of the flags gives the place of every flagged element. A
- * permutation from a table moves the flagged lanes of a vector to its front, and one instruction stores the vector.
+ * The stores of a compaction (copyIf, unique, partition). The prefix sum of the flags gives the position of each
+ * flagged element in the output. A table of permutations moves the flagged lanes of a vector to its front, and one
+ * instruction stores the vector.
  */
 interface Compaction {
-  /** The flag whose prefix sum is computed. */
+  /** The flag of an element. Its prefix sum is the output position. */
   readonly flag: Node;
-  /** The stores of flagged elements, and the stores of all other elements. */
+  /** The stores of flagged elements, and the stores of elements without a flag. */
   readonly selected: readonly StoreTarget[];
   readonly rejected: readonly StoreTarget[];
 }
@@ -34,22 +35,23 @@ export function compactionOf(stores: readonly StoreTarget[], nodes: ScanNodes, f
   };
 }
 
-/** The destination of the selected or the rejected elements of a round. */
+/** Where the flagged elements of a round are stored, or those without a flag. */
 interface CompactionTarget {
   readonly stores: readonly StoreTarget[];
   readonly values: readonly Vector[];
-  /** The place of the first element of the round, and the end of the range that the tile may write. */
+  /** The output position of the first element of the round, and the end of the range that the tile may write. */
   readonly place: Int32;
   readonly limit: Int32;
-  /** One bit per lane: set if the lane's element goes here. */
+  /** One bit per lane, set if the lane's element is stored here. */
   readonly mask: Int32;
 }
 
 const ALL_LANES = 15;
 
 /**
- * The vector loop of a compaction. It stores whole vectors, with garbage behind the wanted lanes; later elements of the
- * tile overwrite the garbage. Once fewer than four places are left in the tile's range, it stores lanes one by one.
+ * The vector loop of a compaction. It stores whole vectors, in which the lanes after the stored elements contain
+ * garbage. Later elements of the tile overwrite the garbage. When fewer than four positions are left in the tile's
+ * range, the loop stores elements one by one.
  */
 export function compactionPart(
   code: Code,
@@ -93,7 +95,7 @@ export function compactionPart(
   };
 }
 
-/** Locals with the stored form of every stored result, keyed by the number of the result. */
+/** The values of the stored results, as locals in the form that memory stores. Keyed by the number of the result. */
 function wordsOf(
   code: Code,
   lanes: VectorCode,

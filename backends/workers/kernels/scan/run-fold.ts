@@ -11,8 +11,8 @@ import { combined, leaveState, type RunLeaves, type Runs, where } from './run-le
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
- * The fold of a tile with runs: the number of runs, and the fold of the last run. The loop only counts heads and
- * ignores values. The values are folded afterwards, starting at the last round that contains a head.
+ * Vector code for the fold pass over a tile: the number of runs, and the fold of the last run. The loop only counts the
+ * heads of runs and notes the last round with a head. The values are folded afterwards, from this round on.
  */
 export function foldPart(
   code: Code,
@@ -32,7 +32,10 @@ export function foldPart(
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
   const step = 4 * offsets.length;
 
-  /** Folds the values of a round from its last head on, and drops everything before that head. */
+  /**
+   * Folds the values of a round from its last head on. Earlier values, and the previous totals, do not belong to the
+   * last run.
+   */
   const foldFromLastHead = (): void => {
     const heads = code.local(I32);
     for (const offset of offsets) {

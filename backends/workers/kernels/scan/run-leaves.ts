@@ -6,56 +6,59 @@ import type { Vector } from '../../wasm/wasm-expressions.ts';
 import { assign, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 
 /**
- * A scan that numbers the runs and combines the values of each run (reduceByKey). The result of a run is stored at the
- * number of the run. Population counts of head masks give the numbers, so only the values need a scan. Most vectors
- * store nothing.
+ * A scan that numbers the runs of elements and combines the values of each run (reduceByKey). The result of a run is
+ * stored at the run's number. Population counts of head masks give the numbers, so only the values need a scan. Most
+ * vectors contain no end of a run and store nothing.
  */
 export interface Runs {
-  /** Whether an element is the head of a run. */
+  /** Whether an element is the head (first element) of a run. */
   readonly head: Node;
-  /** The operation for each leaf of the values, which are the leaves of an element or state after the first. */
+  /**
+   * The operation that combines each leaf (scalar component) of the values. Leaf 0 of an element is its head flag, so
+   * values start at leaf 1.
+   */
   readonly operations: readonly OperationName[];
-  /** Whether an element is stored. */
+  /** Whether the result of a run is stored at this element, its last one. */
   readonly guard: Node;
 }
 
-/** Locals and operations for the values, leaf by leaf. */
+/** Locals and operations for the values, one entry per leaf (scalar component). */
 export interface RunLeaves {
   readonly types: readonly ScalarType[];
-  /** Commutative operations without f32, hence exact: lanes may fold independently. */
+  /** Operations that are commutative and, without f32, exact. So each lane may fold separately. */
   readonly operations: readonly OperationName[];
-  /** Locals with the identity in every lane, and whether the identity is zero. */
+  /** The identity of each leaf: a local with the identity in every lane, and whether the identity is zero. */
   readonly identity: readonly VectorLocal[];
   readonly zero: readonly boolean[];
-  /** Per-lane partial folds of the current run. Combining the lanes gives the fold so far. */
+  /** The fold of the current run so far, spread over the lanes: combining the four lanes gives the fold. */
   readonly total: readonly VectorLocal[];
-  /** Locals of the scalar state: the number of heads, then the values. */
+  /** The scalar state of the scan, as locals: the number of heads so far, then the fold of the current run. */
   readonly state: readonly ScalarLocal[];
 }
 
-/** Leaf k of left ⊕ right. */
+/** Leaf k of `left ⊕ right`. */
 export function combined(code: Code, { types, operations }: RunLeaves, k: number, left: Vector, right: Vector): Vector {
   return vectorOperation(code, operations[k]!, types[k]!, types[k]!, [left, right]);
 }
 
-/** Leaf k of a value in the lanes that the mask selects, the identity in all other lanes. */
+/** Leaf k of a value in the lanes that `mask` selects, and the identity in all other lanes. */
 export function where({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
   return zero[k] ? value.and(mask) : value.bitselect(identity[k]!, mask);
 }
 
-/** Leaf k of a value in the lanes that the mask does not select, the identity in all other lanes. */
+/** Leaf k of a value in the lanes that `mask` does not select, and the identity in all other lanes. */
 export function whereNot({ identity, zero }: RunLeaves, k: number, value: Vector, mask: Vector): Vector {
   return zero[k] ? value.andNot(mask) : identity[k]!.bitselect(value, mask);
 }
 
-/** Sets the first lane of the totals to the state, and the other lanes to the identity. */
+/** Sets lane 0 of the totals to the fold in the scalar state, and the other lanes to the identity. */
 export function enterState({ types, identity, total, state }: RunLeaves): void {
   for (const [k, local] of total.entries()) {
     local.set(splatOf(types[k]!, state[k + 1]!).shuffle(identity[k]!, [0, 4, 5, 6]));
   }
 }
 
-/** Combines the four lanes of the totals, and leaves the result in every lane. */
+/** Combines the four lanes of each total, and sets every lane to the result. */
 export function foldLanes(code: Code, leaves: RunLeaves): void {
   for (const choice of [
     [2, 3, 0, 1],

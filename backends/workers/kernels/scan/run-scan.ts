@@ -14,8 +14,9 @@ import { combined, foldLanes, leaveState, type RunLeaves, type Runs, whereNot } 
 import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 
 /**
- * Combines the values of each run, and stores the results at the ends of runs. If no row of a vector is stored and no
- * row but the first is a head, the lanes fold independently. All other vectors need a segmented scan.
+ * Vector code for the scan pass: combines the values of each run, and stores the result of a run at its last element. A
+ * vector is simple if it stores nothing and only its first element may be a head; then each lane folds separately. All
+ * other vectors need a segmented scan.
  */
 export function scanPart(
   code: Code,
@@ -36,7 +37,10 @@ export function scanPart(
   const local = total.map(() => code.local(V128));
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
 
-  /** Combines the lanes that `choice` picks from `before` and the values in front of all lanes not yet `started`. */
+  /**
+   * Shifts lanes, then combines them in front of the values. `choice` picks the shifted lanes from `before` and the
+   * values. Lanes in `started` are not changed, because their run has its head already.
+   */
   const putInFront = (choice: Lanes, before: readonly Vector[]): void => {
     for (const [k, value] of local.entries()) {
       const left = whereNot(leaves, k, before[k]!.shuffle(value, choice), started);
@@ -70,7 +74,7 @@ export function scanPart(
     lanes.begin(offset);
     heads.set(started.tee(lanes.local(head)).bitmask());
     ends.set(lanes.value(guard).bitmask());
-    // Both branches need the elements, so they are computed before the branch.
+    // Both branches use the elements, so the elements are computed before the branch.
     for (const [k, value] of local.entries()) value.set(lanes.value(elements[k + 1]!));
     when(code, heads.and(0b1110).or(ends), scanFour, foldFour);
   };
@@ -86,7 +90,10 @@ export function scanPart(
   };
 }
 
-/** Stores the lanes selected by `ends`, each at the number of its run; `count` runs started before these lanes. */
+/**
+ * Stores the values of the lanes in `ends`, each at the number of its run. `count` is the number of runs that started
+ * before this vector.
+ */
 function storeEnds(
   code: Code,
   lanes: VectorCode,

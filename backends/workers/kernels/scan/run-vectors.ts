@@ -13,11 +13,11 @@ import { flagOf, type ScanNodes, type ScanSources, type ScanVectors } from './sc
 
 type RunsForm = Extract<ScanForm, { readonly kind: 'runs' }>;
 
-/** The parts of a scan of runs; undefined if vector code cannot scan them. */
+/** The nodes and operations of a scan of runs. Undefined if vector code cannot scan the runs. */
 export function runsOf(stores: readonly StoreTarget[], nodes: ScanNodes, { inner }: RunsForm): Runs | undefined {
   const operations = leafOperations(inner);
   const guard = stores[0]?.guard;
-  // The identity of an f32 minimum is not neutral for a NaN operand.
+  // Scans of f32 values are excluded: the identity of an f32 minimum or maximum changes the result for NaN.
   if (operations === undefined || guard === undefined || inner.types.includes('f32')) return undefined;
   return { head: flagOf(nodes), operations, guard: nodes.results[guard]! };
 }

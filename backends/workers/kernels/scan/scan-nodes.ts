@@ -6,13 +6,13 @@ import { slotsOf } from '../../wasm/program-graph.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
 
-/** Vector code for the two passes over a tile, with four elements per vector. */
+/** Vector code for the two passes over a tile: fold and scan. A vector holds four elements. */
 export interface ScanVectors {
-  /** Folds the elements into the state. */
+  /** Folds the elements of the tile into the locals `state`. */
   readonly fold: VectorPart;
-  /** Scans the elements, starting from the state. */
+  /** Scans the elements of the tile, starting from the locals `state`. */
   readonly scan: VectorPart;
-  /** Whether the scan reads the inclusive prefix of the tile. */
+  /** Whether the scan pass needs the inclusive prefix of the tile in advance, in the locals `end`. */
   readonly needsEnd: boolean;
 }
 
@@ -23,14 +23,19 @@ export interface ScanSources {
   readonly inputs: KernelInputs;
   readonly monoid: MonoidProgram;
   readonly form: ScanForm | undefined;
-  /** Locals: the current index, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
+  /**
+   * Locals of the kernel: the current index, the end of the tile, the fold so far, and the inclusive prefix of the
+   * tile.
+   */
   readonly index: Int32Local;
   readonly to: Int32;
   readonly state: readonly ScalarLocal[];
   readonly end: readonly ScalarLocal[];
 }
 
-/** The nodes of a scan. Both programs share one graph, so that a value that both read is read once. */
+/**
+ * The nodes of both programs of a scan. The programs share one graph, so a read that occurs in both is emitted once.
+ */
 export interface ScanNodes {
   readonly graph: Graph;
   readonly elements: readonly Node[];
@@ -39,7 +44,7 @@ export interface ScanNodes {
   readonly results: readonly Node[];
 }
 
-/** The nodes of both programs; undefined if either is not straight-line code. */
+/** Builds the nodes of both programs. Undefined if either program is not straight-line code. */
 export function scanNodes(
   program: Program,
   emit: Program,
@@ -55,7 +60,7 @@ export function scanNodes(
   return results && { graph, elements, exclusive, inclusive, results };
 }
 
-/** The first leaf of an element, which is 0 or 1, as a condition. */
+/** The first leaf of an element as a condition. The leaf is a flag, 0 or 1. */
 export function flagOf({ graph, elements: [flag] }: ScanNodes): Node {
   return truthOf(flag!) ?? graph.operation('ne', 'bool', [flag!, graph.literal('u32', 0)]);
 }

@@ -16,7 +16,7 @@ import { compactionOf, compactionPart } from './compaction.ts';
 import { runsOf, runVectors } from './run-vectors.ts';
 import { type ScanNodes, type ScanSources, type ScanVectors, scanNodes } from './scan-nodes.ts';
 
-/** Vector code for both passes; undefined if a program or the monoid is not straight-line code. */
+/** Vector code for both passes of a scan. Undefined if a program or the monoid is not straight-line code. */
 export function vectorScan(code: Code, sources: ScanSources): ScanVectors | undefined {
   const nodes = scanNodes(sources.program, sources.emit, sources.layout, sources.monoid);
   const combine = vectorCombine(code, sources.monoid);
@@ -41,7 +41,7 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
   return { fold, scan, needsEnd: compaction !== undefined };
 }
 
-/** Keeps the order of the elements: computes total ⊕ ((e0 ⊕ e1) ⊕ (e2 ⊕ e3)) for four adjacent elements. */
+/** Folds in the order of the elements: computes total ⊕ ((e0 ⊕ e1) ⊕ (e2 ⊕ e3)) for four adjacent elements. */
 function orderedFold(
   code: Code,
   lanes: VectorCode,
@@ -70,7 +70,10 @@ function orderedFold(
   };
 }
 
-/** Scans four elements in two steps (Hillis and Steele 1986), then combines the prefix before them in front. */
+/**
+ * Scans four elements in two steps (Hillis and Steele 1986), then combines the prefix before the four elements in front
+ * of each result.
+ */
 function scanPart(
   code: Code,
   lanes: VectorCode,

@@ -42,7 +42,10 @@ import { emitStores } from '../shared/stores.ts';
 import type { ScanVectors } from './scan-nodes.ts';
 import { vectorScan } from './scan-vectors.ts';
 
-/** Indices of the kernel-specific argument words: the chain, the total, and the scratch memory for tiles. */
+/**
+ * Indices of the kernel-specific argument words. CHAIN is the address of the tiles' prefixes, TOTAL the address of the
+ * result, and TILES the address of scratch memory for elements.
+ */
 const CHAIN = 0;
 const TOTAL = 1;
 const TILES = 2;
@@ -50,14 +53,14 @@ const TILES = 2;
 const LARGEST_TILE = 32768;
 
 /**
- * Scans a monoid whose bracketing does not matter, in one pass over the input. A worker folds a tile, which brings it
- * into the cache. It then waits for the inclusive prefix of the preceding tile, publishes the inclusive prefix of its
- * tile, and scans the tile. Workers take tiles in order, so the preceding tile has always been started. (Chained scan:
- * Yan, Long and Zhang, StreamScan, 2013.)
+ * Scans with an exact monoid, whose bracketing does not matter, in one pass over the input.
  *
- * A single worker skips the fold where it can (see `emitIsKnown`). With several workers, every tile is folded, even if
- * the prefix of the preceding tile is already known: the fold gives the next tile its prefix earlier than the scan
- * would.
+ * A worker folds a tile, which brings the tile into the cache. The worker then waits for the inclusive prefix of the
+ * preceding tile, publishes the inclusive prefix of its own tile, and scans its tile. Workers take tiles in order, so
+ * some worker is already at work on the preceding tile. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
+ *
+ * A single worker skips the fold if possible (see `emitIsKnown`). With several workers, each tile is folded, even if
+ * the prefix of the preceding tile is known: the fold publishes the tile's prefix earlier than the scan could.
  */
 export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total, form } = command;
@@ -102,12 +105,12 @@ function wordsFrom(total: Cell | undefined, leaves: number): Cell[] {
   return total === undefined ? [] : Array.from({ length: leaves }, (_, k) => ({ ...total, word: total.word + k }));
 }
 
-/** Bytes per tile in the chain: a word that tells whether the prefix is present, then the inclusive prefix. */
+/** Bytes per tile in the chain: a flag that says whether the prefix is present, then the inclusive prefix. */
 function strideOf({ types }: MonoidProgram): number {
   return 4 * (1 + types.length);
 }
 
-/** Marks the prefixes of all tiles as missing. */
+/** Marks the prefixes of all tiles as not present yet. */
 function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { ...shape, stores: [] }, layout, []);
@@ -116,7 +119,7 @@ function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): F
   return code.finish();
 }
 
-/** Values that the parts of the kernel share. */
+/** The values that the parts of the kernel share while they process one tile. */
 interface Tile {
   readonly code: Code;
   readonly monoid: MonoidProgram;
@@ -124,12 +127,15 @@ interface Tile {
   readonly from: Int32;
   readonly to: Int32;
   readonly index: Int32Local;
-  /** The fold of the elements so far. */
+  /** The fold of the elements so far, as one local per leaf (scalar component). */
   readonly state: readonly ScalarLocal[];
   readonly vectors: ScanVectors | undefined;
-  /** The address of the worker's scratch memory for the elements of a tile; undefined if elements are not kept. */
+  /**
+   * The address of scratch memory with the elements of the worker's tile; undefined if elements are computed twice
+   * instead.
+   */
   readonly room: Int32 | undefined;
-  /** Whether there is only one worker. */
+  /** Whether only one worker runs the launch. */
   readonly alone: boolean;
 }
 
@@ -169,10 +175,10 @@ function emitScan(
 }
 
 /**
- * Returns a local that tells whether the tile can be scanned without a fold. If so, `state` holds the prefix before the
- * tile, and the final state of the scan is the inclusive prefix to publish. This needs a single worker and a vector
- * scan that does not read the inclusive prefix in advance. The last tile is always folded, because its fold gives the
- * total.
+ * Returns a local that says whether the tile can be scanned without folding it first. If so, `state` is set to the
+ * prefix before the tile, and after the scan it is the inclusive prefix to publish. This works only for a single
+ * worker, and only if the vector scan does not need the inclusive prefix in advance. The last tile is always folded,
+ * because its fold gives the total.
  */
 function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile): Int32 {
   const known = code.local(I32);
@@ -189,7 +195,10 @@ function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile):
   return known;
 }
 
-/** Scratch memory in which the worker keeps the elements of its tile, so that costly elements are computed once. */
+/**
+ * The address of the scratch memory in which the worker keeps the elements of its tile. Keeping them avoids computing
+ * costly elements twice.
+ */
 function emitRoom(code: Code, monoid: MonoidProgram): Int32 {
   const room = emitOwnWord(code, TILES);
   room.set(room.add(WORKER.mul(CHUNK_SIZE).mul(4 * monoid.types.length)));
@@ -211,16 +220,16 @@ function foldTile({ code, monoid, inputs, from, to, index, state, vectors, room 
   });
 }
 
-/** The address of an element in the scratch memory. */
+/** The address of an element in the worker's scratch memory. */
 function placeIn(room: Int32, { types }: MonoidProgram, element: Int32): Int32 {
   return room.add(element.mul(4 * types.length));
 }
 
-/** The number of polls before a worker sleeps, and the longest sleep between two checks of the stop flag. */
+/** The number of polls before a worker sleeps, and the maximum sleep until it checks the stop flag again. */
 const SPINS = 2000;
 const SLEEP_NANOSECONDS = 10_000_000;
 
-/** Waits for the prefix of the preceding tile, loads it into `state`, and combines it in front of `end`. */
+/** Waits for the prefix of the preceding tile, loads the prefix into `state`, and combines it in front of `end`. */
 function awaitPrefix({ code, monoid, state }: Tile, end: readonly ScalarLocal[]): void {
   const before = code.local(I32);
   const spins = code.local(I32);
@@ -244,12 +253,12 @@ function publishPrefix({ code, monoid }: Tile, end: readonly ScalarLocal[]): voi
   notifyAll(code, link);
 }
 
-/** The address of a chunk's entry in the chain. */
+/** The address of a tile's entry in the chain. */
 function linkOf(monoid: MonoidProgram, chunk: Int32): Int32 {
   return ownWord(CHAIN).add(chunk.mul(strideOf(monoid)));
 }
 
-/** Stores the total, which is the inclusive prefix of the last tile. */
+/** Stores the total of all elements, which is the inclusive prefix of the last tile. */
 function storeTotal({ code, inputs, to }: Tile, end: readonly ScalarLocal[]): void {
   const total = emitOwnWord(code, TOTAL);
   when(code, to.eq(inputs.extent), () => storeState(code, total, end));
@@ -257,7 +266,7 @@ function storeTotal({ code, inputs, to }: Tile, end: readonly ScalarLocal[]): vo
 
 function scanTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
   const inclusive = stateLocals(code, monoid);
-  /** The element at the index, in fresh locals: computed, or loaded from the scratch memory. */
+  /** The element at the current index in new locals, either computed or loaded from the scratch memory. */
   const takeElement = (): ScalarLocal[] => {
     if (room === undefined) return inlineEntry(code, inputs.environments[0]!, [index]);
     const element = stateLocals(code, monoid);

@@ -48,8 +48,8 @@ import { emitWholePrefixes, type VisitFour, type WholeBlock } from '../shared/tr
 import { type ScanNodes, scanNodes } from './scan-nodes.ts';
 
 /**
- * Scans with the brackets of the canonical combination tree. All workers compute the totals of the blocks, one worker
- * turns these into prefixes, then all workers scan the blocks.
+ * Scans with the brackets of the canonical combination tree. All workers compute the totals of the blocks. Then one
+ * worker replaces the totals by exclusive prefixes. Then all workers scan the blocks.
  */
 export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total } = command;
@@ -77,8 +77,8 @@ export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch
 }
 
 /**
- * Computes the totals of blocks from the lowest level to the highest, and stores the total of all elements. Then
- * replaces the totals with exclusive prefixes, from the highest level to the lowest.
+ * Computes the totals of the blocks from the lowest level to the highest, and stores the total of all elements. Then
+ * replaces the totals by exclusive prefixes, from the highest level to the lowest.
  */
 function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
@@ -114,7 +114,7 @@ function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgra
       emitCountAt(code, extent, level, count);
       states.set(totalsOf(level, 0));
       emitStateBlocks(code, monoid, room, states, count, (block, number) => {
-        // The highest level has a single block, with nothing before it.
+        // Only block 0 of a level has no prefix. The highest level consists of block 0.
         when(code, before.exists.tee(number), () => loadState(monoid, stateAt(monoid, above, number), before.state));
         emitBlockPrefixes(block, before, (index, exclusive) =>
           storeState(code, stateAt(monoid, states, index), exclusive),
@@ -129,18 +129,18 @@ function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgra
   return code.finish();
 }
 
-/** The address of the totals of the level `level + higher`. */
+/** The address of the totals of level `level + higher`. */
 function totalsOf(level: Int32, higher: number): Int32 {
   return load(ARGUMENTS.add(level.shl(2)), ownWordOffset(TOTALS + higher));
 }
 
-/** The number of states of a level. */
+/** Sets `into` to the number of totals of a level. */
 function emitCountAt(code: Code, extent: Int32, level: Int32, into: Int32Local): void {
   into.set(blockCount(extent));
   forRange(code, level, () => into.set(blockCount(into)));
 }
 
-/** Scans the blocks of a chunk, each starting from the exclusive prefix of the block. */
+/** Scans the blocks of a chunk. Each block starts from its exclusive prefix. */
 function emitScanBlocks(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, resultsOf(shape.programs[1]!));

@@ -11,13 +11,13 @@ import { type Int32, type Value, v128 } from '../../wasm/wasm-expressions.ts';
 import { assign, type Local, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 import { store } from '../../wasm/wasm-statements.ts';
 
-/** Equal for monoids that can share compiled code. */
+/** Cache key of compiled code: monoids with equal keys can share the code. */
 export function monoidKey({ module, identity, exact, commutative }: MonoidProgram): string {
   const neutral = identity.map((value) => (Object.is(value, -0) ? '-0' : `${value}`)).join(',');
   return `${moduleNumber(module)}~${neutral}~${exact}~${commutative}`;
 }
 
-/** Locals for one state of a monoid. */
+/** New locals for one state of a monoid, one per leaf (scalar component). */
 export function stateLocals(code: Code, { types }: MonoidProgram): ScalarLocal[] {
   return types.map((type) => scalarLocal(code, type));
 }
@@ -28,7 +28,7 @@ export function emitIdentity({ types, identity }: MonoidProgram, into: readonly 
   });
 }
 
-/** `into = left ⊕ right`; `into` may be one of the operands. */
+/** Emits `into = left ⊕ right`; `into` may be one of the operands. */
 export function emitCombine(
   code: Code,
   { module }: MonoidProgram,
@@ -51,7 +51,7 @@ export function releaseAll(code: Code, locals: readonly Local[]): void {
   for (const local of locals) code.release(local);
 }
 
-/** Stores a state as consecutive words. */
+/** Stores a state as consecutive words, starting `offset` bytes after the address. */
 export function storeState(code: Code, address: Int32, state: readonly ScalarLocal[], offset = 0): void {
   state.forEach((value, leaf) => {
     store(code, address, value, offset + 4 * leaf);
@@ -64,14 +64,14 @@ export function loadState({ types }: MonoidProgram, address: Int32, state: reado
   });
 }
 
-/** `into = left ⊕ right` for four states at a time, in vector locals. */
+/** Emits `into = left ⊕ right` for four states at a time, one state per lane. */
 export type VectorCombine = (
   into: readonly VectorLocal[],
   left: readonly VectorLocal[],
   right: readonly VectorLocal[],
 ) => void;
 
-/** Code that combines four states at a time; undefined if the monoid is not straight-line code. */
+/** Returns an emitter that combines four states at a time. Undefined if the monoid is not straight-line code. */
 export function vectorCombine(code: Code, monoid: MonoidProgram): VectorCombine | undefined {
   const { left, right, results } = combineGraph(monoid);
   if (results === undefined) return undefined;
@@ -91,7 +91,7 @@ export function vectorCombine(code: Code, monoid: MonoidProgram): VectorCombine 
   };
 }
 
-/** Vector locals for four states of a monoid. */
+/** New vector locals for four states of a monoid, one per leaf (scalar component). */
 export function vectorLocals(code: Code, { types }: MonoidProgram): VectorLocal[] {
   return types.map(() => code.local(V128));
 }

@@ -12,7 +12,7 @@ import { atomicLoad, atomicResult, type Int32, load, loadVector, type Vector } f
 import { asInt32, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
 import { block, brIf, doWhile, drop, lower, store, when } from '../../wasm/wasm-statements.ts';
 
-/** Stores the results of one index from locals. */
+/** Stores the results for one index, which are in locals. */
 export function emitStores(
   code: Code,
   stores: readonly StoreTarget[],
@@ -38,7 +38,7 @@ const atomics: Partial<Record<AtomicCombination, number>> = {
   xor: atomic.i32Xor,
 };
 
-/** Combines a u32 with the word at an address. */
+/** Atomically combines a u32 with the word at an address. */
 function emitAtomic(code: Code, name: AtomicCombination, address: Int32, value: Int32): void {
   const instruction = atomics[name];
   if (instruction === undefined) emitAtomicExtremum(code, name as 'min' | 'max', address, value);
@@ -46,8 +46,8 @@ function emitAtomic(code: Code, name: AtomicCombination, address: Int32, value: 
 }
 
 /**
- * WebAssembly has no atomic minimum or maximum. A loop of compare-exchanges ends when the value is stored, or when the
- * word in memory is already at least as small or large.
+ * Atomic minimum or maximum, which WebAssembly lacks. Repeats compare-exchange until the value is stored, or until the
+ * word in memory makes the value irrelevant.
  */
 function emitAtomicExtremum(code: Code, name: 'min' | 'max', address: Int32, value: Int32): void {
   const at = code.local(I32);
@@ -69,23 +69,28 @@ function elementAt({ address }: StoreTarget, index: Int32): Int32 {
   return address.add(index.shl(2));
 }
 
-/** Lowers `to`, the end of a range of indices, to the capacities of the stores at the launch index. */
+/**
+ * Lowers `to`, the end of a range of indices, so that plain stores are in bounds. A plain store writes index i to word
+ * i.
+ */
 export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: Int32Local): void {
   for (const { index, capacity } of stores) if (index === undefined) lower(code, to, capacity);
 }
 
 /**
- * A store of flags as bits. The word of a flag is the launch index divided by 32, and all flags of a round belong to
- * the same word.
+ * A store that sets one bit per index. The bit of index i is in word ⌊i ÷ 32⌋. All bits of a round are in the same
+ * word.
  */
 interface BitStore {
   readonly store: StoreTarget;
   readonly flag: Node;
-  /** The flags of the round so far. Bit 0 belongs to the first index of the round. */
+  /** The bits collected in the current round. Bit 0 belongs to the first index of the round. */
   readonly bits: Int32Local;
 }
 
-/** The stores that set one bit per row, with every word belonging to a single chunk. */
+/**
+ * Finds the stores that set one bit per index. Chunks are multiples of 32 indices, so each word belongs to one chunk.
+ */
 export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results: readonly Node[]): readonly BitStore[] {
   return stores.flatMap((store) => {
     const { combine, guard, index, value } = store;
@@ -97,7 +102,7 @@ export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results:
   });
 }
 
-/** Collects the flags of the four indices starting at `index + offset`. */
+/** Collects the bits of the four indices from `index + offset` on. */
 export function emitBits(lanes: VectorCode, stores: readonly BitStore[], offset: number): void {
   for (const { flag, bits } of stores) {
     const flags = lanes.value(flag).bitmask();
@@ -106,8 +111,8 @@ export function emitBits(lanes: VectorCode, stores: readonly BitStore[], offset:
 }
 
 /**
- * Sets the bits of the round that starts at the index. Each word belongs to a single chunk, so no other thread writes
- * it at the same time.
+ * Stores the bits of the round that starts at `index`. Each word belongs to one chunk, so no other thread writes the
+ * word at the same time.
  */
 export function emitBitWords(code: Code, stores: readonly BitStore[], index: Int32): void {
   const word = code.local(I32);
@@ -121,7 +126,7 @@ export function emitBitWords(code: Code, stores: readonly BitStore[], index: Int
   code.release(address);
 }
 
-/** Stores the results of the four indices starting at `index + offset`. */
+/** Stores the results for the four indices from `index + offset` on. */
 export function emitVectorStores(
   code: Code,
   lanes: VectorCode,
@@ -139,10 +144,7 @@ export function emitVectorStores(
   }
 }
 
-/**
- * Stores the results of index `index + offset`. The index must be below the capacity of every plain store at the launch
- * index.
- */
+/** Stores the results for `index + offset`. For plain stores, the caller must make sure that the index is in bounds. */
 export function emitLaneStores(
   code: Code,
   lanes: LaneCode,
@@ -152,7 +154,7 @@ export function emitLaneStores(
   results: readonly Node[],
   launchIndex: Node,
 ): void {
-  // Computed before any branch, so that every store can use them.
+  // Computes all values before the first branch, so that every store can use them.
   for (const node of storedNodes(stores, results)) if (node.kind !== 'literal') lanes.local(node);
   for (const target of stores) {
     emitLaneStore(code, lanes, target, index, offset, results, launchIndex);
@@ -227,12 +229,12 @@ function storeLaneByLane(code: Code, lanes: VectorCode, target: StoreTarget, at:
   code.release(element);
 }
 
-/** One lane as the word to store: a bool as 0 or 1. */
+/** One lane as a word to store. A bool becomes 0 or 1. */
 export function wordOf(type: ScalarType, lanes: Vector, lane: number): Int32 {
   return type === 'bool' ? lanes.extract(lane).and(1) : lanes.extract(lane);
 }
 
-/** The lanes of a node as words to store: bools as 0 and 1. */
+/** The lanes of a node as words to store. Bools become 0 or 1. */
 export function storedWords(lanes: VectorCode, node: Node): Vector {
   return wordsOf(node.type, lanes.value(node));
 }

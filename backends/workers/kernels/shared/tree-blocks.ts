@@ -29,19 +29,20 @@ import { emitBlockTotal, emitWorkerRoom, stateAt, type TreeBlock } from './tree-
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 
 /**
- * Reduce and scan of monoids whose bracketing matters, by the canonical combination tree. All workers compute the
- * totals of the blocks, then one worker combines these. For a scan, all workers then visit the blocks a second time.
+ * Reduces and scans monoids whose bracketing matters, with the brackets of the canonical combination tree. All workers
+ * compute the totals of the blocks, then one worker combines the totals. For a scan, all workers then process the
+ * blocks a second time.
  */
 
 /**
- * Indices of the kernel-specific argument words: the address of the result, the scratch memory of the workers, and the
- * totals of the blocks (one word per level).
+ * Indices of the kernel-specific argument words. INTO is the address of the result, ROOMS the address of the workers'
+ * scratch memory, and TOTALS the first of {@link LEVELS} words with the addresses of the totals of each level.
  */
 export const INTO = 0;
 export const ROOMS = 1;
 export const TOTALS = 2;
 
-/** The number of levels of totals. Three suffice for 2⁴⁰ elements, since a block holds 2¹⁰. */
+/** Number of levels of totals. Three levels suffice for 2⁴⁰ elements, since a block has 2¹⁰. */
 export const LEVELS = 3;
 
 export function extentWords(
@@ -52,7 +53,7 @@ export function extentWords(
   return { length, chunkSize: chunkSizeOf(length[2], launcher.workers) };
 }
 
-/** The size in bytes of the totals at each level. */
+/** The size in bytes of the totals, for each level. */
 export function levelBytes(elements: number, { types }: MonoidProgram): number[] {
   let count = elements;
   return Array.from({ length: LEVELS }, () => {
@@ -82,7 +83,9 @@ export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidPro
   return code.finish();
 }
 
-/** State shared by the vector code for whole blocks; `low` and `high` bound the indices that it may process. */
+/**
+ * What the vector code for whole blocks needs. `low` and `high` bound the indices whose reads and stores are in bounds.
+ */
 export interface Whole {
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
@@ -108,7 +111,10 @@ export function wholeBlocks(
   return { lanes, elements, combine, index, low: code.local(I32), high: code.local(I32), stores };
 }
 
-/** Runs vector code for a whole block whose reads and stores are all in bounds, otherwise scalar code. */
+/**
+ * Emits vector code and scalar code for a block. The vector code runs if the block is complete and its reads and stores
+ * are in bounds.
+ */
 export function emitEither(
   block: TreeBlock,
   whole: Whole | undefined,
@@ -126,7 +132,7 @@ export function emitEither(
   when(code, isInRange, () => vector({ code, monoid, combine, lanes, elements, index, room, first }), scalar);
 }
 
-/** Visits the blocks of the chunk; `number` is the position of a block among all blocks. */
+/** Loops over the blocks of the chunk. `number` is the position of the block among the blocks of all chunks. */
 export function emitChunkBlocks(
   code: Code,
   monoid: MonoidProgram,
@@ -150,7 +156,7 @@ export function emitChunkBlocks(
   });
 }
 
-/** Visits the blocks of an array of `length` states. */
+/** Loops over the blocks of an array of `length` states in memory. */
 export function emitStateBlocks(
   code: Code,
   monoid: MonoidProgram,
@@ -177,7 +183,7 @@ export function emitStateBlocks(
   for (const local of [blocks, first, count]) code.release(local);
 }
 
-/** The number of blocks that hold `length` elements. */
+/** The number of blocks of `length` elements. The last block may be incomplete. */
 export function blockCount(length: Int32): Int32 {
   return ceilDiv(length, BLOCK);
 }

@@ -9,18 +9,22 @@ import { forRange, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { copyAll, emitCombine, emitIdentity, loadState, releaseAll, stateLocals, storeState } from './monoid-code.ts';
 
 /**
- * Scalar code for the canonical combination tree (`primitives/contract/combination-tree.ts`) over one block, for
- * monoids whose bracketing matters. States are consecutive in memory.
+ * Inputs of the scalar code that evaluates the canonical combination tree (`primitives/contract/combination-tree.ts`)
+ * over one block. The tree fixes the brackets, for monoids whose bracketing matters. A block consists of quads (four
+ * elements each), which are combined into groups. States are consecutive in memory.
  */
 export interface TreeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
-  /** The worker's scratch memory: local prefixes of elements, then totals of groups, then prefixes of quads. */
+  /**
+   * The worker's scratch memory: the prefix of each element within its quad, then the totals of the groups, then the
+   * prefix before each quad.
+   */
   readonly room: Int32;
-  /** The index of the block's first element, and the number of elements, at least one. */
+  /** The index of the block's first element, and the number of elements, which is at least one. */
   readonly first: Int32;
   readonly count: Int32;
-  /** Computes element `index` into fresh locals. */
+  /** Computes the element with the given index into new locals. */
   readonly element: (index: Int32Local) => ScalarLocal[];
 }
 
@@ -28,24 +32,27 @@ const QUADS = BLOCK / QUAD;
 const GROUPS = BLOCK;
 const PREFIXES = BLOCK + QUADS;
 
-/** Bytes of scratch memory per worker. */
+/** Bytes of scratch memory that one worker needs for a block. */
 export function roomBytes({ types }: MonoidProgram): number {
   return 4 * types.length * (BLOCK + 2 * QUADS);
 }
 
-/** The address of the worker's scratch memory; kernel-specific argument word `word` has the address of worker 0's. */
+/**
+ * The address of the current worker's scratch memory. Kernel-specific argument word `word` contains the address for
+ * worker 0.
+ */
 export function emitWorkerRoom(code: Code, monoid: MonoidProgram, word: number): Int32 {
   const room = emitOwnWord(code, word);
   room.set(room.add(WORKER.mul(roomBytes(monoid))));
   return room;
 }
 
-/** The address of a state in an array of states. */
+/** The address of element `index` in an array of states. */
 export function stateAt({ types }: MonoidProgram, base: Int32, index: Int32): Int32 {
   return base.add(index.mul(4 * types.length));
 }
 
-/** Computes the total of a block into `total`. */
+/** Computes the total of a block, and sets `total` to it. */
 export function emitBlockTotal(block: TreeBlock, total: readonly ScalarLocal[]): void {
   const { code, monoid, room } = block;
   const groups = emitQuads(block, false);
@@ -54,7 +61,10 @@ export function emitBlockTotal(block: TreeBlock, total: readonly ScalarLocal[]):
   code.release(groups);
 }
 
-/** Folds every quad from the left, and stores the totals as groups; returns a local with the number of quads. */
+/**
+ * Folds each quad from left to right, and stores its total. At first each quad is a group. Returns a local with the
+ * number of quads.
+ */
 function emitQuads({ code, monoid, room, first, count, element }: TreeBlock, keepPrefixes: boolean): Int32Local {
   const quads = code.local(I32);
   const index = code.local(I32);
@@ -88,12 +98,14 @@ function placeInQuad(index: Int32): Int32 {
   return index.and(QUAD - 1);
 }
 
-/** The byte offset of a part of the scratch memory that begins after `states` states. */
+/** The byte offset of the part of the scratch memory that begins after `states` states. */
 function partOffset({ types }: MonoidProgram, states: number): number {
   return 4 * types.length * states;
 }
 
-/** Combines adjacent groups in pairs. If the number of groups is odd, the last group keeps its total. */
+/**
+ * Combines groups in pairs, which halves their number. If the number of groups is odd, the last group stays as it is.
+ */
 function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void {
   const totals = partOffset(monoid, GROUPS);
   const half = code.local(I32);
@@ -117,16 +129,19 @@ function emitHalve({ code, monoid, room }: TreeBlock, groups: Int32Local): void 
   for (const local of [half, source, ...left, ...right]) code.release(local);
 }
 
-/** The prefix before a block: whether any element precedes the block, and the fold of the preceding elements. */
+/** The prefix before a block: whether any elements precede the block, and the fold of these elements. */
 export interface Before {
   readonly exists: Int32Local;
   readonly state: readonly ScalarLocal[];
 }
 
-/** Processes an element and its prefixes. For the first element of all, `exclusive` is the identity. */
+/**
+ * Emits code for an element, given its exclusive and inclusive prefix. For the first of all elements, `exclusive` is
+ * the identity.
+ */
 export type Visit = (index: Int32Local, exclusive: readonly ScalarLocal[], inclusive: readonly ScalarLocal[]) => void;
 
-/** Visits all elements of a block with their exclusive and inclusive prefixes. */
+/** Emits `visit` for all elements of a block, with their exclusive and inclusive prefixes. */
 export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit): void {
   const { code } = block;
   const quads = emitQuads(block, true);
@@ -135,7 +150,9 @@ export function emitBlockPrefixes(block: TreeBlock, before: Before, visit: Visit
   emitVisits(block, before, visit);
 }
 
-/** Computes the prefix before every quad but the first, level by level (Sklansky 1960). */
+/**
+ * Computes the prefix before each quad within the block, level by level (Sklansky 1960). The first quad has no prefix.
+ */
 function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const { code, monoid, room } = block;
   const level = code.local(I32);
@@ -146,7 +163,7 @@ function emitQuadPrefixes(block: TreeBlock, quads: Int32): void {
   const prefixes = partOffset(monoid, PREFIXES);
   /**
    * Combines the total of the preceding group in front of the quad's prefix. The first quad of a group has no prefix
-   * yet, so the total becomes its prefix.
+   * yet, so the total itself becomes its prefix.
    */
   const extend = (quad: Int32): void => {
     group.set(group.sub(1));

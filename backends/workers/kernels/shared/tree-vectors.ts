@@ -12,36 +12,40 @@ import { copyAll, emitVectorIdentity, releaseAll, type VectorCombine, vectorLoca
 import type { Before } from './tree-code.ts';
 
 /**
- * Vector code for the canonical combination tree over one whole block, with the same brackets as `tree-code.ts`. The
- * elements of four quads are transposed, so that each lane folds one quad.
+ * Inputs of the vector code that evaluates the canonical combination tree over one complete block, with the same
+ * brackets as `tree-code.ts`. The elements of four quads (four elements each) are transposed, so that each lane folds
+ * one quad.
  */
 export interface WholeBlock {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   readonly combine: VectorCombine;
-  /** Emits code for four elements relative to the local `index`. */
+  /** Emits code for four elements of the block; `index` is the index of the current group's first element. */
   readonly lanes: VectorCode;
   readonly elements: readonly Node[];
   readonly index: Int32Local;
-  /** The worker's scratch memory: for every leaf, local prefixes, then totals, then prefixes of quads. */
+  /**
+   * The worker's scratch memory. For each leaf (scalar component), it contains the prefix of each element within its
+   * quad, then the totals, then the prefix before each quad.
+   */
   readonly room: Int32;
   /** The index of the block's first element. */
   readonly first: Int32;
 }
 
-/** One local per leaf, with four states in the lanes. */
+/** Four states: one vector local per leaf (scalar component), and one state per lane. */
 type State = readonly VectorLocal[];
 
 const QUADS = BLOCK / QUAD;
 /**
- * Byte offsets within the scratch memory of a leaf, and its size. The local prefixes up to element k of the quads begin
- * at byte `4 * QUADS * k`.
+ * Byte offsets of the totals and of the prefixes in the scratch memory of a leaf, and the size of this memory. The
+ * prefixes up to element k of all quads begin at byte `4 * QUADS * k`.
  */
 const TOTALS = 4 * BLOCK;
 const PREFIXES = 4 * (BLOCK + QUADS);
 const LEAF_BYTES = 4 * (BLOCK + 2 * QUADS);
 
-/** Computes the total of the block into scalar locals. */
+/** Computes the total of the block, and sets the scalar locals `total` to it. */
 export function emitWholeTotal(block: WholeBlock, total: readonly ScalarLocal[]): void {
   const { code, monoid, room } = block;
   emitQuads(block, (group, prefixes) => storeAll(block, group, TOTALS, prefixes[3]!));
@@ -54,10 +58,10 @@ export function emitWholeTotal(block: WholeBlock, total: readonly ScalarLocal[])
   code.release(count);
 }
 
-/** Processes the four elements from `index + offset` on, with their prefixes. */
+/** Emits code for the four elements from `index + offset` on, given their exclusive and inclusive prefixes. */
 export type VisitFour = (offset: number, exclusive: State, inclusive: State) => void;
 
-/** Visits all elements of the block with their exclusive and inclusive prefixes. */
+/** Emits `visit` for all elements of the block, with their exclusive and inclusive prefixes. */
 export function emitWholePrefixes(block: WholeBlock, before: Before, visit: VisitFour): void {
   emitQuads(block, (group, prefixes) => {
     for (const [k, prefix] of prefixes.entries()) storeAll(block, group, 4 * QUADS * k, prefix);
@@ -68,7 +72,7 @@ export function emitWholePrefixes(block: WholeBlock, before: Before, visit: Visi
   emitVisits(block, before, visit);
 }
 
-/** Folds four quads at a time, one per lane; `prefixes[k]` holds the prefix of each quad up to its element k. */
+/** Folds four quads at a time, one per lane. `prefixes[k]` contains the fold of each quad up to its element k. */
 function emitQuads(block: WholeBlock, body: (group: Int32, prefixes: readonly State[]) => void): void {
   const { code, lanes, elements, combine } = block;
   emitGroups(block, (group) => {
@@ -83,7 +87,10 @@ function emitQuads(block: WholeBlock, body: (group: Int32, prefixes: readonly St
   });
 }
 
-/** Visits the block in groups of sixteen elements; `group` is the byte offset of the group's four quads. */
+/**
+ * Loops over the groups of a block: 16 elements, which are four quads. `group` is the byte offset of the group's first
+ * quad.
+ */
 function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => void): void {
   const group = code.local(I32);
   group.set(0);
@@ -96,7 +103,10 @@ function emitGroups({ code, index, first }: WholeBlock, body: (group: Int32) => 
   code.release(group);
 }
 
-/** Stores the prefixes within four quads: garbage for the first, then t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2. */
+/**
+ * Stores the prefix before each of the four quads of a group, from their totals t0 to t2: t0, t0 ⊕ t1, (t0 ⊕ t1) ⊕ t2.
+ * The prefix before the first quad is garbage.
+ */
 function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
@@ -112,7 +122,7 @@ function emitPrefixesInGroup(block: WholeBlock, group: Int32, totals: State): vo
   releaseAll(code, [...left, ...right]);
 }
 
-/** Extends the prefixes within groups of quads to the whole block, level by level (Sklansky 1960). */
+/** Extends the prefixes from groups of four quads to the whole block, level by level (Sklansky 1960). */
 function emitPrefixesOfGroups(block: WholeBlock): void {
   const { code } = block;
   const count = code.local(I32);
@@ -131,8 +141,8 @@ function emitPrefixesOfGroups(block: WholeBlock): void {
 }
 
 /**
- * Combines the total of the preceding group in front of the prefixes of every second group. A group has `bytes` bytes,
- * four for each quad.
+ * Combines the total of the preceding group in front of all prefixes of the group, for every second group. A group has
+ * `bytes` bytes of prefixes, four for each quad.
  */
 function emitLevel(block: WholeBlock, bytes: Int32): void {
   const { code, monoid, combine } = block;
@@ -148,7 +158,7 @@ function emitLevel(block: WholeBlock, bytes: Int32): void {
   const extendGroup = (): void => {
     loadSplats(block, total, TOTALS, left);
     end.set(at.add(bytes));
-    // The first quad of the group has no prefix yet: the total becomes its prefix.
+    // The first quad of the group has no prefix yet, so the total itself becomes its prefix.
     extend();
     shuffle(right, left, right, [0, 5, 6, 7]);
     loop(code, (nextQuads) => {
@@ -166,7 +176,7 @@ function emitLevel(block: WholeBlock, bytes: Int32): void {
   releaseAll(code, [...left, ...right, at, end, total]);
 }
 
-/** Combines adjacent totals in pairs, and halves `count`. Lanes past the last total hold garbage. */
+/** Combines totals in pairs, which halves their number `count`. Lanes after the last total contain garbage. */
 function emitHalve(block: WholeBlock, count: Int32Local): void {
   const { code, monoid, combine } = block;
   const left = vectorLocals(code, monoid);
@@ -200,13 +210,13 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   monoid.types.forEach((type, leaf) => {
     prefix[leaf]!.set(splatOf(type, before.state[leaf]!));
   });
-  /** The inclusive prefixes of element k of a group's four quads: `inFront` combined with the local prefixes. */
+  /** The inclusive prefixes of element k of the four quads of a group: `inFront` ⊕ the prefixes within the quads. */
   const join = (group: Int32, k: number): VectorLocal[] => {
     const local = vectorLocals(code, monoid);
     const joined = vectorLocals(code, monoid);
     loadAll(block, group, 4 * QUADS * k, local);
     combine(joined, inFront, local);
-    // The first quad of the first block has no prefix: its local prefixes are final.
+    // Nothing precedes the first quad of the first block, so the prefixes within this quad are final.
     whereNothingBefore(group, () => shuffle(joined, local, joined, [0, 5, 6, 7]));
     releaseAll(code, local);
     return joined;
@@ -234,7 +244,7 @@ function emitVisits(block: WholeBlock, before: Before, visit: VisitFour): void {
   releaseAll(code, [...prefix, ...identity, ...inFront]);
 }
 
-/** Transposes the 4 × 4 matrix of rows and lanes, leaf by leaf. */
+/** Transposes four vectors of four lanes like a 4 × 4 matrix, for each leaf. */
 function transpose(code: Code, rows: readonly State[]): void {
   const [a, b, c, d] = rows as readonly [State, State, State, State];
   const fresh = (): VectorLocal[] => a.map(() => code.local(V128));
@@ -254,7 +264,7 @@ function shuffle(into: State, a: State, b: State, choice: Lanes): void {
   for (const [leaf, local] of into.entries()) local.set(a[leaf]!.shuffle(b[leaf]!, choice));
 }
 
-/** The byte offset of a part of a leaf's scratch memory. */
+/** The byte offset, in the worker's scratch memory, of a part of the memory of a leaf. */
 function partOf(leaf: number, part: number): number {
   return leaf * LEAF_BYTES + part;
 }
@@ -267,7 +277,7 @@ function loadAll({ room }: WholeBlock, offset: Int32, part: number, into: State)
   for (const [leaf, local] of into.entries()) local.set(loadVector(room.add(offset), partOf(leaf, part)));
 }
 
-/** Loads one word per leaf into all four lanes. */
+/** Sets all four lanes of each leaf to the word at `offset`. */
 function loadSplats({ room }: WholeBlock, offset: Int32, part: number, into: State): void {
   for (const [leaf, local] of into.entries()) local.set(loadSplat(room.add(offset), partOf(leaf, part)));
 }

@@ -17,27 +17,32 @@ import {
 import { ceilDiv } from '../reduce/reduce.ts';
 
 /**
- * The kernels of the radix sort that do not depend on the program. They sort by digits of `DIGIT_BITS` bits, least
- * significant first. Each region of the rows has separate target positions for every digit, so that equal keys keep
- * their order. (Knuth, vol. 3, 5.2.5; Zagha and Blelloch 1991.)
+ * The kernels of the radix sort that do not depend on the program. They sort by digits of `DIGIT_BITS` bits, from the
+ * least significant digit on. The rows are divided into regions. Each region has its own target positions for each
+ * digit, so that rows with equal keys keep their order. (Knuth, vol. 3, 5.2.5; Zagha and Blelloch 1991.)
  */
 
-/** Indices of the kernels' own words, behind the header of their arguments. */
+/** Indices of the kernel-specific argument words. */
 export const sortWord = {
-  /** Addresses of the buffers that first receive the program's rows, … */
+  /** Addresses of the buffers that the first phase fills with the rows of the program. */
   firstKeys: 0,
   firstPayload: 1,
-  /** … and of the buffers that the passes alternate with. */
+  /**
+   * Addresses of the buffers to which the first pass moves the rows. Each further pass swaps the two pairs of buffers.
+   */
   otherKeys: 2,
   otherPayload: 3,
-  /** Addresses of the buffers for the result: either the first ones or the others. */
+  /** Addresses of the result buffers, which are one of the two pairs of buffers above. */
   outKeys: 4,
   outPayload: 5,
-  /** Address of a pair of words per region: the bitwise AND of its keys, and their bitwise OR. */
+  /** Address of two words per region: the bitwise AND of its keys, and the bitwise OR of its keys. */
   extremes: 6,
-  /** Address of a table per region: the count of every digit, later the target position of the digit's next row. */
+  /**
+   * Address of a table per region, with an entry per digit: first the count of the digit, later the target position of
+   * the next row with the digit.
+   */
   counts: 7,
-  /** Address of the plan: an entry per pass, and one for the final position of the rows. */
+  /** Address of the plan: an entry per pass, then an entry with the final addresses of the rows. */
   plan: 8,
   regions: 9,
   beginBit: 10,
@@ -51,8 +56,8 @@ export const COUNT_BYTES: number = 4 * DIGITS;
 export const EXTREME_BYTES = 8;
 
 /**
- * Byte offsets within an entry of the plan. The mask of a skipped pass is 0. The entry after the last pass has only the
- * addresses of the sorted rows.
+ * Byte offsets of the words in an entry of the plan. A mask of 0 means that the pass is skipped. In the entry after the
+ * last pass, only `keys` and `payload` are set.
  */
 const planned = { keys: 0, payload: 4, toKeys: 8, toPayload: 12, shift: 16, mask: 20, bytes: 24 } as const;
 
@@ -61,8 +66,8 @@ export function planBytes(passes: number): number {
 }
 
 /**
- * The kernels in order: the plan, then three for every pass (digit counts, target positions, moves), and a copy to the
- * result buffers.
+ * The functions of the kernel, in order: the plan; for each pass, digit counts, target positions and moves; the copy to
+ * the result buffers.
  */
 export function emitRadix(passes: number, hasPayload: boolean): readonly FunctionBody[] {
   const each = Array.from({ length: passes }, (_, pass) => [
@@ -73,14 +78,14 @@ export function emitRadix(passes: number, hasPayload: boolean): readonly Functio
   return [emitPlan(passes), ...each.flat(), emitCopyOut(passes, hasPayload)];
 }
 
-/** Begins a kernel. `extent` is the number of rows. */
+/** Begins a function of the kernel. `extent` is the number of rows. */
 function begin(): { readonly code: Code; readonly extent: Int32Local } {
   const code = new Code(kernelParameters);
   const { extent } = emitInputs(code, { programs: [], stores: [], words: SORT_WORDS }, layoutOf([]), []);
   return { code, extent };
 }
 
-/** The first row and the end, exclusive, of the region that the chunk processes. */
+/** The range of rows of the region that the chunk processes, as locals. `to` is exclusive. */
 export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Local; readonly to: Int32Local } {
   const size = code.local(I32);
   const from = code.local(I32);
@@ -95,7 +100,9 @@ export function emitRegion(code: Code, extent: Int32): { readonly from: Int32Loc
   return { from, to };
 }
 
-/** Plans the passes. Digits that are equal in all keys are skipped; every other pass swaps the two buffers. */
+/**
+ * Plans the passes. A pass is skipped if all keys have the same digit. Each other pass swaps the two pairs of buffers.
+ */
 function emitPlan(passes: number): FunctionBody {
   const { code, extent } = begin();
   const differing = emitDifferingBits(code, extent);
@@ -106,7 +113,7 @@ function emitPlan(passes: number): FunctionBody {
   const here = { keys: emitOwnWord(code, sortWord.firstKeys), payload: emitOwnWord(code, sortWord.firstPayload) };
   const there = { keys: emitOwnWord(code, sortWord.otherKeys), payload: emitOwnWord(code, sortWord.otherPayload) };
   for (let pass = 0; pass < passes; pass++) {
-    // The last digit may be narrower than the others.
+    // The highest digit may have fewer bits than the others.
     mask.set(pass < passes - 1 ? DIGITS - 1 : i32(1).shl(end.sub(shift)).sub(1));
     when(code, differing.shrU(shift).and(mask).isZero(), () => mask.set(0));
     const base = planned.bytes * pass;
@@ -127,7 +134,7 @@ function emitPlan(passes: number): FunctionBody {
   return code.finish();
 }
 
-/** The bits that are not the same in all keys; 0 if there are no rows. */
+/** A word with the bits that differ between any two keys; 0 if there are no rows. */
 function emitDifferingBits(code: Code, extent: Int32): Int32 {
   const all = code.local(I32);
   const any = code.local(I32);
@@ -146,7 +153,7 @@ function emitDifferingBits(code: Code, extent: Int32): Int32 {
 
 type Pass = { readonly [K in Exclude<keyof typeof planned, 'bytes'>]: Int32 };
 
-/** Loads the plan's entry for a pass into locals. */
+/** Loads the entry of the plan for a pass into locals. */
 function emitPass(code: Code, pass: number): Pass {
   const plan = emitOwnWord(code, sortWord.plan);
   const word = (offset: number): Int32 => {
@@ -164,26 +171,28 @@ function emitPass(code: Code, pass: number): Pass {
   };
 }
 
-/** Returns from the kernel if the plan skips the pass. */
+/** Returns from the function if the plan skips the pass. */
 function leaveUnlessNeeded(code: Code, { mask }: Pass): void {
   when(code, mask.isZero(), () => leave(code));
 }
 
-/** The address of the region's table in `counts`. */
+/** The address of the table of the chunk's region. */
 function emitTable(code: Code): Int32 {
   const table = emitOwnWord(code, sortWord.counts);
   table.set(table.add(CHUNK.mul(COUNT_BYTES)));
   return table;
 }
 
-/** Loops over the rows of the region. The body receives the byte offset of the row: four times its index. */
+/**
+ * Loops over the rows of the chunk's region. The body gets the byte offset of the row, which is four times its index.
+ */
 function forRows(code: Code, extent: Int32, body: (row: Int32) => void): void {
   const { from, to } = emitRegion(code, extent);
   for (const bound of [from, to]) bound.set(bound.shl(2));
   when(code, from.ltU(to), () => doWhile(code, () => body(from), from.tee(from.add(4)).ltU(to)));
 }
 
-/** The address of the table's entry for the digit of a key. */
+/** The address of the table entry for the digit of a key. */
 function entryOf(table: Int32, key: Int32, { shift, mask }: Pass): Int32 {
   return table.add(key.shrU(shift).and(mask).shl(2));
 }
@@ -201,7 +210,10 @@ function emitDigitCounts(pass: number): FunctionBody {
   return code.finish();
 }
 
-/** Replaces the counts by their exclusive prefix sums, in order of digits and then regions: the target positions. */
+/**
+ * Computes the target positions: replaces the counts by their exclusive prefix sums, ordered by digit first and then by
+ * region.
+ */
 function emitPlaces(pass: number): FunctionBody {
   const { code } = begin();
   const plan = emitPass(code, pass);
@@ -243,7 +255,10 @@ function emitMoves(pass: number, hasPayload: boolean): FunctionBody {
   return code.finish();
 }
 
-/** Copies the rows to the result buffers, unless they are there already. Skipped passes can leave them elsewhere. */
+/**
+ * Copies the sorted rows to the result buffers, if they are not there. They may be elsewhere because passes were
+ * skipped.
+ */
 function emitCopyOut(passes: number, hasPayload: boolean): FunctionBody {
   const { code, extent } = begin();
   const { keys, payload } = emitPass(code, passes);

@@ -39,9 +39,9 @@ import {
 const REGIONS_PER_WORKER = 4;
 
 /**
- * A stable radix sort. The first phase writes the program's rows. Each pass then sorts by one digit: it counts the
- * digits of every region, computes their target positions, and moves the rows. The workers skip digits that are equal
- * in all keys.
+ * Launches a stable radix sort. The first phase writes the rows of the program. Each pass then sorts by one digit: it
+ * counts the digits in each region, computes target positions, and moves the rows. A pass does nothing if all keys have
+ * the same digit.
  */
 export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   const { extent, program, beginBit, endBit, keys, payload } = command;
@@ -64,7 +64,8 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   ];
   const other = [scratch(), hasPayload ? scratch() : 0];
   const own = [
-    // An even number of passes moves the rows back to the first buffers, so those are the result buffers then.
+    // An even number of passes ends in the buffers in which it began, so the rows are first written to the result
+    // buffers.
     ...(passes % 2 === 0 ? [...out, ...other] : [...other, ...out]),
     ...out,
     launcher.scratch(regions * EXTREME_BYTES),
@@ -81,14 +82,14 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
     phases: [
       fixedPhase(write.functions[0]!, regions),
       fixedPhase(plan!, 1),
-      // The second kernel of a pass computes the target positions. A single worker runs it.
+      // The second function of a pass, which computes the target positions, runs as a single chunk.
       ...rest.map((run, k) => fixedPhase(run, k % 3 === 1 ? 1 : regions)),
       fixedPhase(copyOut, regions),
     ],
   };
 }
 
-/** Writes the rows of a region, and stores the bitwise AND and OR of their keys. */
+/** Writes the rows of a region, and stores the bitwise AND and the bitwise OR of the region's keys. */
 function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
