@@ -36,7 +36,7 @@ describe('quadrille table', () => {
     }
 
     test(
-      'groups and what they come to are those of a plain evaluation',
+      'groups and their aggregates equal a plain evaluation',
       async () => {
         const law = fc.asyncProperty(
           someRides,
@@ -62,7 +62,7 @@ describe('quadrille table', () => {
     );
 
     test(
-      'rows that are chosen come in the order of the file, top rows in theirs',
+      'selected rows keep the order of the file, and top rows come in their own order',
       async () => {
         const columns = fc.shuffledSubarray(['zone', 'hour', 'fare', 'tip', 'card'] as const, { minLength: 1 });
         const top = fc.record({ k: fc.constantFrom(1, 3, 100), descending: fc.boolean() });

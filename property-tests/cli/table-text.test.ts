@@ -103,15 +103,15 @@ function textOf(given: Condition): string {
   }
 }
 
-test.prop([condition], { numRuns: caseCount(500) })('a condition reads back from its text', (given) => {
+test.prop([condition], { numRuns: caseCount(500) })('a condition printed as text parses to itself', (given) => {
   expect(where(textOf(given))).toEqual(given);
 });
 
 const of = (each: string): Expression => ({ kind: 'column', name: each });
 const value = (each: LiteralValue): Expression => ({ kind: 'literal', value: each });
 
-describe('words and signs bind as in SQL', () => {
-  test('and before or, not before and, products before sums', () => {
+describe('words and symbols bind as in SQL', () => {
+  test('and binds before or, not before and, products before sums', () => {
     const text = 'fare > 10 and (hour between 7 and 9 or not card)';
     expect(where(text)).toEqual({
       kind: 'and',
@@ -138,7 +138,7 @@ describe('words and signs bind as in SQL', () => {
 
 describe('aggregates and columns', () => {
   const aggregates = (text: string) => parseAggregates({ option: '--aggregate', text }, COLUMNS);
-  test('are what they say', () => {
+  test('parse to the aggregates and columns they name', () => {
     expect(
       aggregates(
         'count, avg(fare),Median( fare + 1 ), count(distinct hour), quantile(fare, 0.9), largest(fare, 3) as third, count(*) as "all rows", count(card)',
@@ -166,11 +166,11 @@ describe('aggregates and columns', () => {
     ['count, count', 7, 'Two columns would be named count'],
     ['count,', 6, 'missing at the end'],
     ['avg(fare) as 3', 13, 'A name is missing'],
-  ])('%s is wrong at %i', (text, at, message) => {
+  ])('%s is refused at column %i', (text, at, message) => {
     expect(() => aggregates(text)).toThrow(caretAt(text, at, message));
   });
 
-  test('a column is named once', () => {
+  test('refuse a repeated column', () => {
     expect(() => parseColumns({ option: '--group-by', text: 'hour,hour' }, COLUMNS)).toThrow(
       caretAt('hour,hour', 5, 'named twice'),
     );
@@ -222,7 +222,7 @@ describe('errors show their place', () => {
     expect(() => where(text)).toThrow(caretAt(text, at, message));
   });
 
-  test('of a long text, or one with line ends, the part around it', () => {
+  test('in a long or multi-line text, the part around the place', () => {
     const long = `${'fare > 1 and '.repeat(40)}fere > 2`;
     expect(() => where(long)).toThrow(/\n {2}… .*fere > 2\n {2} +\^\n/);
     expect(() => where('fare >\n\t1 and fere')).toThrow(caretAt('fare >  1 and fere', 14, 'fare?'));
@@ -258,7 +258,7 @@ describe('errors show their place', () => {
       ),
     ],
     { numRuns: caseCount(2000) },
-  )('whatever is written', (words) => {
+  )('for any text', (words) => {
     try {
       where(words.join(' '));
     } catch (error) {

@@ -42,7 +42,7 @@ describe('stageOutputs', () => {
     expect((await readdir(folder)).sort()).toEqual(['a', 'b']);
   });
 
-  test('leaves the old file and nothing else when the producer fails', async () => {
+  test('keeps the old file and leaves no other when the producer fails', async () => {
     await writeFile(inFolder('a'), 'old');
     const outputs = await stageOutputs([inFolder('a')]);
     await expect(outputs.write(inFolder('a'), failing())).rejects.toThrow('the producer broke');
@@ -81,14 +81,14 @@ describe('stageOutputs', () => {
     expect((await readdir(folder)).sort()).toEqual(['file', 'folder']);
   });
 
-  test('refuses two names of one file', async () => {
+  test('refuses two names of the same file', async () => {
     await symlink(folder, inFolder('link'));
     const paths = [inFolder('a'), join(folder, 'link', 'a')];
     await expect(stageOutputs(paths)).rejects.toMatchObject({ code: 'output/same-file' });
     expect(await readdir(folder)).toEqual(['link']);
   });
 
-  test('follows a link to its file, and keeps the mode of what it replaces', async () => {
+  test('follows a link to its file, and keeps the mode of the replaced file', async () => {
     await writeFile(inFolder('real'), 'old', { mode: 0o600 });
     await symlink(inFolder('real'), inFolder('link'));
     const outputs = await stageOutputs([inFolder('link')]);
@@ -105,18 +105,21 @@ describe('stageOutputs', () => {
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
   });
 
-  test.runIf(process.platform === 'linux')('appends to a descriptor, whose file keeps what it held', async () => {
-    await writeFile(inFolder('log'), 'old\n');
-    const log = await open(inFolder('log'), 'a');
-    const path = `/dev/fd/${log.fd}`;
-    const outputs = await stageOutputs([path]);
-    await outputs.write(path, ['new\n']);
-    await outputs.commit();
-    await log.write('later\n');
-    await log.close();
-    expect(await readFile(inFolder('log'), 'utf8')).toBe('old\nnew\nlater\n');
-    expect(await readdir(folder)).toEqual(['log']);
-  });
+  test.runIf(process.platform === 'linux')(
+    'appends to a descriptor, and keeps the earlier contents of its file',
+    async () => {
+      await writeFile(inFolder('log'), 'old\n');
+      const log = await open(inFolder('log'), 'a');
+      const path = `/dev/fd/${log.fd}`;
+      const outputs = await stageOutputs([path]);
+      await outputs.write(path, ['new\n']);
+      await outputs.commit();
+      await log.write('later\n');
+      await log.close();
+      expect(await readFile(inFolder('log'), 'utf8')).toBe('old\nnew\nlater\n');
+      expect(await readdir(folder)).toEqual(['log']);
+    },
+  );
 
   test('reports a full disk with a remedy', async () => {
     const outputs = await stageOutputs(['/dev/full']);

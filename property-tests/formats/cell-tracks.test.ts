@@ -68,7 +68,7 @@ const written = (all: readonly TrackedFrame[], scale = {}): string => {
 };
 
 describe('trackWriter', () => {
-  test.prop([frames])('writes rows that read back as the same f32, blank where there is no speed', (all) => {
+  test.prop([frames])('writes rows that read back as the same f32, blank for no speed', (all) => {
     const rows = rowsOf(written(all));
     let at = 0;
     for (const { index, track, x, y, radius, score, speed } of all) {
@@ -85,7 +85,7 @@ describe('trackWriter', () => {
   });
 
   test.prop([frames, f32(1, 1000), f32(Math.fround(0.01), 10)])(
-    'says times in seconds and speeds in micrometres a second where both scales are known',
+    'writes times in seconds and speeds in micrometres per second when both scales are known',
     (all, frameRate, pixelSize) => {
       const plain = rowsOf(written(all));
       for (const [i, row] of rowsOf(written(all, { frameRate, pixelSize })).entries()) {
@@ -97,7 +97,7 @@ describe('trackWriter', () => {
     },
   );
 
-  test.prop([frames], { numRuns: caseCount(20) })('writes what the reader of CSV takes', async (all) => {
+  test.prop([frames], { numRuns: caseCount(20) })('writes files that the CSV reader accepts', async (all) => {
     const path = join(folder, 'tracks.csv');
     await writeFile(path, written(all));
     const file = await openCsvRows(path, { numbers: [['x_px'], ['y_px']], id: 'track', batchRows: () => 100 });
@@ -112,7 +112,7 @@ describe('trackWriter', () => {
 
 describe('paintCells', () => {
   test.prop([fc.array(cell, { maxLength: 5 })])(
-    'gives pixels to cells whose contours hold their middle alone',
+    'gives a pixel only to cells whose contour contains its centre',
     (cells) => {
       const frame = trackedFrame(0, cells);
       const owner = paintCells(WIDTH, HEIGHT, frame);
@@ -126,15 +126,18 @@ describe('paintCells', () => {
     },
   );
 
-  test.prop([f32(8, 30), f32(8, 20), f32(2, 7)])('fills a circle as far as its twenty sides reach', (x, y, radius) => {
-    const owner = paintCells(WIDTH, HEIGHT, trackedFrame(0, [{ track: 1, x, y, radius }]));
-    const inner = radius * Math.cos(Math.PI / CONTOUR_POINTS) - 1e-4;
-    for (const [at, own] of owner.entries()) {
-      const distance = Math.hypot((at % WIDTH) - x, Math.floor(at / WIDTH) - y);
-      if (distance < inner) expect(own).toBe(1);
-      if (distance > Math.max(radius + 1e-4, 1)) expect(own).toBe(0);
-    }
-  });
+  test.prop([f32(8, 30), f32(8, 20), f32(2, 7)])(
+    'fills a circle to the polygon of its twenty contour points',
+    (x, y, radius) => {
+      const owner = paintCells(WIDTH, HEIGHT, trackedFrame(0, [{ track: 1, x, y, radius }]));
+      const inner = radius * Math.cos(Math.PI / CONTOUR_POINTS) - 1e-4;
+      for (const [at, own] of owner.entries()) {
+        const distance = Math.hypot((at % WIDTH) - x, Math.floor(at / WIDTH) - y);
+        if (distance < inner) expect(own).toBe(1);
+        if (distance > Math.max(radius + 1e-4, 1)) expect(own).toBe(0);
+      }
+    },
+  );
 });
 
 describe('ctcLabels', () => {
@@ -163,7 +166,7 @@ describe('ctcLabels', () => {
     for (const inFrame of seen) for (const label of inFrame) expect(label === 0 || list.has(label)).toBe(true);
   });
 
-  test.prop([frames])('gives the pixels of a cell the number of its track, or of one that goes on from it', (all) => {
+  test.prop([frames])('labels the pixels of a cell with its track, or with a continuation of it', (all) => {
     const labels = ctcLabels(WIDTH, HEIGHT);
     const painted = all.map((frame) => [...labels.add(frame)]);
     const list = pieces(labels.tracks());
@@ -175,7 +178,7 @@ describe('ctcLabels', () => {
     }
   });
 
-  test('refuses more tracks than labels can tell apart', () => {
+  test('refuses more tracks than 16-bit labels', () => {
     const labels = ctcLabels(4, 4);
     const one = (index: number, track: number) => trackedFrame(index, [{ track, x: 1, y: 1 }]);
     labels.add(one(0, 1));
@@ -185,7 +188,7 @@ describe('ctcLabels', () => {
   });
 
   test.prop([fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 }), fc.nat()])(
-    'its images read back as 16 bits',
+    'writes images that read back as 16 bits',
     async (width, height, seed) => {
       const labels = Uint16Array.from({ length: width * height }, (_, i) => (i * 2654435761 + seed) >>> 7);
       const file = await encodeLabelTiff(width, height, labels.slice());
@@ -201,7 +204,7 @@ describe('encodePng', () => {
     fc.integer({ min: 1, max: 40 }),
     fc.integer({ min: 1, max: 40 }),
     fc.constantFrom(1 as const, 3 as const),
-  ])('writes pixels that read back', async (width, height, channels) => {
+  ])('writes pixels that read back unchanged', async (width, height, channels) => {
     const data = Uint8Array.from({ length: width * height * channels }, (_, i) => (i * i * 37) >>> 3);
     const image = decode(await encodePng({ width, height, channels, data }));
     expect([image.width, image.height, image.channels, image.depth]).toEqual([width, height, channels, 8]);
@@ -234,16 +237,16 @@ describe('contourImage', () => {
     }
   });
 
-  test.prop([frames])('takes cells of any place and contour', async ([frame]) => {
+  test.prop([frames])('accepts cells at any position and of any contour', async ([frame]) => {
     const grey = new Uint8Array(WIDTH * HEIGHT);
     const file = await contourImage({ width: WIDTH, height: HEIGHT, grey }, frame!, { black: 0, white: 255 });
     expect(decode(file).data).toHaveLength(3 * WIDTH * HEIGHT);
   });
 });
 
-describe('what is shown of a frame', () => {
+describe('the displayed grey image of a frame', () => {
   test.prop([fc.integer({ min: 0, max: 60_000 }), fc.integer({ min: 1, max: 5000 })])(
-    'is its range of grey values, whatever the offset',
+    'spans the range of grey values, at any offset',
     (offset, range) => {
       const grey = Uint16Array.of(offset, offset + range, offset + Math.floor(range / 2));
       const frame = { width: 3, height: 1, grey };
@@ -253,13 +256,13 @@ describe('what is shown of a frame', () => {
     },
   );
 
-  test('of a frame of one grey value is a middle grey', () => {
+  test('is middle grey for a frame of one grey value', () => {
     const frame = { width: 2, height: 1, grey: Uint16Array.of(7, 7) };
     expect([...shownGrey(frame, displayRange(frame))]).toEqual([128, 128]);
   });
 
   test.prop([fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 30 })])(
-    'is no longer than asked for, and as even',
+    'is at most as long as requested, and keeps uniform frames uniform',
     (width, height, longest) => {
       const frame = { width, height, grey: new Uint8Array(width * height).fill(77) };
       const shrunk = shrunkGrey(frame, displayRange(frame), longest);
@@ -273,7 +276,7 @@ describe('what is shown of a frame', () => {
 describe('speedHistogram', () => {
   const speeds = fc.array(fc.double({ min: 0, max: 1e5, noNaN: true }), { minLength: 1, maxLength: 60 });
 
-  test.prop([speeds])('counts every speed once, whatever the order', (all) => {
+  test.prop([speeds])('counts every speed once, in any order', (all) => {
     const gathered = (values: readonly number[]) => {
       const histogram = speedHistogram();
       for (const value of values) histogram.add(value);
@@ -286,7 +289,7 @@ describe('speedHistogram', () => {
   });
 
   test.prop([speeds, fc.double({ min: 0, max: 1, noNaN: true })])(
-    'has quantiles to the width of a bin',
+    'has quantiles accurate to the width of a bin',
     (all, share) => {
       const histogram = speedHistogram();
       for (const value of all) histogram.add(value);
@@ -297,7 +300,7 @@ describe('speedHistogram', () => {
     },
   );
 
-  test.prop([speeds, fc.integer({ min: 1, max: 50 })])('is shown in so many bins at most', (all, max) => {
+  test.prop([speeds, fc.integer({ min: 1, max: 50 })])('is shown in at most the given number of bins', (all, max) => {
     const histogram = speedHistogram();
     for (const value of all) histogram.add(value);
     const { width, counts } = inBins(histogram.distribution(), max);
@@ -306,7 +309,7 @@ describe('speedHistogram', () => {
       expect(count).toBe(all.filter((speed) => Math.floor(speed / width) === bin).length);
   });
 
-  test('of no speed has no figures', () => {
+  test('is NaN for no speeds', () => {
     const histogram = speedHistogram();
     histogram.add(Number.NaN);
     const { count, mean, max, quantile } = histogram.distribution();
@@ -316,7 +319,7 @@ describe('speedHistogram', () => {
 
 describe('trackPaths', () => {
   test.prop([frames, fc.integer({ min: 1, max: 30 })])(
-    'keeps no more points than it may, of frames at equal distances',
+    'keeps at most the given number of points, from equally spaced frames',
     (all, max) => {
       const paths = trackPaths(max);
       for (const frame of all) paths.add(frame);

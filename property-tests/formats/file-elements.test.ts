@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rm(file.folder, { recursive: true }));
 
 onEveryBackend((opened) => {
-  test('ranges of a file are columns, by path, by address and by descriptor', async () => {
+  test('ranges of a file are columns, by path, URL and descriptor', async () => {
     const { context } = opened();
     const descriptor = openSync(file.path, 'r');
     const width = fc.constantFrom(['u8', 1], ['i16', 2], ['u16', 2], ['u32', 4]);
@@ -48,12 +48,12 @@ onEveryBackend((opened) => {
   });
 });
 
-test('without a length, all elements up to the end are meant', async () => {
+test('without a length, all elements up to the end are read', async () => {
   const { type, length } = await fileElements(file.path, { type: 'u32', offset: 2 });
   expect([type, length]).toEqual(['u32', 74_999]);
 });
 
-test('what cannot be read is told at once', async () => {
+test('files that cannot be read are refused at once', async () => {
   const code = (of: string): object => expect.objectContaining({ code: of });
   const u8 = { type: 'u8' } as const;
   await expect(fileElements(join(file.folder, 'none'), u8)).rejects.toEqual(code('format/missing-file'));
@@ -64,7 +64,7 @@ test('what cannot be read is told at once', async () => {
   );
 });
 
-test('a file that has changed is not read as if it had not, by a standby either', async () => {
+test('a file that changed is refused, by a standby too', async () => {
   const path = join(file.folder, 'changing.bin');
   await writeFile(path, bytes);
   const primary = createReferenceBackend();

@@ -59,14 +59,14 @@ async function gathered(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 describe('a gzip stream', () => {
   const members = fc.array(fc.uint8Array({ maxLength: 5000 }), { minLength: 1, maxLength: 3 });
   test.prop([members, fc.integer({ min: 1, max: 300 })], { numRuns: caseCount(50) })(
-    'of one member or several is unpacked whatever blocks it comes in',
+    'of one or several members is unpacked, in blocks of any size',
     async (parts, length) => {
       const packed = Buffer.concat(parts.map((part) => gzipSync(part)));
       expect(await gathered(gunzipBlocks(inBlocks(packed, length), 'x.gz'))).toEqual(Buffer.concat(parts));
     },
   );
 
-  test('that is cut off is an error wherever it ends; a failure of its source is thrown as it is', async () => {
+  test('that is truncated anywhere is an error; a failure of its source is passed on', async () => {
     const packed = gzipSync(Buffer.from('a long enough text '.repeat(50)));
     for (const end of [2, 9, 12, packed.length - 9, packed.length - 1]) {
       await expect(gathered(gunzipBlocks(inBlocks(packed.subarray(0, end), 5), 'x.gz'))).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('a gzip stream', () => {
 });
 
 describe('a gzipped layer of polygons', () => {
-  test.each(layers)('is read as the file in it: %s', async (name, text) => {
+  test.each(layers)('is read like the file inside: %s', async (name, text) => {
     const plain = await readPolygonLayer(await write(name, text));
     const packed = await readPolygonLayer(await write(`${name}.gz`, gzipSync(text)));
     expect(plain.zones.names.length).toBeGreaterThan(0);
@@ -92,7 +92,7 @@ describe('a gzipped layer of polygons', () => {
     expect(packed.notes).toEqual(plain.notes);
   });
 
-  test('that is cut off, or of a format that is read at places, is refused', async () => {
+  test('that is truncated, or of a format that needs random access, is refused', async () => {
     const cut = gzipSync(layers[0]![1]).subarray(0, -12);
     await expect(readPolygonLayer(await write('cut.geojson.gz', cut))).rejects.toMatchObject({
       code: 'format/bad-gzip',
@@ -103,7 +103,7 @@ describe('a gzipped layer of polygons', () => {
     });
   });
 
-  test('that unpacks to one record of more than there is memory is refused', async () => {
+  test('that unpacks to one record larger than the memory limit is refused', async () => {
     const bomb = gzipSync(`{"type":"FeatureCollection","features":[{"x":"${' '.repeat(2 ** 24)}`);
     await expect(
       readPolygonLayer(await write('bomb.geojson.gz', bomb), { memoryBytes: 2 ** 24 }),
@@ -124,7 +124,7 @@ describe('a gzipped result set', () => {
     );
   }
 
-  test.each(resultSets)('is read as the file in it, alone or in a folder: %s', async (name, text) => {
+  test.each(resultSets)('is read like the file inside, alone or in a folder: %s', async (name, text) => {
     const plain = await tilesOf(await write(name, text));
     expect(plain.length).toBeGreaterThan(0);
     expect(await tilesOf(await write(`${name}.gz`, gzipSync(text)))).toEqual(plain);

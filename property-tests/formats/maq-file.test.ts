@@ -66,23 +66,20 @@ const codeOf = (bytes: Uint8Array): string => {
   return 'opened';
 };
 
-describe('files of MAQ-trees', () => {
-  test.prop([maqFile, fc.nat({ max: 8 })])(
-    'give back what was written, wherever they lie in memory',
-    (written, shift) => {
-      const encoded = new Uint8Array(encodeMaq(written));
-      expect(openMaq(encoded)).toEqual(written);
-      const shared = new Uint8Array(new SharedArrayBuffer(encoded.length + 8), shift, encoded.length);
-      shared.set(encoded);
-      expect(openMaq(shared)).toEqual(written);
-      const { polygon } = openMaq(shared).tree.entries;
-      // The column is a view, without a copy, if it is aligned.
-      expect(polygon.buffer === shared.buffer).toBe(shift % 4 === 0);
-    },
-  );
+describe('MAQ-tree files', () => {
+  test.prop([maqFile, fc.nat({ max: 8 })])('decode to what was encoded, at any alignment', (written, shift) => {
+    const encoded = new Uint8Array(encodeMaq(written));
+    expect(openMaq(encoded)).toEqual(written);
+    const shared = new Uint8Array(new SharedArrayBuffer(encoded.length + 8), shift, encoded.length);
+    shared.set(encoded);
+    expect(openMaq(shared)).toEqual(written);
+    const { polygon } = openMaq(shared).tree.entries;
+    // The column is a view, without a copy, if it is aligned.
+    expect(polygon.buffer === shared.buffer).toBe(shift % 4 === 0);
+  });
 
   test.prop([maqFile, fc.nat(), fc.integer({ min: 1, max: 255 })])(
-    'are refused where one byte is another',
+    'are refused when one byte is changed',
     (written, at, change) => {
       const encoded = new Uint8Array(encodeMaq(written));
       const place = at % encoded.length;
@@ -94,7 +91,7 @@ describe('files of MAQ-trees', () => {
     },
   );
 
-  test.prop([maqFile, fc.nat()])('are refused where all bits of a word are others', (written, at) => {
+  test.prop([maqFile, fc.nat()])('are refused when all bits of a word are inverted', (written, at) => {
     const words = new Uint32Array(encodeMaq(written));
     const places = [...words.keys()].slice(3);
     // A medium that has lost a word returns ones for zeros, or zeros for ones.
@@ -105,7 +102,7 @@ describe('files of MAQ-trees', () => {
   });
 
   test.prop([maqFile, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 9 })])(
-    'are refused where they are cut, or something follows',
+    'are refused when they are truncated or have trailing bytes',
     (written, at, more) => {
       const encoded = new Uint8Array(encodeMaq(written));
       const cut = encoded.subarray(0, at % encoded.length);
@@ -114,21 +111,18 @@ describe('files of MAQ-trees', () => {
     },
   );
 
-  test.prop([maqFile, fc.boolean()])(
-    'have version 2 where polygons have further sheets alone',
-    (written, hasSheets) => {
-      const { boundary } = written.tree.entries;
-      for (const [i, each] of boundary.entries()) boundary[i] = each % (hasSheets ? 3 : 2);
-      const [, , version] = new Uint32Array(encodeMaq(written));
-      expect(version).toBe(boundary.includes(2) ? 2 : 1);
-    },
-  );
+  test.prop([maqFile, fc.boolean()])('have version 2 only when polygons have further sheets', (written, hasSheets) => {
+    const { boundary } = written.tree.entries;
+    for (const [i, each] of boundary.entries()) boundary[i] = each % (hasSheets ? 3 : 2);
+    const [, , version] = new Uint32Array(encodeMaq(written));
+    expect(version).toBe(boundary.includes(2) ? 2 : 1);
+  });
 
-  test.prop([fc.uint8Array({ maxLength: 200 })])('are none of any bytes', (bytes) => {
+  test.prop([fc.uint8Array({ maxLength: 200 })])('never decode from random bytes', (bytes) => {
     expect(['maq/foreign', 'maq/truncated', 'maq/newer', 'maq/damaged']).toContain(codeOf(bytes));
   });
 
-  test.prop([maqFile])('open without a look at the checksum, if told so', (written) => {
+  test.prop([maqFile])('open without a checksum test on request', (written) => {
     const encoded = new Uint8Array(encodeMaq(written));
     encoded[56]! ^= 1;
     expect(codeOf(encoded)).toBe('maq/damaged');

@@ -40,7 +40,7 @@ const comparison: fc.Arbitrary<CrossComparison> = fc.record({
 const RUN = { a: 'hu<man/', b: 'model/', backend: 'reference', pixelSize: 1 };
 
 describe('compareSummary', () => {
-  test.prop([comparison])('reads back as the figures, null where there is none', (result) => {
+  test.prop([comparison])('reads back as the figures, null for missing ones', (result) => {
     const read = JSON.parse(compareSummary(result, RUN));
     const orNull = (value: number): number | null => (Number.isNaN(value) ? null : value + 0);
     expect(read.similarity).toBe(orNull(result.similarity));
@@ -54,7 +54,7 @@ describe('compareSummary', () => {
 
 describe('comparePlot', () => {
   test.prop([comparison, fc.string()], { numRuns: caseCount(20) })(
-    'draws a bar for every bin, and no number that is none',
+    'draws a bar for every bin, and no NaN',
     async (result, title) => {
       const svg = await comparePlot({ comparison: result, title });
       expect(svg.match(/<rect [^>]*fill="#(4878a8|a9bfd6)"/g)).toHaveLength(RATIO_BINS);
@@ -98,7 +98,7 @@ describe('worstTiles', () => {
   });
 
   test.prop([likenesses, fc.integer({ min: 1, max: 6 })])(
-    'keeps the least alike, those without pairs first',
+    'keeps the least similar tiles, those without pairs first',
     (values, max) => {
       const worst = worstTiles(max);
       for (const [index, value] of values.entries()) worst.add(tileOf(`${index}`, value === null ? [] : [value]));
@@ -111,7 +111,7 @@ describe('worstTiles', () => {
 
 describe('compareSections', () => {
   test.prop([comparison], { numRuns: caseCount(20) })(
-    'have tiles, what was left out and notes where there are any',
+    'have tiles, and skipped tiles and notes when there are any',
     async (result) => {
       const titles = (await compareSections(result, RUN, [])).map(({ title }) => title);
       expect(titles.includes('Tiles left out')).toBe(result.skipped.length > 0);
@@ -129,7 +129,7 @@ describe('noteGatherer', () => {
   });
 
   test.prop([fc.array(fc.array(note, { maxLength: 3 }), { maxLength: 6 })])(
-    'makes one note a code, with all of its count',
+    'merges notes by code, with their total count',
     (tiles) => {
       const gatherer = noteGatherer();
       for (const notes of tiles) gatherer.add(notes);

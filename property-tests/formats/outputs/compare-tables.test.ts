@@ -141,14 +141,14 @@ describe('tables of a comparison', () => {
     expect(rows).toEqual(wanted);
   });
 
-  test.prop([kind, tiles])('read back from Arrow, by the footer', (table, all) => {
+  test.prop([kind, tiles])('read back from an Arrow file, by the footer', (table, all) => {
     const file = written(table, all, arrowWriter(emptyTable(table)));
     const read = tableFromIPC(new Uint8Array(file), { useBigInt: true });
     expect(read.names).toEqual(emptyTable(table).columns.map(([name]) => name));
     expect(read.toArray().map((row) => ({ ...row }))).toEqual(expected(table, all));
   });
 
-  test.prop([kind, tiles])('read back from Arrow as a stream, without the footer', (table, all) => {
+  test.prop([kind, tiles])('read back from an Arrow stream, without the footer', (table, all) => {
     const file = written(table, all, arrowWriter(emptyTable(table)));
     const stream = tableFromIPC(new Uint8Array(file.subarray(8)), { useBigInt: true });
     expect(stream.toArray().map((row) => ({ ...row }))).toEqual(expected(table, all));

@@ -21,14 +21,11 @@ describe('zonalCsv', () => {
     expect(bins.map((row) => BigInt(row[3]!))).toEqual([...histogram.bins.count]);
   });
 
-  test.prop([zonalHistogram])(
-    'writes counts that add up to all cells, and no row for a count of nothing',
-    (histogram) => {
-      const counts = read(zonalCsv(histogram)).rows.map((row) => BigInt(row[3]!));
-      expect(counts).not.toContain(0n);
-      expect(counts.reduce((sum, n) => sum + n, 0n)).toBe(histogram.cells.reduce((sum, n) => sum + n, 0n));
-    },
-  );
+  test.prop([zonalHistogram])('writes counts that add up to all cells, and no row for a count of 0', (histogram) => {
+    const counts = read(zonalCsv(histogram)).rows.map((row) => BigInt(row[3]!));
+    expect(counts).not.toContain(0n);
+    expect(counts.reduce((sum, n) => sum + n, 0n)).toBe(histogram.cells.reduce((sum, n) => sum + n, 0n));
+  });
 
   test.prop([zonalHistogram])('puts nodata, below and above last in each zone, in that order', (histogram) => {
     const special = read(zonalCsv(histogram)).rows.filter((row) => row[2] === '');
@@ -40,13 +37,13 @@ describe('zonalCsv', () => {
     expect(special).toEqual(expected);
   });
 
-  test('prints values as String does, and quotes only where it must', () => {
+  test('prints values as String does, and quotes only when necessary', () => {
     expect([...zonalCsv(unique())].join('')).toBe(
       'zone,lower,upper,count\n"a, ""b""",0.10000000149011612,0.10000000149011612,3\nplain,1,1,2\nplain,nodata,,1\n',
     );
   });
 
-  test('comes in chunks of bounded size', () => {
+  test('is produced in chunks of bounded size', () => {
     const rows = 40_000;
     const chunks = [...zonalCsv(manyBins(rows))];
     expect(chunks.length).toBeGreaterThan(5);
@@ -70,12 +67,12 @@ describe('statisticsCsv', () => {
     }
   });
 
-  test.prop([fc.array(awkwardName, { minLength: 1 })])('keeps any name whole', (names) => {
+  test.prop([fc.array(awkwardName, { minLength: 1 })])('keeps any name unchanged', (names) => {
     const { rows } = read(statisticsCsv(empty(names)));
     expect(rows).toEqual(names.map((name) => [name, '0', '0', '', '', '', '']));
   });
 
-  test('cannot be had where none were counted', () => {
+  test('throws when no statistics were computed', () => {
     const histogram = { ...empty(['a']), statistics: undefined };
     expect(() => [...statisticsCsv(histogram)]).toThrow(expect.objectContaining({ code: 'zonal/no-statistics' }));
   });

@@ -21,7 +21,7 @@ const run = {
 };
 
 describe('zonalJson', () => {
-  test.prop([zonalHistogram])('is one JSON object that holds the run and every zone in order', (histogram) => {
+  test.prop([zonalHistogram])('is one JSON object with the run and every zone in order', (histogram) => {
     const object = JSON.parse([...zonalJson(histogram, run)].join(''));
     expect(object.source).toEqual({ zones: run.zones, raster: run.raster });
     expect(object).toMatchObject({ backend: 'reference', sample: 'f32', notes: run.notes });
@@ -42,7 +42,7 @@ describe('zonalJson', () => {
     for (const { count } of bins) expect(typeof count === 'number').toBe(BigInt(count) < 2n ** 53n);
   });
 
-  test.prop([zonalHistogram])('has null for statistics of nothing', (histogram) => {
+  test.prop([zonalHistogram])('has null for statistics of no cells', (histogram) => {
     const zones: ZoneObject[] = JSON.parse([...zonalJson(histogram, run)].join('')).zones;
     const { minimum, maximum, mean, sum } = histogram.statistics;
     const columns = { min: minimum, max: maximum, mean, sum };
@@ -51,7 +51,7 @@ describe('zonalJson', () => {
     }
   });
 
-  test.prop([zonalHistogram])('has null where no statistics were counted', (histogram) => {
+  test.prop([zonalHistogram])('has null when no statistics were computed', (histogram) => {
     const text = [...zonalJson({ ...histogram, statistics: undefined }, run)].join('');
     for (const { stats } of JSON.parse(text).zones as ZoneObject[]) expect(stats).toBeNull();
   });

@@ -82,12 +82,12 @@ describe('zonalPlot', () => {
     expect(() => assertWellFormed(svg)).not.toThrow();
   });
 
-  test.prop([fc.string({ unit: 'binary' })], { numRuns: caseCount(20) })('takes any name', async (name) => {
+  test.prop([fc.string({ unit: 'binary' })], { numRuns: caseCount(20) })('accepts any name', async (name) => {
     const svg = await draw(zonesWithMeans([`${name}<&">\u0000\ud800`, 'b'], [1, 2]));
     expect(() => assertWellFormed(svg)).not.toThrow();
   });
 
-  test.prop([zonalHistogram], { numRuns: 10 })('titles itself and every drawing in it', async (histogram) => {
+  test.prop([zonalHistogram], { numRuns: 10 })('has a title for itself and every drawing in it', async (histogram) => {
     const svg = await draw(histogram);
     const drawings = [...svg.matchAll(/<svg[^>]*>\s*(<title>[^<]+<\/title>)?/g)].map(([, title]) => title);
     expect(drawings[0]).toBe('<title>A &lt;title&gt; &amp; &quot;more&quot;</title>');
@@ -95,13 +95,13 @@ describe('zonalPlot', () => {
   });
 
   test.prop([zonalHistogram], { numRuns: 10 })(
-    'has no style sheet, which would hold in a page around it',
+    'has no style sheet, which would affect a page around it',
     async (histogram) => {
       expect(await draw(histogram)).not.toContain('<style');
     },
   );
 
-  test('draws as many histograms as asked for, and says of how many', async () => {
+  test('draws the requested number of histograms, and states of how many', async () => {
     const names = Array.from({ length: 30 }, (_, zone) => `zone ${zone}`);
     const svg = await draw(
       zonesWithMeans(
@@ -114,7 +114,7 @@ describe('zonalPlot', () => {
     expect(svg.match(/cells<\/text>/g)?.length).toBe(7 + 1);
   });
 
-  test('draws the map alone where nothing has data', async () => {
+  test('draws only the map when no zone has data', async () => {
     const svg = await draw(zonesWithMeans(['a', 'b'], [Number.NaN, Number.NaN]));
     expect(svg).toContain('0 of 2 zones hold 0 cells');
     expect(svg).toContain('no data');
@@ -123,7 +123,7 @@ describe('zonalPlot', () => {
   });
 
   test.prop([fc.integer({ min: 1, max: 4 }), fc.double({ min: -1e6, max: 1e6, noNaN: true })])(
-    'gives equal means one colour where no bin holds cells, and no scale',
+    'gives equal means one colour and no scale when no bin holds cells',
     async (zones, mean) => {
       const { bins, ...rest } = zonesWithMeans(Array(zones).fill('a'), Array(zones).fill(mean));
       const none = { zone: new Uint32Array(), lower: new Float64Array(), upper: new Float64Array() };
@@ -136,7 +136,7 @@ describe('zonalPlot', () => {
     },
   );
 
-  test('draws fewer histograms higher', async () => {
+  test('draws fewer histograms taller', async () => {
     const heightOf = async (zones: number): Promise<number> => {
       const svg = await draw(zonesWithMeans(Array(zones).fill('a'), Array(zones).fill(0.5)));
       return Math.max(
@@ -151,7 +151,7 @@ describe('zonalPlot', () => {
     expect(heights[6]).toBeCloseTo(75.5, 6);
   });
 
-  test('sets the line of the mean off against the bars', async () => {
+  test('makes the line of the mean stand out from the bars', async () => {
     const svg = await draw(zonesWithMeans(['a'], [0.5]));
     expect(svg).toMatch(/stroke-opacity="0.85" stroke-width="3.5" stroke="#fff"|stroke="#fff"[^>]*stroke-width="3.5"/);
     expect(svg.indexOf('stroke-width="3.5"')).toBeLessThan(svg.lastIndexOf('#1b1e24"><line'));
@@ -172,7 +172,7 @@ describe('drawMap', () => {
   };
 
   test.prop([fc.array(fc.integer({ min: -3, max: 3 }), { minLength: 4, maxLength: 4 })])(
-    'is the same whatever turn longitudes are written in',
+    'is the same for any turn of the longitudes',
     (turns) => {
       const means = [1, 2, 3, 4];
       const turned = squares(4, (zone) => -120 + zone + 360 * turns[zone]!);
@@ -180,13 +180,13 @@ describe('drawMap', () => {
     },
   );
 
-  test('is not widened by zones that have no cells, which are left out when out of sight', () => {
+  test('is not widened by zones without cells, which are omitted when out of view', () => {
     const far = squares(3, (zone) => (zone === 2 ? 170 : -120 + zone));
     const near = squares(2);
     expect(starts(map(far, GRID, [1, 2, Number.NaN]))).toEqual(starts(map(near, GRID, [1, 2])));
   });
 
-  test('draws a degree of longitude shorter than one of latitude by the cosine', () => {
+  test('scales degrees of longitude by the cosine of the latitude', () => {
     const tall: RasterGrid = { ...GRID, originY: 61, height: 4, originX: -120, width: 4 };
     const [zone] = [squares(1)];
     const square = { ...zone, y: Float64Array.of(60, 60, 61, 61) };
@@ -194,7 +194,7 @@ describe('drawMap', () => {
     expect(width! / height!).toBeCloseTo(Math.cos((60.5 * Math.PI) / 180), 2);
   });
 
-  test('draws projected coordinates as they are', () => {
+  test('draws projected coordinates unscaled', () => {
     const [, width, height] = /d="M[^l]+l([\d.]+),0l0,-([\d.]+)/
       .exec(map(squares(1), { ...GRID, geographic: false }, [1]))!
       .map(Number);
@@ -215,7 +215,7 @@ describe('regionsOf', () => {
   const inside = (inner: MapExtent, outer: MapExtent): boolean =>
     inner.left >= outer.left && inner.right <= outer.right && inner.bottom >= outer.bottom && inner.top <= outer.top;
 
-  test.prop([fc.array(extent), fc.nat(300)])('show every zone in one of a few regions', (scattered, crowd) => {
+  test.prop([fc.array(extent), fc.nat(300)])('cover every zone with a few regions', (scattered, crowd) => {
     const many = Array.from({ length: crowd }, (_, i) => ({ left: i % 9, right: (i % 9) + 1, bottom: 0, top: 1 }));
     const zones = [...scattered, ...many];
     const regions = regionsOf(zones);
@@ -223,7 +223,7 @@ describe('regionsOf', () => {
     expect(zones.every((zone) => regions.some((region) => inside(zone, region)))).toBe(true);
   });
 
-  test('set a few far zones apart from many, and only then', () => {
+  test('separate only a few far zones from many', () => {
     const crowd = Array.from({ length: 99 }, (_, i) => ({
       left: i % 10,
       right: (i % 10) + 1,
@@ -241,14 +241,14 @@ describe('regionsOf', () => {
 });
 
 describe('unrollLongitudes', () => {
-  test.prop([fc.array(extent, { minLength: 1 })])('brings all rings within one turn', (rings) => {
+  test.prop([fc.array(extent, { minLength: 1 })])('moves all rings within one turn', (rings) => {
     const shifts = unrollLongitudes(rings, () => true);
     const middles = rings.map(({ left, right }, ring) => (left + right) / 2 + shifts[ring]!);
     expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(360);
     expect([...shifts].every((shift) => shift % 360 === 0)).toBe(true);
   });
 
-  test('joins what the antimeridian parts', () => {
+  test('joins rings across the antimeridian', () => {
     const rings = [-179, 178, -100].map((left) => ({ left, right: left + 1, bottom: 50, top: 51 }));
     const middles = [...unrollLongitudes(rings, () => true)].map((shift, ring) => rings[ring]!.left + shift);
     expect(Math.max(...middles) - Math.min(...middles)).toBe(82);
@@ -259,26 +259,26 @@ describe('chooseColors', () => {
   const value = fc.double({ min: -1e6, max: 1e6, noNaN: true });
   const bins = { lower: Float64Array.of(-1e7, 0), upper: Float64Array.of(0, 1e7) };
 
-  test.prop([fc.array(value, { minLength: 1, maxLength: 4 })])('tells bins apart where means are few', (means) => {
+  test.prop([fc.array(value, { minLength: 1, maxLength: 4 })])('spans the bins when there are few means', (means) => {
     const { low, high, colorOf } = chooseColors(Float64Array.from(means), bins, Plot);
     expect([low, high]).toEqual([-1e7, 1e7]);
     expect(colorOf(-5e6)).not.toBe(colorOf(5e6));
   });
 
-  test.prop([value, fc.integer({ min: 1, max: 200 })])('does so where all means are equal', (mean, zones) => {
+  test.prop([value, fc.integer({ min: 1, max: 200 })])('spans the bins when all means are equal', (mean, zones) => {
     const { low, high } = chooseColors(new Float64Array(zones).fill(mean), bins, Plot);
     expect([low, high]).toEqual([-1e7, 1e7]);
   });
 
   test.prop([fc.uniqueArray(fc.integer({ min: -1000, max: 1000 }), { minLength: 5, maxLength: 49 })])(
-    'spans the means alone where they are several',
+    'spans only the means when there are several',
     (means) => {
       const { low, high } = chooseColors(Float64Array.from(means), bins, Plot);
       expect([low, high]).toEqual([Math.min(...means), Math.max(...means)]);
     },
   );
 
-  test('makes no scale up where there is no mean', () => {
+  test('gives no scale without means', () => {
     const none = { lower: bins.lower.slice(2), upper: bins.upper.slice(2) };
     const { low, high } = chooseColors(Float64Array.of(Number.NaN), none, Plot);
     expect([low, high]).toEqual([Number.NaN, Number.NaN]);
@@ -297,7 +297,7 @@ describe('barsOf', () => {
   });
 
   test.prop([fc.uniqueArray(fc.integer({ min: -5000, max: 5000 }), { minLength: 150, maxLength: 400 })])(
-    'puts many values together without losing any',
+    'merges many values without losing any',
     (values) => {
       const sorted = Float64Array.from(values).sort();
       const base = zonesWithMeans(['a'], [0]);
@@ -326,7 +326,7 @@ describe('barsOf', () => {
 
 describe('niceTicks', () => {
   test.prop([fc.double({ min: -1e6, max: 1e6, noNaN: true }), fc.double({ min: 1e-3, max: 1e6, noNaN: true })])(
-    'are few, inside the range, and told apart by their text',
+    'are few, inside the range, and distinct as text',
     (low, size) => {
       const ticks = niceTicks(low, low + size, 4);
       const slack = size * 1e-6;

@@ -30,13 +30,13 @@ describe('numbers', () => {
       return `${text.slice(0, -halvings - 1)}.${text.slice(-halvings - 1)}${more}`;
     });
 
-  test.prop([fc.oneof(written, middles)], { numRuns: caseCount(5000) })('are those that JSON.parse reads', (text) => {
+  test.prop([fc.oneof(written, middles)], { numRuns: caseCount(5000) })('are read as JSON.parse reads them', (text) => {
     const value = readJsonNumber(Buffer.from(`${text},`), 0);
     expect([value, numberEnd]).toEqual([Number(text), text.length]);
   });
 
   test.prop([fc.stringMatching(/^[-+.eE0-9]{0,8}$/)], { numRuns: caseCount(3000) })(
-    'are none that JSON.parse refuses',
+    'are refused when JSON.parse refuses them',
     (text) => {
       let expected: unknown;
       try {
@@ -71,7 +71,7 @@ describe('coordinates', () => {
   };
 
   test.prop([nested, fc.nat({ max: 2 })], { numRuns: caseCount(3000) })(
-    'are taken where they are those of polygons',
+    'are read when they are nested like those of polygons',
     (value, indent) => {
       const text = JSON.stringify(value, null, indent);
       const columns = emptyCoordinates();
@@ -89,7 +89,7 @@ describe('coordinates', () => {
   );
 
   test.prop([fc.jsonValue({ maxDepth: 5 }), fc.stringMatching(/^[,\]} \n]?$/)], { numRuns: caseCount(1000) })(
-    'are left in a text that has none, whose end is found',
+    'are not read from other JSON, whose end is found',
     (value, behind) => {
       const text = JSON.stringify(value);
       const bytes = Buffer.from(`${text}${behind}\0`);
@@ -110,7 +110,7 @@ describe('coordinates', () => {
     ['{"a":{"properties":{"a":"\\n"}},"coordinates":[[[1,2]]]}', false],
     ['{"geometries":[{"coordinates":[[[1,2]]]},{"coordinates":[1,2]}]}', false],
     ['"coordinates"', false],
-  ])('are parted from %s: %s', (text, split) => {
+  ])('are split from %s: %s', (text, split) => {
     const record = emptyRecord();
     expect(scanRecord(record, Buffer.from(`${text}\0`), 0, text.length)).toBe(text.length);
     expect(record.split).toBe(split);

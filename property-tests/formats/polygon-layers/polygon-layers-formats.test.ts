@@ -61,7 +61,7 @@ describe('FlatGeobuf', () => {
   );
 
   const others = fc.array(fc.constantFrom('Point', 'Polygon', 'Mixed', 'LineString', 'MultiPolygon'), { minLength: 1 });
-  test.prop([others])('leaves out points and lines, with a note', async (kinds) => {
+  test.prop([others])('skips points and lines, with a note', async (kinds) => {
     const ring = [[0, 0], [9, 0], [0, 9], [0, 0]]; // biome-ignore format: four positions
     const geometries: Record<string, { type: string; [member: string]: unknown }> = {
       Point: { type: 'Point', coordinates: [1, 2] },
@@ -86,7 +86,7 @@ describe('FlatGeobuf', () => {
   });
 
   test.each(['shapes.fgb', 'shapes-plain.fgb', 'shapes-xyzm.fgb'])(
-    'of GDAL is as another reader has it: %s',
+    'of GDAL is read as by another reader: %s',
     async (name) => {
       const { zones } = await readPolygonLayer(fixture(name), { id: 'label' });
       const theirs: [string, Ring[]][] = [];
@@ -98,7 +98,7 @@ describe('FlatGeobuf', () => {
     },
   );
 
-  test('of GDAL may be empty, and may be named by a number', async () => {
+  test('of GDAL can be empty, and can be named by a number', async () => {
     const { zones, notes } = await readPolygonLayer(fixture('empty.fgb'));
     expect([zones.names, notes.map(({ code }) => code)]).toEqual([[], ['zones/none']]);
     const { zones: numbered } = await readPolygonLayer(fixture('shapes-plain.fgb'), { id: 'count' });
@@ -123,7 +123,7 @@ describe('well-known text', () => {
 
   const square = 'POLYGON((0 0,9 0,9 9,0 0))';
 
-  test('is noted as other formats are', async () => {
+  test('has the same notes as other formats', async () => {
     const lines = [
       square,
       'POINT(1 2)',
@@ -142,7 +142,7 @@ describe('well-known text', () => {
     ]);
   });
 
-  test('has the coordinate system of its geometries, which must be one', async () => {
+  test('has the coordinate system of its geometries, which must be unique', async () => {
     const read = (...srids: string[]) => readText(srids.map((srid) => srid + square).join('\n'));
     expect((await read('SRID=26915;', 'srid=26915;', '')).zones.crs).toBe('EPSG:26915');
     expect((await read('SRID=0;', '')).zones.crs).toBeUndefined();
@@ -154,7 +154,7 @@ describe('well-known text', () => {
     expect((await readText(jump)).notes).toMatchObject([{ code: 'zones/antimeridian-jumps' }]);
   });
 
-  test('names line, column and record of what is bad, or goes on behind it', async () => {
+  test('reports line, column and record of an error, or skips the record', async () => {
     const text = `#\n${square}\n\nPOLYGON((0 0,9 x\n${square} ${square}\nPOLYGON((0 0,1e999 1,2 2,0 0))\n${square}`;
     await expect(readText(text, {}, [7])).rejects.toMatchObject({
       code: 'geometry/not-finite',
@@ -177,7 +177,7 @@ describe('TopoJSON', () => {
     ['counties-10m.json', 'counties', undefined],
     ['counties-10m.json', 'states', 'name'],
     ['counties-albers-10m.json', 'counties', undefined],
-  ])('of the United States is as readZones reads it: %s, %s', async (name, layer, id) => {
+  ])('of the United States is read as by readZones: %s, %s', async (name, layer, id) => {
     const file = join(import.meta.dirname, '..', '..', '..', 'node_modules', 'us-atlas', name);
     const [ours, theirs] = [await readPolygonLayer(file, { layer, id }), await readZones(file, { layer, id })];
     expect(ours.zones).toEqual(theirs.zones);
@@ -190,7 +190,7 @@ describe('TopoJSON', () => {
     JSON.stringify({ type: 'Topology', arcs, objects: { layer: { type: 'GeometryCollection', geometries } } });
   const polygon = { type: 'Polygon', arcs: [[0]] };
 
-  test('leaves out points and lines, and members that cannot be read where that is asked for', async () => {
+  test('skips points and lines, and unreadable members on request', async () => {
     const point = { type: 'Point', coordinates: [0, 0] };
     const collection = { type: 'GeometryCollection', id: 'mixed', geometries: [point, polygon, point] };
     const list = [
@@ -223,7 +223,7 @@ describe('TopoJSON', () => {
 
 describe('the format', () => {
   const names = ['shapes.geojson', 'shapes.geojsonseq', 'shapes.fgb', 'shapes.shp'];
-  test.each(names)('of a file of GDAL is told, and its size: %s', async (name) => {
+  test.each(names)('of a GDAL file is detected, with its size: %s', async (name) => {
     const layer = await openPolygonLayer(fixture(name));
     const formats = { geojson: 'geojson', geojsonseq: 'geojson-lines', fgb: 'flatgeobuf', shp: 'shapefile' };
     expect(layer.format).toBe(formats[name.split('.')[1] as keyof typeof formats]);
@@ -234,7 +234,7 @@ describe('the format', () => {
     expect(bytesRead).toBe(layer.size);
   });
 
-  test('that is foreign is refused, with what to do', async () => {
+  test('that is not supported is refused, with a remedy', async () => {
     const remedy = async (text: string) =>
       (await readBytes(Buffer.from(text, 'latin1')).catch((error) => error)).remedy;
     expect(await remedy('PK\x03\x04')).toContain('Unpack');
@@ -254,7 +254,7 @@ describe('the format', () => {
     });
   });
 
-  test.prop([features])('makes no difference', async (written) => {
+  test.prop([features])('does not change the polygons', async (written) => {
     const text = JSON.stringify({ type: 'FeatureCollection', features: featuresOf(written) });
     const expected = openRings(written);
     for (const bytes of [bytesOf(text), flatGeobufOf(written), shapefileOf(written), bytesOf(wktOf(written))]) {

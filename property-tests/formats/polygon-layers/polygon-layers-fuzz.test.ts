@@ -129,23 +129,23 @@ describe.each(FORMATS)('the reader of %s', (format) => {
     );
   };
 
-  test('reads the file that is changed below', async () => {
+  test('reads the unchanged file', async () => {
     const { zones } = await readBytes(VALID[format]);
     expect(zones.polygons.x.length).toBe(format === 'topojson' ? 15 : 15);
     expect(zones.names.length).toBeGreaterThanOrEqual(3);
   });
 
   test.prop([changes, policy, blockSizes], { numRuns: caseCount(1500) })(
-    'answers a changed file or refuses it',
+    'reads or refuses a changed file',
     (list, options, sizes) => read(changed(VALID[format], list), { format, ...options }, sizes),
   );
 
   test.prop([changes, policy], { numRuns: caseCount(300) })(
-    'answers a changed file of no stated format or refuses it',
+    'reads or refuses a changed file without a given format',
     (list, options) => read(changed(VALID[format], list), options),
   );
 
-  test('refuses or shortens a file that is cut off anywhere, and never makes up a vertex', async () => {
+  test('refuses or shortens a truncated file, and never invents a vertex', async () => {
     const whole = (await readBytes(VALID[format])).zones.polygons;
     for (let length = 0; length < VALID[format].length; length++) {
       const options = { format, onBadRecord: 'skip' } as const;
@@ -157,14 +157,13 @@ describe.each(FORMATS)('the reader of %s', (format) => {
     }
   });
 
-  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })(
-    'answers any bytes or refuses them',
-    (bytes) => read(bytes, { format }),
+  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })('reads or refuses any bytes', (bytes) =>
+    read(bytes, { format }),
   );
 });
 
 test.prop([changes, policy, blockSizes], { numRuns: caseCount(1000) })(
-  'attributes that are changed are answered or refused',
+  'changed attributes are read or refused',
   (list, options, sizes) => {
     const dbf = changed(dbaseOf('name', [...names, 'd']), list);
     return expectAnswer(

@@ -47,7 +47,7 @@ const feature = (geometry: unknown, members: object = {}) => ({
 const collection = (list: readonly unknown[], members: object = {}) =>
   JSON.stringify({ type: 'FeatureCollection', ...members, features: list });
 
-describe('a text in a stream', () => {
+describe('streamed GeoJSON', () => {
   const members = fc.constantFrom(
     {},
     { id: 'x' },
@@ -92,7 +92,7 @@ describe('a text in a stream', () => {
   const options = fc.constantFrom({}, { crs: 'EPSG:26915' }, { id: 'name' });
 
   test.prop([texts, options, blockSizes], { numRuns: caseCount(1000) })(
-    'of features is read as parseZones reads it, wherever its blocks end',
+    'of features is read as by parseZones, for blocks of any size',
     async (text, options, sizes) => {
       const expected = await outcome(() => parseZones(text.replace('\uFEFF', ''), options));
       expect(await outcome(() => readText(text, options, sizes))).toEqual(expected);
@@ -105,7 +105,7 @@ describe('a text in a stream', () => {
       fc.tuple(odd, members).map(([geometry, more]) => feature(geometry, more)),
     ),
     blockSizes,
-  ])('of one feature or geometry is, too', async (value, sizes) => {
+  ])('of one feature or geometry is read as by parseZones', async (value, sizes) => {
     fc.pre(value !== null);
     const text = JSON.stringify(value);
     expect(await outcome(() => readText(text, {}, sizes))).toEqual(answer(parseZones(text)));
@@ -147,7 +147,7 @@ describe('a text in a stream', () => {
     { minLength: 1, maxLength: 3 },
   );
   test.prop([texts, edits, blockSizes], { numRuns: caseCount(1500) })(
-    'that is damaged is refused, or read as parseZones reads it',
+    'that is damaged is refused, or read as by parseZones',
     async (text, changes, sizes) => {
       const damaged = changes.reduce(
         (part, [place, cut, put]) => {
@@ -168,7 +168,7 @@ describe('a text in a stream', () => {
     },
   );
 
-  test('names line, column and record where it ends to be JSON', async () => {
+  test('reports line, column and record of a JSON syntax error', async () => {
     const text = collection([feature(polygon), 'X', feature(polygon)]).replace('"X"', '\n{"a":\n 01}');
     for (const sizes of [[1], [7], [65_536]]) {
       const error = await failure(text, {}, sizes);
@@ -185,13 +185,13 @@ describe('a text in a stream', () => {
     expect(await failure(open)).toMatchObject({ code: 'format/json-syntax', place: { column: open.length + 1 } });
   });
 
-  test('that is not UTF-8 is refused, at the byte', async () => {
+  test('that is not UTF-8 is refused, with the record', async () => {
     const bytes = Buffer.from(collection([feature(polygon, { properties: { name: 'é' } })]));
     bytes[bytes.indexOf(0xa9)] = 0x41;
     await expect(readBytes(bytes)).rejects.toMatchObject({ code: 'format/not-utf8', place: { record: 0 } });
   });
 
-  test('is not taken for another layer or another kind of JSON', async () => {
+  test('is refused for another layer name and other kinds of JSON', async () => {
     expect(await failure(collection([], { name: 'a' }), { layer: 'b' })).toMatchObject({ code: 'usage/unknown-layer' });
     expect(await failure(collection([], { name: 'a' }), { layer: 'a' })).toBeUndefined();
     expect(await failure('{"type":"Polygons","features":[]}')).toMatchObject({ code: 'format/not-zones' });
@@ -203,7 +203,7 @@ describe('a text in a stream', () => {
     expect(await failure('')).toMatchObject({ code: 'format/unknown-layer', got: 'an empty file' });
   });
 
-  test('names of escaped letters are the same names', async () => {
+  test('accepts escaped letters in names', async () => {
     const text = collection([feature(polygon)]);
     const escaped = text.replace('coordinates', 'c\\u006fordinates').replace('geometry', 'ge\\u006fmetry');
     expect(answer(await readText(escaped))).toEqual(answer(await readText(text)));
@@ -216,7 +216,7 @@ describe('a text in a stream', () => {
   });
 });
 
-describe('a text with a feature a line', () => {
+describe('GeoJSON with one feature per line', () => {
   const separators = fc.constantFrom('\n', '\r\n', '\n\n', ' \n\t\r\n');
   const lines = fc.tuple(
     features,
@@ -227,7 +227,7 @@ describe('a text with a feature a line', () => {
   );
 
   test.prop([lines, blockSizes], { numRuns: caseCount(200) })(
-    'is read as the collection of them',
+    'is read like a collection of the features',
     async ([written, mark, newline, ends, bom], sizes) => {
       const list = featuresOf(written);
       const text = bom + list.map((value) => mark + JSON.stringify(value)).join(newline) + (ends ? newline : '');
@@ -238,7 +238,7 @@ describe('a text with a feature a line', () => {
     },
   );
 
-  test('is told from a feature of several lines', async () => {
+  test('is distinguished from a feature of several lines', async () => {
     const formatOf = async (text: string, file = 'layer') =>
       (await openLayer(memoryInput(bytesOf(text), [50], {}, file), {})).format;
     const one = JSON.stringify(feature(polygon));
@@ -250,13 +250,13 @@ describe('a text with a feature a line', () => {
     expect(await formatOf(`\x1e${JSON.stringify(feature(polygon), null, 2)}\n\x1e${one}`)).toBe('geojson-lines');
   });
 
-  test('holds geometries too, and texts of several lines between record separators', async () => {
+  test('can hold geometries, and multi-line texts between record separators', async () => {
     const pretty = JSON.stringify(feature(polygon, { id: 'p' }), null, 2);
     const { zones } = await readText(`\x1e${pretty}\n\x1e${JSON.stringify(polygon)}\n\x1e`, {}, [3]);
     expect([zones.names, ringsOf(zones.polygons).length]).toEqual([['p', '1'], 2]);
   });
 
-  test('goes on behind a line that is bad, where that is asked for', async () => {
+  test('skips an invalid line on request', async () => {
     const good = (id: string) => JSON.stringify(feature(polygon, { id }));
     const text = [
       good('a'),
@@ -288,7 +288,7 @@ describe('a text with a feature a line', () => {
   });
 });
 
-describe('what is left out', () => {
+describe('skipped records', () => {
   const point = { type: 'Point', coordinates: [1, 2] };
   const line = { type: 'LineString', coordinates: [[1, 2], [3, 4]] }; // biome-ignore format: two positions
   const nested = { type: 'MultiLineString', coordinates: [[[1, 2], [3, 4]]] }; // biome-ignore format: two positions
@@ -311,7 +311,7 @@ describe('what is left out', () => {
     ]);
   });
 
-  test('is no whole layer: that is an error', async () => {
+  test('cannot be the whole layer', async () => {
     const text = collection([point, line, null].map((geometry) => feature(geometry)));
     expect(await failure(text)).toMatchObject({ code: 'format/not-polygon', got: '2 geometries of other kinds' });
     expect(await failure(collection([feature(point)]))).toMatchObject({ got: '1 geometry of another kind' });
@@ -320,7 +320,7 @@ describe('what is left out', () => {
     expect((await readText(collection([]))).notes).toMatchObject([{ code: 'zones/none' }]);
   });
 
-  test('are features that cannot be read, where that is asked for', async () => {
+  test('are unreadable features, on request', async () => {
     const bad: unknown[] = [
       feature({ type: 'Polygon', coordinates: [[[0, 0], [null, 0], [0, 4]]] }), // biome-ignore format: three positions
       feature({ type: 'Polygon', coordinates: [polygon.coordinates] }),

@@ -34,7 +34,7 @@ describe('a Shapefile', () => {
     },
   );
 
-  test.prop([features, kinds])('has the rings that another reader finds', async (written, type) => {
+  test.prop([features, kinds])('has the same rings as in another reader', async (written, type) => {
     const bytes = shapefileOf(written, type);
     const { zones } = await readBytes(bytes);
     const source = await open(Uint8Array.from(bytes));
@@ -45,7 +45,7 @@ describe('a Shapefile', () => {
     expect((await source.read()).done).toBe(true);
   });
 
-  test.each(['shapes.shp', 'shapes-zm.shp'])('of GDAL is as another reader has it: %s', async (name) => {
+  test.each(['shapes.shp', 'shapes-zm.shp'])('of GDAL is read as by another reader: %s', async (name) => {
     const { zones, notes } = await readPolygonLayer(fixture(name), { id: 'label' });
     expect(notes).toMatchObject([{ code: 'zones/no-geometry', count: 1, zone: 'nothing' }]);
     expect(zones.crs).toBe(name.includes('zm') ? 'EPSG:32633' : 'EPSG:4326');
@@ -61,7 +61,7 @@ describe('a Shapefile', () => {
   const square = [[[0, 0], [9, 0], [9, 9], [0, 0]]] as const; // biome-ignore format: four positions
   const three = [{ parts: [square] }, { parts: [] }, { parts: [square] }];
 
-  test('keeps null shapes, and leaves out what is marked as deleted', async () => {
+  test('keeps null shapes, and skips records marked as deleted', async () => {
     const read = await readBytes(shapefileOf(three), { id: 'n' }, [9], {
       '.DBF': new Uint8Array(),
       '.dbf': dbaseOf('n', ['a', 'b', 'c'], [0]),
@@ -74,7 +74,7 @@ describe('a Shapefile', () => {
     ]);
   });
 
-  test('needs attributes to be named by them, as many as shapes', async () => {
+  test('requires attributes for names, as many as shapes', async () => {
     const shp = shapefileOf(three);
     const failure = (beside: Record<string, Uint8Array>, id?: string) =>
       readBytes(shp, { id }, undefined, beside).catch((error) => error);
@@ -94,13 +94,13 @@ describe('a Shapefile', () => {
     expect(blank).toMatchObject({ code: 'format/missing-property', place: { record: 1 } });
   });
 
-  test('notes what stands behind its end', async () => {
+  test('notes trailing bytes', async () => {
     const { zones, notes } = await readBytes(Uint8Array.from([...shapefileOf(three), 0, 0, 0, 1]));
     expect(zones.names.length).toBe(3);
     expect(notes).toContainEqual(expect.objectContaining({ code: 'polygons/trailing-bytes' }));
   });
 
-  test('of points is no layer of polygons', async () => {
+  test('of points is refused', async () => {
     const bytes = shapefileOf(three);
     const view = new DataView(bytes.buffer);
     view.setInt32(32, 1, true);
@@ -142,7 +142,7 @@ describe('a Shapefile', () => {
     await expect(readBytes(bytes)).rejects.toMatchObject({ code, place: { file: 'layer' } });
   });
 
-  test('has a coordinate system that its .prj names', async () => {
+  test('has the coordinate system of its .prj', async () => {
     const wkt = (name: string, more = '') => `PROJCS["${name}",GEOGCS["GCS_WGS_1984",AUTHORITY["EPSG","4326"]]${more}]`;
     expect(crsOfWkt(wkt('WGS_1984_UTM_Zone_5S'))).toBe('EPSG:32705');
     expect(crsOfWkt(wkt('NAD_1983_UTM_Zone_15N'))).toBe('EPSG:26915');

@@ -65,7 +65,7 @@ describe('a file of more than a hundred megabytes', () => {
   });
   afterAll(() => Promise.all(Object.keys(files).map((path) => rm(path, { force: true }))));
 
-  test('is read in memory that is no more than its batches take', async () => {
+  test('is read with no more memory than its batches', async () => {
     for (const [path, polygons] of Object.entries(files)) {
       const read = await readApart(path);
       expect([read.polygons, read.vertices]).toEqual([polygons, 89 * polygons]);
@@ -88,7 +88,7 @@ describe('the batches of a layer', () => {
     return `{"type":"FeatureCollection","features":[${polygons.join(',')}]}`;
   };
 
-  test('have about a million vertices each, and together what is read as a whole', async () => {
+  test('have about a million vertices each, and together equal the whole', async () => {
     const sizes = [700_000, 300_000, 60_000, 5, 1_500_000, 4];
     const bytes = bytesOf(text(sizes));
     const layer = await openLayer(memoryInput(bytes, [500_000]), {});
@@ -116,7 +116,7 @@ describe('the batches of a layer', () => {
     }
   });
 
-  test('end where they are let go, and let go of the file', async () => {
+  test('close the file when the caller stops early or aborts', async () => {
     const path = file('let-go.geojson');
     await writeFile(path, text(Array.from({ length: 15 }, () => 100_000)));
     const layer = await openPolygonLayer(path);
@@ -139,7 +139,7 @@ describe('the batches of a layer', () => {
     });
   });
 
-  test('leave the thread to others while a large file is read', async () => {
+  test('yield to the event loop while a large file is read', async () => {
     const path = file('shared.geojson');
     await writeFile(path, text([1_000_000]));
     const layer = await openPolygonLayer(path);

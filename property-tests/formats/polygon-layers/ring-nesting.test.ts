@@ -21,8 +21,8 @@ describe('parts of a Shapefile', () => {
   test.each<[string, Rings, number[]]>([
     ['one outline with holes', [outline(0, 0, 9, 9), hole(1, 1, 2, 2), hole(4, 4, 5, 5)], [0, 0, 0]],
     ['two outlines', [outline(0, 0, 9, 9), outline(20, 0, 29, 9)], [0, 1]],
-    ['two that overlap', [outline(0, 0, 9, 9), outline(5, 5, 14, 14)], [0, 1]],
-    ['holes in front of their outlines', [hole(21, 1, 22, 2), outline(0, 0, 9, 9), outline(20, 0, 29, 9)], [1, 0, 1]],
+    ['two outlines that overlap', [outline(0, 0, 9, 9), outline(5, 5, 14, 14)], [0, 1]],
+    ['holes before their outlines', [hole(21, 1, 22, 2), outline(0, 0, 9, 9), outline(20, 0, 29, 9)], [1, 0, 1]],
     [
       'an island in a hole, with a hole of its own',
       [outline(0, 0, 20, 20), hole(2, 2, 18, 18), outline(4, 4, 16, 16), hole(6, 6, 8, 8)],
@@ -33,15 +33,15 @@ describe('parts of a Shapefile', () => {
       [outline(0, 0, 9, 9), outline(20, 0, 29, 9), hole(0, 0, 4, 9)],
       [0, 1, 0],
     ],
-    ['a hole in no outline', [outline(0, 0, 9, 9), outline(20, 0, 29, 9), hole(40, 0, 41, 1)], [0, 1, 2]],
-    ['rings that all turn the wrong way', [hole(0, 0, 9, 9), hole(20, 0, 29, 9)], [0, 0]],
+    ['a hole outside every outline', [outline(0, 0, 9, 9), outline(20, 0, 29, 9), hole(40, 0, 41, 1)], [0, 1, 2]],
+    ['rings with all directions reversed', [hole(0, 0, 9, 9), hole(20, 0, 29, 9)], [0, 0]],
     ['no rings', [], []],
   ])('%s', (_, rings, parts) => {
     expect(partsOf(rings)).toEqual(parts);
   });
 
   test.prop([fc.integer({ min: 2, max: 9 }), fc.integer({ min: -1e7, max: 1e7 })])(
-    'outlines side by side have their own holes, far from the origin too',
+    'adjacent outlines keep their own holes, far from the origin too',
     (count, far) => {
       const rings = Array.from({ length: count }, (_, i) => [
         outline(far + 10 * i, far, far + 10 * i + 9, far + 9),

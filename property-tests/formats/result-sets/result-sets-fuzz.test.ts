@@ -99,27 +99,24 @@ describe.each(FORMATS)('the reader of %s', (format) => {
   // Text has at most one vertex in three bytes; masks and images have at most four corners a run or a pixel.
   const parse = (bytes: Uint8Array) => expectAnswer(() => parseTile(bytes, parameters), 2000 * (bytes.length + 1));
 
-  test('reads the file that is changed below', () => {
+  test('reads the unchanged file', () => {
     expect(parseTile(VALID[format], parameters).polygons.x.length).toBeGreaterThan(2);
   });
 
-  test.prop([changes], { numRuns: caseCount(1500) })('answers a changed file or refuses it', (list) => {
+  test.prop([changes], { numRuns: caseCount(1500) })('reads or refuses a changed file', (list) => {
     parse(changed(VALID[format], list));
   });
 
-  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })(
-    'answers any bytes or refuses them',
-    parse,
-  );
+  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })('reads or refuses any bytes', parse);
 
   test.prop([fc.stringMatching(/^[\s\d,.;|#"(){}[\]:a-zA-Z-]*$/)], { numRuns: caseCount(300) })(
-    'answers any text or refuses it',
+    'reads or refuses any text',
     (string) => parse(text(string)),
   );
 });
 
 test.prop([fc.uint8Array({ maxLength: 60 }), fc.nat({ max: 9 }), fc.nat({ max: 9 })])(
-  'bare labels are as many as their parameters tell, or refused',
+  'raw labels match the size in their parameters, or are refused',
   (bytes, width, height) => {
     for (const type of ['u8', 'i8', 'u16', 'i16', 'u32', 'i32'] as const) {
       const parameters: TileParameters = { format: 'nifti', place: 'tile', labels: { width, height, type } };
@@ -140,7 +137,7 @@ function volume(): Uint8Array {
   return bytes;
 }
 
-describe('a file that is opened', () => {
+describe('a changed file', () => {
   let root = '';
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'result-sets-fuzz-'));
@@ -159,7 +156,7 @@ describe('a file that is opened', () => {
     ['a.json', text(coco)],
   ];
   test.prop([fc.constantFrom(...files), changes, fc.boolean()], { numRuns: caseCount(600) })(
-    'is answered tile by tile or refused',
+    'is read tile by tile or refused',
     async ([name, valid], list, repack) => {
       const path = join(root, name);
       const damaged = changed(valid, list);
@@ -175,7 +172,7 @@ describe('a file that is opened', () => {
     },
   );
 
-  test('of another kind is a file of its ending all the same', async () => {
+  test('of another kind is read by its file ending', async () => {
     const path = join(root, 'b.geojson');
     await writeFile(path, VALID.png);
     const { tiles } = await openResultSet(path);

@@ -18,7 +18,7 @@ describe('GeoJSON of a tile', () => {
     polygons.map(positiveZero),
     fc.constantFrom('Polygon', 'MultiPolygon', 'GeometryCollection'),
     fc.boolean(),
-  ])('is read as written, as a collection of features or as an array of them', (list, type, bare) => {
+  ])('is read as written, as a feature collection or an array of features', (list, type, bare) => {
     const features = list.map(({ id, rings }) => {
       const parts = rings.map((ring) => [closed(ring)]);
       if (type === 'Polygon') return feature({ type, coordinates: parts.flat() }, { id });
@@ -29,7 +29,7 @@ describe('GeoJSON of a tile', () => {
     expect(written(tile)).toEqual(list);
   });
 
-  test('is named by id, by a property, or by the place in the file', () => {
+  test('is named by id, by a property, or by position', () => {
     const features = [
       feature(polygon, { id: 'PathDetectionObject', properties: { name: 'n' } }),
       feature(polygon, { id: 'PathAnnotationObject', properties: { id: 'inner', name: 'n' } }),
@@ -44,7 +44,7 @@ describe('GeoJSON of a tile', () => {
     );
   });
 
-  test('leaves out and notes what is no polygon, and notes what is odd', () => {
+  test('skips and notes geometries that are not polygons, and notes oddities', () => {
     const point = { type: 'Point', coordinates: [0, 0] };
     const features = [
       feature(point),
@@ -85,7 +85,7 @@ describe('GeoJSON of a tile', () => {
     );
   });
 
-  test('that is no JSON is an error at its line and column', () => {
+  test('that is not JSON is an error with line and column', () => {
     expect(() => read('geojson', '[\n{"type" "Feature"}]')).toThrow(
       expect.objectContaining({ code: 'format/json-syntax', place: { file: 'tile', line: 2, column: 9 } }),
     );
@@ -102,7 +102,7 @@ describe('COCO polygons', () => {
     expect(written(read('coco', JSON.stringify(annotations)))).toEqual(list);
   });
 
-  test('of crowds and of nothing are noted', () => {
+  test('of crowds and without polygons are noted', () => {
     const tile = read(
       'coco',
       JSON.stringify([{ bbox: [0, 0, 1, 1] }, { segmentation: [[0, 0, 1, 0, 1, 1]], iscrowd: 1 }]),
@@ -124,7 +124,7 @@ describe('parts of polygons', () => {
 
   // The number of rings of each part of each polygon.
   test.prop([fc.array(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }), { maxLength: 5 })])(
-    'are told of every ring, in all formats that have them',
+    'are recorded for every ring, in all formats that have parts',
     (polygons) => {
       const expected = polygons.flatMap((parts) => parts.flatMap((rings, part) => new Array<number>(rings).fill(part)));
       const partsOf = (tile: PolygonTile): number[] | undefined => {
@@ -156,7 +156,7 @@ describe('parts of polygons', () => {
     },
   );
 
-  test('without rings are none', () => {
+  test('without rings are dropped', () => {
     const short = '((0 0, 1 1, 0 0))';
     const lines = [`MULTIPOLYGON (${text(1)}, ${short})`, `MULTIPOLYGON (${short}, ${text(2)}, ${short}, ${text(1)})`];
     expect([...read('wkt', `${lines.join('\n')}\n${lines[1]}`).polygons.ringParts!]).toEqual([0, 0, 0, 1, 0, 0, 1]);
@@ -169,9 +169,9 @@ describe('parts of polygons', () => {
   });
 });
 
-describe('spans of JSON', () => {
+describe('JSON spans', () => {
   test.prop([fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t')])(
-    'are those of its elements',
+    'of an array are those of its elements',
     (list, indent) => {
       const bytes = new TextEncoder().encode(JSON.stringify(list, null, indent));
       const texts = [...elementsOf(bytes, 0)].map(({ start, end }) =>
@@ -181,17 +181,20 @@ describe('spans of JSON', () => {
     },
   );
 
-  test.prop([fc.dictionary(fc.stringMatching(/^[a-z ]*$/), fc.jsonValue())])('are those of its members', (object) => {
-    const text = JSON.stringify(object);
-    const bytes = new TextEncoder().encode(text);
-    const entries = [...membersOf(bytes, 0)].map(({ key, start, end }) => [
-      key,
-      JSON.parse(new TextDecoder().decode(bytes.subarray(start, end))),
-    ]);
-    expect(entries).toEqual(Object.entries(JSON.parse(text)));
-  });
+  test.prop([fc.dictionary(fc.stringMatching(/^[a-z ]*$/), fc.jsonValue())])(
+    'of an object are those of its members',
+    (object) => {
+      const text = JSON.stringify(object);
+      const bytes = new TextEncoder().encode(text);
+      const entries = [...membersOf(bytes, 0)].map(({ key, start, end }) => [
+        key,
+        JSON.parse(new TextDecoder().decode(bytes.subarray(start, end))),
+      ]);
+      expect(entries).toEqual(Object.entries(JSON.parse(text)));
+    },
+  );
 
-  test.prop([fc.uint8Array()])('end on any bytes', (bytes) => {
+  test.prop([fc.uint8Array()])('terminate for any bytes', (bytes) => {
     for (const spans of [elementsOf(bytes, 0), membersOf(bytes, 0)]) {
       for (const { start, end } of spans) expect(end).toBeGreaterThanOrEqual(start);
     }

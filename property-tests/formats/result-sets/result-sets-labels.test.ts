@@ -89,7 +89,7 @@ function expectRectilinear(tile: PolygonTile): void {
 
 describe('a traced label image', () => {
   test.prop([labelImage(4)], { numRuns: caseCount(400) })(
-    'has a polygon a component, which covers its pixels',
+    'has one polygon per component, which covers its pixels',
     (image) => {
       const tile = traceLabels(Uint8Array.from(image.labels), sizeOf(image));
       expectRectilinear(tile);
@@ -108,7 +108,7 @@ describe('a traced label image', () => {
     },
   );
 
-  test.prop([labelImage(4)], { numRuns: caseCount(200) })('has a polygon a label where asked to', (image) => {
+  test.prop([labelImage(4)], { numRuns: caseCount(200) })('has one polygon per label on request', (image) => {
     const tile = traceLabels(
       Int32Array.from(image.labels, (label) => -label),
       { ...sizeOf(image), regions: 'labels' },
@@ -121,14 +121,14 @@ describe('a traced label image', () => {
     expect(polygons.map(({ rings }) => pixelsOf(rings, image))).toEqual(pixels);
   });
 
-  test('keeps pixels apart that meet at a corner', () => {
+  test('separates pixels that only share a corner', () => {
     const tile = traceLabels(Uint8Array.of(1, 0, 0, 1), { width: 2, height: 2, regions: 'labels' });
     expect(written(tile)[0]!.rings.map((ring) => ring.length)).toEqual([4, 4]);
     const other = traceLabels(Uint8Array.of(0, 1, 1, 0), { width: 2, height: 2, regions: 'labels' });
     expect(written(other)[0]!.rings.map((ring) => ring.length)).toEqual([4, 4]);
   });
 
-  test('takes time by its pixels, not by their labels', () => {
+  test('takes time by pixels, not by labels', () => {
     const [width, height] = [600, 500];
     const labels = Uint32Array.from({ length: width * height }, (_, pixel) => pixel + 1);
     expect(traceLabels(labels, { width, height }).ids.starts.length).toBe(width * height + 1);
@@ -164,7 +164,7 @@ function smallPng({ width, height, labels }: LabelImage, depth: number, palette:
 
 describe('a PNG of labels', () => {
   test.prop([labelImage(1), fc.constantFrom(1, 2, 4, 8), fc.boolean()])(
-    'is traced whatever its bits, with a palette or without',
+    'is traced for any bit depth, with or without a palette',
     (image, depth, palette) => {
       const { width, height } = image;
       const expected = { ...traceLabels(Uint8Array.from(image.labels), { width, height }), size: { width, height } };
@@ -182,7 +182,7 @@ describe('a PNG of labels', () => {
     },
   );
 
-  test('of colours is refused, and what to do instead is said', () => {
+  test('of colours is refused, with a remedy', () => {
     const png = encode({ width: 1, height: 1, data: Uint8Array.of(1, 2, 3), channels: 3, depth: 8 });
     expect(() => read('png', png)).toThrow(
       expect.objectContaining({ code: 'format/not-labels', got: 'RGB', remedy: expect.stringContaining('grey image') }),
@@ -190,7 +190,7 @@ describe('a PNG of labels', () => {
   });
 
   test.prop([labelImage(200), fc.nat(), fc.integer({ min: 1, max: 255 })])(
-    'that is damaged anywhere that matters is refused',
+    'that is damaged is refused',
     (image, where, flip) => {
       const png = Uint8Array.from(smallPng(image, 8, false));
       png[where % png.length]! ^= flip;
@@ -206,7 +206,7 @@ describe('a PNG of labels', () => {
     },
   );
 
-  test('that claims more pixels than its data can hold is refused before memory is taken', () => {
+  test('that claims more pixels than its data can hold is refused before memory is allocated', () => {
     const png = smallPng({ width: 2 ** 26, height: 1, labels: [1] }, 8, false);
     expect(png.length).toBeLessThan(2 ** 17);
     const forged = Uint8Array.from(png);
@@ -250,7 +250,7 @@ function cocoText(...segmentations: unknown[]): string {
 }
 
 describe('a COCO mask', () => {
-  test.prop([labelImage(1)], { numRuns: caseCount(400) })('is traced as its pixels are, compressed or not', (image) => {
+  test.prop([labelImage(1)], { numRuns: caseCount(400) })('is traced like its pixels, compressed or not', (image) => {
     const size = [image.height, image.width];
     const counts = runsOf(image);
     const tile = read('coco', cocoText({ size, counts }, { size, counts: compress(counts) }));
@@ -261,7 +261,7 @@ describe('a COCO mask', () => {
     expect(plain!.rings).toEqual(traced[0]?.rings ?? []);
   });
 
-  test('costs by its runs, not by its pixels', () => {
+  test('takes time by runs, not by pixels', () => {
     const size = [2 ** 25, 2 ** 25];
     const counts = [2 ** 25 + 1, 2 ** 49, 2 ** 50 - 2 ** 49 - 2 ** 25 - 1];
     // From row 1 of column 1 to row 0 of column 2^24 + 1.

@@ -37,7 +37,7 @@ const line = 'a 0,0 1,0 1,1\n';
 const square = { type: 'Feature', geometry: { type: 'Polygon', coordinates: [[[0, 0], [1, 0], [1, 1], [0, 0]]] } }; // biome-ignore format: a ring
 
 describe('a folder', () => {
-  test('has its files as tiles, in order of their names, and others are noted', async () => {
+  test('has its files as tiles in order of their names, and notes other files', async () => {
     const path = await folder({
       'b.txt': line,
       'A.TXT': line,
@@ -72,7 +72,7 @@ describe('a folder', () => {
     );
   });
 
-  test('of several formats is read as the one that is named', async () => {
+  test('of several formats is read as the given format', async () => {
     const path = await folder({ 'a.json': JSON.stringify([square]), 'a.png': 'x', 'a.txt': line });
     const { tiles, format, notes } = await openResultSet(path, { format: 'geojson' });
     expect([format, tiles.length, notes[0]!.count]).toEqual(['geojson', 1, 2]);
@@ -101,7 +101,7 @@ describe('a folder', () => {
     [{ 'a.txt': line }, 'nifti', 'files of the format nifti', '1 boundaries ("a.txt")'],
     [{ 'a.json': features }, 'coco', 'files of the format coco', '1 json ("a.json")'],
     [{ '.hidden': wkt }, 'wkt', 'files that are not hidden', '".hidden"'],
-  ])('with %j has no tiles as %s, and says what it has', async (files, format, expected, got) => {
+  ])('with %j has no tiles as %s, and the error states what it has', async (files, format, expected, got) => {
     await expect(openResultSet(await folder(files), { format })).rejects.toThrow(
       expect.objectContaining({ code: 'format/no-tiles', expected, got }),
     );
@@ -138,7 +138,7 @@ describe('a file', () => {
     expect(await parsed(set.tiles[0]!)).toHaveLength(1);
   });
 
-  test('that is missing, of no known ending or no longer wanted is an error', async () => {
+  test('that is missing, has an unknown ending or is aborted is an error', async () => {
     const path = await folder({ 'a.bin': line, 'a.txt': line });
     await expect(openResultSet(join(path, 'b.txt'))).rejects.toThrow(
       expect.objectContaining({ code: 'format/missing-file' }),
@@ -183,7 +183,7 @@ describe('a COCO file', () => {
 
   test.prop([fc.array(fc.integer({ min: 0, max: 4 })), fc.boolean(), fc.constantFrom(undefined, 2)], {
     numRuns: caseCount(30),
-  })('has a tile an image, each with its annotations', async (images, annotationsFirst, indent) => {
+  })('has one tile per image, each with its annotations', async (images, annotationsFirst, indent) => {
     const annotations = images.map((image, index) => annotation(100 + index, image));
     const list = [3, 1, 0, 2].map((id) => ({ file_name: `image_${id}.png`, id }));
     const coco = annotationsFirst ? { info: {}, annotations, images: list } : { info: {}, images: list, annotations };
@@ -200,20 +200,20 @@ describe('a COCO file', () => {
     expect(notes.map(({ code }) => code)).toEqual(unknown ? ['result-set/unknown-images'] : []);
   });
 
-  test('of detections alone has their images by id', async () => {
+  test('of detections only has tiles by image id', async () => {
     const path = join(await folder({ 'd.json': JSON.stringify([annotation(1, 'x'), annotation(2, 'y')]) }), 'd.json');
     const { tiles, notes } = await openResultSet(path);
     expect([tiles.map(({ name }) => name), notes]).toEqual([['x', 'y'], []]);
   });
 
-  test('with a type of its own is told from GeoJSON', async () => {
+  test('with a type member is distinguished from GeoJSON', async () => {
     const file = { type: 'instances', images: [{ id: 1 }], annotations: [annotation(1, 1)] };
     const path = join(await folder({ 'c.json': JSON.stringify(file) }), 'c.json');
     const { format, tiles } = await openResultSet(path);
     expect([format, await parsed(tiles[0]!)]).toEqual(['coco', [expect.objectContaining({ id: '1' })]]);
   });
 
-  test('calls annotations by their ids in errors', async () => {
+  test('refers to annotations by their ids in errors', async () => {
     const broken = { ...annotation(71, 2), segmentation: [[0, 0, 1]] };
     const text = JSON.stringify([annotation(70, 1), broken]);
     const path = join(await folder({ 'c.json': text, 'd.json': '[{"image_id": 1}, {"id": "x"}]' }), 'c.json');
@@ -241,12 +241,12 @@ describe('a COCO file', () => {
   });
 });
 
-describe('a COCO file that is cut or broken', () => {
+describe('a COCO file that is truncated or malformed', () => {
   const annotation = '{"image_id": 1, "segmentation": [[0, 0, 1, 0, 1, 1]]}';
   const whole = `{"images": [{"id": 1}], "annotations": [${annotation},\n${annotation}], "info": {}}`;
 
   test.prop([fc.constantFrom(whole, `[${annotation},\n${annotation}]`), fc.nat()])(
-    'is refused wherever it is cut',
+    'is refused wherever it is truncated',
     async (text, cut) => {
       const path = join(await folder({ 'c.json': text.slice(0, cut % text.length) }), 'c.json');
       const error = { code: 'format/json-syntax', place: expect.objectContaining({ file: path }) };
@@ -339,7 +339,7 @@ describe('a NIfTI volume', () => {
     slope: fc.constantFrom(0, 1),
   });
   test.prop([volume, how], { numRuns: caseCount(60) })(
-    'has a tile a slice, whatever its type, byte order, version and packing',
+    'has one tile per slice, for any type, byte order, version and packing',
     async (written, { stored, little, version, packed, slope }) => {
       const plain = nifti(written, stored, little, version, slope);
       const name = packed ? 'v.nii.gz' : 'v.nii';
@@ -360,7 +360,7 @@ describe('a NIfTI volume', () => {
     },
   );
 
-  test('stands before its slices in a folder of volumes', async () => {
+  test('prefixes the names of its slices in a folder of volumes', async () => {
     const file = nifti({ size: [1, 1, 2], voxels: [1, 2] }, 'u8');
     const { tiles } = await openResultSet(await folder({ 'b.nii': file, 'a.nii.gz': gzipSync(file) }));
     expect(tiles.map(({ name }) => name)).toEqual([
@@ -371,7 +371,7 @@ describe('a NIfTI volume', () => {
     ]);
   });
 
-  test('calls its slices alike however many it has, and lists them in their order', async () => {
+  test('names slices alike for any number of them, and lists them in order', async () => {
     const file = (slices: number) => nifti({ size: [1, 1, slices], voxels: Array(slices).fill(1) }, 'u8');
     const path = await folder({ 'few.nii': file(9), 'more.nii': file(1200) });
     const names = async (name: string) => (await openResultSet(join(path, name))).tiles.map((tile) => tile.name);
@@ -399,7 +399,7 @@ describe('a NIfTI volume', () => {
     await expect(openResultSet(path)).rejects.toThrow(expect.objectContaining({ code, place: { file: path } }));
   });
 
-  test('that is cut off behind its header, or holds fractions, is an error of its slices', async () => {
+  test('that is truncated after its header, or holds fractions, is an error of its slices', async () => {
     const large = {
       size: [64, 64, 8],
       voxels: Array.from({ length: 64 * 64 * 8 }, (_, voxel) => Math.imul(voxel, voxel * 2654435761) >>> 24),
@@ -417,7 +417,7 @@ describe('a NIfTI volume', () => {
     );
   });
 
-  test('that unpacks to far more than its header tells is read as far as that', async () => {
+  test('that unpacks to more than its header states is read only up to that size', async () => {
     const file = nifti({ size: [2, 2, 1], voxels: [1, 1, 2, 2] }, 'u8' satisfies LabelType);
     const bomb = gzipSync(Buffer.concat([file, Buffer.alloc(2 ** 28)]));
     const path = join(await folder({ 'v.nii.gz': bomb }), 'v.nii.gz');

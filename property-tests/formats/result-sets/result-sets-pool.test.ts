@@ -29,7 +29,7 @@ async function withPool<T>(threads: number, use: (pool: ParsePool, started: Pool
 }
 
 describe.each([1, 3])('a pool of %i parsers', (threads) => {
-  test('answers as parseTile does, and moves the bytes', async () => {
+  test('returns the same as parseTile, and transfers the bytes', async () => {
     await withPool(threads, async (pool, started) => {
       const one = encode(tileText(0));
       const part = encode(`##${tileText(0)}`).subarray(2);
@@ -42,7 +42,7 @@ describe.each([1, 3])('a pool of %i parsers', (threads) => {
   });
 
   test.prop([fc.array(fc.constantFrom('good', 'bad', 'odd', 'aborted'), { maxLength: 40 })], { numRuns: 5 })(
-    'gives every tile its own answer',
+    'returns for every tile its own result',
     async (kinds) => {
       await withPool(threads, async (pool) => {
         const reason = new Error('enough');
@@ -71,7 +71,7 @@ describe.each([1, 3])('a pool of %i parsers', (threads) => {
     },
   );
 
-  test('loses one tile with a thread that is killed, and goes on', async () => {
+  test('loses one tile with a killed thread, and works on', async () => {
     await withPool(threads, async (pool, started) => {
       const victim = pool.parse(longText(), boundaries('victim.txt'));
       const others = Array.from({ length: 8 }, (_, index) => pool.parse(encode(tileText(index)), boundaries('other')));
@@ -83,7 +83,7 @@ describe.each([1, 3])('a pool of %i parsers', (threads) => {
     });
   });
 
-  test('ends all that is under way when it is closed, and takes no more', async () => {
+  test('rejects pending tiles when it is closed, and refuses new ones', async () => {
     await withPool(threads, async (pool) => {
       const under = Array.from({ length: 6 }, () => pool.parse(longText(), boundaries('t')).catch((error) => error));
       await pool.close();
@@ -96,7 +96,7 @@ describe.each([1, 3])('a pool of %i parsers', (threads) => {
   });
 });
 
-test('a thread that cannot start fails its tile and no more', async () => {
+test('a thread that cannot start fails only its own tile', async () => {
   let starts = 0;
   const pool = createParsePool({
     threads: 1,
@@ -115,7 +115,7 @@ test('a thread that cannot start fails its tile and no more', async () => {
   await pool.close();
 });
 
-test.each([1, 2])('threads that cannot be replaced fail the tiles that wait, of %i', async (threads) => {
+test.each([1, 2])('when threads cannot be replaced, the waiting tiles fail, with %i threads', async (threads) => {
   const started: PoolThread[] = [];
   const refusal = new Error('no more threads');
   let refuse = false;
@@ -142,7 +142,7 @@ test.each([1, 2])('threads that cannot be replaced fail the tiles that wait, of 
   await pool.close();
 });
 
-test('a thread that cannot be started leaves its tiles to those that there are', async () => {
+test('a thread that cannot be started leaves its tiles to the other threads', async () => {
   let starts = 0;
   const start = () => {
     if (starts++ > 0) throw new Error('no more threads');
@@ -154,7 +154,7 @@ test('a thread that cannot be started leaves its tiles to those that there are',
   await pool.close();
 });
 
-test('bytes that were moved away already are an error, and the thread is used again', async () => {
+test('bytes that were already transferred are an error, and the thread is reused', async () => {
   await withPool(1, async (pool, started) => {
     const bytes = encode(tileText(0));
     await pool.parse(bytes, boundaries('once'));
@@ -164,7 +164,7 @@ test('bytes that were moved away already are an error, and the thread is used ag
   });
 });
 
-test('an abort of a tile on a thread is heard at once, and the thread is used again', async () => {
+test('an abort of a tile on a thread rejects at once, and the thread is reused', async () => {
   await withPool(1, async (pool, started) => {
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -176,7 +176,7 @@ test('an abort of a tile on a thread is heard at once, and the thread is used ag
   });
 });
 
-test('a thread that answers while it is being ended is waited for all the same', async () => {
+test('close waits for a thread that answers while it is being terminated', async () => {
   const calls: string[] = [];
   const thread = Object.assign(new EventEmitter(), {
     ref: () => calls.push('ref'),

@@ -16,16 +16,16 @@ import {
 const pair = (separator: string) => (vertex: Vertex) => vertex.map(numberText).join(separator);
 const closed = (ring: readonly Vertex[]) => [...ring, ring[0]!];
 
-describe('texts as a column', () => {
+describe('string columns', () => {
   const string = fc.string({
     unit: fc.oneof(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }), fc.constant('\uFEFF')),
   });
-  test.prop([fc.array(string)])('are read back', (texts) => {
+  test.prop([fc.array(string)])('are read back unchanged', (texts) => {
     const column = textColumnOf(texts);
     expect(texts.map((_, row) => textAt(column, row))).toEqual(texts);
   });
 
-  test.prop([fc.array(fc.string({ maxLength: 2 }))])('repeat where a text stands above already', (texts) => {
+  test.prop([fc.array(fc.string({ maxLength: 2 }))])('list the rows whose text occurs in an earlier row', (texts) => {
     const repeated = texts.flatMap((text, row) => (texts.indexOf(text) < row ? [row] : []));
     expect(repeatedRows(textColumnOf(texts))).toEqual(repeated);
   });
@@ -36,7 +36,7 @@ const decimal = fc.stringMatching(/^[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,25
 describe('a decimal number', () => {
   test.prop([fc.oneof(decimal, fc.double().map(numberText), fc.maxSafeInteger().map(String))], {
     numRuns: caseCount(2000),
-  })('is what Number makes of it, and ends where it does', (text) => {
+  })('is parsed as by Number, up to its end', (text) => {
     const bytes = new TextEncoder().encode(`${text},`);
     const cursor = { bytes, at: 0, end: bytes.length };
     const value = readNumber(cursor);
