@@ -20,7 +20,7 @@ const NO_PROCESS = 4_194_305;
 
 describe('stageFolder', () => {
   for (const exists of [false, true]) {
-    test(`brings all files to their names at once, in a folder that is ${exists ? 'there' : 'new'}`, async () => {
+    test(`renames all files into place at once, in ${exists ? 'an existing' : 'a new'} folder`, async () => {
       if (exists) await mkdir(target());
       const staged = await stageFolder(target());
       await staged.write('a.txt', 'a');
@@ -34,7 +34,7 @@ describe('stageFolder', () => {
     });
 
     for (const way of ['discard', 'discardNow'] as const) {
-      test(`${way} leaves what was there, a folder that ${exists ? 'is empty' : 'is not'}`, async () => {
+      test(`${way} leaves a folder that ${exists ? 'is empty' : 'is missing'} as it was`, async () => {
         if (exists) await mkdir(target());
         const staged = await stageFolder(target());
         await staged.write('a.txt', 'a');
@@ -46,7 +46,7 @@ describe('stageFolder', () => {
     }
   }
 
-  test('refuses a folder with files, a file, and a folder in none, and leaves them as they are', async () => {
+  test('refuses a folder with files, a file, and a missing parent folder, and leaves them unchanged', async () => {
     await mkdir(target());
     await writeFile(join(target(), 'mine.txt'), '');
     await expect(stageFolder(target())).rejects.toMatchObject({ code: 'output/not-empty' });
@@ -56,7 +56,7 @@ describe('stageFolder', () => {
     expect(await readdir(folder)).toEqual(['out']);
   });
 
-  test('removes what a process that is gone has left', async () => {
+  test('removes leftovers of a dead process', async () => {
     await mkdir(target());
     const orphan = temporaryName().replace(`-${process.pid}-`, `-${NO_PROCESS}-`);
     await mkdir(join(target(), orphan));

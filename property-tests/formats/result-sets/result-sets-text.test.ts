@@ -57,7 +57,7 @@ describe('boundaries text', () => {
     lines: fc.constantFrom('', '# a comment, 1\n', '\n \n'),
     last: fc.boolean(),
   });
-  test.prop([polygons, style])('is read as written, whatever its blanks and line ends', (list, how) => {
+  test.prop([polygons, style])('is read as written, with any blanks and line ends', (list, how) => {
     const line = ({ id, rings }: WrittenPolygon): string => {
       const texts = rings.map((ring) => (how.closes ? closed(ring) : ring).map(pair(how.comma)).join(how.blank));
       return `${how.lines}${id}${how.colon}${how.blank}${texts.join(how.rings)}`;
@@ -66,12 +66,12 @@ describe('boundaries text', () => {
     expect(written(read('boundaries', text))).toEqual(list);
   });
 
-  test('names polygons by their index where it has no ids', () => {
+  test('names polygons by their index when it has no ids', () => {
     const tile = read('boundaries', '\uFEFF0,0 4,0 4,3\nb 1,1 2,1 2,2\n 5,5 6,5 6,6;');
     expect(written(tile).map(({ id }) => id)).toEqual(['0', 'b', '2']);
   });
 
-  test('notes what is odd, a kind at a time', () => {
+  test('makes one note per kind of oddity', () => {
     const tile = read('boundaries', 'a 0,0 1,1\nb\na 0,0 2,0 4,0\na 0,0 2,0 4,1\n');
     expect(noted(tile)).toEqual({
       'polygons/short-rings': 1,
@@ -123,7 +123,7 @@ describe('well-known text', () => {
     expect(noted(tile)['polygons/unclosed-rings']).toBeUndefined();
   });
 
-  test('leaves out and notes what is no polygon, and keeps the index of the others', () => {
+  test('skips and notes geometries that are not polygons, and keeps the index of the others', () => {
     const tile = read(
       'wkt',
       `POINT (1 2)
@@ -171,20 +171,23 @@ GEOMETRYCOLLECTION EMPTY`,
   });
 
   const whole = 'MULTIPOLYGON Z (((0 0 1, 1 0 nan, 1 1 1, 0 0 1)), EMPTY)';
-  test.prop([fc.nat({ max: whole.length - 'POLYGON'.length - 1 })])('that is cut at its end says so', (cut) => {
-    const text = whole.slice(0, whole.length - 1 - (cut % (whole.length - 'MULTIPOLYGON Z '.length)));
-    // A cut keyword or a cut number is a different error.
-    fc.pre(!/[A-Z]$|n$|na$/.test(text.trimEnd().replace(/EMPTY$|Z$/, '')));
-    expect(() => read('wkt', text)).toThrow(
-      expect.objectContaining({
-        code: 'format/malformed-text',
-        got: 'the end of the text',
-        message: expect.stringContaining('The geometry ends too early.'),
-      }),
-    );
-  });
+  test.prop([fc.nat({ max: whole.length - 'POLYGON'.length - 1 })])(
+    'that is truncated is reported as truncated',
+    (cut) => {
+      const text = whole.slice(0, whole.length - 1 - (cut % (whole.length - 'MULTIPOLYGON Z '.length)));
+      // A cut keyword or a cut number is a different error.
+      fc.pre(!/[A-Z]$|n$|na$/.test(text.trimEnd().replace(/EMPTY$|Z$/, '')));
+      expect(() => read('wkt', text)).toThrow(
+        expect.objectContaining({
+          code: 'format/malformed-text',
+          got: 'the end of the text',
+          message: expect.stringContaining('The geometry ends too early.'),
+        }),
+      );
+    },
+  );
 
-  test('nests without a limit of the stack', () => {
+  test('nests without a stack limit', () => {
     const depth = 200_000;
     const text = `${'GEOMETRYCOLLECTION ('.repeat(depth)}POLYGON ((0 0, 1 0, 1 1, 0 0))${')'.repeat(depth)}`;
     expect(written(read('wkt', text))).toHaveLength(1);
@@ -213,7 +216,7 @@ describe('delimited text', () => {
     expect(written(read('csv', text))).toEqual(expected);
   });
 
-  test('is read by the columns that are named', () => {
+  test('is read by the named columns', () => {
     const text = 'a\tb\tc\td\nPOINT (1 1)\tone\t"POLYGON ((0 0, 1 0, 1 1, 0 0))"\t"say ""hi"""\n\n\t\t\tx\r\n';
     const tile = read('csv', text, { geometryColumn: 'c', idColumn: 'd' });
     expect(written(tile).map(({ id, rings }) => [id, rings.length])).toEqual([
@@ -238,7 +241,7 @@ describe('delimited text', () => {
     expect(() => read('csv', text)).toThrow(expect.objectContaining({ code, place }));
   });
 
-  test('without a header may begin with blank geometries', () => {
+  test('without a header can start with blank geometries', () => {
     const square = '"POLYGON ((0 0, 1 0, 1 1, 0 0))"';
     const ids = (text: string) => written(read('csv', text)).map(({ id, rings }) => [id, rings.length]);
     expect(ids(`7,\n8,""\n9,${square}\n`)).toEqual([
@@ -258,7 +261,7 @@ describe('delimited text', () => {
     ]);
   });
 
-  test('says what to mend', () => {
+  test('has errors with a remedy', () => {
     const text = 'id,wkt\n1,POLYGON ((0 0, 1 0, 1 1))';
     expect(() => read('csv', text)).toThrow('Put geometries in double quotes');
     expect(() => read('csv', 'id,wkt\n1,"POLYGON ((0 0, 1 0"\n')).toThrow('The geometry ends too early.');
@@ -271,7 +274,7 @@ describe('delimited text', () => {
     );
   });
 
-  test('may be empty, or a header alone', () => {
+  test('can be empty, or only a header', () => {
     for (const text of ['', '\n', 'id,wkt\n', 'id,wkt']) expect(written(read('csv', text))).toEqual([]);
   });
 });

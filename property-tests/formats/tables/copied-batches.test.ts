@@ -42,11 +42,11 @@ function copied(column: HostColumn): HostColumn {
 /** Whole numbers as bigints. */
 const plain = (cell: Cell): Cell => (typeof cell === 'bigint' ? cell : typeof cell === 'number' ? BigInt(cell) : cell);
 
-describe('batches that are copied', () => {
+describe('copied batches', () => {
   const size = fc.integer({ min: 1, max: 40 });
 
   test.prop([columnsOfIntegers, size, size, fc.boolean()], { numRuns: caseCount(500) })(
-    'have the rows of the chunks, whose memory may be taken again',
+    'have the rows of the chunks, whose memory can be reused',
     async (columns, rowsPerChunk, rowsPerBatch, narrow) => {
       const table = tableOf(columns);
       const found = columns.map((): Cell[] => []);
@@ -65,7 +65,7 @@ describe('batches that are copied', () => {
   );
 
   test.prop([columnsOfIntegers, size, size], { numRuns: caseCount(500) })(
-    'have integers of 32 bits where all cells of a batch fit, and no others have',
+    'have 32-bit integers exactly when all cells of a batch fit',
     async (columns, rowsPerChunk, rowsPerBatch) => {
       const table = tableOf(columns);
       const options = { rowsPerBatch, rows: table.rows, narrow: true };

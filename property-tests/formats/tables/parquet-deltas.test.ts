@@ -46,14 +46,14 @@ function column(type: 'INT32' | 'INT64', field: 'u32' | 'i32' | 'i64'): PlainCol
   };
 }
 
-describe('whole numbers that Parquet stores as differences', () => {
+describe('Parquet integers in delta encoding', () => {
   const size = { minLength: 1, maxLength: 300 };
   const u32 = fc.oneof(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.constantFrom(0, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1));
   const i32 = fc.oneof(fc.integer(), fc.constantFrom(0, -1, 2 ** 31 - 1, -(2 ** 31)));
   const runs = { numRuns: caseCount(300) };
 
   test.prop([fc.array(u32, size), fc.nat({ max: 3 })], runs)(
-    'are u32, written as numbers or as the i32 of the same bits',
+    'decode to u32, written as unsigned or as i32 of the same bits',
     (values, before) => {
       for (const asWritten of [(value: number) => value, (value: number) => value | 0]) {
         const bytes = Buffer.concat([Buffer.alloc(before), deltas(values.map((value) => BigInt(asWritten(value))))]);
@@ -64,13 +64,13 @@ describe('whole numbers that Parquet stores as differences', () => {
     },
   );
 
-  test.prop([fc.array(i32, size)], runs)('are i32', (values) => {
+  test.prop([fc.array(i32, size)], runs)('decode to i32', (values) => {
     const into = new Int32Array(values.length);
     readDeltas(column('INT32', 'i32'), deltas(values.map(BigInt)), 0, into);
     expect(into).toEqual(Int32Array.from(values));
   });
 
-  test.prop([fc.array(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), size)], runs)('are i64', (values) => {
+  test.prop([fc.array(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), size)], runs)('decode to i64', (values) => {
     const into = new BigInt64Array(values.length);
     readDeltas(column('INT64', 'i64'), deltas(values), 0, into);
     expect(into).toEqual(BigInt64Array.from(values));

@@ -67,7 +67,7 @@ describe('Arrow of pyarrow', () => {
     ]);
   });
 
-  test('may have dictionaries that grow', async () => {
+  test('can have dictionaries that grow', async () => {
     const path = join(folder, 'pyarrow-deltas.arrows');
     const codes = ['a', 'b', 'a', null, 'ü', null, 'a', 'd', 'c'];
     expect(await readPath(path)).toEqual({ cells: { code: codes }, batchRows: [3, 4, 2] });
@@ -84,7 +84,7 @@ describe('Arrow of pyarrow', () => {
       fc.array(fc.tuple(fc.nat(), fc.constantFrom(0, 1, 0x7f, 0x80, 0xff)), { minLength: 1, maxLength: 3 }),
     ],
     { numRuns: caseCount(400) },
-  )('with other bytes, is read or refused', async (file, changes) => {
+  )('with changed bytes is read or refused', async (file, changes) => {
     const bytes = await readFile(join(folder, file));
     for (const [at, value] of changes) bytes[at % bytes.length] = value;
     const path = await fileOf(bytes);
@@ -94,19 +94,19 @@ describe('Arrow of pyarrow', () => {
   });
 });
 
-describe('Parquet of pyarrow', () => {
+describe('Parquet of pyarrow has the cells that were written', () => {
   test('with checksums, and decimals as bytes', async () => {
     await expectCells('pyarrow-checksums.parquet');
   });
   test('with decimals as integers, and pages of version 2', async () => {
     await expectCells('pyarrow-integers.parquet');
   });
-  test('with times of 96 bits, which are nanoseconds', async () => {
+  test('with 96-bit timestamps, in nanoseconds', async () => {
     const { fields } = await expectCells('pyarrow-int96.parquet', { when: (row) => BigInt(row) * 1_000_000_000n });
     expect(fields.find(({ name }) => name === 'moment')).toMatchObject({ type: 'timestamp', unit: 'ns' });
   });
 
-  test('a byte that is changed under a checksum is told', async () => {
+  test('a changed byte under a checksum is detected', async () => {
     const bytes = await readFile(join(folder, 'pyarrow-checksums.parquet'));
     const { meta_data: data } = parquetMetadata(new Uint8Array(bytes)).row_groups[0]!.columns[2]!;
     const start = Number(data!.dictionary_page_offset);

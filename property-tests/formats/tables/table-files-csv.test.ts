@@ -34,7 +34,7 @@ describe('fields', () => {
     {
       numRuns: caseCount(120),
     },
-  )('are those that were written', async (rows, lineEnd, delimiter, endsLine, hasMark, gzipped) => {
+  )('equal those that were written', async (rows, lineEnd, delimiter, endsLine, hasMark, gzipped) => {
     const names = (rows[0] ?? [1, 2]).map((_, i) => `c${i}`);
     const lines = [names.join(delimiter), ...rows.map((row) => row.map(written).join(delimiter))];
     const text = Buffer.from((hasMark ? '\ufeff' : '') + lines.join(lineEnd) + (endsLine ? lineEnd : ''));
@@ -47,7 +47,7 @@ describe('fields', () => {
     expect(cells).toEqual(Object.fromEntries(names.map((name, i) => [name, rows.map((row) => cellOf(row[i]!))])));
   });
 
-  test('of more than a block are read, wherever blocks end', async () => {
+  test('longer than a block are read, wherever blocks end', async () => {
     const long = 'x'.repeat(700_000);
     const rows = Array.from({ length: 40 }, (_, i) => `${i},"${i % 5 === 0 ? `${long}""\n` : 'short'}",${i / 2}`);
     const path = await fileOf(`a,b,c\n${rows.join('\n')}\n`);
@@ -57,12 +57,12 @@ describe('fields', () => {
     expect(cells.c).toEqual(rows.map((_, i) => i / 2));
   });
 
-  test('of one column may be empty lines', async () => {
+  test('of a single column can be empty lines', async () => {
     expect(await readPath(await fileOf('\n\na\n1\n\n2\n\n'))).toMatchObject({ cells: { a: [1, null, 2, null] } });
     expect(await readPath(await fileOf('a,b\n\n1,2\n\n3,4\n\n'))).toMatchObject({ cells: { a: [1, 3], b: [2, 4] } });
   });
 
-  test('without a header have names by number, and an empty name is one', async () => {
+  test('without a header, or with an empty name, get numbered names', async () => {
     expect((await readPath(await fileOf('1,x\n2,y\n'), { header: false })).cells).toEqual({
       column1: [1, 2],
       column2: ['x', 'y'],
@@ -109,14 +109,14 @@ describe('types', () => {
     expect((await readAll(table, { columns: ['a'] })).cells).toEqual({ a: expected });
   });
 
-  test('are told by the last row as by the first', async () => {
+  test('are inferred from the last row as from the first', async () => {
     const path = await fileOf(`a\n${'1\n'.repeat(400_000)}x\n`);
     expect((await openTable(path)).fields[0]).toMatchObject({ type: 'string' });
   });
 
   test.prop([fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 50 })], {
     numRuns: caseCount(200),
-  })('of reals are the nearest f64', async (values) => {
+  })('of reals are read as the nearest f64', async (values) => {
     const { cells } = await readPath(
       await fileOf(`a\n${values.map((value) => `${Object.is(value, -0) ? '-0' : value}\n`).join('')}`),
       {
@@ -126,7 +126,7 @@ describe('types', () => {
     expect(cells.a).toEqual(values);
   });
 
-  test('that are declared hold', async () => {
+  test('that are declared are used', async () => {
     const types = { a: 'decimal(2)', b: 'u32', c: 'string', d: 'f32', e: 'timestamp' } as const;
     const path = await fileOf('a,b,c,d,e\n1.5,7,8,0.1,1970-01-02\n-0.07,,,,\n');
     expect((await readPath(path, { types })).cells).toEqual({
@@ -190,7 +190,7 @@ describe('errors of a CSV', () => {
     {
       numRuns: caseCount(1000),
     },
-  )('any text is read or refused, with its line', async (bytes) => {
+  )('any text is read, or refused with its line', async (bytes) => {
     await readPath(await fileOf(bytes)).catch((error) => {
       expect(error.code).toMatch(/^(csv\/[a-z-]+|format\/(not-table|repeated-column))$/);
       if (/ragged|quote|cell/.test(error.code)) expect(error.place.line).toBeGreaterThan(0);

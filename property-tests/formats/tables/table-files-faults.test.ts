@@ -90,7 +90,7 @@ test('Arrow of another writer has the cells that were written', async () => {
 });
 
 describe.each(SOURCES)('damage of %s', (name, bytes) => {
-  test('cut anywhere, is refused, or has the batches before the cut', async () => {
+  test('truncated anywhere, it is refused or gives the batches before the cut', async () => {
     const whole = await readPath(await fileOf(bytes));
     const step = Math.ceil(bytes.length / 400);
     for (let length = 1; length < bytes.length; length += step) {
@@ -106,7 +106,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
 
   test.prop([fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 })], {
     numRuns: caseCount(250),
-  })('with other bytes, is read or refused', async (changes) => {
+  })('with changed bytes, it is read or refused', async (changes) => {
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
     await expectTold(changed);
@@ -114,7 +114,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
 
   test.prop([fc.nat(), fc.constantFrom(0x7fffffff, 0x80000000, 0xffffffff, 0, 0x01000000), fc.boolean()], {
     numRuns: caseCount(250),
-  })('with lengths that are none, is read or refused', async (at, value, nearEnd) => {
+  })('with invalid lengths, it is read or refused', async (at, value, nearEnd) => {
     const changed = new Uint8Array(bytes);
     // The metadata of Parquet and the footer of Arrow lie at the end.
     const first = nearEnd ? Math.max(0, changed.length - 1500) : 0;
@@ -127,12 +127,12 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
 test.prop(
   [fc.uint8Array({ maxLength: 200 }), fc.constantFrom('PAR1', 'ARROW1\0\0', '\xff\xff\xff\xff'), fc.boolean()],
   { numRuns: caseCount(500) },
-)('any bytes behind any beginning are refused', async (middle, magic, ends) => {
+)('any bytes after any valid beginning are refused', async (middle, magic, ends) => {
   const parts = [Buffer.from(magic, 'latin1'), middle, Buffer.from(ends ? magic.slice(0, 6) : '', 'latin1')];
   await expectTold(Buffer.concat(parts));
 });
 
-test('metadata of Parquet whose numbers are of another type are read or refused', async () => {
+test('Parquet metadata with numbers of another type is read or refused', async () => {
   const [I64, DOUBLE] = [6, 7];
   const [, bytes] = SOURCES[0]!;
   for (let at = bytes.length - 3000; at < bytes.length; at++) {
@@ -143,7 +143,7 @@ test('metadata of Parquet whose numbers are of another type are read or refused'
   }
 });
 
-describe('what is refused at once', () => {
+describe('files refused on opening', () => {
   /** A Parquet file that only has metadata. */
   function parquetOf(metadata: readonly number[] | Uint8Array): Buffer {
     const length = Buffer.alloc(4);
@@ -200,7 +200,7 @@ describe('what is refused at once', () => {
     expect(performance.now() - start).toBeLessThan(5000);
   });
 
-  test('no file, and a folder', async () => {
+  test('a missing file, and a folder', async () => {
     await expect(readPath(newPath())).rejects.toMatchObject({ code: 'format/missing-file' });
     await expect(readPath(folder)).rejects.toMatchObject({
       code: 'format/not-a-file',

@@ -30,7 +30,7 @@ const EXPECTED: { readonly [name: string]: (row: number) => Cell } = {
 };
 
 describe('Parquet', () => {
-  test('is tried in all compressions', () => {
+  test('has fixtures of all compressions', () => {
     for (const codec of ['snappy', 'zstd', 'lz4_raw', 'gzip', 'brotli', 'uncompressed']) {
       expect(files).toContain(`duckdb-${codec}.parquet`);
     }
@@ -53,7 +53,7 @@ describe('Parquet', () => {
     },
   );
 
-  test('tells types with their units', async () => {
+  test('has types with their units', async () => {
     const table = await openTable(join(folder, 'duckdb-v2.parquet'));
     await table.close();
     const types = Object.fromEntries(table.fields.map(({ name, nullable: _, ...type }) => [name, type]));
@@ -66,7 +66,7 @@ describe('Parquet', () => {
     });
   });
 
-  test('columns that are not read are named, and the others are read', async () => {
+  test('lists unsupported columns, and reads the others', async () => {
     const table = await openTable(join(folder, 'duckdb-others.parquet'));
     expect(table.unread).toEqual([
       { name: 'list', what: 'lists' },
@@ -91,7 +91,7 @@ describe('Parquet', () => {
     await table.close();
   });
 
-  test('a signal ends reading with its reason', async () => {
+  test('reading ends at an abort with its reason', async () => {
     const controller = new AbortController();
     const table = await openTable(join(folder, 'arrow-rs-v2.parquet'));
     const batches: number[] = [];

@@ -38,7 +38,7 @@ async function written(columns: readonly Written[], ending: string, size: number
 
 const size = fc.integer({ min: 1, max: 40 });
 
-describe('what is written reads back', () => {
+describe('written tables read back unchanged', () => {
   test.prop([someColumns(), size, size], { numRuns: caseCount(150) })(
     'as Arrow',
     async (columns, pieceRows, rowsPerBatch) => {
@@ -113,7 +113,7 @@ describe('what is written reads back', () => {
   }
 
   test.prop([someColumns(), size], { numRuns: caseCount(50) })(
-    'for another reader of Arrow',
+    'in another reader of Arrow',
     async (columns, pieceRows) => {
       const path = await written(columns, '.arrow', pieceRows);
       const other = tableFromIPC(await readFile(path), { useBigInt: true, useDecimalInt: true });
@@ -158,7 +158,7 @@ function withoutMinusZero({ field, cells }: Written): Written {
 describe('Parquet of another writer', () => {
   const codec = fc.constantFrom('UNCOMPRESSED' as const, 'SNAPPY' as const);
   test.prop([someColumns(), fc.integer({ min: 1, max: 50 }), size, codec], { numRuns: caseCount(150) })(
-    'reads back',
+    'reads back unchanged',
     async (all, rowGroupSize, rowsPerBatch, codec) => {
       const columns = all.filter(({ field }) => field.type in PARQUET).map(withoutMinusZero);
       fc.pre(columns.length > 0 && columns[0]!.cells.length > 0);
@@ -183,7 +183,7 @@ describe('Parquet of another writer', () => {
 });
 
 test.prop([someColumns(200), size], { numRuns: caseCount(50) })(
-  'two passes give the same codes',
+  'two passes give the same dictionary codes',
   async (columns, rowsPerBatch) => {
     const table = await openTable(await written(columns, '.csv', 50), { types: declared(columns) });
     const codes = async (): Promise<unknown[]> => {
@@ -201,7 +201,7 @@ test.prop([someColumns(200), size], { numRuns: caseCount(50) })(
   },
 );
 
-test('a batch of no rows and a table of no batches are written', async () => {
+test('a batch without rows and a table without batches are written', async () => {
   const columns = { a: { type: 'i32', values: new Int32Array(0) } } as const;
   const fields = fieldsOfTable(columns);
   const text = async (format: 'csv' | 'json' | 'ndjson', batches: { rows: number; columns: typeof columns }[]) => {
@@ -217,7 +217,7 @@ test('a batch of no rows and a table of no batches are written', async () => {
   await expect(writeTable(newPath('.xyz'), fields, [])).rejects.toMatchObject({ code: 'output/unknown-format' });
 });
 
-test('a signal ends writing, and nothing is left', async () => {
+test('writing ends at an abort, and leaves no file', async () => {
   const columns = { a: { type: 'i32', values: Int32Array.of(1) } } as const;
   const controller = new AbortController();
   const path = newPath('.csv');

@@ -44,9 +44,9 @@ async function writeTiles(name: string): Promise<string> {
   return file;
 }
 
-describe('threads that decode', () => {
+describe('decoder threads', () => {
   test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 6 })], { numRuns: caseCount(12) })(
-    'give the bytes that the caller decodes, in windows one after the other and at once, over cells given back',
+    'return the same bytes as the caller, for windows in sequence and in parallel, into recycled cells',
     async (written, fractions) => {
       const file = join(folder, 'random.tif');
       await writeFile(file, await geoTiffBytes(written));
@@ -74,7 +74,7 @@ describe('threads that decode', () => {
     120_000,
   );
 
-  test('say what is wrong with a block as the caller would', async () => {
+  test('report an invalid block like the caller', async () => {
     const file = await writeTiles('damaged.tif');
     const bytes = await readFile(file);
     bytes.fill(0xff, 5000, 9000);
@@ -87,7 +87,7 @@ describe('threads that decode', () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  test('tell of a file that is cut off while it is read', async () => {
+  test('report a file that is truncated while it is read', async () => {
     const file = await writeTiles('cut.tif');
     const source = await openGeoTiff(file, { threads: 2 });
     await truncate(file, 3000);
@@ -95,7 +95,7 @@ describe('threads that decode', () => {
     await source.close();
   });
 
-  test('stop at an abort, with its reason, and read on afterwards', async () => {
+  test('stop at an abort with its reason, and still read afterwards', async () => {
     const source = await openGeoTiff(await writeTiles('aborted.tif'), { threads: 2 });
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -107,7 +107,7 @@ describe('threads that decode', () => {
     await expect(source.read(whole)).rejects.toMatchObject({ code: 'device/closed' });
   });
 
-  test.each(['reference', 'workers', 'webgpu'] as const)('decode into what %s counts', async (backend) => {
+  test.each(['reference', 'workers', 'webgpu'] as const)('decode into the memory that %s counts', async (backend) => {
     const file = await writeTiles(`${backend}.tif`);
     const job = {
       zones: zonesOf([[box(3, 3, 290, 190)], [box(100, 50, 230, 170)]]),
@@ -126,7 +126,7 @@ describe('threads that decode', () => {
   });
 });
 
-describe('a pool', () => {
+describe('a decoder pool', () => {
   const plainCoding: Omit<BlockCoding, 'blockColumns' | 'blockRows'> = {
     sample: 'u8',
     littleEndian: true,
@@ -136,7 +136,7 @@ describe('a pool', () => {
     position: 0,
   };
 
-  test('decodes on the caller what threads cannot: one that dies, and one that cannot start', async () => {
+  test('decodes on the caller when a thread dies or cannot start', async () => {
     const starts: (() => Worker)[] = [
       () => {
         throw new Error('no threads');

@@ -13,16 +13,16 @@ const bytes = fc
   .map(([count, seed, levels]) => new Uint8Array(bytesOf(randomCells('u8', count, seed, levels))));
 
 describe('LZW', () => {
-  test.prop([bytes])('unpacks what it packed', (plain) => {
+  test.prop([bytes])('unpacks what packLzw packed', (plain) => {
     expect(unpackLzw(packLzw(plain), plain.length)).toEqual(plain);
   });
 
-  test.prop([bytes], { numRuns: caseCount(30) })('goes on without new entries when the table is full', (plain) => {
+  test.prop([bytes], { numRuns: caseCount(30) })('adds no more entries when the table is full', (plain) => {
     expect(unpackLzw(packLzw(plain, Number.POSITIVE_INFINITY), plain.length)).toEqual(plain);
   });
 
   test.prop([bytes, fc.double({ min: 0, max: 1, noNaN: true })])(
-    'unpacks the beginning of what is cut off or asked for in part',
+    'unpacks the start of truncated data, and a requested part',
     (plain, fraction) => {
       const packed = packLzw(plain);
       const part = unpackLzw(packed.subarray(0, Math.floor(fraction * packed.length)), plain.length)!;
@@ -32,11 +32,14 @@ describe('LZW', () => {
     },
   );
 
-  test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])('takes any bytes without a crash', (packed, size) => {
-    expect(unpackLzw(packed, size)?.length ?? 0).toBeLessThanOrEqual(size);
-  });
+  test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])(
+    'accepts or refuses any bytes without a crash',
+    (packed, size) => {
+      expect(unpackLzw(packed, size)?.length ?? 0).toBeLessThanOrEqual(size);
+    },
+  );
 
-  test('refuses a code that has no entry yet', () => {
+  test('refuses a code without an entry', () => {
     expect(unpackLzw(Uint8Array.of(0x80, 0x7f, 0xff), 10)).toBeUndefined();
   });
 });
@@ -48,9 +51,12 @@ describe('PackBits', () => {
     expect(Buffer.from(unpackPackBits(packed, 24)).toString('hex')).toBe(plain.replaceAll(' ', ''));
   });
 
-  test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])('takes any bytes without a crash', (packed, size) => {
-    expect(unpackPackBits(packed, size).length).toBeLessThanOrEqual(size);
-  });
+  test.prop([fc.uint8Array({ maxLength: 300 }), fc.nat(5000)])(
+    'accepts or refuses any bytes without a crash',
+    (packed, size) => {
+      expect(unpackPackBits(packed, size).length).toBeLessThanOrEqual(size);
+    },
+  );
 });
 
 describe('a raster packed by', () => {

@@ -41,12 +41,12 @@ async function digest(source: GeoTiffSource): Promise<{ sha256: string; nodataCe
   return { sha256: hash.digest('hex'), nodataCells };
 }
 
-describe(`GDAL ${expected.gdal} of ${expected.date} and this reader see the same`, () => {
-  test.each(Object.entries(expected.made))('in %s', async (name, described) => {
+describe(`this reader agrees with GDAL ${expected.gdal} of ${expected.date}`, () => {
+  test.each(Object.entries(expected.made))('on %s', async (name, described) => {
     await expectAsGdal(pathOf(`../../fixtures/gdal/${name}.tif`), described);
   });
 
-  test.each(Object.entries(expected.real))('in %s', async (name, described) => {
+  test.each(Object.entries(expected.real))('on %s', async (name, described) => {
     await expectAsGdal(pathOf(realFolder + name), described);
   });
 });

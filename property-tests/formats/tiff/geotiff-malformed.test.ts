@@ -26,8 +26,8 @@ async function readOrRefuse(bytes: Uint8Array): Promise<'read' | 'refused'> {
   }
 }
 
-describe('a file that is no GeoTIFF', () => {
-  test.prop([fc.uint8Array({ maxLength: 400 })])('is refused, whatever its bytes', async (bytes) => {
+describe('a file that is not a GeoTIFF', () => {
+  test.prop([fc.uint8Array({ maxLength: 400 })])('is refused, for any bytes', async (bytes) => {
     expect(await readOrRefuse(bytes)).toBe('refused');
   });
 
@@ -39,11 +39,11 @@ describe('a file that is no GeoTIFF', () => {
     {
       numRuns: caseCount(300),
     },
-  )('is refused or read behind any good header', async (bytes, header) => {
+  )('after any valid header is read or refused', async (bytes, header) => {
     await readOrRefuse(Buffer.concat([Buffer.from(header, 'hex'), bytes]));
   });
 
-  test('is refused where it is missing, a directory or a device', async () => {
+  test('is refused when it is missing, a directory or a device', async () => {
     await expect(openGeoTiff(join(tmpdir(), 'no-such-file.tif'))).rejects.toMatchObject({
       code: 'format/missing-file',
       message: expect.stringContaining('no-such-file.tif'),
@@ -68,7 +68,7 @@ describe('a damaged GeoTIFF', () => {
     },
   );
 
-  test.prop([damage], { numRuns: caseCount(400) })('is read or refused where its directory is hit', async (changes) => {
+  test.prop([damage], { numRuns: caseCount(400) })('is read or refused with a damaged directory', async (changes) => {
     const file = craftedTiff({ compression: [8], predictor: [2] }, deflateSync(Buffer.alloc(12, 7)));
     const start = file.readUInt32LE(4);
     for (const [place, value] of changes) file[start + Math.floor(place * (file.length - start))] = value;
@@ -76,14 +76,14 @@ describe('a damaged GeoTIFF', () => {
   });
 
   test.prop([randomRaster, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })], { numRuns: caseCount(150) })(
-    'is refused where its end is missing',
+    'is refused when its end is missing',
     async (raster, fraction) => {
       const file = await geoTiffBytes(raster);
       expect(await readOrRefuse(file.subarray(0, Math.floor(fraction * (file.length - 1))))).toBe('refused');
     },
   );
 
-  test('whose strips lie beyond its end is refused by the strip', async () => {
+  test('with strips beyond its end is refused, with the number of the strip', async () => {
     await expect(openGeoTiff(craftedTiff({ stripOffsets: [100000] }))).rejects.toMatchObject({
       code: 'format/truncated',
       message: expect.stringContaining('strip 0'),
@@ -96,13 +96,13 @@ describe('a damaged GeoTIFF', () => {
   const packed = deflateSync(Uint8Array.from({ length: 12 }, (_, i) => i));
   const wrongSum = Uint8Array.from(packed, (byte, i) => (i === packed.length - 1 ? byte ^ 1 : byte));
   test.each([
-    ['deflate that is cut off', 8, packed.subarray(0, 6)],
-    ['deflate whose sum is wrong', 8, wrongSum],
+    ['truncated deflate', 8, packed.subarray(0, 6)],
+    ['deflate with a wrong checksum', 8, wrongSum],
     ['deflate of too few bytes', 8, deflateSync(Buffer.alloc(11))],
     ['deflate of far too many bytes', 8, deflateSync(Buffer.alloc(10000))],
-    ['LZW that is cut off', 5, packLzw(Buffer.alloc(11))],
-    ['LZW of the old kind, low bit first', 5, Uint8Array.of(0x00, 0x03, 0x04, 0x10, 0x30)],
-    ['PackBits that is cut off', 32773, Uint8Array.of(11, 1, 2, 3)],
+    ['truncated LZW', 5, packLzw(Buffer.alloc(11))],
+    ['old-style LZW, low bit first', 5, Uint8Array.of(0x00, 0x03, 0x04, 0x10, 0x30)],
+    ['truncated PackBits', 32773, Uint8Array.of(11, 1, 2, 3)],
   ])('with %s is refused when the block is read', async (_, compression, strip) => {
     const source = await openGeoTiff(craftedTiff({ compression: [compression] }, strip));
     await expect(source.read({ column: 0, row: 0, columns: 4, rows: 3 })).rejects.toMatchObject({
@@ -145,7 +145,7 @@ describe('a damaged GeoTIFF', () => {
     });
   });
 
-  test('with a tag of a billion values is refused before memory is taken for them', async () => {
+  test('with a tag of a billion values is refused before memory is allocated for them', async () => {
     for (const tag of ['bitsPerSample', 'stripOffsets', 'geoKeyDirectory', 'modelTiepoint'] as const) {
       const file = craftedTiff();
       file.writeUInt32LE(2 ** 30, entryOffset(file, tag) + 4);
@@ -153,13 +153,13 @@ describe('a damaged GeoTIFF', () => {
     }
   });
 
-  test('that says it has 2^30 × 2^30 cells in a few bytes is refused', async () => {
+  test('that claims 2^30 × 2^30 cells in a few bytes is refused', async () => {
     const tags = { imageWidth: [2 ** 30], imageLength: [2 ** 30], rowsPerStrip: [2 ** 30] };
     await expect(openGeoTiff(craftedTiff(tags))).rejects.toMatchObject({ code: 'format/damaged-tiff' });
   });
 });
 
-describe('a GeoTIFF of a kind that is not read', () => {
+describe('an unsupported GeoTIFF', () => {
   const kinds: [string, Tags, string][] = [
     ['JPEG', { compression: [7] }, 'format/unsupported-compression'],
     ['WebP', { compression: [50001] }, 'format/unsupported-compression'],
@@ -176,7 +176,7 @@ describe('a GeoTIFF of a kind that is not read', () => {
     ['YCbCr', { photometricInterpretation: [6] }, 'format/unsupported-colours'],
     ['reversed bits', { fillOrder: [2] }, 'format/unsupported-fill-order'],
   ];
-  test.each(kinds)('is refused by name: %s', async (name, tags, code) => {
+  test.each(kinds)('is refused with the name of the feature: %s', async (name, tags, code) => {
     await expect(openGeoTiff(craftedTiff(tags))).rejects.toMatchObject({
       name: 'FormatError',
       code,
@@ -184,14 +184,14 @@ describe('a GeoTIFF of a kind that is not read', () => {
     });
   });
 
-  test.each([0, 2, 1.5, Number.NaN, -1])('is refused where band %d is asked for and one is there', async (band) => {
+  test.each([0, 2, 1.5, Number.NaN, -1])('with 1 band is refused when band %d is requested', async (band) => {
     await expect(openGeoTiff(craftedTiff(), { band })).rejects.toMatchObject({
       name: 'UsageError',
       code: 'usage/unknown-band',
     });
   });
 
-  test('is read with a note where its orientation is not the usual', async () => {
+  test('is read with a note when its orientation is unusual', async () => {
     const { notes } = await openGeoTiff(craftedTiff({ orientation: [4] }));
     expect(notes.map((note) => note.code)).toEqual(['raster/orientation-ignored']);
   });

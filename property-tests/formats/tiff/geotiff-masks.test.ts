@@ -51,21 +51,21 @@ afterEach(() => rm(folder, { recursive: true }));
 
 describe('a mask in the file', () => {
   test.each<[string, CraftedImage]>([
-    ['of one bit a cell', maskImage()],
-    ['of one bit a cell, deflated', maskImage({ compression: [8] }, deflateSync(BITS))],
+    ['of one bit per cell', maskImage()],
+    ['of one bit per cell, deflated', maskImage({ compression: [8] }, deflateSync(BITS))],
     [
-      'of a byte a cell',
+      'of one byte per cell',
       maskImage(
         { bitsPerSample: [8] },
         Uint8Array.from(SHOWN, (bit) => 255 * bit),
       ),
     ],
-    ['in strips of its own', maskImage({ rowsPerStrip: [3], planarConfiguration: [1] })],
+    ['in strips of another height', maskImage({ rowsPerStrip: [3], planarConfiguration: [1] })],
   ])('%s is read', async (_, image) => {
     expect(await maskOf(craftedTiffs({}, CELLS, [image]))).toEqual({ mask: SHOWN, notes: ['raster/mask'] });
   });
 
-  test('behind overviews is found, and those of overviews are not it', async () => {
+  test('after overviews is found, and masks of overviews are ignored', async () => {
     const overview = maskImage(
       { newSubfileType: [1], imageWidth: [2], imageLength: [2], bitsPerSample: [8] },
       CELLS.slice(0, 4),
@@ -80,12 +80,12 @@ describe('a mask in the file', () => {
     expect(await maskOf(craftedTiffs({}, CELLS, [small]))).toEqual({ mask: undefined, notes: ['raster/mask-size'] });
   });
 
-  test('packed in a way that is not known is an error, not a mask without effect', async () => {
+  test('with an unknown compression is an error, and is not ignored', async () => {
     const error = await maskOf(craftedTiffs({}, CELLS, [maskImage({ compression: [4] })])).catch((e: FormatError) => e);
     expect(error).toMatchObject({ code: 'format/unsupported-compression' });
   });
 
-  test('cannot be looked for where directories end nowhere, or in a ring', async () => {
+  test('is not searched when the chain of directories is broken or circular, with a note', async () => {
     const file = craftedTiffs({}, CELLS, [maskImage()]);
     const first = file.readUInt32LE(4);
     const link = first + 2 + 12 * file.readUInt16LE(first);
@@ -103,7 +103,7 @@ describe('a mask in the file', () => {
     fc.infiniteStream(fc.boolean()),
     fc.nat(),
     fc.nat(),
-  ])('of one bit a cell is read in any window', async (width, height, stream, a, b) => {
+  ])('of one bit per cell is read in any window', async (width, height, stream, a, b) => {
     const bits = Array.from({ length: width * height }, () => (stream.next().value ? 1 : 0));
     const pitch = Math.ceil(width / 8);
     const strip = new Uint8Array(pitch * height);
@@ -143,14 +143,14 @@ describe('a mask beside the file', () => {
     }
   });
 
-  test('of as many bands has one for each', async () => {
+  test('with several bands has one mask for each band', async () => {
     await write('a.tif', 2, (cell) => cell);
     await write('a.tif.msk', 2, (cell, band) => (band === 1 ? SHOWN[cell]! : 1 - SHOWN[cell]!));
     expect((await maskOf(join(folder, 'a.tif'), 1)).mask).toEqual(SHOWN);
     expect((await maskOf(join(folder, 'a.tif'), 2)).mask).toEqual(SHOWN.map((bit) => 1 - bit));
   });
 
-  test('of another size is noted; one that is no TIFF is an error', async () => {
+  test('of another size is noted; one that is not a TIFF is an error', async () => {
     await write('a.tif', 1, (cell) => cell);
     await write('a.tif.msk', 1, () => 0, { width: 2, height: 3 });
     expect(await maskOf(join(folder, 'a.tif'))).toEqual({ mask: undefined, notes: ['raster/mask-size'] });
@@ -178,7 +178,7 @@ describe('an alpha band', () => {
     expect(await maskOf(file, 2)).toEqual({ mask: undefined, notes: [] });
   });
 
-  test('is none where the file does not say so', async () => {
+  test('needs the tag that declares alpha', async () => {
     expect(await maskOf(craftedTiff({ ...tags, extraSamples: [0] }, cells))).toEqual({ mask: undefined, notes: [] });
   });
 });
@@ -202,21 +202,21 @@ describe('scale and offset', () => {
       { scale: 5, offset: 0 },
       ['raster/scaled'],
     ],
-    ['those of another band', item('scale', '2', 1), undefined, []],
+    ['items of another band', item('scale', '2', 1), undefined, []],
     ['items without a role', '<Item name="SCALE" sample="0">2</Item>', undefined, []],
-    ['what changes nothing', item('scale', '1') + item('offset', '0'), undefined, []],
-    ['what is no number', item('scale', 'two'), undefined, ['raster/scaling-unusable']],
-    ['what is not finite', item('offset', 'nan'), undefined, ['raster/scaling-unusable']],
+    ['items that change nothing', item('scale', '1') + item('offset', '0'), undefined, []],
+    ['a scale that is not a number', item('scale', 'two'), undefined, ['raster/scaling-unusable']],
+    ['an offset that is not finite', item('offset', 'nan'), undefined, ['raster/scaling-unusable']],
     ['a scale of 0', item('scale', '0'), undefined, ['raster/scaling-unusable']],
-  ])('of %s', async (_, items, scaling, notes) => {
+  ])('from %s', async (_, items, scaling, notes) => {
     expect(await open(metadata(items))).toEqual([scaling, notes]);
   });
 
-  test('are left out where stored values are asked for', async () => {
+  test('are not applied when stored values are requested', async () => {
     expect(await open(metadata(item('scale', '0.1')), true)).toEqual([undefined, ['raster/scaling-left-out']]);
   });
 
-  test('are found behind much other metadata', async () => {
+  test('are found after much other metadata', async () => {
     const others = Array.from({ length: 500 }, (_, i) => `<Item name="n${i}">${'x'.repeat(20)}</Item>`).join('\n');
     expect((await open(metadata(others + item('scale', '3'))))[0]).toEqual({ scale: 3, offset: 0 });
   });

@@ -18,7 +18,7 @@ const rampCells = ({ row, columns, rows }: Window) =>
   Uint16Array.from({ length: columns * rows }, (_, i) => row * columns + i);
 
 describe('writeGeoTiff', () => {
-  test('asks for rows of blocks from the first to the last, once a band where bands stand apart', async () => {
+  test('requests rows of blocks from first to last, once per band when bands are separate', async () => {
     const asked: string[] = [];
     const raster = { ...ramp, bands: 2, tile: { columns: 16, rows: 16 }, interleave: 'band' } as const;
     await writeGeoTiff(join(folder, 'a.tif'), raster, (window, band) => {
@@ -33,7 +33,7 @@ describe('writeGeoTiff', () => {
     ['a matrix', { placement: 'matrix' }],
     ['the centres of cells', { pixelIsPoint: true }],
     ['a matrix, from south to north', { stepY: 0.25 }],
-  ] as const)('places the raster by %s so that it is read where it was', async (_, options) => {
+  ] as const)('georeferences the raster by %s so that it reads back at the same place', async (_, options) => {
     const raster = { ...ramp, crs: 'EPSG:3035', ...options };
     await writeGeoTiff(join(folder, 'a.tif'), raster, rampCells);
     const source = await openGeoTiff(join(folder, 'a.tif'));
@@ -49,7 +49,7 @@ describe('writeGeoTiff', () => {
     await source.close();
   });
 
-  test('leaves no file behind where the cells fail to come or are not those asked for', async () => {
+  test('leaves no file when the cells fail to come or do not match', async () => {
     const file = join(folder, 'a.tif');
     const failing = () => Promise.reject(new Error('no cells'));
     await expect(writeGeoTiff(file, ramp, failing)).rejects.toThrow('no cells');

@@ -37,7 +37,7 @@ describe('openGeoTiff', () => {
   test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 8 }), fc.nat(4096)], {
     numRuns: caseCount(100),
   })(
-    'reads windows that are slices of the whole, one after the other and at once',
+    'reads windows that are slices of the whole, in sequence and in parallel',
     async (written, fractions, keepBytes) => {
       const source = await openGeoTiff(await geoTiffBytes(written), { keepBytes });
       const windows = fractions.map((fraction) => windowAt(fraction, source));
@@ -51,7 +51,7 @@ describe('openGeoTiff', () => {
   );
 
   test.prop([randomRaster], { numRuns: caseCount(40) })(
-    'agrees with geotiff.js on files of low byte first',
+    'agrees with geotiff.js on little-endian files',
     async (drawn) => {
       const written = { ...drawn, raster: { ...drawn.raster, byteOrder: 'little' as const } };
       const file = await geoTiffBytes(written);
@@ -62,7 +62,7 @@ describe('openGeoTiff', () => {
     },
   );
 
-  test('reads samples that do not stand on the boundary of a word', async () => {
+  test('reads samples that are not word-aligned', async () => {
     const bytes = [...new Uint8Array(Float32Array.from({ length: 12 }, (_, i) => i / 8).buffer)];
     const strips = Buffer.from([...bytes.slice(0, 32), 0, ...bytes.slice(32)]);
     const tags = {
@@ -78,7 +78,7 @@ describe('openGeoTiff', () => {
     );
   });
 
-  test('names the value, the place and the coordinate system that the file states', async () => {
+  test('returns the nodata value, the placement and the coordinate system of the file', async () => {
     const raster = {
       width: 4,
       height: 3,
@@ -95,7 +95,7 @@ describe('openGeoTiff', () => {
     expect(await openGeoTiff(bytes)).toMatchObject({ ...raster, crs: 'EPSG:4326', geographic: true, nodata: -9999 });
   });
 
-  test('closes its file, also when it refuses it', async () => {
+  test('closes its file, even when it refuses it', async () => {
     const before = await openFiles();
     const folder = await mkdtemp(join(tmpdir(), 'quadrille-geotiff-'));
     await writeFile(join(folder, 'good.tif'), craftedTiff());
@@ -135,7 +135,7 @@ describe('a window', () => {
     expect(await source.read({ column: 4, row: 3, columns: 0, rows: 0 })).toHaveLength(0);
   });
 
-  test('fails with the reason of a signal that is aborted, before and while reading', async () => {
+  test('rejects with the reason of an abort, before and while reading', async () => {
     const raster = { ...ramp, width: 64, height: 4096, compression: 'deflate' } as const;
     const file = await geoTiffBytes({ raster, bands: [randomCells('u16', 64 * 4096, 1, 256)] });
     const source = await openGeoTiff(file);
@@ -157,7 +157,7 @@ describe('placement', () => {
   };
   const keys = (...values: number[]) => [1, 1, 0, values.length / 4, ...values];
 
-  test('by scale and tie point takes the tie point where it ties', async () => {
+  test('by scale and tie point puts the tie point at its cell', async () => {
     expect(await place({ modelTiepoint: [1, 2, 0, 100, 200, 0] })).toMatchObject({
       originX: 98,
       originY: 206,
@@ -192,18 +192,18 @@ describe('placement', () => {
     ['a projected system', keys(1024, 0, 1, 1, 3072, 0, 1, 5070), 'EPSG:5070', false],
     ['a geographic system', keys(1024, 0, 1, 2, 2048, 0, 1, 4269), 'EPSG:4269', true],
     ['the base of a projected system', keys(1024, 0, 1, 1, 2048, 0, 1, 4269, 3072, 0, 1, 5070), 'EPSG:5070', false],
-    ['no model, but a geographic system', keys(2048, 0, 1, 4326), 'EPSG:4326', true],
-    ['a projected system of its own', keys(1024, 0, 1, 1, 2048, 0, 1, 4326, 3072, 0, 1, 32767), undefined, false],
-    ['a geographic system of its own', keys(1024, 0, 1, 2, 2048, 0, 1, 32767), undefined, true],
+    ['no model but a geographic system', keys(2048, 0, 1, 4326), 'EPSG:4326', true],
+    ['a user-defined projected system', keys(1024, 0, 1, 1, 2048, 0, 1, 4326, 3072, 0, 1, 32767), undefined, false],
+    ['a user-defined geographic system', keys(1024, 0, 1, 2, 2048, 0, 1, 32767), undefined, true],
     ['nothing', undefined, undefined, false],
-  ])('names the coordinate system where the keys state %s', async (_, geoKeyDirectory, crs, geographic) => {
+  ])('reads the coordinate system when the keys state %s', async (_, geoKeyDirectory, crs, geographic) => {
     const notes = crs === undefined ? ['raster/crs-unknown'] : [];
     expect(await place({ geoKeyDirectory })).toMatchObject({ crs, geographic, notes });
   });
 
   test.each([
-    ['no place', { modelPixelScale: undefined, modelTiepoint: undefined }, 'format/no-geotransform'],
-    ['tie points alone', { modelPixelScale: undefined }, 'format/no-geotransform'],
+    ['no placement', { modelPixelScale: undefined, modelTiepoint: undefined }, 'format/no-geotransform'],
+    ['only tie points', { modelPixelScale: undefined }, 'format/no-geotransform'],
     ['a scale of zero', { modelPixelScale: [0, 3, 0] }, 'format/unsupported-geotransform'],
     ['a scale that is NaN', { modelPixelScale: [Number.NaN, 3, 0] }, 'format/unsupported-geotransform'],
     ['columns from east to west', { modelPixelScale: [-2, 3, 0] }, 'format/unsupported-geotransform'],
@@ -253,17 +253,17 @@ describe('nodata', () => {
     ['i16', i16, 'none'],
     ['i16', i16, '0x10'],
     ['f32', f32, '-1.7976931348623157e+308'],
-  ])('of a band of %s that it cannot hold is none, with a note (%#)', async (_, sample, text) => {
+  ])('of a band of %s is ignored when out of range, with a note (%#)', async (_, sample, text) => {
     expect(await nodataOf(sample, text)).toEqual([undefined, ['raster/nodata-unusable']]);
   });
 
-  test('of the caller goes before that of the file', async () => {
+  test('of the caller overrides that of the file', async () => {
     expect(await nodataOf(i16, '-9999', 7)).toEqual([7, []]);
     expect(await nodataOf(i16, undefined, 7.4)).toEqual([7, []]);
     expect(await nodataOf(u8, '3', 300)).toEqual([undefined, ['raster/nodata-unusable']]);
   });
 
-  test('fills blocks that were never written, and 0 does where there is none', async () => {
+  test('fills blocks that were never written, or 0 when there is none', async () => {
     for (const [nodata, fill] of [
       [-5, -5],
       [undefined, 0],
@@ -304,7 +304,7 @@ describe('memory', () => {
   test.each([
     ['a single strip', 3000, 'raster/single-block', 'one compressed block of 17 MiB'],
     ['several strips', 2999, 'raster/large-blocks', 'compressed blocks of 17 MiB'],
-  ])('holds large compressed strips as wholes, and says so: %s', async (_, stripRows, code, words) => {
+  ])('holds large compressed strips as a whole, with a note: %s', async (_, stripRows, code, words) => {
     const side = 3000;
     const raster = { ...ramp, width: side, height: side, stripRows, compression: 'deflate' } as const;
     const cells = randomCells('u16', side * side, 1, 1);
@@ -324,7 +324,7 @@ describe('memory', () => {
   test.each([
     ['strips of 16 MiB', 'deflate', 2796],
     ['a single uncompressed strip', 'none', 3000],
-  ] as const)('says nothing of %s', async (_, compression, stripRows) => {
+  ] as const)('is not noted for %s', async (_, compression, stripRows) => {
     const raster = { ...ramp, width: 3000, height: 3000, stripRows, compression } as const;
     const source = await written(raster, ({ rows }) => new Uint16Array(rows * 3000));
     expect(source.notes.map(({ code }) => code)).not.toContain('raster/single-block');

@@ -33,7 +33,7 @@ function planes(words: Uint32Array, rowWords: number): Uint8Array {
 }
 
 test.prop([rows, fc.constantFrom(Uint8Array, Uint16Array, Uint32Array)], { numRuns: caseCount(300) })(
-  'differences along rows are undone, whatever the words',
+  'differences along rows are undone, for any words',
   ({ rowWords, stride, values }, Words) => {
     const words = Words.from(values);
     const undone = differences(words, rowWords, stride);
@@ -43,7 +43,7 @@ test.prop([rows, fc.constantFrom(Uint8Array, Uint16Array, Uint32Array)], { numRu
 );
 
 test.prop([rows, fc.nat(3)], { numRuns: caseCount(500) })(
-  'differences of the bytes of floats are undone, wherever the bytes lie',
+  'differences of the bytes of floats are undone, at any alignment',
   ({ rowWords, stride, values }, shift) => {
     const packed = differences(planes(values, rowWords), 4 * rowWords, stride);
     const bytes = new Uint8Array(packed.length + shift).subarray(shift);

@@ -42,7 +42,7 @@ describe('Motion JPEG', () => {
 
   test.prop([fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 5 })], {
     numRuns: caseCount(30),
-  })('gives what was encoded, with Huffman tables and without', async (width, height, tilt) => {
+  })('decodes to what was encoded, with and without Huffman tables', async (width, height, tilt) => {
     const { bytes, grey } = smoothJpeg(width, height, tilt);
     expect(withoutTables(bytes).length).toBe(bytes.length - standardTables().length);
     const { frames: read, error } = await readAll(await aviOfJpegs(width, height, [bytes, withoutTables(bytes)]));
@@ -54,7 +54,7 @@ describe('Motion JPEG', () => {
   test.prop(
     [fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 3 }), fc.nat()],
     { numRuns: caseCount(200) },
-  )('damaged or cut, is read or refused with its number', async (changes, cut) => {
+  )('damaged or truncated, is read or refused with the number of the frame', async (changes, cut) => {
     const { bytes } = smoothJpeg(17, 9, 4);
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
@@ -70,7 +70,7 @@ describe('AVI', () => {
   const stream = aviStream({ ...shape, depth: 8, coding: 'Y800', count: 3 });
   const chunks = frames.map((frame) => chunkOf('00dc', frame));
 
-  test('goes on in further RIFFs, through records and past junk and indices', async () => {
+  test('continues in further RIFFs, through records and past junk and indices', async () => {
     const more = chunkOf(
       'RIFF',
       Buffer.from('AVIX'),
@@ -81,7 +81,7 @@ describe('AVI', () => {
     expect([read, video?.notes, video?.frameCount]).toEqual([expected, [], 3]);
   });
 
-  test('says that audio is not read, that empty frames repeat, and how many frames there are', async () => {
+  test('notes skipped audio, empty frames that repeat, and a wrong number of frames', async () => {
     const audio = aviStream({ ...shape, depth: 8, type: 'auds' });
     const all = [chunks[0]!, chunkOf('01wb', new Uint8Array(7)), chunkOf('00dc'), chunks[1]!, chunks[2]!];
     const { video, frames: read } = await readAll(await fileOf(aviOf([stream, audio], all)));
@@ -89,7 +89,7 @@ describe('AVI', () => {
     expect(codes(video?.notes)).toEqual(['video/other-streams', 'video/repeated-frames', 'video/frame-count']);
   });
 
-  test('takes the colours of a palette', async () => {
+  test('applies the colours of a palette', async () => {
     const palette = Uint8Array.from([3, 2, 1, 0, 30, 20, 10, 0]);
     const path = await fileOf(
       aviOf([aviStream({ width: 4, height: -1, depth: 8, palette })], [chunkOf('00db', Uint8Array.of(0, 1, 1, 0))]),
@@ -107,13 +107,13 @@ describe('TIFF', () => {
     ] as const,
   });
 
-  test('tells the frame interval and the pixel size of ImageJ', async () => {
+  test('returns the frame interval and the pixel size of ImageJ', async () => {
     const text = 'ImageJ=1.53t\nimages=3\nslices=3\nunit=micron\nfinterval=0.05\nloop=false\n';
     const { video, frames: read } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, described(text))));
     expect([read, video?.frameRate, video?.pixelSize]).toEqual([expected, 20, 0.25]);
   });
 
-  test('tells the frame interval and the pixel size of OME', async () => {
+  test('returns the frame interval and the pixel size of OME', async () => {
     const text =
       '<OME><Image><Pixels SizeC="1" SizeT="3" SizeZ="1" PhysicalSizeX="650" PhysicalSizeXUnit="nm" TimeIncrement="40" TimeIncrementUnit="ms"/></Image></OME>';
     const { video } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, described(text))));
@@ -121,13 +121,13 @@ describe('TIFF', () => {
     expect(video?.pixelSize).toBeCloseTo(0.65);
   });
 
-  test('takes no pixel size from the resolution of prints', async () => {
+  test('takes no pixel size from a print resolution', async () => {
     const fields = [{ tag: 'xResolution', type: 'rational', values: [72] }] as const;
     const { video } = await readAll(await fileOf(tiffBytes({ ...shape, frames }, { fields })));
     expect([video?.pixelSize, codes(video?.notes)]).toEqual([undefined, ['video/print-resolution']]);
   });
 
-  test('of one directory and images behind each other is read as ImageJ writes it, up to a cut', async () => {
+  test('of one directory and consecutive images is read as ImageJ writes it, also when truncated', async () => {
     const text = 'ImageJ=1.53t\nimages=3\n';
     const fields = [
       { tag: 'imageDescription', type: 'ascii', text },
@@ -160,7 +160,7 @@ describe('TIFF', () => {
     'channels=0.5',
     'slices=x',
     'frames=1e3',
-  ])('whose ImageJ says %j is refused, by that', async (line) => {
+  ])('whose ImageJ text states %j is refused, with that line', async (line) => {
     const bytes = tiffBytes({ ...shape, frames: [frames[0]!] }, ofImageJ(line));
     const { error, frames: read } = await readAll(await fileOf(bytes));
     const [name] = line.split('=');
@@ -175,7 +175,7 @@ describe('TIFF', () => {
     expect((error as Error).message, 'nothing that a terminal obeys').not.toMatch(/\p{Cc}/u);
   });
 
-  test('that has more images in its file than ImageJ says, or fewer, is read with a note', async () => {
+  test('with more or fewer images than its ImageJ text states is read with a note', async () => {
     for (const images of [1, 2, 4]) {
       const { video, frames: read } = await readAll(
         await fileOf(tiffBytes({ ...shape, frames }, ofImageJ(`images=${images}`))),
@@ -188,7 +188,7 @@ describe('TIFF', () => {
   });
 
   test.prop([someFrames(16)])(
-    'keeps the order of samples with a sign, and turns over those where 0 is white',
+    'keeps the order of signed samples, and inverts samples where 0 is white',
     async (given) => {
       const signed = await readAll(
         await fileOf(tiffBytes(given, { fields: [{ tag: 'sampleFormat', type: 'short', values: [2] }] })),
@@ -204,7 +204,7 @@ describe('TIFF', () => {
     },
   );
 
-  test('skips masks and reduced images, and says so', async () => {
+  test('skips masks and reduced images, with a note', async () => {
     const [only] = frames;
     const bytes = tiffBytes(
       { ...shape, frames: [only!] },
@@ -213,7 +213,7 @@ describe('TIFF', () => {
     expect((await readAll(await fileOf(bytes))).error).toMatchObject({ code: 'format/no-frames' });
   });
 
-  test('the example is read', async () => {
+  test('the example video is read', async () => {
     const video = await openVideo('examples/leukocytes.tif');
     expect(video).toMatchObject({ width: 200, height: 131, frameCount: 20, bits: 8, notes: [] });
     await video.close();
@@ -227,7 +227,7 @@ describe('Y4M', () => {
     return [video.frameRate, codes(video.notes)];
   };
 
-  test('has the rate that its head says, none where it says 0:0, and a note where it is none', async () => {
+  test('has the frame rate of its header, none for 0:0, and a note for an invalid one', async () => {
     expect(await opened('F30000:1001')).toEqual([30000 / 1001, []]);
     expect(await opened('Ip')).toEqual([undefined, []]);
     for (const unknown of ['F0:0', 'F25:0']) expect(await opened(unknown)).toEqual([undefined, []]);
@@ -237,7 +237,7 @@ describe('Y4M', () => {
 });
 
 describe('a folder of PNGs', () => {
-  test('reads palettes and transparency, and says what it leaves out and what is missing', async () => {
+  test('reads palettes and transparency, and notes skipped files and missing numbers', async () => {
     const folder = newPath();
     await mkdir(folder);
     const rgba = Uint8Array.from({ length: 120 }, (_, i) => (i % 4 === 3 ? 9 : (i >> 2) * 3));
@@ -250,7 +250,7 @@ describe('a folder of PNGs', () => {
   });
 
   test.prop([fc.array(fc.nat({ max: 100_000 }), { minLength: 2, maxLength: 20 })])(
-    'goes by the numbers in names',
+    'is ordered by the numbers in names',
     (numbers) => {
       const names = numbers.map((number) => `frame ${number}.png`).sort(compareNatural);
       const sorted = [...numbers].sort((a, b) => a - b);

@@ -52,7 +52,7 @@ function expectTold({ error, video, frames: read }: Outcome): void {
 }
 
 describe.each(SOURCES)('damage of %s', (_, bytes) => {
-  test('cut anywhere, gives frames before the cut and then an error that is told', async () => {
+  test('truncated anywhere, it gives the frames before the cut and then a clear error', async () => {
     // Every run of the tests tries different places.
     const every = THOROUGH ? 1 : 4;
     const [first] = fc.sample(fc.nat(every - 1), 1) as [number];
@@ -66,7 +66,7 @@ describe.each(SOURCES)('damage of %s', (_, bytes) => {
 
   test.prop([fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 })], {
     numRuns: caseCount(1500),
-  })('with other bytes, is read or refused', async (changes) => {
+  })('with changed bytes, it is read or refused', async (changes) => {
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
     expectTold(await readAll(await fileOf(changed)));
@@ -79,11 +79,11 @@ test.prop(
     fc.constantFrom('RIFF\0\0\0\0AVI ', 'II*\0\x08\0\0\0', 'YUV4MPEG2 W4 H4 Cmono\n', ''),
   ],
   { numRuns: caseCount(500) },
-)('any bytes behind any beginning are read or refused', async (bytes, head) => {
+)('any bytes after any valid beginning are read or refused', async (bytes, head) => {
   expectTold(await readAll(await fileOf(Buffer.concat([Buffer.from(head, 'latin1'), bytes]))));
 });
 
-describe('what is refused', () => {
+describe('refused videos', () => {
   const refusals: readonly (readonly [string, () => Uint8Array, object])[] = [
     [
       'an unknown codec by its letters',
@@ -173,7 +173,7 @@ describe('what is refused', () => {
     expect((await readAll(await fileOf(bytes()))).error).toMatchObject(error);
   });
 
-  test('a missing file, a folder without PNGs, an AVI in a stream', async () => {
+  test('a missing file, a folder without PNGs, an AVI as a stream', async () => {
     await expect(openVideo(newPath())).rejects.toMatchObject({ code: 'format/missing-file' });
     const folder = newPath();
     await mkdir(folder);
@@ -197,7 +197,7 @@ describe('what is refused', () => {
     });
   });
 
-  test('a channel of luma and chroma, by its name', async () => {
+  test('a luma or chroma channel, by its name', async () => {
     const path = await fileOf(y4mBytes({ ...shape, frames }, 'C444', 60));
     await expect(openVideo(path, { channel: 'red' })).rejects.toMatchObject({
       code: 'format/unsupported-channel',
@@ -205,13 +205,13 @@ describe('what is refused', () => {
     });
   });
 
-  test('frames that change in the middle, with their number', async () => {
+  test('frames that change in size, with their number', async () => {
     const chunks = [48, 48, 40].map((bytes) => chunkOf('00db', new Uint8Array(bytes)));
     const { frames: read, error } = await readAll(await fileOf(aviOf([aviStream({ ...shape, depth: 8 })], chunks)));
     expect([read.length, error]).toMatchObject([2, { code: 'format/frame-changed', place: { frame: 2 } }]);
   });
 
-  test('one PNG among others that is damaged or of another size, with its file and number', async () => {
+  test('a PNG among others that is damaged or of another size, with its file and number', async () => {
     const folder = newPath();
     await mkdir(folder);
     for (const i of [0, 1, 2])
@@ -227,7 +227,7 @@ describe('what is refused', () => {
     expect((await readAll(folder)).error).toMatchObject({ code: 'format/frame-changed', place: { file, frame: 1 } });
   });
 
-  test('directories that go in a circle', async () => {
+  test('circular directories', async () => {
     const bytes = new Uint8Array(tiff);
     const view = new DataView(bytes.buffer);
     const first = view.getUint32(4, true);
@@ -251,7 +251,7 @@ describe('closing', () => {
     return targets.includes(path);
   }
 
-  test.each(SOURCES)('%s is closed at its end, on early return and by close, twice too', async (_, bytes) => {
+  test.each(SOURCES)('%s is closed at its end, on early return and by close, even twice', async (_, bytes) => {
     const path = await fileOf(bytes);
     await readAll(path);
     expect(await isOpen(path)).toBe(false);
@@ -266,7 +266,7 @@ describe('closing', () => {
     await expect(unread.frames()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'format/closed' });
   });
 
-  test.each(SOURCES)('an aborted signal ends %s with its reason', async (_, bytes) => {
+  test.each(SOURCES)('an abort ends %s with its reason', async (_, bytes) => {
     const path = await fileOf(bytes);
     const controller = new AbortController();
     const video = await openVideo(path);
@@ -282,7 +282,7 @@ describe('closing', () => {
     await expect(openVideo(path, { signal: controller.signal })).rejects.toThrow('enough');
   });
 
-  test('a stream that says no more is left at once', async () => {
+  test('a stalled stream is destroyed at once when the caller stops', async () => {
     const stream = new PassThrough();
     stream.write(y4m.subarray(0, y4m.length - 10));
     const video = await openVideo(stream);

@@ -27,7 +27,7 @@ const greys = ({ frames }: Frames): number[][] => frames.map((frame) => [...fram
 const lumas = ({ frames }: Frames, step = 3): number[][] => frames.map((frame) => lumaByHand(frame, step));
 
 describe('AVI', () => {
-  test.prop([someFrames(8)])('gives the frames that writeAvi wrote', async (given) => {
+  test.prop([someFrames(8)])('returns the frames that writeAvi wrote', async (given) => {
     const path = newPath();
     await writeAvi(path, { ...given, frameRate: 25 }, given.frames as Uint8Array[]);
     const { video, frames } = await readAll(path);
@@ -43,7 +43,7 @@ describe('AVI', () => {
   });
 
   test.prop([someFrames(8, 3), fc.boolean(), fc.constantFrom(3, 4), fc.boolean()])(
-    'gives luma and colours of RGB of 24 and 32 bits, from either end, rows padded or not',
+    'returns grey and colour of RGB with 24 and 32 bits, top-down or bottom-up, rows padded or not',
     async (given, topDown, step, isPadded) => {
       const { width, height } = given;
       const stride = isPadded ? (width * step + 3) & ~3 : width * step;
@@ -65,7 +65,7 @@ describe('AVI', () => {
     },
   );
 
-  test.prop([someFrames(16)])('gives Y16 as it is', async (given) => {
+  test.prop([someFrames(16)])('returns Y16 unchanged', async (given) => {
     const stream = aviStream({ ...given, depth: 16, coding: 'Y16 ' });
     const path = await fileOf(
       aviOf(
@@ -87,7 +87,7 @@ describe('TIFF', () => {
   });
 
   test.prop([grey, forms, fc.gen()])(
-    'gives pages in the order of their directories, whatever their places',
+    'returns pages in the order of their directories, wherever they are stored',
     async (given, form, gen) => {
       const pages = [...given.frames.keys()];
       const order = gen(fc.shuffledSubarray, pages, { minLength: pages.length, maxLength: pages.length });
@@ -102,14 +102,14 @@ describe('TIFF', () => {
     },
   );
 
-  test.prop([colours, forms])('gives luma of RGB', async (given, form) => {
+  test.prop([colours, forms])('returns the luma of RGB', async (given, form) => {
     expect((await readAll(await fileOf(tiffBytes(given, form)))).frames).toEqual(lumas(given));
   });
 });
 
 describe('a folder of PNGs', () => {
   test.prop([fc.oneof(grey, colours)], { numRuns: caseCount(20) })(
-    'gives frames by the numbers in names',
+    'returns frames in the order of the numbers in their names',
     async ({ width, height, frames: given }) => {
       const folder = newPath();
       await mkdir(folder);
@@ -127,7 +127,7 @@ describe('a folder of PNGs', () => {
 
 describe('Y4M', () => {
   test.prop([grey, fc.integer({ min: 1, max: 50 })])(
-    'of grey comes the same from a file and in pieces of any size',
+    'of grey frames is the same from a file and from chunks of any size',
     async (given, size) => {
       const bytes = y4mBytes(given, given.frames[0] instanceof Uint8Array ? 'Cmono' : 'Cmono16');
       const fromFile = await readAll(await fileOf(bytes));
@@ -148,7 +148,7 @@ describe('Y4M', () => {
 
   const CHROMA = { C420jpeg: [2, 2], C422: [2, 1], C444: [1, 1], C411: [4, 1], C440: [1, 2] } as const;
   test.prop([someFrames(8), fc.constantFrom(...(Object.keys(CHROMA) as (keyof typeof CHROMA)[]))])(
-    'gives the luma of any chroma',
+    'returns the luma of any chroma format',
     async (given, coding) => {
       const [columns, rows] = CHROMA[coding];
       const chroma = 2 * Math.ceil(given.width / columns) * Math.ceil(given.height / rows);

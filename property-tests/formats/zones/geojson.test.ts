@@ -17,43 +17,40 @@ const polygon = { type: 'Polygon', coordinates: square };
 const multi = (coordinates: Parts) => ({ type: 'MultiPolygon', coordinates });
 
 describe('GeoJSON', () => {
-  test.prop([parts])('holds one zone where it is a feature or a bare geometry', (coordinates) => {
+  test.prop([parts])('is one zone when it is a feature or a bare geometry', (coordinates) => {
     const alone = read(multi(coordinates));
     expect(read(feature(multi(coordinates)))).toEqual(alone);
     expect(read({ type: 'FeatureCollection', features: [feature(multi(coordinates))] })).toEqual(alone);
     expect(alone.zones.names).toEqual(['0']);
   });
 
-  test.prop([parts])(
-    'means the same by a collection of polygons, nested or not, as by a multipolygon',
-    (coordinates) => {
-      const polygons = coordinates.map((rings) => ({ type: 'Polygon', coordinates: rings }));
-      const collection = (geometries: object[]) => ({ type: 'GeometryCollection', geometries });
-      const expected = ringsOf(read(multi(coordinates)).zones.polygons);
-      expect(ringsOf(read(collection(polygons)).zones.polygons)).toEqual(expected);
-      expect(ringsOf(read(collection(polygons.map((one) => collection([one])))).zones.polygons)).toEqual(expected);
-    },
-  );
+  test.prop([parts])('treats a collection of polygons, nested or not, like a multipolygon', (coordinates) => {
+    const polygons = coordinates.map((rings) => ({ type: 'Polygon', coordinates: rings }));
+    const collection = (geometries: object[]) => ({ type: 'GeometryCollection', geometries });
+    const expected = ringsOf(read(multi(coordinates)).zones.polygons);
+    expect(ringsOf(read(collection(polygons)).zones.polygons)).toEqual(expected);
+    expect(ringsOf(read(collection(polygons.map((one) => collection([one])))).zones.polygons)).toEqual(expected);
+  });
 
-  test('may have elevations, which are left out', () => {
+  test('can have elevations, which are ignored', () => {
     const raised = { type: 'Polygon', coordinates: [square[0]!.map(([x, y]) => [x, y, 99])] };
     expect(read(raised)).toEqual(read(polygon));
   });
 
-  test('may be an empty collection', () => {
+  test('can be an empty collection', () => {
     expect(read({ type: 'FeatureCollection', features: [] })).toMatchObject({
       zones: { names: [] },
       notes: [{ code: 'zones/none' }],
     });
   });
 
-  test('may nest collections deeper than any call stack', () => {
+  test('can nest collections deeper than the call stack', () => {
     const depth = 100_000;
     const text = `${'{"type":"GeometryCollection","geometries":['.repeat(depth)}${JSON.stringify(polygon)}${']}'.repeat(depth)}`;
     expect(parseZones(text).zones.polygons.x).toHaveLength(4);
   });
 
-  test('may hold a multipolygon of more parts than arguments fit in a call', () => {
+  test('can hold a multipolygon of more parts than a call has arguments', () => {
     const { zones } = read(
       multi(
         Array(200_000).fill([
@@ -71,7 +68,7 @@ describe('GeoJSON', () => {
 
   const point = { type: 'Point', coordinates: [0, 0] };
   const line = { type: 'MultiLineString', coordinates: square };
-  test('may have points and lines among its zones, which are left out and noted', () => {
+  test('can have points and lines among its zones, which are skipped and noted', () => {
     const features = [
       feature(point),
       feature(polygon, { id: 'field' }),
@@ -87,7 +84,7 @@ describe('GeoJSON', () => {
     );
   });
 
-  test('of points and lines alone is refused', () => {
+  test('of only points and lines is refused', () => {
     expect(() => read({ type: 'FeatureCollection', features: [feature(point), feature(line)] })).toThrow(
       expect.objectContaining({ code: 'format/not-polygon', got: '2 geometries of other kinds' }),
     );
@@ -101,7 +98,7 @@ describe('GeoJSON', () => {
     ['without a type', 'Polygon'],
     ['without a type', [polygon]],
   ];
-  test.each(unknown)('with a geometry of no known kind is refused by the feature: %s', (name, geometry) => {
+  test.each(unknown)('with an unknown geometry type is refused with the feature: %s', (name, geometry) => {
     const features = [feature(polygon), feature(geometry, { id: 'lake' })];
     expect(() => read({ type: 'FeatureCollection', features })).toThrow(
       expect.objectContaining({
@@ -133,7 +130,7 @@ describe('GeoJSON', () => {
     ['null', 'null'],
     ['an array', '[1]'],
   ];
-  test.each(coordinates)('with a coordinate that is %s is refused by the feature', (_, value) => {
+  test.each(coordinates)('with a coordinate that is %s is refused with the feature', (_, value) => {
     const good = JSON.stringify(feature(polygon));
     const text = `{"type":"FeatureCollection","features":[${good},${good.replace('[1,1]', `[1,${value}]`)}]}`;
     expect(() => parseZones(text)).toThrow(
@@ -146,7 +143,7 @@ describe('GeoJSON', () => {
   });
 
   test.prop([fc.constantFrom(7, 'x', null, {}, [[]], [7], [null], [['x']], [[[1]]])])(
-    'with rings that are no rings is refused or empty',
+    'with invalid rings is refused or has empty rings',
     (rings) => {
       let codes: string[];
       try {

@@ -37,11 +37,11 @@ const squareRing = fc
   ]);
 
 describe('rings are flat', () => {
-  test.prop([fc.oneof(anyRing, squareRing)])('where the definition says so, whatever they begin with', (ring) => {
+  test.prop([fc.oneof(anyRing, squareRing)])('exactly when the definition says so, for any first vertices', (ring) => {
     expect(flat(ring)).toBe(isFlatByDefinition(ring));
   });
 
-  test('though they begin with a square corner, where the rest is so far away that it is rounding', () => {
+  test('despite a square corner when the rest is so far away that only rounding remains', () => {
     const ring: Vertex[] = [
       [0, 0],
       [1, 0],

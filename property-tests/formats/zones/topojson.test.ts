@@ -47,7 +47,7 @@ const read = (changes: object = {}, layer?: string) =>
   parseZones(JSON.stringify({ ...topology, ...changes }), { layer, file: 'zones.json' });
 
 describe('TopoJSON', () => {
-  test('joins arcs, backwards where their number is negative', () => {
+  test('joins arcs, and reverses arcs with negative numbers', () => {
     const { zones, notes } = read();
     expect(zones.names).toEqual(['square', 'triangle', 'nothing']);
     expect(ringsOf(zones.polygons)).toEqual([
@@ -75,7 +75,7 @@ describe('TopoJSON', () => {
     expect(read({ objects: { one: { type: 'Polygon', arcs: [[4, 1]] } } }).zones.names).toEqual(['0']);
   });
 
-  test('asks which layer, listing them, where there are several', () => {
+  test('requires a layer when there are several, and lists them', () => {
     const objects = { a: topology.objects.zones, b: topology.objects.zones };
     expect(() => read({ objects })).toThrow(
       expect.objectContaining({
@@ -87,7 +87,7 @@ describe('TopoJSON', () => {
     expect(read({ objects }, 'b').zones.names).toHaveLength(3);
   });
 
-  test.each(['c', '__proto__', 'constructor', ''])('lists the layers where there is none called %j', (layer) => {
+  test.each(['c', '__proto__', 'constructor', ''])('lists the layers when %j is not one', (layer) => {
     expect(() => read({}, layer)).toThrow(
       expect.objectContaining({
         name: 'UsageError',
@@ -124,7 +124,7 @@ describe('TopoJSON', () => {
     );
   });
 
-  test('leaves out and notes lines; of lines alone it is refused', () => {
+  test('skips and notes lines; with only lines it is refused', () => {
     const line = { type: 'LineString', arcs: [0], id: 'road' };
     const field = { type: 'Polygon', arcs: [[0]], id: 'field' };
     const { zones, notes } = read({ objects: { a: { type: 'GeometryCollection', geometries: [line, field] } } });
@@ -136,18 +136,18 @@ describe('TopoJSON', () => {
     );
   });
 
-  test('whose scale is infinite is refused by the feature', () => {
+  test('with an infinite scale is refused with the feature', () => {
     const text = JSON.stringify({ ...topology, transform: { scale: [7, 1], translate: [0, 0] } }).replace('7', '1e999');
     expect(() => parseZones(text)).toThrow(expect.objectContaining({ code: 'geometry/not-finite' }));
   });
 
-  test('that asks for more vertices than a ring may have is refused in time', () => {
+  test('with a ring of too many vertices is refused without delay', () => {
     const arc = Array.from({ length: 10_000 }, (_, i) => [i % 90, 0]);
     const changes = { arcs: [arc], ...polygon([Array(10_000).fill(0)]) };
     expect(() => read(changes)).toThrow(expect.objectContaining({ code: 'capacity/ring-vertices' }));
   });
 
-  test('takes rings of no arcs and of empty arcs as empty', () => {
+  test('reads rings without arcs and of empty arcs as empty', () => {
     expect(read({ arcs: [[]], ...polygon([[], [0]]) }).notes).toMatchObject([
       { code: 'zones/empty-rings', count: 2 },
       { code: 'zones/no-geometry' },
@@ -156,7 +156,7 @@ describe('TopoJSON', () => {
 });
 
 describe('us-atlas 3.0.1', () => {
-  test('has 3,231 counties of 3,531 rings and 68,279 vertices, closing ones among them', async () => {
+  test('has 3,231 counties of 3,531 rings and 68,279 vertices, closing vertices included', async () => {
     const { zones, notes } = await readZones(counties, { layer: 'counties' });
     expect(zones.names).toHaveLength(3231);
     expect(zones.polygons.ringVertices).toHaveLength(3531 + 1);

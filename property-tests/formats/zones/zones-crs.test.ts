@@ -15,7 +15,7 @@ describe('names of coordinate systems', () => {
     ['esri:102003', 'ESRI:102003'],
     ['my own', 'my own'],
     ['', ''],
-  ])('%j is written %j', (name, normal) => {
+  ])('%j is normalized to %j', (name, normal) => {
     expect(normalizeCrs(name)).toBe(normal);
   });
 
@@ -23,12 +23,12 @@ describe('names of coordinate systems', () => {
     expect(normalizeCrs(normalizeCrs(name))).toBe(normalizeCrs(name));
   });
 
-  test.prop([epsg, epsg])('mean the same only if they are', (a, b) => {
+  test.prop([epsg, epsg])('mean the same exactly if their normal forms are equal', (a, b) => {
     expect(sameCrs(a, b)).toBe(a === b);
     expect(sameCrs(a, `urn:ogc:def:crs:EPSG::${b.slice(5)}`)).toBe(a === b);
   });
 
-  test('of longitude and latitude on WGS 84 mean the same, those on NAD 83 do not', () => {
+  test('of longitude and latitude mean the same on WGS 84, but not on NAD 83', () => {
     const names = [
       'OGC:CRS84',
       'EPSG:4326',

@@ -49,7 +49,7 @@ describe('findJsonFault', () => {
     },
   );
 
-  test.prop([fc.oneof(jsonLike, damaged)])('says where by offset, line and column alike', (text) => {
+  test.prop([fc.oneof(jsonLike, damaged)])('reports offset, line and column consistently', (text) => {
     const fault = findJsonFault(text);
     const lines = text.slice(0, fault?.offset ?? 0).split('\n');
     expect(fault ?? { line: 1, column: 1 }).toMatchObject({ line: lines.length, column: lines.at(-1)!.length + 1 });
@@ -64,11 +64,11 @@ describe('findJsonFault', () => {
     ['[Infinity]', 1, 2, 'NaN and Infinity are not numbers of JSON'],
     ['[] []', 1, 4, 'expected nothing after the value'],
     ['', 1, 1, 'the text ends too early'],
-  ])('finds in %j the place %d:%d', (text, line, column, reason) => {
+  ])('locates the fault of %j at %d:%d', (text, line, column, reason) => {
     expect(findJsonFault(text)).toMatchObject({ line, column, reason });
   });
 
-  test('needs no stack for deep nesting', () => {
+  test('does not recurse for deep nesting', () => {
     expect(findJsonFault('['.repeat(1_000_000))).toMatchObject({
       offset: 1_000_000,
       reason: 'the text ends too early',

@@ -21,7 +21,7 @@ const notesOf = (root: unknown, options: ZoneOptions = {}) =>
   read(root, options).notes.map(({ code, count }) => [code, count]);
 
 describe('zones', () => {
-  test.prop([collection])('have the rings of their features, as written and without closing vertices', (features) => {
+  test.prop([collection])('have the rings of their features, as written but without closing vertices', (features) => {
     const { zones } = parseZones(geoJsonText(features));
     const open = features.map((parts) => parts.flat().map((ring) => ring.slice(0, -1)));
     expect(ringsOf(zones.polygons)).toEqual(open);
@@ -40,7 +40,7 @@ describe('zones', () => {
     expect(read({ type: 'FeatureCollection', features }).zones.names).toEqual(['04015', '7', '2', '3', '']);
   });
 
-  test('are named by a property, whose absence is an error that names the feature', () => {
+  test('are named by a property; a missing one is an error that names the feature', () => {
     const features = [
       { name: 'A', n: 1 },
       { name: 'B', n: null },
@@ -68,7 +68,7 @@ describe('zones', () => {
     );
   });
 
-  test('with one name stay separate, with a note', () => {
+  test('of the same name stay separate, with a note', () => {
     const features = ['a', 'b', 'a', 'a'].map((id) => feature(polygon(box(0, 1)), { id }));
     const { zones, notes } = read({ type: 'FeatureCollection', features });
     expect(zones.names).toEqual(['a', 'b', 'a', 'a']);
@@ -83,14 +83,14 @@ describe('zones', () => {
   });
 });
 
-describe('odd rings are accepted and noted', () => {
+describe('unusual rings are accepted and noted', () => {
   test('an open ring is closed', () => {
     const open = polygon(box(0, 1).slice(0, 4));
     expect(notesOf(open)).toEqual([['zones/unclosed-rings', 1]]);
     expect(ringsOf(read(open).zones.polygons)).toEqual(ringsOf(read(polygon(box(0, 1))).zones.polygons));
   });
 
-  test('an empty ring is left out', () => {
+  test('an empty ring is skipped', () => {
     const { zones, notes } = read(polygon([], box(0, 1), []));
     expect(notes).toMatchObject([{ code: 'zones/empty-rings', count: 2, zone: '0' }]);
     expect(ringsOf(zones.polygons)).toEqual([[box(0, 1).slice(0, 4)]]);
@@ -143,7 +143,7 @@ describe('odd rings are accepted and noted', () => {
 
   test.each<[string, Ring]>([
     [
-      'a thin one',
+      'a thin ring',
       [
         [0, 0],
         [100, 50],
@@ -169,7 +169,7 @@ describe('odd rings are accepted and noted', () => {
   const position = fc.tuple(small, small);
 
   test.prop([fc.array(position, { minLength: 1, maxLength: 5 })])(
-    'a ring is noted if and only if no three of its vertices make a triangle',
+    'a ring is noted exactly if no three of its vertices form a triangle',
     (vertices) => {
       const bent = vertices.some((a) =>
         vertices.some((b) => vertices.some((c) => (b[0] - a[0]) * (c[1] - a[1]) !== (c[0] - a[0]) * (b[1] - a[1]))),
@@ -180,14 +180,14 @@ describe('odd rings are accepted and noted', () => {
   );
 
   test.prop([fc.integer({ min: -400, max: 400 }), fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 3 })])(
-    'a ring on a line of any slope is noted',
+    'a ring along a line of any slope is noted',
     (slope, steps) => {
       const ring: Ring = [...steps, steps[0]!].map((step) => [step, (step * slope) / 63]);
       expect(read(polygon(ring)).notes.map(({ code }) => code)).toContain('zones/zero-area-rings');
     },
   );
 
-  test('no features at all are no zones', () => {
+  test('no features give no zones', () => {
     const none = { code: 'zones/none', message: 'There are no zones in the file of zones.' };
     expect(read({ type: 'FeatureCollection', features: [] }).notes).toEqual([none]);
     const objects = { empty: { type: 'GeometryCollection', geometries: [] } };
@@ -203,7 +203,7 @@ describe('odd rings are accepted and noted', () => {
     expect(notes).toMatchObject([{ code: 'zones/no-geometry', count: 3, zone: '0' }]);
   });
 
-  test('many of a kind make one note with the first names', () => {
+  test('several of a kind make one note with the first names', () => {
     const features = Array.from({ length: 1000 }, (_, id) => feature(polygon(box(0, 1).slice(0, 4)), { id }));
     expect(read({ type: 'FeatureCollection', features }).notes).toEqual([
       {
@@ -220,23 +220,23 @@ describe('a ring that jumps more than 180 degrees of longitude', () => {
   const aleutian = polygon(box(170, -170));
   const longitudes = (root: unknown, options: ZoneOptions = {}) => [...read(root, options).zones.polygons.x];
 
-  test('is taken as written, with a note', () => {
+  test('is read as written, with a note', () => {
     expect(longitudes(aleutian)).toEqual([170, -170, -170, 170]);
     expect(notesOf(aleutian)).toEqual([['zones/antimeridian-jumps', 1]]);
   });
 
-  test('is read as crossing the antimeridian where that is asked for', () => {
+  test('is read as crossing the antimeridian on request', () => {
     expect(longitudes(aleutian, { antimeridian: 'unwrap' })).toEqual([170, 190, 190, 170]);
     expect(longitudes(polygon(box(-170, 170)), { antimeridian: 'unwrap' })).toEqual([-170, -190, -190, -170]);
     expect(notesOf(aleutian, { antimeridian: 'unwrap' })).toEqual([['zones/antimeridian-unwrapped', 1]]);
   });
 
-  test('takes its holes along', () => {
+  test('shifts its holes as well', () => {
     const holed = polygon(box(170, -170), box(-175, -172, 2, 8), box(172, 175, 2, 8));
     expect(longitudes(holed, { antimeridian: 'unwrap' }).slice(4)).toEqual([185, 188, 188, 185, 172, 175, 175, 172]);
   });
 
-  test('is taken as written where it goes round a pole or round the world', () => {
+  test('is read as written when it goes around a pole or the world', () => {
     const antarctic: Ring = [
       [-120, -60],
       [0, -70],
@@ -249,11 +249,11 @@ describe('a ring that jumps more than 180 degrees of longitude', () => {
     }
   });
 
-  test.prop([collection])('is the only kind that unwrapping changes', (features) => {
+  test.prop([collection])('is the only kind of ring that unwrapping changes', (features) => {
     expect(parseZones(geoJsonText(features), { antimeridian: 'unwrap' })).toEqual(parseZones(geoJsonText(features)));
   });
 
-  test('is nothing odd in a plane', () => {
+  test('is not noted in a plane', () => {
     const crs = { type: 'name', properties: { name: 'EPSG:26915' } };
     const root = { ...feature(polygon(box(0, 500000, 0, 500000))), crs };
     expect(notesOf(root, { antimeridian: 'unwrap' })).toEqual([]);
@@ -261,7 +261,7 @@ describe('a ring that jumps more than 180 degrees of longitude', () => {
     expect(notesOf(unnamed, { antimeridian: 'unwrap', crs: 'EPSG:26915' })).toEqual([]);
   });
 
-  test('is nothing odd where coordinates read later are no latitudes', () => {
+  test('is not noted when later coordinates are not latitudes', () => {
     const features = [box(0, 300), box(0, 975, 0, 610)].map((ring) => feature(polygon(ring)));
     const root = { type: 'FeatureCollection', features };
     const asWritten = read(root);
@@ -279,18 +279,18 @@ describe('the coordinate system', () => {
     ['urn:ogc:def:crs:OGC:1.3:CRS84', 'OGC:CRS84'],
     ['urn:ogc:def:crs:EPSG::4326', 'EPSG:4326'],
     ['EPSG:26915', 'EPSG:26915'],
-  ])('is the one that an old-style member names: %s', (name, crs) => {
+  ])('is that of an old-style crs member: %s', (name, crs) => {
     expect(crsOf(named(name))).toBe(crs);
   });
 
-  test('is unknown, with a note, where the member names none', () => {
+  test('is unknown, with a note, when the crs member names none', () => {
     for (const crs of [null, named(7), { type: 'link', properties: { href: 'x' } }]) {
       expect(crsOf(crs)).toBeUndefined();
       expect(notesOf({ ...feature(polygon(box(0, 1))), crs })).toEqual([['zones/crs-unknown', undefined]]);
     }
   });
 
-  test('is the one that the options name, whatever the file says', () => {
+  test('is that of the options, overriding the file', () => {
     for (const crs of [undefined, null, named('EPSG:4326')]) {
       const root = { ...feature(polygon(box(0, 975, 0, 610))), crs };
       const { zones, notes } = read(root, { crs: 'epsg:26915' });
@@ -298,14 +298,14 @@ describe('the coordinate system', () => {
     }
   });
 
-  test('is unknown, with a note, where nothing names it and the latitudes cannot be', () => {
+  test('is unknown, with a note, when nothing names it and coordinates cannot be latitudes', () => {
     const root = polygon(box(0, 975, 0, 610));
     expect(read(root).zones.crs).toBeUndefined();
     expect(notesOf(root)).toContainEqual(['zones/crs-unknown', undefined]);
   });
 });
 
-describe('zones that cannot be read', () => {
+describe('unreadable zones', () => {
   const refusal = (text: string, options: ZoneOptions = {}): unknown => {
     try {
       return parseZones(text, { ...options, file: 'zones.json' });
@@ -314,11 +314,11 @@ describe('zones that cannot be read', () => {
     }
   };
 
-  test.prop([fc.string({ maxLength: 200 })])('are refused, whatever the text', (text) => {
+  test.prop([fc.string({ maxLength: 200 })])('are refused, for any text', (text) => {
     expect(refusal(text)).toMatchObject({ name: 'FormatError', place: { file: 'zones.json' } });
   });
 
-  test.prop([fc.json({ maxDepth: 6 })])('are refused, whatever the JSON', (text) => {
+  test.prop([fc.json({ maxDepth: 6 })])('are refused, for any JSON', (text) => {
     expect(refusal(text)).toMatchObject({ name: 'FormatError', code: 'format/not-zones' });
   });
 
@@ -355,7 +355,7 @@ describe('zones that cannot be read', () => {
     }, text);
 
   test.prop([collection, edits, fc.boolean()], { numRuns: caseCount(500) })(
-    'are refused or read where their text is damaged, never a crash',
+    'are refused or read when their text is damaged, never a crash',
     (features, changes, topology) => {
       const outcome = refusal(damaged(topology ? topoJsonText(features) : geoJsonText(features), changes));
       if (!('zones' in (outcome as object))) expect(outcome).toBeInstanceOf(QuadrilleError);
@@ -379,7 +379,7 @@ describe('zones that cannot be read', () => {
   };
 
   test.prop([collection, fc.nat(), fc.jsonValue({ maxDepth: 2 }), fc.boolean()], { numRuns: caseCount(500) })(
-    'are refused or read where a value is replaced by another, never a crash',
+    'are refused or read when a value is replaced, never a crash',
     (features, pick, value, topology) => {
       const root: unknown = JSON.parse(topology ? topoJsonText(features) : geoJsonText(features));
       const outcome = refusal(JSON.stringify(replaceOne(root, pick, value)));
@@ -387,14 +387,14 @@ describe('zones that cannot be read', () => {
     },
   );
 
-  test('name the line and column where the JSON ends to be JSON', () => {
+  test('report line and column of a JSON syntax error', () => {
     expect(refusal('{\n "type": "Feature",\n "geometry": NaN }')).toMatchObject({
       code: 'format/json-syntax',
       message: expect.stringContaining('zones.json:3:14: The file is not valid JSON: NaN and Infinity'),
     });
   });
 
-  test('name the file that is missing, not text or not zones', async () => {
+  test('report a file that is missing, not text or without zones', async () => {
     const file = join(tmpdir(), `quadrille-zones-${process.pid}.json`);
     await expect(readZones(file)).rejects.toMatchObject({ code: 'format/missing-file', place: { file } });
     await expect(readZones(tmpdir())).rejects.toMatchObject({ code: 'format/not-a-file' });
